@@ -13,6 +13,7 @@ from placements.launchers import files
 from placements.topology import catalog
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+FORMS = "; ".join(f"{name}, {source.does}" for name, source in sources.sources().items())
 
 
 @click.command()
@@ -20,8 +21,8 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--source",
     "kind",
-    type=click.Choice(list(sources.SOURCES)),
-    help="What the file is.  [default: what it looks like]",
+    type=click.Choice(list(sources.sources())),
+    help=f"What FILE is: {FORMS}.  [default: what it looks like]",
 )
 @click.option("--names", type=FILE, help="Hosts of the nodes: a table of xtprocadmin, or lines HOST NAME.")
 @click.option("--topology", help="Check that every node fits this topology (a name or a .yml file).")
@@ -31,9 +32,8 @@ def coordinates(
 ) -> None:
     """Print the coordinates file (HOST X Y Z a line) of the nodes in FILE.
 
-    FILE is Slurm's topology.conf, a table of xtprocadmin, interconnect.txt, a Slingshot fabric's table, the dump of
-    ibnetdiscover, a table with a header (CSV), or a coordinates file. In trees X is the leaf switch, in a Slingshot
-    fabric X the group and Y the switch.
+    FILE has one of the forms of --source. In trees X is the leaf switch, in a Slingshot fabric X the group and Y the
+    switch.
     """
     located = sources.read(file, kind)
     if names is not None:

@@ -12,7 +12,8 @@ from placements.arrays import np
 from placements.cli.options import UNKNOWN, SharedOptions, shared
 from placements.linkload import faulty, model, traffic
 from placements.linkload.model import PROTOCOLS, LinkLoads
-from placements.linkload.traffic import Pattern, Traffic
+from placements.linkload.patterns import make, patterns
+from placements.linkload.traffic import Traffic
 from placements.orders import spec
 from placements.topology import fault_words
 from railyard.base.errors import InputError
@@ -27,6 +28,7 @@ HEADINGS = (
     "sent a\nrouter\nMB",
     "\n\nmax",
 )
+MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().items())
 
 
 @click.command()
@@ -39,10 +41,10 @@ HEADINGS = (
 )
 @click.option(
     "--pattern",
-    type=click.Choice([str(p) for p in Pattern]),
-    default=str(Pattern.STENCIL6),
+    type=click.Choice(list(patterns())),
+    default="stencil6",
     show_default=True,
-    help="What the ranks send.",
+    help=f"What the ranks send: {MESSAGES}.",
 )
 @click.option(
     "--matrix", type=click.Path(path_type=Path, dir_okay=False), help="Measured bytes (.csv, .mtx) instead."
@@ -134,7 +136,7 @@ def _traffic(
     if matrix is not None:
         return traffic.read_matrix(matrix, ranks)
     given = _sizes(sizes) if sizes else traffic.face_bytes(cells, len(options.grid))
-    return traffic.make(pattern, options.grid, size_bytes=given, within=within)
+    return make(pattern, options.grid, size_bytes=given, within=within)
 
 
 def _sizes(text: str) -> tuple[float, ...]:

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from pkgutil import iter_modules
 
 from placements.launchers.base import Launcher, Rendered
 from placements.orders.placement import Placement
 from railyard.base.errors import InputError
+from railyard.base.members import members
 
 __all__ = ["LAUNCHERS", "Launcher", "Rendered", "local_rank_variables", "named", "render", "selected"]
 
 
-def _launchers() -> Mapping[str, Launcher]:
-    """Import every module of this folder and return the launchers by name, general ones last."""
-    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    launchers = [module.LAUNCHER for module in modules if hasattr(module, "LAUNCHER")]
-    return {one.name: one for one in sorted(launchers, key=lambda one: (one.general, one.name))}
-
-
-LAUNCHERS = _launchers()
+#: By name, general ones last.
+LAUNCHERS: Mapping[str, Launcher] = {
+    one.name: one for one in sorted(members(__name__, "LAUNCHER"), key=lambda one: (one.general, one.name))
+}
 
 
 def named(name: str) -> Launcher:

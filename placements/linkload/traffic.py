@@ -1,15 +1,9 @@
 """Traffic: which rank sends how many bytes to which other in one iteration of a program.
 
-Patterns of a process grid (row-major, the last dimension fastest, periodic as MPI_Cart_create makes it):
-
-    stencil6    each rank to the ranks beside it, a face each (in D dimensions 2 D neighbours)
-    stencil27   also across edges and corners: 3^D - 1 neighbours (MiniGhost; Pedretti et al., CUG'13, section VI)
-    alltoall    each rank a block to every other of its group
-    allgather   the ring algorithm: each rank passes n - 1 blocks to the next of its group
-    allreduce   the ring algorithm: 2 (n - 1) / n blocks to the next
-
-A group is what shares all coordinates but those `within` names: rows (X), planes (XZ), the whole grid (XYZ), as in
-Peña et al., EuroMPI'13, section 4.2. `read_matrix` takes what was measured instead.
+A grid of processes is row-major, the last dimension fastest, and periodic as MPI_Cart_create makes it. A group is what
+shares all coordinates but those `within` names: rows (X), planes (XZ), the whole grid (XYZ), as in Peña et al.,
+EuroMPI'13, section 4.2. A module of `placements.linkload.patterns` that defines `PATTERN` is a pattern; nothing else
+must be edited to add one. `read_matrix` takes what was measured instead.
 
 Leaves out time: all messages are there at once, which is what a bulk-synchronous program does.
 """
@@ -18,9 +12,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,17 +25,6 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 Grid = tuple[int, ...]
-MAX_MESSAGES = 60_000_000
-
-
-class Pattern(StrEnum):
-    """The patterns there are."""
-
-    STENCIL6 = "stencil6"
-    STENCIL27 = "stencil27"
-    ALLTOALL = "alltoall"
-    ALLGATHER = "allgather"
-    ALLREDUCE = "allreduce"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,6 +46,20 @@ class Traffic:
 
         shape = (self.ranks, self.ranks)
         return sparse.csr_array((self.size_bytes, (self.source, self.target)), shape=shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficPattern:
+    """A pattern by name; `does` describes which rank sends what to which.
+
+    `traffic(grid, size_bytes, within)` returns its messages. One `in_groups` has one size, that of a block, and sends
+    inside the groups of `within`. Others have sizes to a face, an edge and a corner neighbour, and no groups.
+    """
+
+    name: str
+    does: str
+    traffic: Callable[[Grid, tuple[float, ...], str], Traffic]
+    in_groups: bool = True
 
 
 def stencil(grid: Grid, size_bytes: tuple[float, ...]) -> Traffic:
@@ -94,48 +90,36 @@ def face_bytes(cells: int, dimensions: int, element_bytes: int = 8) -> tuple[flo
     return tuple(float(element_bytes * cells ** (dimensions - k)) for k in range(1, dimensions + 1))
 
 
-def collective(pattern: Pattern, grid: Grid, within: str, size_bytes: float) -> Traffic:
-    """Return the traffic of one collective in every group at once; `size_bytes` is a block.
+def groups(grid: Grid, within: str) -> NDArray[np.int32]:
+    """Return the ranks of each group, shape (groups, ranks of a group): those that differ in dimensions `within` alone.
 
-    For `allreduce` it is the whole vector. Raises InputError for a `within` that is not some of the grid's
-    dimensions, or more messages than fit in memory.
+    Raises InputError for a `within` that is not some of the grid's dimensions.
     """
     names = DIMENSIONS[: len(grid)]
-    if not within or not set(within) <= set(names) or len(set(within)) < len(within):
+    if not set(within) <= set(names) or len(set(within)) < len(within):
         raise InputError("--within", "", within, f"some of {', '.join(names)}, each once")
     inside = [names.index(name) for name in within]
     outside = [d for d in range(len(grid)) if d not in inside]
-    box = np.arange(math.prod(grid), dtype=np.int32).reshape(grid)
-    size = math.prod(grid[d] for d in inside)
-    groups = box.transpose(*outside, *inside).reshape(-1, size)
-    if pattern == Pattern.ALLTOALL:
-        if box.size * (size - 1) > MAX_MESSAGES:
-            raise InputError(
-                "--within", "", within, f"groups of at most {MAX_MESSAGES // box.size + 1} ranks"
-            )
-        far = [np.roll(groups, -shift, axis=1) for shift in range(1, size)]
-        share = size_bytes
-    else:
-        far = [np.roll(groups, -1, axis=1)] if size > 1 else []
-        share = size_bytes * (size - 1) * (2 / size if pattern == Pattern.ALLREDUCE else 1)
-    target = np.concatenate([far_side.ravel() for far_side in far] or [groups[:0].ravel()])
+    ranks = np.arange(math.prod(grid), dtype=np.int32).reshape(grid)
+    return ranks.transpose(*outside, *inside).reshape(-1, math.prod(grid[d] for d in inside))
+
+
+def shifted(grouped: NDArray[np.int32], shifts: Sequence[int], size_bytes: float) -> Traffic:
+    """Send `size_bytes` from each rank to those so many places after it in its group, round its end."""
+    targets = [np.roll(grouped, -shift, axis=1).ravel() for shift in shifts]
     return Traffic(
-        ranks=box.size,
-        source=np.tile(groups.ravel(), len(far)),
-        target=target,
-        size_bytes=np.full(len(target), share, dtype=np.float64),
+        ranks=grouped.size,
+        source=np.tile(grouped.ravel(), len(targets)),
+        target=np.concatenate([*targets, grouped[:0].ravel()]),
+        size_bytes=np.full(len(targets) * grouped.size, size_bytes, dtype=np.float64),
     )
 
 
-def make(pattern: str, grid: Grid, *, size_bytes: tuple[float, ...], within: str = "") -> Traffic:
-    """Return the traffic of a pattern by its name; `size_bytes` is face, edge, corner for stencils, else one block."""
-    match Pattern(pattern):
-        case Pattern.STENCIL6:
-            return stencil(grid, size_bytes[:1])
-        case Pattern.STENCIL27:
-            return stencil(grid, size_bytes)
-        case kind:
-            return collective(kind, grid, within or DIMENSIONS[: len(grid)], size_bytes[0])
+def ring(grid: Grid, within: str, size_bytes: Callable[[int], float]) -> Traffic:
+    """Send `size_bytes(n)` from each rank to the next of its group of n ranks; a group of one sends nothing."""
+    grouped = groups(grid, within)
+    ranks = grouped.shape[1]
+    return shifted(grouped, range(1, min(ranks, 2)), size_bytes(ranks))
 
 
 def read_matrix(path: Path, ranks: int | None = None) -> Traffic:
@@ -187,12 +171,8 @@ def _parse_csv(path: Path) -> sparse.coo_array:
         raise InputError(str(path), "", problem="nothing", valid="one line of numbers for each rank")
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            raise InputError(
-                str(path),
-                f"row {number}",
-                problem=f"{len(row)} entries",
-                valid=f"{len(rows[0])}, as in row 0",
-            )
+            valid = f"{len(rows[0])}, as in row 0"
+            raise InputError(str(path), f"row {number}", problem=f"{len(row)} entries", valid=valid)
     return _coo(sparse.coo_array(np.array(rows)), path)
 
 

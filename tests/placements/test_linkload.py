@@ -17,6 +17,7 @@ from support.topology.topologies import gemini
 
 from placements.linkload import model, traffic
 from placements.linkload.model import PROTOCOLS, Protocol, load
+from placements.linkload.patterns import make
 from placements.linkload.traffic import Traffic, stencil
 from placements.orders.allocation import allocate
 from placements.orders.rank_orders import ordered
@@ -95,7 +96,7 @@ def test_a_translation_by_the_pattern_changes_no_link_time(extents, dimension: i
     at = topo.node_coordinates[nodes].copy()
     at[:, dimension] = (at[:, dimension] + by) % extents[dimension]
     moved = np.ravel_multi_index(tuple(at.T), extents)
-    sent = traffic.collective(traffic.Pattern.ALLTOALL, (12,), "X", 100.0)
+    sent = make("alltoall", (12,), size_bytes=(100.0,), within="X")
     one, other = (load(topo, n, sent, PROTOCOLS["gemini-put"]).link_s for n in (nodes, moved))
     assert np.allclose(np.roll(one, by, axis=dimension), other)
 
@@ -134,8 +135,9 @@ def test_64_of_105_bytes_are_payload() -> None:
 
 
 def test_stencils_have_the_neighbours_they_say() -> None:
-    assert len(stencil((4, 4, 4), (3.0,)).source) == 64 * 6
-    full = stencil((4, 4, 4), (4.0, 2.0, 1.0))
+    sizes = (4.0, 2.0, 1.0)
+    assert len(make("stencil6", (4, 4, 4), size_bytes=sizes).source) == 64 * 6
+    full = make("stencil27", (4, 4, 4), size_bytes=sizes)
     assert len(full.source) == 64 * 26
     assert full.total_bytes == 64 * (6 * 4 + 12 * 2 + 8 * 1)
     assert len(stencil((5, 1), (1.0, 1.0)).source) == 5 * 2
@@ -143,14 +145,14 @@ def test_stencils_have_the_neighbours_they_say() -> None:
 
 
 def test_collectives_stay_in_their_groups() -> None:
-    rows = traffic.make("alltoall", (2, 3, 2), size_bytes=(10.0,), within="Y")
+    rows = make("alltoall", (2, 3, 2), size_bytes=(10.0,), within="Y")
     assert len(rows.source) == 12 * 2
     assert np.all(rows.source // 6 == rows.target // 6) and np.all(rows.source % 2 == rows.target % 2)
-    whole = traffic.make("alltoall", (2, 3, 2), size_bytes=(10.0,))
+    whole = make("alltoall", (2, 3, 2), size_bytes=(10.0,))
     assert len(whole.source) == 12 * 11
-    ring = traffic.make("allgather", (2, 3), size_bytes=(10.0,), within="XY")
+    ring = make("allgather", (2, 3), size_bytes=(10.0,), within="XY")
     assert np.all(ring.size_bytes == 50.0) and len(ring.source) == 6
-    assert traffic.make("allreduce", (4,), size_bytes=(100.0,)).size_bytes[0] == pytest.approx(150)
+    assert make("allreduce", (4,), size_bytes=(100.0,)).size_bytes[0] == pytest.approx(150)
 
 
 def test_pedretti_figure_6_a_remap_halves_the_injected_bytes() -> None:

@@ -9,7 +9,9 @@ from functools import cache
 import pytest
 from support.commands import CHECKOUT
 
+from placements.hosts.sources import sources
 from placements.launchers import LAUNCHERS
+from placements.linkload.patterns import patterns
 from placements.nics.policies import policies
 from placements.nics.stacks import stacks
 from placements.orders.choices import choices
@@ -21,6 +23,8 @@ MEMBERS = {
     "node choice": choices(),
     "NIC policy": policies(),
     "NIC stack": stacks(),
+    "source of coordinates": sources(),
+    "traffic pattern": patterns(),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from support.commands import Run
 from support.topology.topologies import gemini
 
 from placements.hosts import naming, sources
-from placements.hosts.sources import names
-from placements.hosts.sources.located import expand
+from placements.hosts.sources import ibnetdiscover, names, slurm_tree
+from placements.hosts.sources.located import NodeCoordinates, expand
 from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.torus.slurm import config
@@ -84,7 +85,7 @@ SwitchName=spine Switches=leaf[0-1]
 CSV = "Name;Group;Switch;Port\nnid000001;0;3;16\nnid000002;1;0;2\nnid000003;;;\n"
 
 
-def read(tmp_path: Path, text: str, kind: str | None = None) -> sources.NodeCoordinates:
+def read(tmp_path: Path, text: str, kind: str | None = None) -> NodeCoordinates:
     path = tmp_path / "source"
     path.write_text(text)
     return sources.read(path, kind)
@@ -117,6 +118,14 @@ def test_every_source_is_recognised_and_read(
     found = read(tmp_path, text)
     assert found.kind == kind
     assert found.coordinates.items() >= expected.items()
+
+
+def test_a_text_of_several_forms_is_of_the_first_and_no_two_sources_are_tried_at_once(tmp_path: Path) -> None:
+    both = "SwitchName=leaf0 Nodes=x1000c0r3j16p0,x1000c0s0b0n0h0\n"
+    assert all(sources.sources()[name].matches(both) for name in ("slurm", "slingshot"))
+    assert read(tmp_path, both).kind == "slurm"
+    tried = [source.precedence for source in sources.sources().values()]
+    assert tried == sorted(set(tried))
 
 
 def test_a_whole_machine_in_interconnect_txt_says_its_extents(tmp_path: Path) -> None:
@@ -171,13 +180,10 @@ def test_what_is_cut_off_or_wrong_is_one_line(tmp_path: Path, railyard: Run, tex
     st.text(max_size=300), st.sampled_from([INTERCONNECT, XTPROCADMIN, SLINGSHOT, IBNETDISCOVER, SLURM, CSV])
 )
 def test_no_text_breaks_a_parser(noise: str, form: str) -> None:
-    for kind, module in sources.SOURCES.items():
+    for source in sources.sources().values():
         for text in (noise, form + noise, form[: len(noise)]):
-            try:
-                found = module.parse(text, "source")
-            except InputError:
-                continue
-            assert found.kind == kind
+            with contextlib.suppress(InputError):
+                source.parse(text, "source")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +229,7 @@ SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-1]
 SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[2-3]
 SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=leaf[0-1]
 """
-    found = sources.slurm_tree.parse(text, "scontrol")
+    found = slurm_tree.parse(text, "scontrol")
     assert found.coordinates == {"n0": (0, 0, 0), "n1": (0, 0, 0), "n2": (1, 0, 0), "n3": (1, 0, 0)}
     assert found.extents == (2, 1, 1)
 
@@ -238,7 +244,7 @@ Switch\t41 "S-b8599f0300fc6dec"\t\t# "MF0;leaf" enhanced port 0 lid 3 lmc 0
 [1]\t"H-0002c903000f1a2c"[1](2c903000f1a2d) \t\t# "node01 mlx5_0" lid 5 4xHDR
 [2]\t"H-0002c903000f1a3c"[1](2c903000f1a3d) \t\t# "MT4123 ConnectX6   Mellanox Technologies" lid 6 4xHDR
 """
-    found = sources.ibnetdiscover.parse(text, "dump")
+    found = ibnetdiscover.parse(text, "dump")
     assert found.coordinates == {"node01": (0, 0, 0)} and found.extents == (1, 1, 1)
 
 

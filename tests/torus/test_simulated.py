@@ -18,6 +18,7 @@ from support.topology.topologies import gemini
 
 from placements.launchers import files
 from placements.linkload import model, traffic
+from placements.linkload.patterns import make
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from placements.topology import catalog
@@ -172,7 +173,7 @@ def test_link_loads_are_those_of_the_model(kind: str, simulate: Simulate, tmp_pa
         )
         entries = json.loads((tmp_path / "bytes.json").read_text())["links"]
         counted.append({entry["link"]: entry["bytes"] for entry in entries})
-    sent = traffic.make("stencil6", (4, 4, 4), size_bytes=traffic.face_bytes(32, 3))
+    sent = make("stencil6", (4, 4, 4), size_bytes=traffic.face_bytes(32, 3))
     loads = model.load(granted.topology, placed.indices, sent, model.PROTOCOLS["payload"])
     for link, size, _ in loads.slowest(loads.link_s.size):
         iteration = (counted[1].get(link.name, 0) - counted[0].get(link.name, 0)) / 2

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import NodeCoordinates, content_lines, put, whole_number
+from placements.hosts.sources.located import (
+    CoordinateSource,
+    NodeCoordinates,
+    content_lines,
+    put,
+    whole_number,
+)
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -26,14 +32,17 @@ def parse(text: str, source: str) -> NodeCoordinates:
     for number, line in content_lines(text):
         words = line.split()
         if len(words) < 4 or len(words) != 1 + (dimensions or len(words) - 1):
-            valid = "HOST X Y Z" + (
-                f", with {dimensions} numbers as the lines before" if dimensions > 3 else ""
-            )
-            raise InputError(source, f"line {number}", line, valid)
+            as_before = f", with {dimensions} numbers as the lines before" if dimensions > 3 else ""
+            raise InputError(source, f"line {number}", line, f"HOST X Y Z{as_before}")
         dimensions = len(words) - 1
         at = tuple(whole_number(word, source, number, "HOST X Y Z") for word in words[1:])
         if words[0] == "torus":
             extents = at
         else:
             put(coordinates, words[0], at, source=source, number=number)
-    return NodeCoordinates(kind="coordinates", coordinates=coordinates, extents=extents)
+    return NodeCoordinates(coordinates=coordinates, extents=extents)
+
+
+SOURCE = CoordinateSource(
+    name="coordinates", does="lines HOST X Y Z", precedence=70, matches=matches, parse=parse
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 
-from placements.hosts.sources.located import NodeCoordinates, put, whole_number
+from placements.hosts.sources.located import CoordinateSource, NodeCoordinates, put, whole_number
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -25,7 +25,7 @@ def matches(text: str) -> bool:
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
-    """Name -> coordinate; InputError names the header or the line."""
+    """Return name -> coordinate; InputError names the header or the line."""
     header = _header(text)
     name, dimensions = _first(NAMES, header), _dimensions(header)
     if name is None or dimensions is None:
@@ -43,7 +43,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
             at = [whole_number(word, source, number, "a coordinate") for word in words]
             x, y, z = (*at, 0, 0)[:3]
             put(coordinates, row[header.index(name)].strip(), (x, y, z), source=source, number=number)
-    return NodeCoordinates(kind="csv", coordinates=coordinates, dimensions=dimensions)
+    return NodeCoordinates(coordinates=coordinates, dimensions=dimensions)
 
 
 def _rows(text: str, source: str) -> Iterator[list[str]]:
@@ -68,3 +68,8 @@ def _first(names: tuple[str, ...], header: list[str]) -> str | None:
 
 def _dimensions(header: list[str]) -> tuple[str, str, str] | None:
     return next((columns for columns in DIMENSIONS if all(d in header for d in columns if d)), None)
+
+
+SOURCE = CoordinateSource(
+    name="csv", does="a table with a header", precedence=60, matches=matches, parse=parse
+)

@@ -13,21 +13,14 @@ from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import NodeCoordinates
+from placements.hosts.sources.located import CoordinateSource, NodeCoordinates
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
-SWITCH = re.compile(r'^Switch\s+\d+\s+"(S-[0-9a-f]+)"', re.I)
+SWITCH = re.compile(r'^Switch\s+\d+\s+"(S-[0-9a-f]+)"', re.I | re.M)
 TO_ADAPTER = re.compile(r'^\[\d+\]\s+"H-[0-9a-f]+"\[\d+\](?:\([0-9a-f]+\))?\s+#\s+"([^"]*)"', re.I)
-
-
 #: The adapter inside each Quantum switch (SHARP), and the driver's own words for a node that has no description.
 NO_HOST = re.compile(r"Aggregation Node|^MT\d+\b|^Mellanox Technologies")
-
-
-def matches(text: str) -> bool:
-    """Return whether any line begins a switch's block."""
-    return re.search(SWITCH.pattern, text, re.M | re.I) is not None
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
@@ -51,6 +44,9 @@ def parse(text: str, source: str) -> NodeCoordinates:
             first[host] = min(first.get(host, (device, leaf)), (device, leaf))
     coordinates: dict[str, Coordinate] = {host: (leaf, 0, 0) for host, (_, leaf) in first.items()}
     extents = (max(len(leaves), 1), 1, 1)
-    return NodeCoordinates(
-        kind="ibnetdiscover", coordinates=coordinates, extents=extents, dimensions=("leaf", "", "")
-    )
+    return NodeCoordinates(coordinates=coordinates, extents=extents, dimensions=("leaf", "", ""))
+
+
+SOURCE = CoordinateSource(
+    name="ibnetdiscover", does="the dump of that command", precedence=20, matches=SWITCH.search, parse=parse
+)

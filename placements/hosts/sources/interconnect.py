@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import NodeCoordinates, content_lines, put
+from placements.hosts.sources.located import CoordinateSource, NodeCoordinates, content_lines, put
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -30,25 +30,17 @@ def parse(text: str, source: str) -> NodeCoordinates:
     coordinates: dict[str, Coordinate] = {}
     for number, line in content_lines(text):
         if not LINE.fullmatch(line):
-            raise InputError(
-                source, f"line {number}", line, "TILE[(X,Y,Z)] DIRECTION -> TILE[(X,Y,Z)] LinkType: TYPE"
-            )
+            valid = "TILE[(X,Y,Z)] DIRECTION -> TILE[(X,Y,Z)] LinkType: TYPE"
+            raise InputError(source, f"line {number}", line, valid)
         for blade, gemini, *at in END.findall(line):
-            x, y, z = map(int, at)
             for node in range(NODES_PER_GEMINI):
-                put(
-                    coordinates,
-                    f"{blade}n{NODES_PER_GEMINI * int(gemini) + node}",
-                    (x, y, z),
-                    source=source,
-                    number=number,
-                )
-    return NodeCoordinates(kind="interconnect", coordinates=coordinates, extents=_extents(coordinates))
+                name = f"{blade}n{NODES_PER_GEMINI * int(gemini) + node}"
+                put(coordinates, name, tuple(map(int, at)), source=source, number=number)
+    # The file has the whole machine, so its largest coordinates are the last.
+    extents = tuple(max(numbers) + 1 for numbers in zip(*coordinates.values(), strict=True))
+    return NodeCoordinates(coordinates=coordinates, extents=extents or None)
 
 
-def _extents(coordinates: dict[str, Coordinate]) -> Coordinate | None:
-    """Return the extents: the file has the whole machine, so its largest coordinates are the last."""
-    if not coordinates:
-        return None
-    x, y, z = (max(at[d] for at in coordinates.values()) + 1 for d in range(3))
-    return x, y, z
+SOURCE = CoordinateSource(
+    name="interconnect", does="what `rtr --interconnect` prints", precedence=10, matches=matches, parse=parse
+)

@@ -1,11 +1,16 @@
-"""What every source of coordinates gives, and what its parsers share."""
+"""What a source of coordinates is, what it returns, and what its parsers share.
+
+A module of this folder that defines `SOURCE` is a source (`placements.hosts.sources` finds it); nothing else must be
+edited to add one.
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
@@ -20,13 +25,37 @@ MOST_NAMES = 1 << 20
 class NodeCoordinates:
     """Node name -> coordinate, in the order of the source; `extents` if the source has them.
 
-    `kind` is the source's name, `dimensions` what the three numbers are called there.
+    `dimensions` is what the three numbers are called there, `kind` the source's name, which its parser leaves out.
     """
 
-    kind: str
+    kind: str = ""
     coordinates: dict[str, Coordinate]
     extents: Coordinate | None = None
     dimensions: tuple[str, str, str] = ("x", "y", "z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinateSource:
+    """One form in which a machine writes the coordinates of its nodes; `does` describes such a file.
+
+    `matches(text)` is true of a text that looks like it. `parse(text, path)` raises InputError for a broken one.
+    Sources are tried in the order of `precedence`, the lowest first; the first that matches reads the text. Each has a
+    number of its own, lower than those of the forms that its texts match, too.
+    """
+
+    name: str
+    does: str
+    precedence: int
+    matches: Callable[[str], object]
+    parse: Callable[[str, str], NodeCoordinates]
+
+
+def readable(path: Path) -> str:
+    """Return the text of a file; InputError, in one line, for one that cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(str(path), "", path.name, "a readable text file") from error
 
 
 def content_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -40,17 +69,12 @@ def content_lines(text: str) -> Iterator[tuple[int, str]]:
 def put(coordinates: dict[str, Coordinate], name: str, at: Coordinate, *, source: str, number: int) -> None:
     """Add a node; InputError for a name that no host has, and for one that has another coordinate already."""
     if not HOST.fullmatch(name):
-        raise InputError(
-            source, f"line {number}", name[:60], "a host's name: letters, digits, '.', '_', ':' and '-'"
-        )
+        valid = "a host's name: letters, digits, '.', '_', ':' and '-'"
+        raise InputError(source, f"line {number}", name[:60], valid)
     if coordinates.setdefault(name, at) != at:
         here, before = (",".join(map(str, c)) for c in (at, coordinates[name]))
-        raise InputError(
-            source,
-            f"line {number}",
-            problem=f"{name} at {here}",
-            valid=f"one place for a node; it was at {before}",
-        )
+        valid = f"one place for a node; it was at {before}"
+        raise InputError(source, f"line {number}", problem=f"{name} at {here}", valid=valid)
 
 
 def whole_number(word: str, source: str, number: int, what: str) -> int:

@@ -9,16 +9,13 @@ import dataclasses
 from pathlib import Path
 
 from placements.hosts.sources import xtprocadmin
-from placements.hosts.sources.located import NodeCoordinates, content_lines
+from placements.hosts.sources.located import NodeCoordinates, content_lines, readable
 from railyard.base.errors import InputError
 
 
 def read(path: Path) -> dict[str, str]:
     """Return physical name -> host; InputError, in one line, for a file that cannot be read or breaks its format."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", path.name, "a readable text file") from error
+    text = readable(path)
     if xtprocadmin.matches(text):
         return xtprocadmin.hosts(text, str(path))
     hosts: dict[str, str] = {}

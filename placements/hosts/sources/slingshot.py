@@ -11,10 +11,12 @@ that join two switches contain no node.
 
 from __future__ import annotations
 
+import itertools
+import operator
 import re
 from dataclasses import dataclass
 
-from placements.hosts.sources.located import NodeCoordinates, content_lines, whole_number
+from placements.hosts.sources.located import CoordinateSource, NodeCoordinates, content_lines, whole_number
 from placements.topology.base import Coordinate
 
 PORT = re.compile(r"\b(x(\d+)c\d+r\d+)(?:j\d+)?(?:p\d+)?\b")
@@ -41,13 +43,12 @@ def parse(text: str, source: str) -> NodeCoordinates:
     """Return node's xname -> (group, switch, 0); InputError for a group that is no number."""
     edges = list(_edges(text, source))
     switches = sorted({(edge.group, _natural(edge.switch)) for edge in edges})
-    number_of: dict[tuple[int, tuple[int, ...]], int] = {}
-    for group, switch in switches:
-        number_of[group, switch] = sum(1 for pair in number_of if pair[0] == group)
+    by_group = itertools.groupby(switches, key=operator.itemgetter(0))
+    number_of = {pair: number for _, pairs in by_group for number, pair in enumerate(pairs)}
     coordinates: dict[str, Coordinate] = {}
     for edge in sorted(edges, key=lambda e: (_natural(e.node), e.nic)):
         coordinates.setdefault(edge.node, (edge.group, number_of[edge.group, _natural(edge.switch)], 0))
-    return NodeCoordinates(kind="slingshot", coordinates=coordinates, dimensions=("group", "switch", ""))
+    return NodeCoordinates(coordinates=coordinates, dimensions=("group", "switch", ""))
 
 
 def _edges(text: str, source: str) -> list[_Edge]:
@@ -71,3 +72,8 @@ def _edges(text: str, source: str) -> list[_Edge]:
 
 def _natural(xname: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", xname)))
+
+
+SOURCE = CoordinateSource(
+    name="slingshot", does="a fabric's table of ports and NICs", precedence=50, matches=matches, parse=parse
+)

@@ -11,18 +11,15 @@ from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import NodeCoordinates, content_lines, expand, put
+from placements.hosts.sources.located import CoordinateSource, NodeCoordinates, content_lines, expand, put
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
-
-def matches(text: str) -> bool:
-    """Return whether any line begins with SwitchName=."""
-    return re.search(r"^\s*SwitchName=", text, re.M | re.I) is not None
+SWITCH = re.compile(r"^\s*SwitchName=", re.M | re.I)
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
-    """Name -> (leaf, 0, 0); InputError names the line."""
+    """Return name -> (leaf, 0, 0); InputError names the line."""
     coordinates: dict[str, Coordinate] = {}
     leaf = 0
     for number, line in content_lines(text.replace("\\\n", " ")):
@@ -33,6 +30,9 @@ def parse(text: str, source: str) -> NodeCoordinates:
             for name in expand(fields["nodes"]):
                 put(coordinates, name, (leaf, 0, 0), source=source, number=number)
             leaf += 1
-    return NodeCoordinates(
-        kind="slurm", coordinates=coordinates, extents=(leaf, 1, 1), dimensions=("leaf", "", "")
-    )
+    return NodeCoordinates(coordinates=coordinates, extents=(leaf, 1, 1), dimensions=("leaf", "", ""))
+
+
+SOURCE = CoordinateSource(
+    name="slurm", does="topology.conf of topology/tree", precedence=30, matches=SWITCH.search, parse=parse
+)

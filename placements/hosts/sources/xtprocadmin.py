@@ -13,7 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from placements.hosts.sources.located import NodeCoordinates, content_lines, put, whole_number
+from placements.hosts.sources.located import (
+    CoordinateSource,
+    NodeCoordinates,
+    content_lines,
+    put,
+    whole_number,
+)
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -36,7 +42,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
     for number, row in _rows(text, source):
         x, y, z = (whole_number(row[column], source, number, "a coordinate") for column in columns)
         put(coordinates, host(row, source, number), (x, y, z), source=source, number=number)
-    return NodeCoordinates(kind="xtprocadmin", coordinates=coordinates)
+    return NodeCoordinates(coordinates=coordinates)
 
 
 def hosts(text: str, source: str) -> dict[str, str]:
@@ -63,3 +69,8 @@ def _rows(text: str, source: str) -> Iterator[tuple[int, dict[str, str]]]:
 def _header(text: str) -> list[str]:
     first = next((line for _, line in content_lines(text)), "")
     return [re.sub(r"[()]", "", word).lower() for word in first.split()]
+
+
+SOURCE = CoordinateSource(
+    name="xtprocadmin", does="its table with coordinates", precedence=40, matches=matches, parse=parse
+)

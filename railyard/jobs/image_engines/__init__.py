@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 
+from railyard.base.members import members
 from railyard.jobs.image_engines.base import ImageEngine
 
 #: The engine of an environment that names none.
@@ -19,9 +18,7 @@ DEFAULT = "apptainer"
 @cache
 def engines() -> Mapping[str, ImageEngine]:
     """Return the engines by name."""
-    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    members: list[ImageEngine] = [module.ENGINE for module in modules if hasattr(module, "ENGINE")]
-    return {one.name: one for one in members}
+    return {engine.name: engine for engine in members(__name__, "ENGINE")}
 
 
 def selected(features: Sequence[str]) -> ImageEngine:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 
+from railyard.base.members import members
 from railyard.torus.engines.base import Engine
 
 DEFAULT = "netns"
@@ -15,6 +14,5 @@ DEFAULT = "netns"
 @cache
 def engines() -> Mapping[str, Engine]:
     """Return the engines by name, the default one first: all modules of this folder that define `ENGINE`."""
-    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    all_engines: list[Engine] = [module.ENGINE for module in modules if hasattr(module, "ENGINE")]
-    return {one.name: one for one in sorted(all_engines, key=lambda one: (one.name != DEFAULT, one.name))}
+    ordered = sorted(members(__name__, "ENGINE"), key=lambda one: (one.name != DEFAULT, one.name))
+    return {one.name: one for one in ordered}

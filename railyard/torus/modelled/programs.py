@@ -14,13 +14,13 @@ from typing import Any
 from placements.arrays import Ints, NDArray, np
 from placements.linkload import model, traffic
 from placements.linkload.model import LinkLoads
+from placements.linkload.patterns import make, patterns
 from placements.linkload.traffic import Grid, Traffic
 from placements.topology.base import Topology
 from railyard import __version__
 from railyard.base.errors import InputError
 
 PROTOCOL = model.PROTOCOLS["gemini-put"]
-PATTERNS = ("alltoall", "allgather", "allreduce")
 #: The number of axes of a torus's array of loads: X, Y and Z of the router, dimension, direction.
 TORUS_AXES = 5
 
@@ -62,14 +62,14 @@ def _halo(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterat
     """Yield the time of one exchange of faces between neighbours in the grid of ranks."""
     grid, cells = _extents(options, "grid"), _extents(options, "cells")
     size = traffic.face_bytes(cells[0], len(grid), 8 * int(options.get("values", "1")))
-    loads = _loads(topology, nodes, traffic.make("stencil6", grid, size_bytes=size))
+    loads = _loads(topology, nodes, make("stencil6", grid, size_bytes=size))
     yield _series("exchange_us", 1e6 * _slowest_s(loads))
 
 
 def _minighost(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterator[Series]:
     """Yield bytes that nodes inject, and times of links, for one exchange with all 26 neighbours."""
     grid, cells = _extents(options, "grid"), _extents(options, "cells")
-    sent = traffic.make("stencil27", grid, size_bytes=traffic.face_bytes(cells[0], len(grid)))
+    sent = make("stencil27", grid, size_bytes=traffic.face_bytes(cells[0], len(grid)))
     loads = _loads(topology, nodes, sent)
     yield _series("injected_bytes", float(loads.injected_bytes[loads.injected_bytes > 0].mean()))
     yield _series("most_injected_bytes", float(loads.injected_bytes.max(initial=0.0)))
@@ -100,14 +100,14 @@ def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iter
     for name in _words(options, "collectives"):
         for split in _words(options, "splits"):
             for size in map(int, _words(options, "sizes")):
-                if name in PATTERNS:
+                if name in patterns() and patterns()[name].in_groups:
                     yield _collective(name, split, size, box=box, topology=topology, nodes=ordered)
 
 
 def _collective(name: str, split: str, size: int, *, box: Grid, topology: Topology, nodes: Ints) -> Series:
     """Return the time of one collective in all groups of a split at once; `split` are dimensions, or `all`."""
     within = "XYZ" if split == "all" else split
-    loads = _loads(topology, nodes, traffic.make(name, box, size_bytes=(float(size),), within=within))
+    loads = _loads(topology, nodes, make(name, box, size_bytes=(float(size),), within=within))
     ranks = int(np.prod([box["XYZ".index(letter)] for letter in within]))
     labels: dict[str, str | int] = {"collective": name, "split": split, "ranks": ranks, "size_bytes": size}
     return _series("slowest_us", 1e6 * _slowest_s(loads), labels)
