@@ -1,1 +1,1 @@
-"""Records: what one job measured, with its evidence, and the append-only archive that keeps them."""
+"""Records: what one job measured, with its evidence, and the append-only archive that stores them."""

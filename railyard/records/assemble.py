@@ -1,8 +1,8 @@
-"""From launches to one record: reads each launch's benchmark output and decides what it is worth.
+"""Build one record from the launches of a job: read each launch's benchmark output and judge it.
 
-Models: status of each launch (ok, failed, not measured) and the placement's verdict, each with a reason that
-names what was asked and what was found. Evidence of a failed launch is kept beside the reason. Leaves out:
-running anything, reading the clock for the launches, writing the record (`railyard.records.store.archive`).
+Models: the status of each launch (ok, failed, not measured) and the verdict on its placement, each with a reason that
+names the expected and the actual value. A failed launch is recorded with its output as evidence. Leaves out: running
+launches, timing them, writing the record (`railyard.records.store.archive`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ _NOT_MET = "the program's MPI does not understand what started it"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchRun:
-    """What the job knows of one launch: what was asked, how it ended, where its output should be.
+    """What the job knows about one launch: what was requested, how it ended, where its output should be.
 
-    `exit_status` None says that it never started; `reason` may say why. `expected_hosts` is the host
-    asked for each rank, or None when the placement cannot be told from outside; `own_names` is host -> node of hosts
-    that the scheduler calls otherwise. `guard` is evidence as the record's schema has it, `nics` what the NICs counted,
-    `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says what is wrong with the data or
-    why there is no output, where the check knows more than the output tells. With `has_groups` the first number of a
-    node's coordinate is its group. `roles` are the programs that ran beside it, as the record's schema has them but for
-    `ranks` (`Ranks`), `hosts` (of each rank) and `nics` (`Nics`). `energy` are series of what the nodes counted.
+    `exit_status` is None if the launch never started; `reason` may then explain why. `expected_hosts` is the host on
+    which each rank should run, by rank; None if the placement does not determine it. `own_names` maps a host's own
+    name to the scheduler's name for the node, where the two differ. `guard` has the form of the record's schema.
+    `nics` are the bytes that the NICs counted, `nic_verdict` is the verdict on them, and `nic_reason` explains any
+    verdict but `obeyed`. `fault` describes wrong data or missing output where the check knows more than the output
+    shows. With `has_groups`, the first number of a node's coordinate is its group. `roles` are the programs that ran
+    at the same time on other nodes, in the form of the record's schema except for `ranks` (`Ranks`), `hosts` (one
+    name per rank) and `nics` (`Nics`). `energy` holds the series that the nodes' energy counters gave.
     """
 
     placement: str
@@ -67,7 +68,7 @@ class LaunchRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Finding:
-    """What one launch left behind, judged."""
+    """The verdict on one launch, with its parsed output where there is one."""
 
     status: Status
     reason: str
@@ -85,11 +86,11 @@ def assemble(
     created: datetime | None = None,
     run: Mapping[str, Json] | None = None,
 ) -> Record:
-    """The record of one job.
+    """Return the record of one job.
 
     Launches are numbered in the order given. A combination of the case that is not among them is listed as
-    not measured. `provenance["mpi"]` None is filled from the first output. Raises InputError when the result
-    breaks the format (a placement that the case does not name, ...).
+    not measured. If `provenance["mpi"]` is None, the first output supplies it. Raises InputError if the result
+    violates the format, for example by a placement that the case does not name.
     """
     runs = [*launches]
     runs += _missing(case, runs)
@@ -124,7 +125,7 @@ def absent(
     provenance: Mapping[str, Json],
     created: datetime | None = None,
 ) -> Record:
-    """The record of a job without launches: skipped, not measured, or failed before the first."""
+    """Return the record of a job without launches: skipped, not measured, or failed before the first."""
     return _record(
         case=case,
         system=system,
@@ -139,7 +140,11 @@ def absent(
 
 
 def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
-    """Return what a launch is worth: the first fault found, in the order a person would look."""
+    """Return the status of a launch, with its first fault as the reason.
+
+    Faults are looked for in this order: exit status, unreadable output, another case than the requested one, wrong
+    data, ranks on other hosts, NIC policy not obeyed, no series.
+    """
     if run.exit_status is None:
         return _Finding(
             status=Status.NOT_MEASURED, reason=one_line(run.reason) or "the launch was never started"
@@ -160,7 +165,7 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
 
 
 def judge_placement(expected: Sequence[str] | None, output: Benchmark | None) -> tuple[Verdict, str]:
-    """Return whether each rank ran on the host asked for it, and if not, the first that did not."""
+    """Return whether each rank ran on the requested host, and a reason that names the first one that did not."""
     if expected is None or output is None:
         return Verdict.CANNOT_TELL, ""
     ranks = output.ranks
@@ -175,7 +180,7 @@ def judge_placement(expected: Sequence[str] | None, output: Benchmark | None) ->
 
 
 def elsewhere(ranks: Ranks, expected: Sequence[str]) -> int | None:
-    """Return the first rank that did not run on the host of its place in `expected`; None where all did."""
+    """Return the first rank that did not run on its host, which is `expected[rank]`; None if all did."""
     names = ranks.host_names
     if names == list(expected):
         return None
@@ -187,7 +192,7 @@ def elsewhere(ranks: Ranks, expected: Sequence[str]) -> int | None:
 
 
 def one_line(text: str) -> str:
-    """A text with its line breaks and other control characters as blanks."""
+    """Return a text on one line: control characters become blanks, and each run of blanks becomes one."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
@@ -201,7 +206,7 @@ def _read(run: LaunchRun) -> tuple[Benchmark | None, str]:
 
 
 def _unlike_case(output: Benchmark, case: Mapping[str, Json]) -> str:
-    """The first difference between what the case asked for and what the program says it ran, or nothing."""
+    """Return the first difference between the case and what the program reports that it ran; empty if none."""
     if output.benchmark != case["benchmark"]:
         return f"{output.benchmark} ran, the case says {case['benchmark']}"
     for name, requested in case["parameters"].items():
@@ -315,7 +320,7 @@ def _record(
 
 
 def utc_text(time: datetime) -> str:
-    """A time as records write it: UTC, whole seconds, `Z`. Raises ValueError for a time without a zone."""
+    """Return a time as records write it: UTC, whole seconds, `Z`. Raises ValueError for a time without a zone."""
     if time.tzinfo is None:
         raise ValueError("a time without a zone")
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,6 +1,6 @@
-"""What a benchmark program leaves behind: one JSON document a launch (docs/formats.md).
+"""Read the output of a benchmark program: one JSON document per launch (docs/formats.md).
 
-Models: the document, validated against `schema/benchmark-v1.json` and the rules a schema cannot say (ranks
+Models: the document, validated against `schema/benchmark-v1.json` and the rules that a schema cannot express (ranks
 numbered without a gap, samples inside their unit's range, no series twice). Leaves out: whether the placement
 was obeyed and what the samples mean; `railyard.records.assemble` and `analysis` decide.
 """
@@ -21,13 +21,13 @@ from railyard.records.json_io import Json
 SCHEMA = "benchmark-v1.json"
 Label = str | int
 Labels = tuple[tuple[str, Label], ...]
-#: Labels that say between which hosts or ranks a series was taken: evidence, and no part of what is compared.
+#: Labels that name the hosts or ranks between which a series was measured: evidence, ignored in comparisons.
 HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Raw samples of one FOM at one point of its labels, in the order taken, in the FOM's unit."""
+    """Raw samples of one figure of merit (FOM) for one set of labels, in the order measured, in the FOM's unit."""
 
     fom: str
     labels: Mapping[str, Label]
@@ -36,7 +36,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmeasured:
-    """A point that a launch could not take, and why."""
+    """A series that a launch could not measure, identified by its FOM and labels, and the reason."""
 
     fom: str
     labels: Mapping[str, Label]
@@ -45,7 +45,7 @@ class Unmeasured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """One launch's output. A record takes over the two `_json` parts as they are."""
+    """One launch's output. The two `_json` parts are copied into the record unchanged."""
 
     benchmark: str
     version: str
@@ -61,16 +61,17 @@ class Benchmark:
 
 
 def load(path: Path, own_names: Mapping[str, str] | None = None) -> Benchmark:
-    """The output in a file, its ranks' hosts by the scheduler's names; `own_names` is host -> node where they differ.
+    """Return the output in a file, with the scheduler's names for the hosts of the ranks.
 
-    Raises InputError naming file, field, value and what is valid there.
+    `own_names` maps a host's own name to the scheduler's, where they differ. Raises InputError, which names file,
+    field, value and what is valid there.
     """
     output = parse(json_io.read(path), str(path))
     return dataclasses.replace(output, ranks=output.ranks.called(own_names)) if own_names else output
 
 
 def parse(document: Json, source: str) -> Benchmark:
-    """The output in a JSON document; raises InputError."""
+    """Return the output in a JSON document; raises InputError as `load` does."""
     json_io.validate(document, SCHEMA, source)
     where, series = ranks_of(document["ranks"], source), parse_series(document["series"])
     if len(where) != (wanted := document["mpi"]["ranks"]):
@@ -94,9 +95,9 @@ def parse(document: Json, source: str) -> Benchmark:
 
 
 def ranks_of(written: Json, source: str) -> Ranks:
-    """Return the ranks of an output: nodes with layouts, or as older programs write it a row for each rank.
+    """Return the ranks of an output, which has nodes with layouts, or one row per rank if an older program wrote it.
 
-    Raises InputError.
+    Raises InputError for ranks that are not numbered 0, 1, 2, ... and for columns that do not match the layouts.
     """
     if isinstance(written, dict):
         return ranks.of_nodes(written, source, "ranks")
@@ -105,7 +106,7 @@ def ranks_of(written: Json, source: str) -> Ranks:
 
 
 def parse_series(items: Sequence[Json]) -> tuple[Series, ...]:
-    """Series of a document that the schema accepted."""
+    """Return the series of a document that the schema accepted; integer samples become floats."""
     return tuple(
         Series(fom=item["fom"], labels=item["labels"], samples=tuple(map(float, item["samples"])))
         for item in items
@@ -113,7 +114,7 @@ def parse_series(items: Sequence[Json]) -> tuple[Series, ...]:
 
 
 def check_rows(rows: Sequence[Json], source: str, field: str) -> None:
-    """Raises InputError unless the ranks are 0, 1, 2, ... in order."""
+    """Raise InputError unless the ranks are 0, 1, 2, ... in order."""
     for index, row in enumerate(rows):
         if row["rank"] != index:
             raise InputError(
@@ -122,7 +123,7 @@ def check_rows(rows: Sequence[Json], source: str, field: str) -> None:
 
 
 def check_series(series: Sequence[Series], source: str, field: str) -> None:
-    """Raises InputError for a sample outside its unit's range and for a series given twice."""
+    """Raise InputError for a sample outside its unit's range and for two series with the same FOM and labels."""
     seen: set[tuple[str, frozenset[tuple[str, Label]]]] = set()
     for index, item in enumerate(series):
         units.check_samples(item.fom, item.samples, source, f"{field}[{index}]")
@@ -133,7 +134,7 @@ def check_series(series: Sequence[Series], source: str, field: str) -> None:
 
 
 def point(labels: Mapping[str, Label]) -> Labels:
-    """Return what a series was taken at, as a key: its labels by name, without those that name hosts or ranks."""
+    """Return the labels of a series as a sorted tuple for comparisons, without those that name hosts or ranks."""
     if not labels:
         return ()
     return tuple(sorted((name, value) for name, value in labels.items() if name not in HOST_LABELS))

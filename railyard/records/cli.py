@@ -1,8 +1,8 @@
 """`railyard results`: add, list, show, check, pack and unpack records.
 
-Models: what the user names (files, folders, bundles) and what is printed. Everything is read and judged before
-anything is written. Lists and checks of many records go through the index (`railyard.records.store.index`) or show
-their progress.
+Models: the files, folders and bundles that the user names, and what is printed. All input is read and judged before
+anything is written. Lists of many records come from the index (`railyard.records.store.index`); checks of many records
+show their progress.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MANY = 50
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
-#: Lines that are printed at once.
+#: Lines that one call prints.
 _BATCH = 1000
 
 archive_option = click.option(
@@ -69,7 +69,7 @@ def add(files: tuple[Path, ...], root: Path) -> None:
 def list_(
     *, root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool
 ) -> None:
-    """List the records of an archive, one a line: how many launches are results, void, failed, not measured."""
+    """List the records of an archive, one per line: how many launches are results, void, failed, not measured."""
     for option, date in (("--since", since), ("--until", until)):
         if date and not _DATE.fullmatch(date):
             raise InputError(option, "", date, "a UTC date such as 2026-11-21")
@@ -115,9 +115,9 @@ def check(
     """Check PATHS: record files, archives or bundles; without any, the checkout's archive. Ends with 0 or 1.
 
     Every record must be valid and fit its id. With --strict it must also hold the evidence that a decision
-    needs: enough launches and samples, verified data, proof of placement and NICs, the guard's word, one unit for each
-    figure, a clean commit. A record in an old version of the format lacks what some rules need. It is refused unless
-    its version is accepted, and the rules that were not applied are named.
+    needs: enough launches and samples, verified data, proof of placement and NICs, the verdict of the guard, one unit
+    per figure of merit, a clean commit. A record in an old version of the format lacks what some rules need. It is
+    refused unless its version is accepted, and the rules that were not applied are named.
     """
     from railyard.records.validate import (
         check_paths,
@@ -204,20 +204,26 @@ def unpack(file: Path, root: Path) -> None:
 
 
 def index_of(root: Path) -> index.Index:
-    """The index of an archive, with a progress bar on a terminal while new records are read."""
+    """Return the index of an archive; on a terminal, show a progress bar while new records are read.
+
+    Raises InputError for a folder that does not exist. A file that is no valid record is reported and left out.
+    """
     if not root.is_dir():
         raise InputError("--archive", "", str(root), "a folder that exists")
-    gc.disable()  # a hundred thousand entries are no garbage; looking for some takes a tenth of the time
+    gc.disable()  # nothing is freed while 100,000 entries are built, and the collector would take a tenth of the time
     return index.read(root, progress=progress, refused=pass_over)
 
 
 def pass_over(error: InputError) -> None:
-    """One bad record does not hide the others; `railyard results check` refuses it."""
+    """Report a bad record on stderr and go on with the others; `railyard results check` refuses such a record."""
     click.echo(f"railyard: passed over {error}", err=True)
 
 
 def entries_of(given: Path) -> Iterator[Entry]:
-    """The entries of what an argument means: an archive's by its index; of a file or a system's folder by reading."""
+    """Return the entries of a command-line argument: an archive, one system's folder in an archive, or a record file.
+
+    An archive is read by its index, the others by parsing their files. Raises InputError as `files_of` does.
+    """
     if given.is_dir() and not archive.paths_of_system(given):
         index = index_of(given)
         if index.lines:
@@ -226,17 +232,20 @@ def entries_of(given: Path) -> Iterator[Entry]:
 
 
 def progress(files: Iterable[Path], count: int) -> Iterable[Path]:
-    """A progress bar on a terminal, for many files."""
+    """Return the files, wrapped in a progress bar on a terminal if there are 50 or more."""
     if count < _MANY:
         return files
-    from rich.console import Console  # here: an index that is up to date needs no bar
+    from rich.console import Console  # here: commands whose index is up to date start without it
     from rich.progress import track
 
     return track(files, "reading records", count, console=Console(stderr=True), transient=True)
 
 
 def files_of(given: Path) -> list[Path]:
-    """The record files that an argument means: itself, an archive's, or those of one system's folder."""
+    """Return the record files of a command-line argument: a file itself, or those of an archive or a system's folder.
+
+    Raises InputError for a folder without records.
+    """
     if not given.is_dir():
         return [given]
     paths = archive.paths(given) or archive.paths_of_system(given)
@@ -248,7 +257,10 @@ def files_of(given: Path) -> list[Path]:
 
 
 def find(name: str, root: Path) -> Path:
-    """The file of a record by path or by id; raises InputError for none or several."""
+    """Return the file of a record, named by its path or by the first digits of its id in the archive at `root`.
+
+    Raises InputError if no record or several match.
+    """
     if Path(name).is_file():
         return Path(name)
     paths = [path for path in archive.paths(root) if path.stem[11:].startswith(name)]

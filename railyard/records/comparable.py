@@ -1,10 +1,10 @@
-"""Which records may be compared, in one table: what must agree, what is named, what may differ.
+"""Decide which records may be compared, by one table: which fields must agree, and which may differ.
 
-Models: five questions to the same fields of an index entry's setting. `pool`: do launches of two records form one
-case? `reference`: may a run be held against what the archive expects? `sides`: may two records be sides of
-`railyard compare`? `allocations`, `sizes`: may they share a row of `railyard over`? A new field of the setting needs a
-row here, and a test fails until it has one. Leaves out: how launches are compared (`analysis.cases.comparison`,
-`analysis.compare`, `analysis.over`).
+Models: five questions, each answered by the same fields of an index entry's setting. `pool`: do launches of two
+records form one case? `reference`: may a run be compared with the archive's references? `sides`: may two records be
+sides of `railyard compare`? `allocations`, `sizes`: may they share a row of `railyard over`? A new field of the setting
+needs a row in the table, and a test fails until it has one. Leaves out: how launches are compared
+(`analysis.cases.comparison`, `analysis.compare`, `analysis.over`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from railyard.records.record import Record, Software, Status
 
 
 class Rule(StrEnum):
-    """What a difference in a field means."""
+    """The effect of a difference in a field."""
 
     AGREE = "agree"  # records that differ are never compared
-    NAMED = "named"  # they are compared, and the difference is named beside the figures
-    FREE = "free"  # they are compared without a word
+    NAMED = "named"  # records that differ are compared, and the difference is printed with the figures
+    FREE = "free"  # records that differ are compared, and the difference is not printed
 
 
 AGREE, NAMED, FREE = Rule.AGREE, Rule.NAMED, Rule.FREE
@@ -32,7 +32,7 @@ AGREE, NAMED, FREE = Rule.AGREE, Rule.NAMED, Rule.FREE
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field's rule for each question."""
+    """The rule of one field for each of the five questions."""
 
     pool: Rule
     reference: Rule
@@ -41,7 +41,7 @@ class Field:
     sizes: Rule
 
 
-#: Parameters of a case that name what ran. They are in the setting as `program`.
+#: Parameters of a case that identify the program that ran. The setting has them in its field `program`.
 BUILD = frozenset({"program_sha256", "spack_spec", "spack_source", "spack_compiler", "spack_target"})
 #: Field of a setting -> its rules. Named fields are named in this order.
 FIELDS: Mapping[str, Field] = {
@@ -53,18 +53,18 @@ FIELDS: Mapping[str, Field] = {
     "parameters": Field(AGREE, AGREE, AGREE, AGREE, FREE),
     "ranks": Field(
         FREE, AGREE, AGREE, AGREE, FREE
-    ),  # of a pool: they follow from the parameters and the launches
+    ),  # free in a pool because parameters and launches determine the ranks
     "program": Field(AGREE, FREE, NAMED, AGREE, AGREE),  # which build ran: the parameters of `BUILD`
     "subject": Field(AGREE, FREE, NAMED, FREE, FREE),
     "git_commit": Field(
         AGREE, FREE, NAMED, AGREE, AGREE
-    ),  # a reference exists to find what another commit made slower
+    ),  # free in a reference because it exists to find a slower commit
     "git_dirty": Field(AGREE, FREE, NAMED, FREE, FREE),
     "mpi": Field(AGREE, FREE, NAMED, AGREE, AGREE),
     "machine": Field(AGREE, FREE, NAMED, FREE, FREE),
     "environment": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
     "partition": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
-    "topology": Field(AGREE, FREE, NAMED, FREE, FREE),  # its name; the next is its content
+    "topology": Field(AGREE, FREE, NAMED, FREE, FREE),  # the name; the next field is a digest of the content
     "topology_sha256": Field(AGREE, AGREE, NAMED, AGREE, FREE),
     "nodes": Field(AGREE, AGREE, NAMED, AGREE, FREE),
     "torus": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
@@ -77,22 +77,22 @@ FIELDS: Mapping[str, Field] = {
 }
 #: Fields in which sides may differ; a difference is named on the row.
 NAMED_OF_SIDES = tuple(name for name, field in FIELDS.items() if field.sides is NAMED)
-#: Fields that make a case of the references of one check. The check itself is the key above them.
+#: Fields that identify a case among the references of one check.
 REFERENCE_CASE = tuple(name for name, field in FIELDS.items() if field.reference is AGREE and name != "check")
-#: Fields in which the records of a row over allocations agree.
+#: Fields in which all records of a row of `railyard over allocations` agree.
 ALLOCATIONS_ROW = tuple(name for name, field in FIELDS.items() if field.allocations is AGREE)
-#: Fields in which those of a row over sizes agree; of parameters, ranks and nodes a part (`analysis.over.sizes`).
+#: The same for `railyard over sizes`, which also compares parts of parameters, ranks, nodes (`analysis.over.sizes`).
 SIZES_ROW = tuple(name for name, field in FIELDS.items() if field.sizes is AGREE)
 
-#: Parts of a record's case in which records of one pool may differ: `studies` above, and what only says how often and
-#: in which order the same launches were made.
+#: Parts of a record's case in which records of one pool may differ: `studies`, and the parts that only determine how
+#: often and in which order the same launches ran.
 _FREE_IN_CASE = frozenset({"seed", "challenge", "launches_per_combination", "studies"})
 
 
 def pool(record: Record) -> dict[str, Json]:
-    """Return what records must have in common to be one case: the whole record but for what `FIELDS` leaves free.
+    """Return what records must have in common to form one case: everything that `FIELDS` does not leave free.
 
-    This is stricter than the fields of a setting, which abridge machine and MPI library for people.
+    This is stricter than comparing settings, because those contain a short text for the machine and the MPI library.
     """
     torus = record.provenance["torus"]
     provenance = {
@@ -113,7 +113,8 @@ def pool(record: Record) -> dict[str, Json]:
 def pool_key(record: Record) -> str:
     """Return a digest that is equal for records of one pool, and for no others.
 
-    A record of a changed or unknown checkout is alone, because nobody can say that two of them ran the same code.
+    A record of a changed or unknown checkout has a pool of its own, because two such records may have run different
+    code.
     """
     is_known = record.provenance["railyard"]["git_dirty"] is False and record.status is not Status.SKIPPED
     parts = {**pool(record), "alone": "" if is_known else record.sha256}
@@ -126,6 +127,6 @@ def unnamed(torus: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def reference_digest(setting: Mapping[str, Json]) -> str:
-    """Return eight digits that are equal for the runs that one reference of a check applies to."""
+    """Return eight hex digits that are equal for all runs of a check to which the same references apply."""
     parts = {name: setting[name] for name in REFERENCE_CASE}
     return hashlib.sha256(json_io.canonical(parts).encode("ascii")).hexdigest()[:8]

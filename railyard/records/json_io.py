@@ -1,8 +1,8 @@
-"""JSON as railyard reads and writes it: strict in, canonical out.
+"""Read and write JSON: strict when reading, canonical when writing.
 
-Models: reading refuses what Python's reader lets through (NaN, a key given twice, half a surrogate pair,
-numbers that overflow) and says each fault in one line with its place; `validate` does the same for a JSON
-Schema. Writing gives two forms: `canonical` for hashes and `text` for files that git shows line by line.
+Models: reading refuses what Python's reader accepts (NaN, a key given twice, half a surrogate pair, numbers that
+overflow) and reports each fault in one line with its position; `validate` does the same for a JSON Schema. Writing
+gives two forms: `canonical` for hashes, and `text` for files of which git shows differences line by line.
 Leaves out: comments, streams.
 """
 
@@ -24,39 +24,39 @@ from railyard.base import schemas
 from railyard.base.checkout import RESULTS
 from railyard.base.errors import InputError
 
-#: JSON has no better static type: Mapping, list, str, int, float, bool or None, nested.
+#: Nested Mapping, list, str, int, float, bool or None; Python has no narrower static type that is practical.
 Json = Any
 
 SCHEMAS = RESULTS / "schema"
 WIDTH = 110
-#: A document is a tree; what is nested deeper is no document of railyard's.
+#: The most levels of nesting. No document of railyard is nested deeper.
 MOST_DEPTH = 16
-#: The most bytes of a file, and of what a compressed one holds.
+#: The most bytes of a file, and of its content if it is compressed.
 MOST_BYTES, MOST_UNPACKED_BYTES = 64 << 20, 256 << 20
 _GZIP = b"\x1f\x8b"
-#: As the standard library: what is no plain JSON is an error, and keys are sorted.
+#: Options that make orjson behave as the standard library: other types than those of JSON are errors, keys are sorted.
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 _SORTED = orjson.OPT_SORT_KEYS | _PLAIN
-#: Whether every exponent that orjson writes has its sign.
+#: Whether this version of orjson writes `1e+16`, as the standard library does, and not `1e16`.
 _SIGNED = orjson.dumps([1e16, 1e-7]) == b"[1e+16,1e-7]"
-#: Where orjson writes a small number, and an exponent; names may hold the same characters.
+#: Characters that orjson writes in a small number and in an exponent; strings may contain them, too.
 _SMALL = b"0.0000"
 _EXPONENTS = (b"+", b"e-") if _SIGNED else (b"e",)
-#: What orjson's text of a list has that holds more than numbers which both write alike. A null may be NaN, an e be of
-#: an exponent or a truth value.
+#: Characters of orjson's text of a list, any of which means that the standard library may write the list differently.
+#: A null may have been NaN; an e occurs in exponents and in true and false.
 _NOT_ORDINARY = (b"e", b"n", b'"', b"{", _SMALL)
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False)
 _ONE_LINE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _CONTAINERS = (dict, list)
-#: What most lines of a record are: samples, by figure of merit and labels.
+#: The keys of a series, the object that fills most lines of a record.
 _SERIES = frozenset({"fom", "labels", "samples"})
 _string = json.encoder.encode_basestring_ascii
-#: Text of a list that is kept, in bytes: many launches have the same ranks.
+#: The largest list whose text is cached, in bytes; many launches have the same ranks.
 _MOST_KEPT = 1 << 16
 
 
 def read(path: Path) -> Json:
-    """The document in a file; raises InputError naming the file and the place of the first fault."""
+    """Return the document in a file; raises InputError with the file and the position of the first fault."""
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
@@ -70,17 +70,17 @@ def read(path: Path) -> Json:
 
 
 def packed(content: bytes) -> bytes:
-    """Return the content of a file as gzip writes it, without time or name."""
+    """Return the content compressed by gzip, without time and name, so that equal content gives equal bytes."""
     return gzip.compress(content, compresslevel=4, mtime=0)  # 6 takes five times as long for 6 % less
 
 
 def is_packed(raw: bytes) -> bool:
-    """Return whether the bytes of a file are compressed."""
+    """Return whether the bytes of a file begin as gzip's do."""
     return raw.startswith(_GZIP)
 
 
 def unpacked(raw: bytes, source: str) -> bytes:
-    """Return the content of a file that may be compressed; raises InputError for one that is cut off or too large."""
+    """Return the content of a file, decompressed if need be; raises InputError if it is truncated or too large."""
     if not is_packed(raw):
         return raw
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
@@ -100,7 +100,7 @@ def unpacked(raw: bytes, source: str) -> bytes:
 
 
 def loads_bytes(raw: bytes, source: str) -> Json:
-    """Return the document in a file's bytes; raises InputError with the place of the first fault."""
+    """Return the document in a file's bytes; raises InputError with the position of the first fault."""
     raw = unpacked(raw, source)
     document = _written_by_us(raw)
     if document is not None:
@@ -115,10 +115,11 @@ def loads_bytes(raw: bytes, source: str) -> Json:
 def _written_by_us(raw: bytes) -> dict[str, Json] | None:
     """Return the document in bytes that `text` wrote, faster than `loads`; None for any other bytes.
 
-    orjson lets a key come twice and rounds long integers. Both show when the document is written again.
+    orjson accepts a key given twice and rounds long integers. Writing the document again and comparing
+    shows both.
     """
     if b"\n" + b" " * (MOST_DEPTH - 3) in raw:
-        return None  # perhaps too deep: what is on one line has three levels at most
+        return None  # may be too deep, because one line has up to three further levels
     try:
         document = orjson.loads(raw)
         is_sorted = isinstance(document, dict) and list(document) == sorted(document)
@@ -129,7 +130,7 @@ def _written_by_us(raw: bytes) -> dict[str, Json] | None:
 
 
 def loads_as_written(raw: bytes, source: str) -> tuple[Json, bool]:
-    """Return the document in a file's bytes, and whether they are those that `text` writes."""
+    """Return the document in a file's bytes, and whether `text` writes exactly these bytes; raises InputError."""
     raw = unpacked(raw, source)
     document = _written_by_us(raw)
     if document is not None:
@@ -139,7 +140,7 @@ def loads_as_written(raw: bytes, source: str) -> tuple[Json, bool]:
 
 
 def loads(text: str, source: str) -> Json:
-    """The document in a text; raises InputError with line and column of the first fault."""
+    """Return the document in a text; raises InputError with line and column of the first fault."""
 
     def refuse(constant: str) -> NoReturn:
         raise InputError(source, "", constant, "a finite number")
@@ -199,12 +200,18 @@ def _check_depth(document: Json, source: str) -> None:
 
 
 def canonical(document: Json) -> str:
-    """One line of ASCII, keys sorted, no blanks: equal documents give equal text. NaN is a ValueError."""
+    """Return one line of ASCII with sorted keys and no blanks, so that equal documents give equal text.
+
+    Raises ValueError for NaN and infinity.
+    """
     return _ONE_LINE.encode(document)
 
 
 def canonical_bytes(document: Json) -> bytes:
-    """Return the canonical form of a document that `loads` gave, where it is ASCII ten times as fast as `canonical`."""
+    """Return `canonical` of a document that `loads` returned, as bytes.
+
+    Ten times as fast as `canonical` if the text is ASCII and has no number that orjson writes differently.
+    """
     encoded = orjson.dumps(document, option=_SORTED)
     is_certain = (
         isinstance(document, dict)
@@ -216,7 +223,7 @@ def canonical_bytes(document: Json) -> bytes:
 
 
 def _has_other_digits(written: bytes) -> bool:
-    """Return whether the standard library may write a number otherwise: a small one, or one with an exponent."""
+    """Return whether a JSON text has a small number or an exponent, which the standard library may write otherwise."""
     return any(
         _is_in_a_number(written, at) for mark in (_SMALL, *_EXPONENTS) for at in _places(written, mark)
     )
@@ -230,7 +237,7 @@ def _places(written: bytes, mark: bytes) -> Iterator[int]:
 
 
 def _is_in_a_number(written: bytes, at: int) -> bool:
-    """Return whether a mark in a JSON text is of a number: only digits are between it and a bracket or comma."""
+    """Return whether the mark at this position is part of a number: only digits separate it from a bracket or comma."""
     before = written[max(0, at - 32) : at]
     if written.startswith(_SMALL, at):
         return before[-1:] in b"[,:-"
@@ -239,8 +246,9 @@ def _is_in_a_number(written: bytes, at: int) -> bool:
 
 
 def text(document: Json) -> str:
-    """The form for files: keys sorted, indented by one; arrays of scalars, and flat objects that fit, stay on
-    a line.
+    """Return the form for files: sorted keys, indented by one blank per level, with a final newline.
+
+    An array of scalars is on one line, as is a flat object that fits into `WIDTH` columns.
     """
     parts: list[str] = []
     _write(parts, document, "")
@@ -249,7 +257,7 @@ def text(document: Json) -> str:
 
 
 def _write(parts: list[str], value: Json, indent: str) -> None:
-    """Append the lines of a value."""
+    """Append the text of a value to `parts`, without a final newline."""
     if not value or not isinstance(value, _CONTAINERS):
         parts.append(_compact(value))
     elif isinstance(value, list) and isinstance(value[0], dict):
@@ -275,7 +283,7 @@ def _write(parts: list[str], value: Json, indent: str) -> None:
 
 @functools.lru_cache(maxsize=1024)
 def _beginnings(keys: tuple[str, ...], indent: str) -> list[tuple[str, str]]:
-    """Return the keys of an object in order, each with what comes before its value."""
+    """Return the sorted keys of an object, each with the text that precedes its value."""
     lines = [(key, f"\n{indent}{_string(key)}: ") for key in sorted(keys)]
     return [(key, f"{',' if number else '{'}{line}") for number, (key, line) in enumerate(lines)]
 
@@ -285,7 +293,7 @@ def _float(value: float) -> str:
 
 
 _EMPTY: Mapping[type, str] = {list: "[]", dict: "{}"}
-#: How a scalar is written, as the encoder does.
+#: Type of a scalar -> function that writes it as the encoder does.
 _SCALARS: Mapping[type, Callable[[Any], str]] = {
     str: _string,
     int: repr,
@@ -296,10 +304,10 @@ _SCALARS: Mapping[type, Callable[[Any], str]] = {
 
 
 def _block(items: list[Json], indent: str) -> str:
-    """Return the lines of a list of flat objects; equal lists, such as the ranks of launches, are written once."""
+    """Return the text of a list of flat objects; it is cached, because launches often have equal lists of ranks."""
     try:
         key = orjson.dumps(items, option=_PLAIN)
-    except TypeError:  # what orjson cannot hold
+    except TypeError:  # an integer of more than 64 bits, or no plain JSON
         key = b""
     if not key or len(key) > _MOST_KEPT or b"null" in key:  # orjson writes NaN as null
         return _written(items, indent)
@@ -327,7 +335,7 @@ def _written(items: list[Json], indent: str) -> str:
 
 
 def _series(item: Json, indent: str) -> str | None:
-    """Return the lines of a series without labels, as `_write` has them and twice as fast; None for anything else."""
+    """Return the text of a series without labels, twice as fast as `_write`; None for any other value."""
     if type(item) is not dict or item.keys() != _SERIES or item["labels"] != {}:
         return None
     fom, samples = item["fom"], item["samples"]
@@ -339,7 +347,7 @@ def _series(item: Json, indent: str) -> str | None:
 
 
 def _line(value: dict[str, Json] | list[Json], indent: str) -> str | None:
-    """Return a list of scalars, or a flat object that fits, in one line; None for any other."""
+    """Return a list of scalars, or a flat object that fits into `WIDTH`, in one line; None for any other value."""
     if isinstance(value, list):
         if (line := _numbers(value)) is not None:
             return line
@@ -360,7 +368,7 @@ def _line(value: dict[str, Json] | list[Json], indent: str) -> str | None:
 
 
 def _compact(value: Json) -> str:
-    """Return one line; only lists that hold more than ordinary numbers need the encoder."""
+    """Return a value in one line; the standard encoder is used only for values that faster ways do not cover."""
     if (scalar := _SCALARS.get(type(value))) is not None:
         return scalar(value)
     if isinstance(value, list) and (line := _numbers(value)) is not None:
@@ -371,7 +379,7 @@ def _compact(value: Json) -> str:
 
 
 def _flat(value: dict[str, Json]) -> str | None:
-    """Return an object of scalars in one line, as the encoder does and faster; None for any other object."""
+    """Return an object of scalars in one line, faster than the encoder and equal to it; None for any other object."""
     parts, beginnings = [], _in_line(tuple(value))
     if beginnings is None:
         return None
@@ -384,19 +392,19 @@ def _flat(value: dict[str, Json]) -> str | None:
 
 @functools.lru_cache(maxsize=1024)
 def _in_line(keys: tuple[str, ...]) -> list[tuple[str, str]] | None:
-    """Return the keys of an object in order, each with what is before its value in one line; None for other keys."""
+    """Return the sorted keys, each with the text that precedes its value in one line; None if a key is no string."""
     if not all(type(key) is str for key in keys):
         return None
     return [(key, f"{', ' if number else ''}{_string(key)}: ") for number, key in enumerate(sorted(keys))]
 
 
 def _numbers(items: list[Json]) -> str | None:
-    """Return a list of numbers, as the encoder writes it and ten times as fast; None where it may differ."""
+    """Return a list of numbers, ten times as fast as the encoder; None if the encoder may write it differently."""
     if not items:
         return None
     try:
         encoded = orjson.dumps(items, option=_PLAIN)
-    except TypeError:  # what is no plain JSON, or an integer of more than 64 bits
+    except TypeError:  # an integer of more than 64 bits, or no plain JSON
         return None
     if any(mark in encoded for mark in _NOT_ORDINARY) or b"[" in encoded[1:]:
         return None
@@ -405,10 +413,10 @@ def _numbers(items: list[Json]) -> str | None:
 
 @functools.cache
 def validator(schema_name: str) -> schemas.Validator:
-    """The validator of a schema file in `results/schema`."""
+    """Return the validator of a schema file in `results/schema`."""
     return schemas.validator(SCHEMAS / schema_name)
 
 
 def validate(document: Json, schema_name: str, source: str) -> None:
-    """Raises InputError for the fault that explains a refusal best: field, value, what is valid."""
+    """Raise InputError if a document violates a schema; it names the field, the value and what is valid there."""
     schemas.validate(document, validator(schema_name), source)

@@ -1,7 +1,7 @@
-"""The order of a job's launches: pure, so that a checker draws from a record's seed what the job drew.
+"""Draw the order of a job's launches from the seed alone, so that a checker can reproduce it from the record.
 
-Every combination of a placement, a NIC policy and a software is launched once in each round, and each round has its own
-order: drift of the machine spares none of them.
+Every combination of placement, NIC policy and software is launched once per round. Each round has its own random order,
+so that drift of the machine affects all combinations alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def in_rounds(
     rounds: int,
     seed: int,
 ) -> Iterator[tuple[int, str, str, Software]]:
-    """Yield repeat, placement, NIC policy and software of each launch."""
+    """Yield (repeat, placement, NIC policy, software) of each launch in order; `repeat` is the round, from 0."""
     shuffle = random.Random(seed)
     combinations = list(itertools.product(placements, nic_policies, software))
     for repeat in range(rounds):

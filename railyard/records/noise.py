@@ -1,9 +1,10 @@
-"""The noise floor of a record: the largest difference between two groups of its launches that shows nothing.
+"""Return the noise floor of a record: a difference between two groups of its launches up to the floor means nothing.
 
-Models: on a virtual torus all nodes share one machine, so the same placement measured twice differs by up to
-`SAME_PERCENT` (`python -m perf same`), whatever a rank test shows. On the network `router` a launch's error bound says
-by how much its times may be too long; where the middle one of a record is larger, it is the floor. Leaves out: other
-origins, whose floor is 0: a real machine's noise is in its launches, and a model has none.
+Models: on a virtual torus all nodes share one machine, so that two measurements of the same placement differ by up to
+`SAME_PERCENT` (`python -m perf same`), even if a rank test calls the difference significant. On the network `router`,
+the error bound of a launch limits how much too long its times may be. The floor is the median of these bounds if that
+is larger. Leaves out other origins, whose floor is 0: the launches of a real machine show its noise, and a model has
+none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ SAME_PERCENT = 2.0
 
 
 def floor_percent(read: Record) -> float:
-    """Return the noise floor of a record, in percent of the larger of two values."""
+    """Return the noise floor of a record, in percent of the larger of the two values compared."""
     if read.origin is not Origin.EMULATED:
         return 0.0
     torus = read.provenance["torus"] or {}

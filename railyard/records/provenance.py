@@ -1,9 +1,10 @@
-"""Collect the `provenance` of a record: which code, which machine.
+"""Collect the `provenance` of a record: which code ran, on which machine.
 
-Models: git commit and dirtiness of the checkout, kernel, distribution, CPU, memory, host name, digests of what was
-built. The checkout is clean if every file is byte for byte that of the commit and no other file is there, apart from
-those of the committed .gitignore. No setting of git takes part in that: neither its index, its filters nor its own
-lists of ignored files. Leaves out: user names, environment variables, serial numbers and addresses.
+Models: the commit of the checkout and whether files differ from it ("dirty"), kernel, distribution, CPU, memory, host
+name, digests of the compiled files. The checkout is clean if every file equals that of the commit byte for byte, and
+the only other files are those that the committed .gitignore ignores. Settings of git cannot change the result: its
+index, its filters and the user's own ignore lists are not used. Leaves out: user names, environment variables, serial
+numbers and addresses.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import railyard
 from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.records.json_io import Json
 
-#: `git archive` writes the commit into this file (.gitattributes).
+#: The file into which `git archive` writes the commit (.gitattributes).
 ARCHIVED = "railyard/base/commit.txt"
 _GIT_TIMEOUT_S = 30
 
@@ -35,7 +36,7 @@ def collect(
     image: Mapping[str, Json] | None = None,
     checkout: Path = CHECKOUT,
 ) -> dict[str, Json]:
-    """The provenance of a job that runs here and now; with mpi None, `assemble` fills it in."""
+    """Return the provenance of a job that runs on this machine; if `mpi` is None, `records.assemble` fills it in."""
     return {
         "railyard": code(checkout),
         "reframe": None if reframe is None else dict(reframe),
@@ -47,9 +48,10 @@ def collect(
 
 
 def code(checkout: Path = CHECKOUT) -> dict[str, Json]:
-    """railyard's version and the checkout's commit; null where the folder is no checkout or git is absent.
+    """Return railyard's version, the checkout's commit, and whether the checkout differs from it (`git_dirty`).
 
-    What `git archive` made, such as an action that GitHub delivers, knows its commit, and not whether it was changed.
+    The last two are None if the folder is no git checkout or git is not installed. A folder that `git archive` made,
+    such as an action that GitHub delivers, has a commit, but `git_dirty` is None.
     """
     unknown = {"version": railyard.__version__, "git_commit": None, "git_dirty": None}
     top = _git(checkout, "rev-parse", "--show-toplevel")
@@ -72,7 +74,7 @@ def _archived_commit(checkout: Path) -> str | None:
 
 
 def state(checkout: Path = CHECKOUT, build: Path = BUILD) -> dict[str, Json]:
-    """Return the code as it is now: time, commit, whether the checkout differs from it, digests of what was built."""
+    """Return the current time, commit, whether the checkout differs from it, and digests of the compiled files."""
     now = code(checkout)
     built = [path for part in ("lib", "bin") for path in sorted((build / part).glob("*")) if path.is_file()]
     return {
@@ -84,12 +86,12 @@ def state(checkout: Path = CHECKOUT, build: Path = BUILD) -> dict[str, Json]:
 
 
 def digests(paths: Iterable[Path]) -> dict[str, Json]:
-    """Return the sha256 of files by name; null for one that cannot be read."""
+    """Return file name -> sha256, None for a file that cannot be read; names are as in `named_digests`."""
     return named_digests((str(path), _sha256(path)) for path in paths)
 
 
 def named_digests(digests: Iterable[tuple[str, str | None]]) -> dict[str, Json]:
-    """Return digests by the file's name; another file of the same name gets `~2` and so on."""
+    """Return file name -> digest from (path, digest); a different file of the same name is `NAME~2` and so on."""
     by_name: dict[str, Json] = {}
     for path, digest in digests:
         name, number = Path(path).name, 1
@@ -110,7 +112,7 @@ def _sha256(path: Path) -> str | None:
 
 
 def _is_dirty(checkout: Path, commit: str) -> bool | None:
-    """Compare every file with the commit's, without git's index; None where git cannot list the commit."""
+    """Return whether any file differs from the commit, without git's index; None if git cannot list the commit."""
     tree = _git(checkout, "ls-tree", "-r", "-z", "--full-tree", commit)
     others = _git(checkout, "ls-files", "--others", "--exclude-per-directory=.gitignore", "-z")
     added = _git(checkout, "ls-files", "-z")
@@ -139,18 +141,18 @@ def _differs(path: Path, mode: str, digest: str) -> bool:
 
 
 def is_known(commit: str, checkout: Path = CHECKOUT) -> bool | None:
-    """Return whether a commit is in the checkout's history; None where nobody can tell: no git, or a shallow clone."""
+    """Return whether the checkout's repository has a commit; None if unknown: no git, or a shallow clone."""
     if _git(checkout, "rev-parse", "--is-shallow-repository") != "false":
         return None
     return _git(checkout, "cat-file", "-t", commit) == "commit"
 
 
-#: Where the code names the format that it writes; the second is the path of older commits.
+#: The file in which the code names the record format that it writes, and the path of that file in older commits.
 _FORMAT_FILES = ("railyard/records/record.py", "results/record.py")
 
 
 def format_of(commit: str, checkout: Path = CHECKOUT) -> str | None:
-    """Return the version of the record format that a commit's code writes; None where the checkout cannot tell."""
+    """Return the version of the record format that a commit's code writes; None if the checkout lacks the commit."""
     for path in _FORMAT_FILES:
         match = re.search(
             r'^FORMAT = "([^"\n]+)"', _git(checkout, "show", f"{commit}:{path}") or "", re.MULTILINE
@@ -187,7 +189,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 
 def machine() -> dict[str, Json]:
-    """Kernel, distribution, CPU model, CPU count, memory in bytes and host name of this machine."""
+    """Return kernel, distribution, CPU model, number of CPUs, memory in bytes and host name of this machine."""
     return {
         "kernel": f"{platform.system()} {platform.release()}",
         "os": _field("/etc/os-release", r'^PRETTY_NAME="?([^"\n]*)', platform.system()),

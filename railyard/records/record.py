@@ -1,9 +1,9 @@
-"""The record: one job, one case, all its launches with raw samples and evidence (docs/formats.md, "Record").
+"""Parse and validate a record: one job, one case, all launches with samples and evidence (docs/formats.md, "Record").
 
-Models: the documents of `schema/record-v2.json` and of its forerunner `record-v1.json`, the rules between their fields,
-and the id. The JSON document is the authority (id and file are made from it); the dataclasses are typed views of it,
-parsed once. The id covers content, not blanks: a record that was re-indented is still itself. Leaves out: where
-records live (`records.store.archive`), how one is made (`records.assemble`).
+Models: the documents of `schema/record-v2.json` and of its predecessor `record-v1.json`, the rules between their
+fields, and the id. The JSON document is the authority: id and file are made from it, and the dataclasses are typed
+views of it. The id depends on content only, so that re-indenting a record does not change it. Leaves out: where
+records are stored (`records.store.archive`), how one is made (`records.assemble`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
 from railyard.records.spans import Spans
 
-#: The version that is written; `records.versions` lists the others that are read, and what differs.
+#: The version that this code writes; `records.versions` lists the others that it reads, with their differences.
 FORMAT = "railyard-record/2"
 ID_DIGITS = 12
-#: Keys that are made from the content and therefore are no part of it.
+#: Keys that are computed from the content, and therefore left out when it is hashed.
 DERIVED = frozenset({"id", "sha256"})
 
 
 class Origin(StrEnum):
-    """Which of the four kinds of place a record comes from; a report never mixes them in one comparison."""
+    """How the numbers of a record were obtained; a report never mixes two origins in one comparison."""
 
     EMULATED = "emulated"
     SIMULATED = "simulated"
@@ -43,12 +43,12 @@ class Origin(StrEnum):
     MEASURED = "measured"
 
 
-#: Origins whose numbers are computed: the same each time, so that one launch suffices and no test applies.
+#: Origins whose numbers are computed and always the same, so that one launch suffices and no statistical test applies.
 COMPUTED = frozenset({Origin.SIMULATED, Origin.MODELLED})
 
 
 class Status(StrEnum):
-    """Four different values: ran well, ran badly, not meant to run here, meant to run and did not."""
+    """How a launch or a job ended: well, badly, deliberately not run here, or requested but not run."""
 
     OK = "ok"
     FAILED = "failed"
@@ -57,7 +57,7 @@ class Status(StrEnum):
 
 
 class Verdict(StrEnum):
-    """Whether the ranks stood where the placement asked them to."""
+    """Whether a launch obeyed its placement (ranks ran on the requested hosts), or its NIC policy."""
 
     OBEYED = "obeyed"
     NOT_OBEYED = "not-obeyed"
@@ -65,20 +65,20 @@ class Verdict(StrEnum):
 
 
 class Software(StrEnum):
-    """Whose programs a launch ran: the machine's own, or those of the image that the provenance names."""
+    """Where the programs of a launch came from: the machine itself, or the image that the provenance names."""
 
     NATIVE = "native"
     IMAGE = "image"
 
 
 def combination_name(placement: str, nic_policy: str, software: str = Software.NATIVE) -> str:
-    """Return what a launch was to measure, for people; native programs are the rule and not named."""
+    """Return a combination's name for people: `PLACEMENT + NIC-POLICY`, and ` + image` if it ran from an image."""
     return " + ".join([placement, nic_policy, *([software] if software != Software.NATIVE else [])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """Where it ran, in ReFrame's words."""
+    """Where the job ran: system, partition and environment as ReFrame's configuration names them."""
 
     name: str
     partition: str
@@ -87,7 +87,7 @@ class System:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """Which topology file, by name and content; `extents` is empty for one that is no torus."""
+    """The topology of a case; `sha256` is that of its file, and `extents` is empty for a topology that is no torus."""
 
     name: str
     sha256: str
@@ -98,9 +98,9 @@ class Topology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What was asked for. `allocation` stays JSON: order, seed, nodes with name and coordinate.
+    """What the job was requested to measure. `allocation` is JSON: order, seed, nodes with name and coordinate.
 
-    Records before 1.3 lack `ranks_per_node`, `grid`, `block`, `cube` and `devices`; these are None there.
+    `ranks_per_node`, `grid`, `block`, `cube` and `devices` are None in records before version 1.3, which lack them.
     """
 
     check: str
@@ -124,7 +124,7 @@ class Case:
 
 
 class Guarded(StrEnum):
-    """Whether the machine carried a launch as the virtual torus says; a void launch is no result."""
+    """Whether the host machine was fast enough for the rates of the virtual torus; a void launch is no result."""
 
     OK = "ok"
     VOID = "void"
@@ -133,7 +133,10 @@ class Guarded(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """The guard's word on one launch; `figures` are what it looked at, as JSON."""
+    """The verdict of the guard on one launch; `figures` are the numbers that it judged, as JSON.
+
+    The guard watches whether the machine under a virtual torus limited the traffic.
+    """
 
     verdict: Guarded
     reasons: tuple[str, ...]
@@ -142,10 +145,11 @@ class Guard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """A program that ran beside the one that a launch measured: `congestor` or `copy`, on other nodes.
+    """A program that ran at the same time as the measured one, on other nodes: a `congestor` or a `copy`.
 
-    Times are seconds after the measured program's start, `victim_s` when that one ended; `nics` are what the NICs of
-    its nodes counted meanwhile. Those of a congestor that counted them itself begin when its load is there.
+    Times are seconds after the start of the measured program; `victim_s` is when that program ended. `nics` are the
+    bytes that the NICs of this program's nodes counted in that time. A congestor that counts its own NICs starts to
+    count when it has begun to load the network.
     """
 
     name: str
@@ -168,10 +172,10 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """One mpirun. A launch that never started has no exit status, start, ranks or series.
+    """One run of a launcher such as mpirun. A launch that never started has no exit status, start, ranks or series.
 
-    `guard` and `nics` are None where nobody looked; `nic_verdict` says whether the NIC policy was obeyed, `nic_reason`
-    why not, or why that cannot be told.
+    `guard` and `nics` are None if no guard watched and no NIC was counted. `nic_verdict` is whether the NIC policy was
+    obeyed; `nic_reason` explains why it was not, or why the bytes cannot show it.
     """
 
     index: int
@@ -202,20 +206,21 @@ class Launch:
 
     @property
     def is_void(self) -> bool:
-        """Return whether it ended well but the guard refused it: no result, though its samples are kept."""
+        """Return whether the launch ended well but the guard refused it; it is no result, but keeps its samples."""
         return self.status is Status.OK and self.guard is not None and self.guard.verdict is Guarded.VOID
 
     @property
     def is_result(self) -> bool:
-        """Return whether its samples may enter a statistic."""
+        """Return whether statistics may use the samples: the launch is ok and not void."""
         return self.status is Status.OK and not self.is_void
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A valid record. `source` is the file it came from, for messages; `document` must not be changed.
+    """A valid record. `source` is the file that it was read from, for messages; `document` must not be changed.
 
-    `id` is for people and file names. `sha256` identifies the record. `run` is None in records before 1.3.
+    `sha256` identifies the record; `id`, its first 12 digits, is for people and file names. `run` is None in records
+    before version 1.3.
     """
 
     source: str
@@ -234,12 +239,12 @@ class Record:
 
     @property
     def job(self) -> str:
-        """The job that made the record, or the record's own digest where it does not name one."""
+        """Return the job that made the record, or the record's sha256 if the record names no job."""
         return str(self.run["job"]) if self.run else self.sha256
 
 
 def load(path: Path) -> Record:
-    """The record in a file; raises InputError (one line) for one that is truncated, wrong or not its id."""
+    """Return the record in a file; raises InputError for one that is truncated, invalid or does not match its id."""
     return _valid(json_io.read(path), str(path), _sha256_as_read)
 
 
@@ -249,14 +254,14 @@ def parse(content: bytes, source: str) -> Record:
 
 
 def parse_as_written(content: bytes, source: str) -> tuple[Record, bool]:
-    """Return the record in a file's bytes, and whether they are those that `text` gives."""
+    """Return the record in a file's bytes, and whether `text` gives exactly these bytes; raises InputError."""
     document, is_as_written = json_io.loads_as_written(content, source)
     written = content if is_as_written else None
     return _valid(document, source, _sha256_as_read, written), is_as_written
 
 
 def validate(document: Json, source: str) -> Record:
-    """The record in a JSON document; raises InputError naming field, value and what is valid there."""
+    """Return the record in a JSON document; raises InputError, which names field, value and what is valid there."""
     return _valid(document, source, content_sha256)
 
 
@@ -291,7 +296,7 @@ def _valid(
 
 
 def _validate_rows(document: Json, source: str) -> None:
-    """Check a record of format 1, whose launches have a row for each rank, against its schema."""
+    """Validate a record of format 1, whose launches have one row per rank, against its schema."""
     thin, new = _without_known_ranks(document)
     json_io.validate(thin, "record-v1.json", source)
     if len(_valid_ranks) > _MOST_RANKS:
@@ -299,13 +304,13 @@ def _validate_rows(document: Json, source: str) -> None:
     _valid_ranks.update(new)
 
 
-#: Lists of ranks that the schema accepted, as JSON: thousands of launches have the same.
+#: Lists of ranks that the schema accepted before, as JSON, because thousands of launches have the same list.
 _valid_ranks: set[bytes] = set()
 _MOST_RANKS, _MOST_BYTES = 256, 1 << 16
 
 
 def _without_known_ranks(document: Json) -> tuple[Json, list[bytes]]:
-    """Return a document without the ranks that the schema accepted before, and those that it has not seen."""
+    """Return the document without lists of ranks that were validated before, and the lists that were not."""
     try:
         launches, new = [], []
         for launch in document["launches"]:
@@ -316,12 +321,15 @@ def _without_known_ranks(document: Json) -> tuple[Json, list[bytes]]:
                 launches.append(launch)
                 new += [written] if len(written) <= _MOST_BYTES else []
         return {**document, "launches": launches}, new
-    except (TypeError, KeyError):  # no record
+    except (TypeError, KeyError):  # the document is no record; the schema names its fault
         return document, []
 
 
 def from_content(content: Mapping[str, Json], source: str) -> Record:
-    """The record with this content: made plain JSON (tuples become lists), given its id, validated."""
+    """Return the record with this content, converted to plain JSON (tuples become lists), with its id, validated.
+
+    Raises InputError for content that is no JSON or no valid record.
+    """
     try:
         document = json_io.loads(json_io.canonical(content), source)
     except (TypeError, ValueError) as error:
@@ -332,7 +340,7 @@ def from_content(content: Mapping[str, Json], source: str) -> Record:
 
 
 def sealed(document: Mapping[str, Json]) -> dict[str, Json]:
-    """A document with the id, and from version 1.3 on the sha256, that its content has."""
+    """Return a document with the id of its content and, from version 1.3 on, the sha256."""
     digest = content_sha256(document)
     whole = {} if document.get("schema") in versions.WITHOUT_DIGEST else {"sha256": digest}
     content = {key: value for key, value in document.items() if key not in DERIVED}
@@ -340,7 +348,7 @@ def sealed(document: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def content_id(document: Mapping[str, Json]) -> str:
-    """Return 12 hex digits of the sha256 of a document's content: too few to identify a record by."""
+    """Return the first 12 hex digits of `content_sha256`; too few to identify a record reliably."""
     return content_sha256(document)[:ID_DIGITS]
 
 
@@ -351,13 +359,13 @@ def content_sha256(document: Mapping[str, Json]) -> str:
 
 
 def _sha256_as_read(document: Mapping[str, Json]) -> str:
-    """As `content_sha256`, faster, for a document that was read from a file."""
+    """Return the same as `content_sha256`, faster, for a document that was read from a file."""
     content = {key: value for key, value in document.items() if key not in DERIVED}
     return hashlib.sha256(json_io.canonical_bytes(content)).hexdigest()
 
 
 def text(record: Record) -> str:
-    """The record as its file holds it."""
+    """Return the text of a record's file, before any compression."""
     return json_io.text(record.document)
 
 
@@ -390,22 +398,22 @@ _TUPLES = ("studies", "placements", "nic_policies", "grid", "block", "cube", "de
 
 
 class _Rows:
-    """Gives the typed views of what launches of format 1 have themselves, as `tables.Reader` does for format 2."""
+    """Returns the ranks, NICs and hosts that launches of format 1 contain, as `tables.Reader` does for format 2."""
 
     def __init__(self, source: str) -> None:
         self._source = source
 
     def ranks(self, items: Sequence[Json], place: str) -> Ranks:
-        """Return the ranks; raises InputError unless they are 0, 1, 2, ... in order."""
+        """Return the ranks of a launch; raises InputError unless they are 0, 1, 2, ... in order."""
         benchmark.check_rows(items, self._source, place)
         return ranks.of_rows(items)
 
     def nics(self, rows: Sequence[Json] | None, _place: str) -> Nics | None:
-        """Return the NICs."""
+        """Return the NICs of a launch; None if they were not counted."""
         return None if rows is None else nic_bytes.of_rows(rows)
 
     def hosts(self, names: Sequence[str], _place: str) -> tuple[str, ...]:
-        """Return the hosts of the ranks."""
+        """Return the host of each rank."""
         return tuple(names)
 
 
@@ -513,7 +521,10 @@ def _check_place_in_case(record: Record, launch: Launch, place: int, field: str)
 
 
 def _check_launch_status(source: str, launch: Launch, field: str) -> None:
-    """An ok launch ended with 0, was not refuted and has samples; any other says why in `reason`."""
+    """Raise InputError if the status of a launch contradicts its other fields.
+
+    An ok launch has exit status 0, no failed verdict and a series; any other launch has a `reason`.
+    """
     _check_reason(source, launch.status, launch.reason, f"{field}.reason")
     if launch.status is Status.OK:
         if launch.exit_status != 0:
@@ -554,7 +565,7 @@ def _check_image(record: Record) -> None:
 
 
 def job_status(launches: Sequence[Status]) -> Status:
-    """The status of a job from its launches': failed if any failed, not measured if any is missing."""
+    """Return the status of a job: failed if any launch failed, else ok if all are ok, else not measured."""
     if Status.FAILED in launches:
         return Status.FAILED
     return Status.OK if launches and set(launches) == {Status.OK} else Status.NOT_MEASURED

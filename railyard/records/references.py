@@ -1,10 +1,10 @@
-"""References: what a check gave in the archive, so that a regression fails `reframe -r`.
+"""Read and write references: the past values of each check in the archive, so that a regression fails `reframe -r`.
 
 Models: one YAML file in ReFrame's own form (`reference = {'$ref': ...}`): check -> case -> performance variable ->
-[level, lower, upper, unit]. The top-level key `$about` has for each case the history that the references follow from:
-the records that passed, the changes that were accepted, and the values of each variable. A case is everything that must
-agree for two runs to be comparable (`railyard.records.comparable`), so that a small torus is never held against a large
-one. Leaves out: making them (`analysis.references`).
+[level, lower, upper, unit]. The top-level key `$about` has the history of each case, from which its references are
+computed: the records that passed, the changes that were accepted, and the values of each variable. A case consists of
+all fields that must agree for two runs to be comparable (`railyard.records.comparable`), so that a small torus is never
+compared with a large one. Leaves out: computing references (`analysis.references`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ INDEX = "reference_case"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """One performance variable: its level and how far a run may be worse, as a share of it."""
+    """The reference of one performance variable; a run may be worse by `tolerance`, a fraction of `median`."""
 
     median: float
     tolerance: float
@@ -46,7 +46,7 @@ class Reference:
         return value >= self.median * (1 - self.tolerance)
 
     def as_list(self) -> list[Json]:
-        """ReFrame's form: [reference, lower, upper, unit]."""
+        """Return ReFrame's form: [reference, lower, upper, unit], the bounds as fractions, None on the better side."""
         if self.better is Better.LOWER:
             return [self.median, None, self.tolerance, self.unit]
         return [self.median, -self.tolerance, None, self.unit]
@@ -54,9 +54,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One record's value of a variable, the median over its launches.
+    """One record's value of a performance variable: the median over its launches.
 
-    `noise` is the relative standard deviation of that median by the spread of the launches, 0 for a single one.
+    `noise` is the relative standard error of that median, estimated from the spread of the launches; 0 for one launch.
     """
 
     median: float
@@ -65,7 +65,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A record that passed. `accepted` has the variables that had become worse and were accepted, by how much."""
+    """A record that passed. `accepted` has one text for each variable that got worse and was accepted nevertheless."""
 
     record: str
     created: str
@@ -76,7 +76,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What stands behind a case's references: `commit` and `date` of the newest record that they were met at."""
+    """The origin of a case's references; `commit` and `date` are those of the newest record that passed."""
 
     commit: str
     date: str
@@ -86,7 +86,7 @@ class About:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A case's references by performance variable, and the history that they follow from, oldest first."""
+    """A case's references by performance variable, and the history from which they are computed, oldest first."""
 
     about: About
     references: Mapping[str, Reference]
@@ -99,20 +99,22 @@ References = Mapping[str, Mapping[str, Entry]]
 
 
 def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]) -> str:
-    """What tells a launch from the others of its job, in a performance variable's name: its placement, its NIC policy
-    where there are several, and `image` where it ran from one. `random:1` is `random-1`: ReFrame cuts names at colons.
+    """Return the first part of a performance variable's name, which distinguishes the combinations of a job.
+
+    It has the placement, the NIC policy if there are several, and `image` if the launch ran from an image, separated by
+    slashes. `random:1` becomes `random-1`, because ReFrame splits names at colons.
     """
     parts = [placement.replace(":", "-"), *([nic_policy] if len(policies) > 1 else [])]
     return "/".join([*parts, *([software] if software != Software.NATIVE else [])])
 
 
 def values(record: Record, policies: Sequence[str]) -> dict[str, float]:
-    """Return the performance variables of a record: of each point that is watched the median over launches."""
+    """Return the performance variables of a record: name -> median over launches (`railyard.records.watched`)."""
     return _medians(dict(series_values(record)), policies)
 
 
 def medians(entry: Indexed) -> dict[str, float]:
-    """Return the same from a record's entry in an index."""
+    """Return what `values` returns, from a record's entry in an index."""
     return _medians(dict(entry.values), entry.setting["nic_policies"])
 
 
@@ -121,7 +123,10 @@ def _medians(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str
 
 
 def variables(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[str, list[float]]:
-    """Return the performance variables of a case: of each point that is watched a value for each launch."""
+    """Return the performance variables of a case: name -> one value per launch.
+
+    `values` has one value per launch for each series; `policies` are the NIC policies of the case.
+    """
     sides: dict[str, dict[tuple[str, Labels], Sequence[float]]] = {}
     for key, of_launches in values.items():
         of_side = sides.setdefault(side(key.placement, key.nic_policy, key.software, policies), {})
@@ -134,18 +139,18 @@ def variables(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[st
 
 
 def case_name(record: Record) -> str:
-    """A case for people and machines: `vtorus:netns+openmpi gemini-4x4x4 1f2e3d4c`."""
+    """Return the name of a record's case, such as `vtorus:netns+openmpi gemini-4x4x4 1f2e3d4c`."""
     return case_of(head(record))
 
 
 def case_of(fields: Mapping[str, Json]) -> str:
-    """The same from the head of an index entry."""
+    """Return what `case_name` returns, from the fields of an index entry."""
     where = f"{fields['system']}:{fields['partition']}+{fields['environment']}"
     return " ".join(filter(None, [where, fields["topology"], comparable.reference_digest(fields)]))
 
 
 def load(path: Path = FILE) -> dict[str, dict[str, Entry]]:
-    """The references in a file, none if it is not there; raises InputError for a file of another form."""
+    """Return check -> case -> entry from a file, empty if it does not exist; raises InputError for an invalid file."""
     if not path.exists():
         return {}
     try:
@@ -180,7 +185,7 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
 
 
 def _reference(level: float, lower: float | None, upper: float | None, unit: str) -> Reference:
-    """Read ReFrame's form: a time has no lower bound, a rate no upper one."""
+    """Return a reference from ReFrame's form, in which a time has no lower bound and a rate no upper bound."""
     if upper is not None:
         return Reference(median=level, tolerance=upper, unit=unit, better=Better.LOWER)
     if lower is None:
@@ -189,7 +194,7 @@ def _reference(level: float, lower: float | None, upper: float | None, unit: str
 
 
 def text(references: References) -> str:
-    """The file's text, the same for the same references."""
+    """Return the text of the file of references; equal references give equal text."""
     document: dict[str, Json] = {
         check: {
             "$index": [INDEX],
@@ -228,9 +233,9 @@ def _about(entry: Entry) -> dict[str, Json]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a run is against its references: `worse` has a line per variable, `missing` what could not be judged.
+    """The comparison of a run with its references: one line per variable in `worse` and in `missing`.
 
-    `judged` counts the variables that have a reference.
+    `missing` are those that could not be compared. `judged` is the number of variables that were compared.
     """
 
     worse: tuple[str, ...]
@@ -239,7 +244,7 @@ class Judgement:
 
 
 def judged(check: str, case: str, values: Mapping[str, float], references: References) -> Judgement:
-    """Hold the variables of a run against the references of its check and case."""
+    """Compare the variables of a run, name -> value, with the references of its check and case."""
     cases = references.get(check, {})
     entry = cases.get(case)
     if entry is None:

@@ -1,8 +1,8 @@
-"""How far a launch's nodes are spread over the network: switches, groups, and nodes of each group.
+"""Count the switches and groups over which a launch's nodes are spread, and the nodes in each group.
 
-Models: hosts that ran ranks, and the coordinates that the record gives the nodes. Nodes with one coordinate are on one
-switch. Where the topology has groups, a coordinate's first number is its group. Leaves out: how switches and groups are
-joined.
+Models: the hosts that ran ranks, and the coordinates of the nodes in the record. Nodes with equal coordinates are on
+one switch. If the topology has groups, the first number of a coordinate is its group. Leaves out: how switches and
+groups are connected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Coordinates = Mapping[str, tuple[int, ...]]
 
 
 class Relation(StrEnum):
-    """How two nodes are related, the nearest first."""
+    """The smallest part of the network that contains two nodes, nearest first."""
 
     NODE = "same node"
     SWITCH = "same switch"
@@ -30,7 +30,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spans:
-    """The spread of a launch. `groups` and `group_nodes` (nodes by group) are None where the network has no groups."""
+    """The spread of a launch. `groups` and `group_nodes` (group -> nodes) are None if the network has no groups."""
 
     switches: int
     groups: int | None
@@ -38,22 +38,22 @@ class Spans:
 
 
 def parse(item: Mapping[str, Json] | None) -> Spans | None:
-    """Return the spread that a record names, or None."""
+    """Return the spread from a launch's field `spans`, which may be None."""
     return None if item is None else Spans(**item)
 
 
 def coordinates(nodes: Iterable[Mapping[str, Json]]) -> dict[str, tuple[int, ...]]:
-    """Return the coordinate of each node of an allocation that has one."""
+    """Return name -> coordinate of the nodes that have one."""
     return {node["name"]: tuple(node["coordinate"]) for node in nodes if node["coordinate"]}
 
 
 def places(hosts: Collection[str], at: Coordinates) -> dict[str, tuple[int, ...]]:
-    """Return the coordinate of each host whose node has one; either name may have the domain that the other lacks."""
+    """Return host -> coordinate; a host and its node match even if only one of the two names includes the domain."""
     return {host: at[node] for host, node in host_names.matched(list(hosts), at).items()}
 
 
 def of_hosts(hosts: Collection[str], at: Coordinates, *, has_groups: bool) -> Spans | None:
-    """Return the spread over the hosts that ran ranks; None where a host has no coordinate, or none ran."""
+    """Return the spread over the hosts that ran ranks; None if there are none, or one has no coordinate."""
     coordinates = places(hosts, at).values()
     if not coordinates or len(coordinates) < len(hosts):
         return None
@@ -66,7 +66,7 @@ def of_hosts(hosts: Collection[str], at: Coordinates, *, has_groups: bool) -> Sp
 
 
 def relation(one: str, other: str, at: Coordinates, *, has_groups: bool) -> Relation | None:
-    """Return how two hosts are related, by their `places`; None where one has no coordinate."""
+    """Return how two hosts are related; `at` is host -> coordinate. None if one of them has no coordinate."""
     if one == other:
         return Relation.NODE
     first, second = at.get(one), at.get(other)

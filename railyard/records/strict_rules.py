@@ -1,9 +1,9 @@
-"""The strict check of a record: what a bidder's evidence must hold beyond being a valid record.
+"""Check a record strictly: a bidder's evidence must meet more requirements than a valid record.
 
-Models: rules as a table, each a function from a record to the faults it finds; all rules are applied, so that one
-reading names everything. A study's minimum of launches and samples counts where the record names one. Leaves out: the
-validity of the record itself (`railyard.records.record`), the bundle around it (`railyard.records.store.bundle`),
-whether the numbers are good.
+Models: rules as a table, each a function from a record to its faults. All rules are applied, so that one check reports
+all faults. If the record names a study, the study's minimum of launches and samples applies. Leaves out: the validity
+of the record itself (`railyard.records.record`), the bundle that contains it (`railyard.records.store.bundle`), whether
+the numbers are good.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from placements.orders import spec
 from railyard.records import json_io, record, studies, units
-from railyard.records import rules as _rules  # noqa: F401  # fills the registry
+from railyard.records import rules as _rules  # noqa: F401  # importing the rules registers them
 from railyard.records.benchmark import Series
 from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
 from railyard.records.rules import registry
 from railyard.records.rules.registry import Fault
 
-#: Without a study: the fewest launches of each combination that give a 95 % interval of the median.
+#: The least number of launches per combination without a study: fewer give no 95 % interval of the median.
 LAUNCHES = 6
 SAMPLES = 1
-#: Origins where packets crossed NICs that can be read.
+#: Origins whose packets crossed NICs with readable counters.
 WITH_NICS = frozenset({Origin.EMULATED, Origin.MEASURED})
 DEFAULT_POLICIES = frozenset({"library-default", "default"})
 
@@ -34,9 +34,9 @@ Rule = Callable[[Record], Iterator[Fault]]
 def faults(
     read: Record, content: bytes | None = None, accepted: Collection[str] = frozenset()
 ) -> list[Fault]:
-    """Everything that the strict check holds against a record; `content` are its file's bytes, where there is one.
+    """Return all faults that the strict check finds in a record; `content` are the bytes of its file, if it has one.
 
-    `accepted` are the old versions of the format that are accepted although some rules cannot be applied to them.
+    `accepted` are old versions of the format that are accepted although some rules cannot be applied to them.
     """
     is_as_written = content is None or json_io.unpacked(content, read.source) == record.text(read).encode()
     return judged(read, accepted, is_as_written=is_as_written)
@@ -45,7 +45,7 @@ def faults(
 def judged(
     read: Record, accepted: Collection[str] = frozenset(), *, is_as_written: bool = True
 ) -> list[Fault]:
-    """As `faults`, where it is known whether the file is written as railyard writes it."""
+    """Return the same as `faults`, if it is known whether the file has exactly the bytes that railyard writes."""
     faults = [fault for check in RULES for fault in registry.guarded(check.__name__.strip("_"), check, read)]
     faults += registry.faults(read)
     lacking = registry.not_applied(read)
@@ -65,7 +65,7 @@ def _too_old(version: str, lacking: Sequence[str]) -> str:
 
 
 def _results(read: Record) -> Iterator[tuple[str, Launch]]:
-    """The launches that count, with their fields."""
+    """Yield (path of the field, launch) for each launch that is a result."""
     for field, launch in zip(registry.fields(len(read.launches)), read.launches, strict=True):
         if launch.is_result:
             yield field, launch
@@ -121,7 +121,7 @@ def _verified(read: Record) -> Iterator[Fault]:
 
 
 def _one_unit(read: Record) -> Iterator[Fault]:
-    """A figure of merit has one unit throughout; a time and a rate may have one name."""
+    """Require one unit per figure of merit; a time and a rate may share a name."""
     first: dict[tuple[str, str], str] = {}
     for field, launch in _results(read):
         for index, series in enumerate(launch.series):
@@ -138,7 +138,7 @@ def _is_energy(series: Series) -> bool:
 
 
 def _same_series(read: Record) -> Iterator[Fault]:
-    """Every launch has the figures of merit of the first; a node may have failed to count its energy."""
+    """Require the same figures of merit in every launch, except energy, which a node may have failed to count."""
     wanted: set[str] | None = None
     for field, launch in _results(read):
         foms = {series.fom for series in launch.series if not _is_energy(series)}
@@ -170,7 +170,11 @@ def _nics(read: Record) -> Iterator[Fault]:
 
 
 def _launch_nics(field: str, launch: Launch, *, is_uncounted: bool) -> Iterator[Fault]:
-    """A real fabric may have no counters that a job can read; then nothing but the library's own choice is proved."""
+    """Require each node's NICs and an obeyed NIC policy.
+
+    With `is_uncounted` a launch may have no NICs: the MPI library chose them, on a machine where a job may be unable to
+    read the counters.
+    """
     hosts = set(launch.ranks.hosts)
     if launch.nics is None and is_uncounted:
         return
@@ -207,7 +211,7 @@ def _provenance(read: Record) -> Iterator[Fault]:
 
 
 def _needs_no_topology(read: Record) -> bool:
-    """Whether nothing that was measured depends on how the nodes are joined, or every node's coordinate is known."""
+    """Return whether a real machine's record may omit its topology: all coordinates known, or none needed."""
     if read.origin is not Origin.MEASURED:
         return False
     kinds = {spec.parse(placement) for placement in read.case.placements}
@@ -219,7 +223,7 @@ def _needs_no_topology(read: Record) -> bool:
 
 
 def _checked_source(read: Record) -> Iterator[Fault]:
-    """A program that Spack built of another archive than its recipe names is not the program of that name."""
+    """Require the source archive that the Spack recipe names, because another archive may contain another program."""
     source = str(read.case.parameters.get("spack_source", ""))
     if source.startswith("unchecked"):
         spec = read.case.parameters.get("spack_spec", "the program")

@@ -1,10 +1,10 @@
-"""Studies: named sets of checks that reproduce one paper's figures, with what that paper published.
+"""Load studies: a study is a named set of checks that reproduce one paper, with the numbers that the paper published.
 
-Models: `studies/<name>.yml`, one file a study: the fewest launches of each combination and samples of each series that
-its evidence needs, and the published numbers, each with its figure and benchmark. A published number may name what of
-ours answers it: a placement or a NIC policy and its baseline, or a series and the labels that its baseline has instead;
-the page then puts what was found here beside it. Leaves out: which checks belong to a study (each check's own variable
-`studies`, and its tag).
+Models: `studies/<name>.yml`, one file per study: the least number of launches per combination and of samples per series
+that its evidence needs, and the published numbers, each with its figure and benchmark. A published number may name the
+value of ours that corresponds to it: a placement or a NIC policy and its baseline, or a series and the labels that
+differ in its baseline. The report then shows our value next to the published one. Leaves out: which checks belong to a
+study (each check's own variable `studies`, and its tag).
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ FOLDER = RESULTS / "studies"
 
 
 class Shown(StrEnum):
-    """What answers a published number.
+    """How our value that corresponds to a published number is computed.
 
-    Of two values the change in percent, the share in percent, the difference, or how many times ours is better: the
-    baseline's value over ours, of rates ours over the baseline's. Or one value, the middle of all series that have the
-    labels, times `factor`. Or the largest distance between two samples of one series, in percent of the smaller.
+    From our value and its baseline: `CHANGE` in percent, `SHARE` in percent, `DIFFERENCE`, or `TIMES`, by which factor
+    ours is better (baseline / ours for times, ours / baseline for rates). `VALUE` is the median of all series with
+    the labels, multiplied by `factor`. `APART` is the largest difference between two samples of one series, in percent
+    of the smaller.
     """
 
     CHANGE = "change"
@@ -41,12 +42,12 @@ class Shown(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """Which of our values answers a published number.
+    """The pair of our values that corresponds to a published number.
 
-    Either `placement` or `nic_policy` against `baseline`, by the case's first figure of merit (or `fom`, of the series
-    with `labels`; of a curve over message sizes its last point); or the series
-    of `fom` with `labels` against that with the labels of `against` in their place, of one combination. `dimensions`
-    are those of the process grid, `side` is its extent in each of them; 0 for any.
+    There are two kinds. The first compares `placement` or `nic_policy` with `baseline`, in the figure of merit `fom`
+    (default: the case's first) of the series with `labels`; a curve over message sizes counts by its last point. The
+    second compares two series of one combination: `fom` with `labels`, and `fom` with the labels in `against` replaced.
+    `dimensions` is the number of dimensions of the process grid, `side` its extent in each of them; 0 allows any.
     """
 
     baseline: str = ""
@@ -63,7 +64,7 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """One number of the paper, with its unit; `compare` says what of ours it is set beside."""
+    """One number of the paper, with its unit; `compare` selects our values that it is compared with."""
 
     figure: str
     benchmark: str
@@ -75,7 +76,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """One study. `launches` and `samples` are minimums for `railyard results check --strict`."""
+    """One study. `launches` and `samples` are the minimums that `railyard results check --strict` requires."""
 
     name: str
     title: str
@@ -87,12 +88,12 @@ class Study:
 
 @functools.cache
 def all_studies() -> Mapping[str, Study]:
-    """Every study by name."""
+    """Return every study by name."""
     return {path.stem: _load(path) for path in sorted(FOLDER.glob("*.yml"))}
 
 
 def of(names: Iterable[str]) -> list[Study]:
-    """The studies of these names; a name that is no study's is passed over."""
+    """Return the studies of these names; unknown names are ignored."""
     return [all_studies()[name] for name in names if name in all_studies()]
 
 

@@ -1,7 +1,7 @@
-"""Refuse text that a reader cannot see as it is: control, bidirectional and invisible characters.
+"""Refuse text that does not show all its characters: control, bidirectional and invisible ones.
 
-Models: every key and string of a JSON document. A terminal obeys an escape sequence, and a name with a zero-width
-character looks like another name. Leaves out: letters that look alike in two scripts.
+Models: every key and string of a JSON document. A terminal executes an escape sequence, and a name with a zero-width
+character looks like another name. Leaves out: letters of different scripts that look alike.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from railyard.records.json_io import Json
 
 #: Unicode categories: control, format, surrogate, private use, unassigned, line and paragraph separators.
 INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-#: A launch's command may have several lines.
+#: Characters that are allowed in a launch's command, which may have several lines.
 IN_COMMANDS = frozenset("\n\t")
-#: An escape other than of a quotation mark or a backslash.
+#: A JSON escape, except that of a quotation mark or a backslash.
 _ESCAPE = re.compile(rb"\\[^\"\\]")
 VALID = "visible characters in normal form C; no control, bidirectional or invisible ones"
 
 
 def check(document: Json, source: str, written: bytes | None = None) -> None:
-    """Raise InputError for the first key or string that holds a character which cannot be seen.
+    """Raise InputError for the first key or string that contains an invisible character.
 
-    `written` is the document's text, where it is known.
+    `written` is the JSON text of the document; if it is given, the document is not written again.
     """
     if not (_is_suspect(document) if written is None else _is_suspect_text(written)):
         return
@@ -39,10 +39,10 @@ def check(document: Json, source: str, written: bytes | None = None) -> None:
 
 
 def _is_suspect(document: Json) -> bool:
-    """Whether a document may hold anything but plain ASCII; orjson is ten times as fast as the canonical form."""
+    """Return whether a document may contain other characters than printable ASCII, by a fast test on orjson's text."""
     try:
         return _is_suspect_text(orjson.dumps(document))
-    except TypeError:  # half a surrogate pair, or what is no JSON
+    except TypeError:  # half a surrogate pair, or a value that is no JSON
         return True
 
 
@@ -52,7 +52,7 @@ def _is_suspect_text(written: bytes) -> bool:
 
 
 def is_visible(text: str, allowed: frozenset[str] = frozenset()) -> bool:
-    """Return whether a text is what it looks like."""
+    """Return whether all characters of a text are visible or in `allowed`, and the text is in normal form C."""
     if text.isascii():
         return text.isprintable() or all(
             character.isprintable() or character in allowed for character in text
@@ -63,7 +63,7 @@ def is_visible(text: str, allowed: frozenset[str] = frozenset()) -> bool:
 
 
 def strings(document: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield every string of a document with its path; a key has the path of its value."""
+    """Yield (path, string) for every string and key of a document; a key has the path of its value."""
     if isinstance(document, str):
         yield path, document
     elif isinstance(document, Mapping):

@@ -1,8 +1,8 @@
-"""The one registry of units: a figure of merit (FOM) is a name whose suffix is its unit.
+"""Register units: the name of a figure of merit (FOM) ends in its unit, such as `latency_us`.
 
-Models: suffix -> text for axes, better direction, range of valid samples. A new unit is one row here, and the
-pattern `fom` of both schemas follows (a test compares them). Leaves out: conversions. A sample is stored and
-shown in the unit that its name says.
+Models: suffix -> text for axes, better direction, range of valid samples. A new unit is one row here and a change of
+the pattern `fom` in both schemas, which a test compares. Leaves out: conversions. A sample is stored and shown in the
+unit that the name of its FOM contains.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from railyard.base.errors import InputError
 
 
 class Better(StrEnum):
-    """Which direction of a FOM is an improvement; `NEITHER` for one that only describes."""
+    """The direction in which a FOM improves; `NEITHER` for a FOM that only describes."""
 
     LOWER = "lower"
     HIGHER = "higher"
@@ -27,8 +27,10 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One suffix: `text` for people (`exact` says more). Units that can be converted into each other have one word in
-    `measures`. Samples lie in [minimum, maximum]: no machine reaches the maximum, and sums of such samples are finite.
+    """One suffix with `text` for people and, in `exact`, the size of a unit whose text is ambiguous.
+
+    Units that can be converted into each other have the same `measures`. Samples must lie in [minimum, maximum]; no
+    machine reaches the maximum, and sums of such samples are finite.
     """
 
     suffix: str
@@ -41,7 +43,7 @@ class Unit:
 
     @property
     def heading(self) -> str:
-        """For axes and tables: the text, the decimal size of an ambiguous unit, the better direction."""
+        """Return the heading for axes and tables: text, exact size of an ambiguous unit, better direction."""
         better = "" if self.better is Better.NEITHER else f"{self.better} is better"
         aside = ", ".join(filter(None, [self.exact, better]))
         return f"{self.text} ({aside})" if aside else self.text
@@ -53,7 +55,7 @@ def _rate(suffix: str, measures: str, text: str, *, exact: str = "", maximum: fl
     )
 
 
-#: What the nodes count of a whole launch: one sample, whatever its repeats.
+#: Measured by the nodes' counters over a whole launch: one sample per launch, regardless of repeats.
 ENERGY = "energy"
 UNITS: tuple[Unit, ...] = (
     Unit(suffix="ns", measures="time", text="ns", better=Better.LOWER, maximum=1e15),
@@ -97,27 +99,30 @@ UNITS: tuple[Unit, ...] = (
     Unit(suffix="count", measures="count", text="count", better=Better.NEITHER, maximum=1e18),
 )
 
-#: Words that name a rate: `rate_widget_s` would else be read as a time in seconds, lower is better.
+#: Words that mark a rate: without them `rate_widget_s` would be read as a time in seconds, of which lower is better.
 RATE_WORDS = frozenset({"bandwidth", "rate", "throughput"})
-#: Further names that a new figure may not have: `cells_s` and `atoms_us` tell of a rate, too.
+#: Further names that a new FOM may not have: `cells_s` and `atoms_us` look like rates, too.
 _RATES = re.compile(r"(?:^|_)(?:[a-z0-9]*[a-rt-z]s|speed|performance)_[mnu]?s$")
 
 _LONGEST_FIRST = sorted(UNITS, key=lambda unit: -len(unit.suffix))
 
 
 def suffixes() -> tuple[str, ...]:
-    """Every registered suffix, in the registry's order."""
+    """Return every registered suffix, in the order of the registry."""
     return tuple(unit.suffix for unit in UNITS)
 
 
 def fom_pattern() -> str:
-    """The regular expression of a FOM's name, as both schemas state it (`$` would let a newline follow)."""
+    """Return the regular expression of a FOM's name, as in both schemas; `$` as its end would accept a newline."""
     return f"^[a-z][a-z0-9_]*_({'|'.join(suffixes())})(?![\\s\\S])"
 
 
 @functools.lru_cache(maxsize=1024)
 def find_unit(fom: str) -> Unit | None:
-    """The unit of a FOM's name (the longest suffix that fits), or None when the name carries none."""
+    """Return the unit of a FOM's name, by its longest registered suffix.
+
+    None for a name without such a suffix, and for the name of a rate that ends in a unit of time.
+    """
     unit = next((unit for unit in _LONGEST_FIRST if fom.endswith(f"_{unit.suffix}")), None)
     if unit and unit.better is Better.LOWER and RATE_WORDS & set(fom.split("_")):
         return None
@@ -125,9 +130,9 @@ def find_unit(fom: str) -> Unit | None:
 
 
 def unit_of_new(fom: str) -> Unit:
-    """Return the unit of a figure that a check declares; InputError for a rate that would be read as a time.
+    """Return the unit of a FOM that a check declares; raises InputError for a rate that would be read as a time.
 
-    Records that have such a figure stay readable: of what they measured railyard is told nothing else.
+    Records that already contain such a FOM stay readable, because only new ones are refused.
     """
     if _RATES.search(fom):
         what = fom.rpartition("_")[0]
@@ -136,7 +141,7 @@ def unit_of_new(fom: str) -> Unit:
 
 
 def unit_of(fom: str, source: str = "", field: str = "") -> Unit:
-    """The unit of a FOM's name; raises InputError for a name without a registered unit."""
+    """Return the unit of a FOM's name; raises InputError for a name without a registered unit."""
     unit = find_unit(fom)
     if unit is None:
         names = ", ".join(f"_{suffix}" for suffix in suffixes())
@@ -146,12 +151,12 @@ def unit_of(fom: str, source: str = "", field: str = "") -> Unit:
 
 @functools.lru_cache(maxsize=1024)
 def stem(fom: str) -> str:
-    """The name without its unit, for people: `bandwidth_gbyte_s` -> `bandwidth`."""
+    """Return a FOM's name without its unit, for people: `bandwidth_gbyte_s` -> `bandwidth`."""
     return fom.removesuffix(f"_{unit_of(fom).suffix}").replace("_", " ")
 
 
 def check_samples(fom: str, samples: Sequence[float], source: str, field: str) -> None:
-    """Raises InputError naming the first sample that is not finite or lies outside the unit's range."""
+    """Raise InputError for the first sample that is not finite or lies outside the range of the FOM's unit."""
     unit = unit_of(fom, source, f"{field}.fom")
     if (
         samples

@@ -1,7 +1,7 @@
-"""`railyard results check`: every record of files, archives and bundles against the rules, each with its faults.
+"""Check all records in files, archives, bundles and bags for `railyard results check`, and list the faults of each.
 
-Models: a record that cannot be read is a fault, not the end: the others are checked as well. A bundle with a fault of
-its own (a wrong sum, a file too many) is one refused entry. Leaves out: the rules (`railyard.records.record`,
+Models: a record that cannot be read is a fault, and the check goes on with the others. A bundle that is wrong itself (a
+wrong sum, an extra file) is one refused entry. Leaves out: the rules (`railyard.records.record`,
 `railyard.records.strict_rules`).
 """
 
@@ -25,9 +25,9 @@ Progress = Callable[[Iterable[Path], int], Iterable[Path]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """One record file or bundle member; good when it has no faults. `sha256` is that of the file.
+    """The result of checking one record file or bundle member, which is good if it has no faults.
 
-    `not_applied` are the strict rules that the record's version lacks the fields for.
+    `sha256` is that of the file. `not_applied` are the strict rules that need fields which the record's version lacks.
     """
 
     source: str
@@ -37,16 +37,17 @@ class Checked:
     not_applied: Sequence[str] = ()
 
 
-#: Judges a valid record by its source, its file's bytes and itself.
+#: Function from (source, bytes of the file, valid record) to the result.
 Judge = Callable[[str, bytes, Record], Checked]
 
 
 def check_paths(
     paths: Sequence[Path], is_strict: bool, progress: Progress, accepted: Collection[str] = frozenset()
 ) -> Iterator[Checked]:
-    """Check everything in files, archives and bundles, in the order given.
+    """Check all records in files, archives, bundles and bags, in the order given, and yield the result of each.
 
-    `accepted` are old versions that the strict check accepts. Raises InputError for a path that is not there.
+    `accepted` are old versions that the strict check accepts. `progress` wraps the files of an archive. Raises
+    InputError for a path that does not exist.
     """
     judge = functools.partial(_judged, is_strict=is_strict, accepted=accepted)
     for path in paths:
@@ -66,7 +67,7 @@ def check_paths(
 
 
 def check_file(path: Path, judge: Judge) -> Checked:
-    """One record file; in an archive its name must be its id."""
+    """Check one record file; a name of the archive's form must contain the record's id."""
     try:
         content = path.read_bytes()
         (read,) = archive.iterate([path])
@@ -78,7 +79,7 @@ def check_file(path: Path, judge: Judge) -> Checked:
 
 
 def check_bundle(path: Path, judge: Judge) -> Iterator[Checked]:
-    """Every record of a bundle, and the bundle itself where it is not what its manifest says."""
+    """Yield the result of each record in a bundle, and a refused entry for a bundle that contradicts its manifest."""
     try:
         for member in bundle.members(path):
             source = f"{path}: {member.path}"
@@ -93,7 +94,10 @@ def check_bundle(path: Path, judge: Judge) -> Iterator[Checked]:
 
 
 def check_bag(path: Path, judge: Judge) -> Iterator[Checked]:
-    """Every record of a bag, and the bag itself where it is not what its manifests say or its signature is wrong."""
+    """Yield the result of each record in a bag.
+
+    A bag with a wrong signature adds a refused entry; one that contradicts its manifests is one refused entry.
+    """
     try:
         _, bid = bag.read(path)
         signed = bag.signed(path)
@@ -113,7 +117,7 @@ def check_bag(path: Path, judge: Judge) -> Iterator[Checked]:
 
 
 def signature(path: Path) -> str:
-    """Whose signature a bag or a bundle bears, in one line; empty for what can bear none."""
+    """Return who signed a bag or claims to have made a bundle, in one line; empty for other files and folders."""
     if bag.is_bag(path):
         return bag.signed(path).text
     if path.is_file() and bundle.is_bundle(path):
@@ -139,5 +143,5 @@ def _refused(source: str, content: bytes, reason: str) -> Checked:
 
 
 def _reason(error: InputError) -> str:
-    """The message without the source, which the caller names."""
+    """Return the message of an error without its source, which the caller prints."""
     return str(error).removeprefix(f"{error.source}: ")

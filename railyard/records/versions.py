@@ -1,10 +1,9 @@
-"""The history of the record's format, and how records of every version are read.
+"""List the versions of the record format, and check that a record has only fields of its own version.
 
-Models: a minor version adds fields that may be absent, so that a reader of 1.1 reads 1 as it is and a launch without
-the added fields has None there; a record says its version and holds no field younger than that. A record is never
-rewritten, because its id is made of its content. Records of format 1 have the typed views of format 2;
-`records.folded.tables` makes a document of one format from one of the other. Leaves out: benchmark outputs, which
-live as long as their job.
+Models: a minor version adds optional fields, so that code for 1.1 also reads 1, where those fields are None. A record
+names its version and contains no younger field. It is never rewritten, because its id is computed from its content.
+Code that uses records sees the same classes for formats 1 and 2; `records.folded.tables` converts documents between
+them. Leaves out: benchmark outputs, which exist only during their job.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from railyard.records.json_io import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One version of the format; `launch_fields` are those that it added to a launch, and so on."""
+    """One version of the format. `launch_fields` are those that it added to a launch, and so on."""
 
     name: str
     date: str
@@ -30,7 +29,7 @@ class Version:
     image_fields: frozenset[str] = frozenset()
 
 
-#: Oldest first. docs/formats.md shows the same table; a test compares them.
+#: All versions, oldest first. docs/formats.md shows the same table; a test compares them.
 VERSIONS: tuple[Version, ...] = (
     Version(name="railyard-record/1", date="2026-11-21", change="the first"),
     Version(
@@ -102,24 +101,24 @@ VERSIONS: tuple[Version, ...] = (
         provenance_fields=frozenset({"nodes"}),
     ),
 )
-#: Versions whose records have the short id alone.
+#: Versions whose records have only the short id and no sha256.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})
 
 
-#: The first version whose records have the whole digest, the job and the session.
+#: The first version whose records contain the sha256, the job and the session.
 WITH_RUN = "railyard-record/1.3"
-#: The first version whose launches have the spread of their nodes over switches and groups.
+#: The first version whose launches contain the spread of their nodes over switches and groups.
 WITH_SPANS = "railyard-record/1.7"
 
 
 def younger_than(name: str) -> frozenset[str]:
-    """Return the names of the versions that are younger than one."""
+    """Return the names of all versions that are younger than this one; raises ValueError for an unknown name."""
     names = [version.name for version in VERSIONS]
     return frozenset(names[names.index(name) + 1 :])
 
 
 def check(document: Mapping[str, Json], source: str) -> None:
-    """Raises InputError for a field that is younger than the version that the document names."""
+    """Raise InputError for a field that is younger than the version that the document names."""
     names = [version.name for version in VERSIONS]
     younger = VERSIONS[names.index(document["schema"]) + 1 :]
     for version in younger:
@@ -133,7 +132,7 @@ def check(document: Mapping[str, Json], source: str) -> None:
 def _parts(
     document: Mapping[str, Json], version: Version
 ) -> Iterator[tuple[str, Mapping[str, Json], frozenset[str]]]:
-    """Each part of a document with its place, and the fields that a version added to it."""
+    """Yield (path, part, fields that the version added to it) for each part of a document."""
     yield "", document, version.record_fields
     yield "case", document["case"], version.case_fields
     yield "provenance", document["provenance"], version.provenance_fields

@@ -1,10 +1,11 @@
-"""The points of a combination that regressions are looked for at: ReFrame's performance variables, and references.
+"""Select the points of a combination at which regressions are detected: ReFrame's performance variables.
 
-Models: a figure without labels is watched as it is. Of one with labels and a better direction the ends of its curves
-are watched. A curve is the points whose labels in words are the same (test, dimension, pattern); its ends are the
-smallest and the largest of each number (hops, message size), and 8 KiB, where eager messages end. A figure with more
-ends than its share of 16 has two variables instead, by class of link where points have one: the geometric mean over its
-points, and its worst point. Leaves out: all other points, which the record keeps.
+Models: a figure of merit without labels is one variable. One with labels and a better direction is watched at the ends
+of its curves. A curve consists of the points with equal textual labels (test, dimension, pattern). Its ends are the
+smallest and the largest value of each numeric label (hops, message size), and 8 KiB, where eager messages end. All
+figures with labels share 16 variables. A figure with more ends than its share has two variables instead, or two per
+class of link if points have one: the geometric mean over its points, and its worst point. Leaves out: all other
+points, which stay in the record.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from railyard.records import units
 from railyard.records.benchmark import Label, Labels
 from railyard.records.units import Better
 
-#: The most variables of the figures with labels of one combination.
+#: The most variables, per combination, of all figures of merit with labels.
 MOST = 16
 MIDDLE_BYTES = 8192
 SIZE = "size_bytes"
-#: The label by which points are summarised apart: links of different rates.
+#: The label of which each value has its own summary, because links of different classes have different rates.
 CLASS = "class"
-#: What stands between a figure's name and its point in a variable's name.
+#: The character that separates the figure of merit from the point in a variable's name.
 POINT = "@"
 
-#: ReFrame's httpjson writes every other character than letters and digits alike.
+#: Words for signs, because ReFrame's httpjson replaces all characters but letters and digits by the same one.
 SIGNS = {"+": "plus", "-": "minus"}
 
-#: The value of each launch of a combination at one point.
+#: Point -> the value of each launch of a combination there.
 Points = Mapping[Labels, Sequence[float]]
 
 
 def variables(values: Mapping[tuple[str, Labels], Sequence[float]]) -> dict[str, list[float]]:
     """Return variable -> a value for each launch, from (figure of merit, labels) -> a value for each launch.
 
-    A point that some launch lacks is left out.
+    A point that any launch lacks is left out.
     """
     launches = max(map(len, values.values()), default=0)
     points: dict[str, dict[Labels, Sequence[float]]] = {}
@@ -53,7 +54,7 @@ def variables(values: Mapping[tuple[str, Labels], Sequence[float]]) -> dict[str,
 
 
 def figure(variable: str) -> str:
-    """Return the figure of merit of a variable's name, which may begin with a combination: `plain/latency_us@8B`."""
+    """Return the figure of merit in a variable's name, which may begin with a combination: `plain/latency_us@8B`."""
     return variable.rpartition("/")[2].partition(POINT)[0]
 
 
@@ -82,7 +83,7 @@ def _class(labels: Labels) -> str:
 def _summary(
     name: str, points: Iterable[Sequence[float]], *, has_worst: bool = True
 ) -> dict[str, Sequence[float]]:
-    """Return the geometric mean over some points, and the worst of them, of each launch."""
+    """Return variable -> a value per launch, for the geometric mean over some points and the worst of them."""
     launches = list(zip(*points, strict=True))
     mark = "," if POINT in name else POINT
     summary = {f"{name}{mark}mean": [_mean(of_launch) for of_launch in launches]}
@@ -91,12 +92,12 @@ def _summary(
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the geometric mean; the median where a value has no logarithm."""
+    """Return the geometric mean, or the median if a value is not above 0."""
     return statistics.geometric_mean(values) if min(values) > 0 else statistics.median(values)
 
 
 def _ends(points: Points) -> list[Labels]:
-    """Return the labels of the points that are an end of their curve in each of its numbers."""
+    """Return the labels of the points that are an end of their curve in every numeric label."""
     curves: dict[Labels, list[Labels]] = {}
     for labels in points:
         curve = tuple((name, value if isinstance(value, str) else "") for name, value in labels)
@@ -105,7 +106,7 @@ def _ends(points: Points) -> list[Labels]:
 
 
 def _ends_of_curve(curve: Sequence[Labels]) -> list[Labels]:
-    """Return those of points with the same names of labels that are an end in each number."""
+    """Return the points of one curve that are an end in every numeric label."""
     ends: list[set[Label]] = []
     for of_name in zip(*curve, strict=True):
         numbers = [value for _, value in of_name if isinstance(value, int)]
@@ -119,7 +120,7 @@ def _ends_of_curve(curve: Sequence[Labels]) -> list[Labels]:
 
 
 def _name(fom: str, labels: Labels) -> str:
-    """Return a variable's name: words first, then numbers; ReFrame cuts names at colons."""
+    """Return a variable's name, textual labels before numeric ones, without colons, at which ReFrame splits names."""
     in_order = sorted(labels, key=lambda label: isinstance(label[1], int))
     return f"{fom}{POINT}{','.join(map(_word, in_order))}" if labels else fom
 

@@ -14,9 +14,6 @@ from support.commands import CHECKOUT
 
 PRODUCT = ("railyard", "placements", "analysis", "checks", "perf", "tools")
 
-#: Rooms that still have such names or words. Whoever mends a room deletes its line here and in pyproject.toml.
-NOT_DONE = ("railyard/records",)
-
 #: Names of locals and parameters that describe what happened to a thing and not what it is. Name the thing:
 #: `rows`, not `found`; `node`, not `each`; `policy_name`, not `asked`. Fields of records are left alone.
 VAGUE = {
@@ -34,10 +31,8 @@ PRIVATE = re.compile(
 
 @cache
 def sources() -> tuple[Path, ...]:
-    """Return the Python files of the product in rooms that are done."""
-    files = [path for top in PRODUCT for path in sorted((CHECKOUT / top).rglob("*.py"))]
-    rooms = [CHECKOUT / name for name in NOT_DONE]
-    return tuple(path for path in files if not any(path.is_relative_to(room) for room in rooms))
+    """Return the Python files of the product."""
+    return tuple(path for top in PRODUCT for path in sorted((CHECKOUT / top).rglob("*.py")))
 
 
 def names(tree: ast.AST) -> Iterator[tuple[int, str]]:

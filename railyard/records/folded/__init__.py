@@ -1,1 +1,1 @@
-"""What large records are made of: columns of numbers, ranks and NICs over them, and the tables that launches share."""
+"""Store large records compactly: columns of numbers, ranks and NICs in columns, and tables that launches share."""

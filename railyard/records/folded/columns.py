@@ -1,7 +1,7 @@
-"""Columns: sequences of whole numbers as short text that people can read. `0-127*10000` is 0 to 127, 10,000 times.
+"""Write sequences of whole numbers ("columns") as short text: `0-127*10000` is 0 to 127, repeated 10,000 times.
 
-Models: items with commas between them: a number, or a range such as `0-127` (each number once, rising), either followed
-by `*N` if it comes N times. `?` is a null, `.` a value that is absent. Leaves out what a column means.
+Models: items separated by commas. An item is a number or a range such as `0-127` (each number once, ascending); `*N`
+after it repeats it N times. `?` is a null, `.` a value that is absent. Leaves out the meaning of a column.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.signedinteger]
 
-#: What stands in a sequence for a null and for a value that is absent; the least real value is -1, "unknown".
+#: Numbers that represent a null and an absent value in a sequence; the least real value is -1, "unknown".
 NULL, ABSENT = -2, -3
 _MARKS = {NULL: "?", ABSENT: "."}
 _OF_MARK = {mark: number for number, mark in _MARKS.items()}
-#: More values than any machine has ranks: a short text may stand for a great many.
+#: The most values of one column, more than any machine has ranks. A hostile text of a few bytes could expand to more.
 MOST_VALUES = 1 << 25
 _ITEM = re.compile(r"(-1|[?.]|[0-9]{1,18})(?:-([0-9]{1,18}))?(?:\*([0-9]{1,9}))?")
-#: So many digits fit into 64 bits.
+#: The most digits of a number that always fits into 64 bits.
 MOST_DIGITS = 18
 VALID = "numbers, ranges such as 0-127 and repeats such as 0*128, with commas between them"
 
 
 def fold(values: Sequence[int] | Numbers) -> str:
-    """Return a sequence as text. What would hardly become shorter is a plain list, which is read faster."""
+    """Return a sequence as text, in the form that `unfold` reads.
+
+    A plain list is written if folding leaves more than half as many items, because a plain list is read faster.
+    """
     import numpy as np  # here and below: commands on small records start without it
 
     numbers = np.asarray(values, dtype=np.int64)
@@ -52,7 +55,10 @@ def fold(values: Sequence[int] | Numbers) -> str:
 
 
 def _begins(is_new: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """Return where groups of neighbours begin, and how many each has."""
+    """Return the index at which each group of neighbours begins, and the length of each group.
+
+    `is_new` has `count` - 1 booleans: whether element i + 1 begins a new group.
+    """
     import numpy as np
 
     begins = np.flatnonzero(np.concatenate(([True], is_new)))
@@ -71,9 +77,9 @@ def _item(first: int, length: int, times: int) -> str:
 
 
 def unfold(text: str, source: str, field: str) -> Numbers:
-    """Return the sequence in a text, as an array of the smallest type that holds it.
+    """Return the sequence that a text describes, as an array of int16, int32 or int64, the smallest that fits.
 
-    Raises InputError for a text that is none, or that stands for too many values.
+    Raises InputError for text of another form, and for more than `MOST_VALUES` values.
     """
     import numpy as np
 
@@ -83,7 +89,10 @@ def unfold(text: str, source: str, field: str) -> Numbers:
 
 
 def _unfolded(text: str, source: str, field: str) -> Numbers:
-    """Return the sequence in a text; items with ranges or marks are looked at one by one, plain numbers are not."""
+    """Return the sequence that a text describes.
+
+    Plain numbers are parsed by one NumPy call; only items with ranges, repeats or marks are parsed one by one.
+    """
     import numpy as np
 
     letters = np.frombuffer(text.encode("ascii", errors="replace"), dtype=np.uint8).copy()
@@ -116,7 +125,7 @@ def _unfolded(text: str, source: str, field: str) -> Numbers:
 
 
 def _read(item: str, source: str, field: str) -> tuple[int, int, int]:
-    """Return the first number of an item, how many its range has, and how often it comes."""
+    """Return the first number of an item, the length of its range, and its number of repeats."""
     match = _ITEM.fullmatch(item)
     if match is not None:
         word, last, times = match.groups()

@@ -1,7 +1,7 @@
-"""What the NICs of a launch's nodes sent and received, as columns.
+"""Store the bytes that the NICs of a launch's nodes sent and received, as columns.
 
-Models: a sequence of `NicBytes` that keeps columns and makes a row when one is looked at. Launches that counted the
-same NICs share the list of them. Leaves out: the verdict on the bytes (`placements.nics.evidence`).
+Models: a sequence of `NicBytes` that stores columns and builds a row only when it is accessed. Launches that counted
+the same NICs share one list of them. Leaves out: the verdict on the bytes (`placements.nics.evidence`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NicBytes:
-    """What one NIC of one node sent and received during a launch."""
+    """The bytes that one NIC of one node sent and received during a launch."""
 
     node: str
     nic: str
@@ -26,7 +26,7 @@ class NicBytes:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Nics(Sequence[NicBytes]):
-    """The NICs of a launch: `pairs` of node and NIC, and the bytes of each."""
+    """The NICs of a launch: `pairs` of node and NIC names, and the bytes that each sent and received."""
 
     pairs: Pairs = ()
     tx_bytes: Sequence[int] = ()
@@ -48,15 +48,15 @@ class Nics(Sequence[NicBytes]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as a list: what is equal need not be the same
+    __hash__ = None  # type: ignore[assignment]  # equality compares content, and the content may change, as in a list
 
     @property
     def sent(self) -> dict[tuple[str, str], int]:
-        """The bytes that each NIC of each node sent."""
+        """Return (node, NIC) -> bytes sent."""
         return dict(zip(self.pairs, self.tx_bytes, strict=True))
 
     def only(self, nodes: Container[str]) -> Nics:
-        """Return those of some nodes."""
+        """Return the NICs of these nodes."""
         indices = [index for index, (node, _) in enumerate(self.pairs) if node in nodes]
         return Nics(
             pairs=tuple(self.pairs[index] for index in indices),
@@ -66,12 +66,12 @@ class Nics(Sequence[NicBytes]):
 
     @property
     def busy(self) -> set[str]:
-        """The nodes that sent a byte."""
+        """Return the nodes of which at least one NIC sent a byte."""
         return {node for (node, _), sent in zip(self.pairs, self.tx_bytes, strict=True) if sent}
 
 
 def of_rows(rows: Sequence[Mapping[str, Json]]) -> Nics:
-    """Return the NICs in rows of JSON."""
+    """Return the NICs from rows of JSON, one per NIC, as format 1 of the record has them."""
     return Nics(
         pairs=tuple((row["node"], row["nic"]) for row in rows),
         tx_bytes=[row["tx_bytes"] for row in rows],

@@ -1,7 +1,7 @@
-"""Where the ranks of a launch ran, as they saw it themselves: host, CPU, allowed CPUs, NUMA node.
+"""Store where each rank of a launch ran, as the rank itself reported: host, CPU, allowed CPUs, NUMA node.
 
-Models: a sequence of `Rank` that keeps columns and makes a `Rank` when one is looked at, because a machine's launches
-have millions; launches that share a column have the very same object. Leaves out: how records store them
+Models: a sequence of `Rank` that stores columns and builds a `Rank` only when it is accessed, because the launches of
+a large machine have millions. Launches that share a column share one object. Leaves out: how records store ranks
 (`records.folded.tables`), where ranks should have run (`records.assemble`).
 """
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from railyard.records.folded.columns import Numbers
 
 Json = Any
-#: Ranks that are parsed once are kept, in bytes of their JSON.
+#: The largest list of ranks whose parsed form is cached, in bytes of JSON.
 _MOST_KEPT = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """Where one rank stood, as seen from inside; None where the program could not tell."""
+    """Where one rank ran, as the rank itself reported; a field is None if its program could not determine it."""
 
     rank: int
     host: str
@@ -40,10 +40,11 @@ class Rank:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Ranks(Sequence[Rank]):
-    """The ranks of a launch in order.
+    """The ranks of a launch, in order.
 
-    `hosts` are the different hosts in the order of their first ranks, `host_of` the number of each rank's host. `cpu`,
-    `cpu_set` (a number in `cpu_sets`) and `numa_node` are by rank; `columns.NULL` and `ABSENT` stand for None.
+    `hosts` are the distinct hosts, in the order of their first ranks. The other columns have one number per rank:
+    `host_of` is an index into `hosts`, `cpu_set` an index into `cpu_sets`, `cpu` and `numa_node` are the system's
+    numbers. `columns.NULL` and `columns.ABSENT` represent None.
     """
 
     hosts: Sequence[str] = ()
@@ -78,36 +79,36 @@ class Ranks(Sequence[Rank]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as a list: what is equal need not be the same
+    __hash__ = None  # type: ignore[assignment]  # equality compares content, and the content may change, as in a list
 
     @property
     def host_names(self) -> list[str]:
-        """The host of each rank."""
+        """Return the host of each rank."""
         return [self.hosts[number] for number in _list(self.host_of)]
 
     def counts(self) -> dict[str, int]:
-        """Return how many ranks each host has."""
+        """Return host -> number of ranks."""
         import numpy as np
 
         counts = np.bincount(np.asarray(self.host_of, dtype=np.int64), minlength=len(self.hosts))
         return dict(zip(self.hosts, counts.tolist(), strict=True))
 
     def called(self, names: Mapping[str, str]) -> Ranks:
-        """Return the same ranks with other names for some hosts."""
+        """Return the same ranks with hosts renamed by `names`, old name -> new name; other hosts keep their names."""
         return dataclasses.replace(self, hosts=tuple(names.get(host, host) for host in self.hosts))
 
     def first_on(self, host: str) -> int:
-        """Return the first rank of a host that has one."""
+        """Return the first rank on a host; raises ValueError for a host without ranks."""
         return _list(self.host_of).index(self.hosts.index(host))
 
     def has_no_cpus(self) -> bool:
-        """Return whether a rank reported neither its CPU nor those that it may use."""
+        """Return whether any rank reported neither its CPU nor the CPUs that it may use."""
         return any(
             cpu <= NULL and own <= NULL for cpu, own in zip(_list(self.cpu), _list(self.cpu_set), strict=True)
         )
 
     def outside_its_cpus(self) -> Rank | None:
-        """Return the first rank whose CPU is not one of those that it may use; None where every one is."""
+        """Return the first rank that ran on a CPU outside its allowed CPUs; None if there is none."""
         allowed = [frozenset(cpus) for cpus in self.cpu_sets]
         pairs = zip(_list(self.cpu), _list(self.cpu_set), strict=True)
         for number, (cpu, own) in enumerate(pairs):
@@ -121,12 +122,15 @@ def _value(number: int) -> int | None:
 
 
 def _list(numbers: Sequence[int] | Numbers) -> Sequence[int]:
-    """Return plain numbers, which are faster one by one than an array's."""
+    """Return a list of plain integers, because Python iterates over it faster than over an array."""
     return numbers if isinstance(numbers, list | tuple) else numbers.tolist()  # type: ignore[union-attr]
 
 
 def of_rows(items: Sequence[Json]) -> Ranks:
-    """Return the ranks in rows of JSON that a schema accepted; launches of one placement mostly have the same."""
+    """Return the ranks from rows of JSON that a schema accepted, one row per rank.
+
+    Small lists are cached, because launches of one placement mostly have the same ranks.
+    """
     written = orjson.dumps(items)
     return _known(written) if len(written) <= _MOST_KEPT else _of_rows(items)
 
@@ -177,9 +181,9 @@ def rows(ranks: Ranks) -> list[Json]:
 
 
 def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
-    """Return the ranks of a benchmark's output that has one row for each node (docs/formats.md).
+    """Return the ranks of a benchmark's output that has one row per node (docs/formats.md).
 
-    Raises InputError for columns of different lengths, and where the nodes' ranks are not all from 0 on, each once.
+    Raises InputError for columns of different lengths, and if the nodes' ranks are not 0 to n - 1, each once.
     """
     import numpy as np  # here and below: commands on small records start without it
 
@@ -189,7 +193,7 @@ def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
         raise InputError(source, f"{field}.nodes", max(numbers), f"layouts from 0 to {len(layouts) - 1}")
 
     def joined(name: str) -> Numbers:
-        """Return a column of all nodes' layouts, node after node."""
+        """Return one column over all nodes: the values of the layout of each node, in the order of the nodes."""
         texts = [layout[name] for layout in layouts]
         return columns.unfold(
             ",".join([texts[number] for number in numbers]), source, f"{field}.layouts.{name}"
@@ -227,7 +231,11 @@ def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
 def _sets(
     layouts: Sequence[Mapping[str, Json]], layout_of: Numbers, own: Numbers, source: str
 ) -> tuple[tuple[tuple[int, ...], ...], Numbers]:
-    """Return the sets of all layouts, each once, and the number of each rank's; `own` counts within its layout."""
+    """Return the distinct CPU sets of all layouts, and for each rank the index of its set.
+
+    `own` is the index of a rank's set within the layout of its node, `layout_of` the index of that layout. Raises
+    InputError for an index outside a layout.
+    """
     import numpy as np
 
     of_text: dict[str, int] = {}
@@ -244,7 +252,7 @@ def _sets(
 
 
 def in_order(ranks: Ranks) -> Ranks:
-    """Return the ranks with their hosts in the order of their first ranks."""
+    """Return the same ranks with `hosts` sorted by their first ranks, and `host_of` renumbered accordingly."""
     import numpy as np
 
     host_of = np.asarray(ranks.host_of)

@@ -1,4 +1,4 @@
-"""The tables of a record of format 2: what launches have in common is stored once, and they name it.
+"""Read and write the tables of a record of format 2, which store once what several launches have in common.
 
     "tables": {
       "hosts": ["n[0-9999]"],                      the hosts that ran ranks or counted NICs, as Slurm folds them
@@ -9,9 +9,10 @@
     "ranks": {"host": "c0", "cpu": "c1", "allowed_cpus": "c2", "numa_node": "c3"}
     "nics": {"of": "n0", "tx_bytes": [...], "rx_bytes": [...]}
 
-A column of hosts has a number of `hosts` for each rank; the columns beside it are listed host by host in the order of
-`hosts`, and on a host by rank, so that nodes which are alike fold to one range. Models: both directions, and a document
-of format 1 as one of format 2 and back, without loss. Leaves out the rules of a record (`records.record`).
+A launch refers to columns and NICs by name. A column of hosts has one index into `hosts` per rank, in rank order. The
+other columns of the ranks are sorted by host, in the order of `hosts`, and within a host by rank, so that the values
+of similar nodes fold to one repeated range. Models: reading, writing, and the lossless conversion of a document between
+format 1 and format 2. Leaves out the rules of a record (`records.record`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _RANK_COLUMNS = ("cpu", "allowed_cpus", "numa_node")
 
 
 def fold_names(names: Sequence[str]) -> list[Json]:
-    """Return names in their order, folded as `n[0-3,7]`; a name with a bracket is a list of itself."""
+    """Return names in their order, folded as `n[0-3,7]`; a name that contains a bracket becomes a list of that name."""
     folded: list[Json] = []
     for has_bracket, group in itertools.groupby(names, lambda name: "[" in name or "]" in name):
         together = list(group)
@@ -48,7 +49,7 @@ def fold_names(names: Sequence[str]) -> list[Json]:
 
 
 def unfold_names(folded: Sequence[Json], source: str, place: str) -> list[str]:
-    """Return the names in a folded list; raises InputError for a range that is none or for too many names."""
+    """Return the names in a folded list; raises InputError for an invalid range and for too many names."""
     names: list[str] = []
     for item in folded:
         match = _FOLDED.fullmatch(item) if isinstance(item, str) else None
@@ -64,7 +65,10 @@ def unfold_names(folded: Sequence[Json], source: str, place: str) -> list[str]:
 
 @dataclass(kw_only=True)
 class Writer:
-    """Collects what launches have in common, and gives each its references; `known` are hosts in their best order."""
+    """Collects the tables of a record while its launches are written, and returns each launch's references to them.
+
+    `known` are hosts in the order in which they should be listed; hosts not among them are added at the end.
+    """
 
     known: InitVar[Iterable[str]] = ()
     _hosts: dict[str, int] = field(default_factory=dict)
@@ -77,7 +81,7 @@ class Writer:
         self._numbers(names)
 
     def document(self) -> dict[str, Json]:
-        """Return the tables."""
+        """Return the tables, as the record's field `tables` has them."""
         return {
             "hosts": fold_names(list(self._hosts)),
             "cpu_sets": [columns.fold(cpus) for cpus in self._cpu_sets],
@@ -89,19 +93,19 @@ class Writer:
         }
 
     def column(self, numbers: Sequence[int] | Numbers) -> str:
-        """Return the name of a column."""
+        """Return the name of the column with these numbers, adding it if it is new."""
         text = columns.fold(numbers)
         return self._columns.setdefault(text, f"c{len(self._columns)}")
 
     def hosts(self, names: Iterable[str]) -> str:
-        """Return the name of the column of some hosts."""
+        """Return the name of the column with the indices of these hosts, adding both if they are new."""
         return self.column(self._numbers(names))
 
     def _numbers(self, names: Iterable[str]) -> list[int]:
         return [self._hosts.setdefault(name, len(self._hosts)) for name in names]
 
     def ranks(self, of: Ranks) -> Json:
-        """Return what a launch has as its ranks; null for none."""
+        """Return the value of a launch's field `ranks`: the name of each column; None for a launch without ranks."""
         import numpy as np  # here and below: commands on small records start without it
 
         if not len(of):
@@ -123,7 +127,7 @@ class Writer:
         return columns_of
 
     def nics(self, of: Nics | None) -> Json:
-        """Return what a launch has as its NICs."""
+        """Return a launch's field `nics`: a name in the table of NICs, and the bytes; None if they were not counted."""
         if of is None:
             return None
         if id(of.pairs) not in self._known:
@@ -142,7 +146,7 @@ class Writer:
 
 
 class Reader:
-    """Gives the typed views of what launches name; each column and list is unfolded once and shared."""
+    """Returns the ranks, hosts and NICs that launches refer to; each column is unfolded once and shared."""
 
     def __init__(self, tables: Mapping[str, Json], source: str) -> None:
         self._tables, self._source = tables, source
@@ -159,7 +163,10 @@ class Reader:
         self._pairs: dict[str, nic_bytes.Pairs] = {}
 
     def ranks(self, named: Mapping[str, str] | None, place: str) -> Ranks:
-        """Return the ranks that a launch names; raises InputError for columns that do not fit one another."""
+        """Return the ranks of a launch from its field `ranks`; `place` is that field's path, for messages.
+
+        Raises InputError for a column that does not exist, and for columns that do not match each other.
+        """
         if named is None:
             return Ranks()
         key = named["host"], *(named[name] for name in _RANK_COLUMNS)
@@ -181,11 +188,11 @@ class Reader:
         return self._ranks[key]
 
     def hosts(self, name: str, place: str) -> tuple[str, ...]:
-        """Return the hosts that a column names."""
+        """Return the hosts whose indices a column has; raises InputError as `ranks` does."""
         return tuple(self._hosts[number] for number in self._numbers(name, len(self._hosts), place).tolist())
 
     def nics(self, named: Mapping[str, Json] | None, place: str) -> Nics | None:
-        """Return the NICs that a launch names."""
+        """Return the NICs of a launch from its field `nics`, None if not counted; raises InputError as `ranks` does."""
         if named is None:
             return None
         pairs = self._pairs_of(named["of"], f"{place}.of")
@@ -208,14 +215,14 @@ class Reader:
         return self._columns[name]
 
     def _numbers(self, name: str, below: int, place: str) -> Numbers:
-        """Return a column of numbers from 0 on and below a limit."""
+        """Return a column, of which all numbers must be at least 0 and below a limit; raises InputError otherwise."""
         column = self._column(name, place)
         if len(column) and (int(column.min()) < 0 or int(column.max()) >= below):
             raise self._fault(place, name, f"a column of numbers from 0 to {below - 1}")
         return column
 
     def _hosts_of(self, name: str, place: str) -> tuple[tuple[str, ...], Numbers]:
-        """Return the different hosts of a column in the order of their first ranks, and the number of each rank's."""
+        """Return the distinct hosts of a column, in the order of their first ranks, and each rank's index into them."""
         if name not in self._placed:
             import numpy as np
 
@@ -229,7 +236,7 @@ class Reader:
         return self._placed[name]
 
     def _in_order(self, hosts: str, name: str, place: str) -> Numbers:
-        """Return a column that is listed host by host in the order of ranks."""
+        """Return a column in the order of ranks; the record has it sorted by host."""
         if (hosts, name) not in self._by_rank:
             import numpy as np
 
@@ -257,7 +264,7 @@ class Reader:
 
 
 def fold_nodes(nodes: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
-    """Return the nodes of an allocation with their names and coordinates folded."""
+    """Return the nodes of an allocation with names and coordinates folded, one column per axis of the coordinates."""
     most = max((len(node["coordinate"] or ()) for node in nodes), default=0)
     places = [[_number_of(node["coordinate"], axis) for node in nodes] for axis in range(max(most, 1))]
     return {
@@ -267,7 +274,7 @@ def fold_nodes(nodes: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
 
 
 def with_folded_nodes(case: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a case with the nodes of its allocation folded."""
+    """Return a case whose allocation has its nodes folded, as format 2 requires."""
     return {**case, "allocation": {**case["allocation"], "nodes": fold_nodes(case["allocation"]["nodes"])}}
 
 
@@ -278,7 +285,10 @@ def _number_of(coordinate: Sequence[int] | None, axis: int) -> int:
 
 
 def unfold_nodes(folded: Mapping[str, Json], source: str) -> list[dict[str, Json]]:
-    """Return the nodes of an allocation as a record of format 1 has them."""
+    """Return the nodes of an allocation in the form of format 1: one name and coordinate per node.
+
+    Raises InputError for columns of another length than the names.
+    """
     place = "case.allocation.nodes"
     names = unfold_names(folded["names"], source, f"{place}.names")
     axes = [
@@ -302,7 +312,7 @@ def unfold_nodes(folded: Mapping[str, Json], source: str) -> list[dict[str, Json
 
 
 def folded(document: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a document of format 1 as one of format 2, without its id."""
+    """Convert a record's document from format 1 to format 2; id and sha256 are left out."""
     case = document["case"]
     writer = Writer(known=[node["name"] for node in case["allocation"]["nodes"]])
     launches = [_launch(launch, writer) for launch in document["launches"]]
@@ -327,7 +337,7 @@ def _launch(launch: Mapping[str, Json], writer: Writer) -> dict[str, Json]:
 
 
 def unfolded(document: Mapping[str, Json], schema: str, source: str = "the record") -> dict[str, Json]:
-    """Return a document of format 2 as one of a version of format 1, without its id."""
+    """Convert a record's document from format 2 to the version `schema` of format 1; id and sha256 are left out."""
     reader = Reader(document["tables"], source)
     case = document["case"]
     nodes = unfold_nodes(case["allocation"]["nodes"], source)

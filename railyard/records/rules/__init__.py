@@ -1,7 +1,8 @@
-"""Rules that work out again what a record says of itself: one rule, one function, one line of docs.
+"""Rules that compute again what a record contains, wherever other fields of the record determine it.
 
-`RULES` has all of them. `python -m railyard.records.rules` prints the table; the reference page has it. What no rule
-can know is that the numbers were measured: docs/tender.md lists the fields that nothing determines.
+Each rule is one function, and the first line of its docstring is its text in the documentation. `RULES` lists them;
+`python -m railyard.records.rules` prints the table of the reference page. No rule can prove that the numbers were
+measured: docs/tender.md lists the fields that nothing determines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules of the code: origin and torus fit, the commit is known here, and what ran did not change while it ran."""
+"""Rules about the code: origin and torus match, the commit is known here, nothing that ran changed during the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of commands: the line that was run names the program, its parameters, its placement and its own files."""
+"""Rules about commands: a launch's command line names the program, its parameters, its placement and its own files."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from railyard.records.record import Origin, Record, Software
 from railyard.records.rules.registry import Fault, ended_well, rule
 
 BENCHMARKS = CHECKOUT / "benchmarks"
-#: Names under which `pt2pt` is built besides its own (benchmarks/CMakeLists.txt).
+#: Further names under which the program `pt2pt` is built (benchmarks/CMakeLists.txt).
 OF_PT2PT = frozenset({"hops", "paths", "contention"})
-#: Folders of `benchmarks/` that hold a library, as benchmarks/CMakeLists.txt has them.
+#: Folders of `benchmarks/` that contain a library and no program, as in benchmarks/CMakeLists.txt.
 LIBRARIES = frozenset({"counters", "witness"})
-#: Parameters that reach a run by other ways than an option.
+#: Parameters that no option of the benchmark passes.
 NO_OPTIONS = frozenset({"injection_percent", "fault", "scale", "pattern", "build"})
-#: Parameters whose option has another name, besides those that lose their unit.
+#: Parameters whose option has another name; that an option may omit the unit is not listed here.
 OPTIONS = {"pairs_per_node": "pairs"}
 
 
 @functools.cache
 def own() -> frozenset[str]:
-    """Return the benchmarks of railyard, whose options bear the names of their parameters: each NAME/NAME.c is one."""
+    """Return the names of railyard's own benchmarks (NAME/NAME.c), whose options are named as their parameters."""
     mains = {path.stem for path in BENCHMARKS.glob("*/*.c") if path.stem == path.parent.name}
     return frozenset(mains - LIBRARIES) | OF_PT2PT
 
 
 @functools.cache
 def programs_of_checks() -> Mapping[str, str]:
-    """Return the letters and digits of each benchmark's program, read from the sources of the checks."""
+    """Return benchmark -> program as `_plain` has it, read from the source files of the checks."""
     options: dict[str, str] = {}
     for path in sorted((CHECKOUT / "checks").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -46,7 +46,7 @@ def programs_of_checks() -> Mapping[str, str]:
 
 
 def _named(check: ast.ClassDef) -> dict[str, str]:
-    """Return the texts that a class assigns to names."""
+    """Return name -> string for the assignments of strings in a class body."""
     return {
         target.id: line.value.value
         for line in check.body
@@ -59,13 +59,13 @@ def _named(check: ast.ClassDef) -> dict[str, str]:
 
 
 def _plain(name: str) -> str:
-    """Return the letters and digits of a name, in small letters."""
+    """Return the letters and digits of a name, in lower case."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 @functools.lru_cache(maxsize=1024)
 def _split(command: str) -> tuple[str, ...]:
-    """Return the words of a command; five rules ask for them, and splitting takes a quarter of the strict check."""
+    """Return the words of a command; cached, because five rules need them and splitting is slow."""
     try:
         return tuple(shlex.split(command))
     except ValueError:
@@ -88,7 +88,7 @@ def _runs(benchmark: str, program: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _programs(command: str) -> frozenset[str]:
-    """Return of each word of a command the letters and digits of its path's last part, in small letters."""
+    """Return `_plain` of the last path component of each word of a command."""
     return frozenset(_plain(PurePath(word).name) for word in _split(command))
 
 
@@ -116,7 +116,7 @@ def parameters(read: Record) -> Iterator[Fault]:
 
 @functools.lru_cache(maxsize=1024)
 def _options(command: str) -> Mapping[str, str]:
-    """Return the words of a command that begin with two hyphens, each with the word after it; the first counts."""
+    """Return option -> following word, for the words of a command that begin with `--`; the first duplicate counts."""
     words = _split(command)
     values: dict[str, str] = {}
     for word, value in itertools.pairwise(words):
@@ -127,13 +127,13 @@ def _options(command: str) -> Mapping[str, str]:
 
 @functools.lru_cache(maxsize=256)
 def _option_words(name: str) -> tuple[str, ...]:
-    """Return the options that may give a parameter: `--sizes-bytes` or `--sizes` for `sizes_bytes`."""
+    """Return the options that may pass a parameter: `--sizes-bytes` or `--sizes` for `sizes_bytes`."""
     options = (name, OPTIONS.get(name, name), name.rpartition("_")[0] or name)
     return tuple(f"--{option.replace('_', '-')}" for option in options)
 
 
 def _forms(name: str, value: Json) -> set[str]:
-    """Return the ways to write a parameter's value on a command line; bytes may end in B."""
+    """Return the ways to write a parameter's value on a command line; a number of bytes may end in `B`."""
     if isinstance(value, list):
         return {mark.join(map(str, value)) for mark in "x,"}
     unit = {f"{value}B"} if name.endswith("_bytes") else set()
@@ -156,7 +156,10 @@ def own_files(read: Record) -> Iterator[Fault]:
 
 @functools.lru_cache(maxsize=1024)
 def _files(command: str) -> tuple[tuple[str, int | None, str | None], ...]:
-    """Return the words that name files of a launch: each with the launch's number, or the stem of a host file."""
+    """Return the words of a command that name a launch's files, as (word, launch number, stem of a host or rank file).
+
+    The number or the stem is None if the word has none.
+    """
     programs = []
     for word in _split(command):
         numbered = re.match(r"launch-(\d+)\.", word)
@@ -168,7 +171,7 @@ def _files(command: str) -> tuple[tuple[str, int | None, str | None], ...]:
 
 @functools.lru_cache(maxsize=256)
 def _file_name(placement: str) -> str:
-    """As `railyard.jobs.launching.file_name`, which a test compares."""
+    """Return a placement as part of a file name, as `railyard.jobs.launching.file_name` does; a test compares both."""
     return re.sub(r"[^A-Za-z0-9.x-]+", "-", placement).strip("-.") or "placement"
 
 
@@ -183,7 +186,7 @@ def rank_count(read: Record) -> Iterator[Fault]:
 
 @functools.lru_cache(maxsize=1024)
 def _counts(command: str) -> tuple[tuple[str, str], ...]:
-    """Return the options by which a command gives its launcher a number of ranks, with the number."""
+    """Return (option, number) for each option that passes a number of ranks to the launcher."""
     words, variables = list(_split(command)), []
     for option in ("-np", "-n", "--ntasks"):
         value = words[words.index(option) + 1] if option in words[:-1] else ""

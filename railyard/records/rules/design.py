@@ -1,4 +1,4 @@
-"""Rules of the design: the order of launches, the seed, the studies that a check belongs to."""
+"""Rules about the design of the experiment: order of launches, seed, studies that a check belongs to."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def studies_of_check(read: Record) -> Iterator[Fault]:
 
 @functools.cache
 def studies_by_check() -> Mapping[str, frozenset[str]]:
-    """Return each check's studies, read from the sources of the checks without running them."""
+    """Return check -> studies, read from the source files of the checks without importing them."""
     classes: dict[str, tuple[list[str], frozenset[str] | None]] = {}
     for path in sorted((CHECKOUT / "checks").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

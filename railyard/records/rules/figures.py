@@ -1,4 +1,4 @@
-"""Rules of figures: above 0, consistent with one another and with the launch's duration, no two launches alike."""
+"""Rules about figures of merit: above 0, consistent with each other and with the duration, no two launches alike."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from railyard.records.benchmark import Series
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
-#: Parts of an iteration that may take no time at all.
+#: Parts of an iteration that may take 0 s.
 MAY_BE_ZERO = frozenset({"pack", "unpack", "wait"})
 RATES = frozenset({"data rate", "message rate", "operation rate", "zone rate", "rate"})
 SECONDS = {"us": 1e-6, "s": 1.0}
 RAN = frozenset({Origin.EMULATED, Origin.MEASURED})
-#: Digits that a launch's samples have together before two equal ones are no coincidence.
+#: The least number of digits, over all samples of a launch, for which two equal launches are no coincidence.
 DIGITS = 12
 
 
@@ -57,7 +57,7 @@ _Point = frozenset[tuple[str, str | int]]
 
 
 def _point(series: Series) -> _Point:
-    """Return what a series was taken at, as a key."""
+    """Return the labels of a series as a key."""
     return frozenset(series.labels.items())
 
 
@@ -127,15 +127,15 @@ def alike(read: Record) -> Iterator[Fault]:
 
 
 def fingerprint(launch: Launch) -> str:
-    """Return a text that two launches have in common only if one is a copy; empty where that cannot be told."""
+    """Return a digest that two launches share only if one is a copy; empty if they have fewer than `DIGITS` digits."""
     shown = [[series.fom, dict(series.labels), series.samples] for series in _compared(launch)]
     return hashlib.sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest() if shown else ""
 
 
 def _compared(launch: Launch) -> list[Series]:
-    """Return the series that two launches share only if one is a copy; none where that cannot be told.
+    """Return the series that two launches share only if one is a copy; none if they have fewer than `DIGITS` digits.
 
-    Energy is free: it must not hide a copy.
+    Energy is left out, because a copied launch with another energy is still a copy.
     """
     taken = [series for series in launch.series if not _is_energy(series)]
     digits = 0
@@ -156,7 +156,7 @@ def repeats(read: Record) -> Iterator[Fault]:
     """In `halo` of the scale small, every series has as many samples as the parameter `repeats` requires."""
     wanted = read.case.parameters.get("repeats")
     if read.case.parameters.get("scale", "small") != "small":
-        return  # a least and a longest time of a point decide there
+        return  # at other scales the time per point, not `repeats`, limits the samples
     if read.case.benchmark != "halo" or type(wanted) is not int or read.origin is Origin.MODELLED:
         return
     for field, launch in ended_well(read):

@@ -1,4 +1,4 @@
-"""Rules of the guard: its figures are there and fit together, and its verdict follows from them."""
+"""Rules about the guard of a virtual torus: its figures exist and are consistent, and its verdict follows from them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from railyard.records.json_io import Json
 from railyard.records.record import Guarded, Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
-#: As in railyard.torus.virtual.fidelity, which a test compares.
+#: The same values as in railyard.torus.virtual.fidelity; a test compares them.
 HOST_SHARE = 0.5
 ENOUGH_TRAFFIC_S = 1.0
 NUMBERS = ("watched_s", "traffic_s", "host_limited_s", "idle_share", "softirq_share", "steal_share", "drops")
-#: Clocks of two programs differ by the time that the second needs to start.
+#: Two programs time the same launch differently, by the time that the second needs to start.
 SLACK_S = 2.0
 
 

@@ -1,4 +1,4 @@
-"""Rules of the NICs: their names, their bytes, and the verdict that the bytes give."""
+"""Rules about NICs: their names, their bytes, and the verdict that follows from the bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def names(read: Record) -> Iterator[Fault]:
             named = {node for node, _ in counted}
             cached[id(pairs)] = counted, named - host_names.matched(named, granted).keys()
         elif read.origin is Origin.MEASURED:
-            continue  # the NICs of an earlier launch
+            continue  # the same NICs as in an earlier launch
         counts, outside = cached[id(pairs)]
         if outside and read.origin is Origin.EMULATED:
             yield from _beside_the_job(read, field, launch.nics, outside)
@@ -59,7 +59,7 @@ def names(read: Record) -> Iterator[Fault]:
 
 
 def _beside_the_job(read: Record, field: str, nics: Nics, outside: set[str]) -> Iterator[Fault]:
-    """Yield what is wrong with the torus's other nodes: each is one of the topology, none is left out, all are idle."""
+    """Yield faults of the torus's nodes outside the job: all are in the topology, all are listed, and all are idle."""
     topology = rebuilt.topology_of(read)
     of_topology = {node.name for node in topology.nodes} if topology is not None else outside
     strange = outside - of_topology
@@ -80,7 +80,7 @@ def _beside_the_job(read: Record, field: str, nics: Nics, outside: set[str]) -> 
 def _counted_before(
     field: str, launch: Launch, seen: dict[str, tuple[int, frozenset[str]]]
 ) -> Iterator[Fault]:
-    """Yield the first node whose NICs are not those that an earlier launch counted there."""
+    """Yield a fault for the first node whose NICs differ from those that an earlier launch counted on it."""
     by_node: dict[str, set[str]] = {}
     for node, nic in launch.nics.pairs if launch.nics else ():
         by_node.setdefault(node, set()).add(nic)
@@ -130,18 +130,18 @@ def verdict(read: Record) -> Iterator[Fault]:
 
 @of_case
 def _senders_of_case(read: Record) -> dict[tuple[str, tuple[str, ...], int], list[Sender] | None]:
-    """Return what was worked out of a case before: the ranks' NICs by policy, hosts and ranks of a node."""
+    """Return the cache of a case, empty at first: (NIC policy, host by rank, ranks per node) -> NICs by rank."""
     return {}
 
 
 def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender] | None:
-    """Return the NICs that a policy gives each rank; None where the record does not say which are near to a rank."""
+    """Return the NICs that a policy assigns to each rank; None if the record does not determine the nearest NIC."""
     devices = _devices(read)
     topology = rebuilt.topology_of(read)
     policy = policies.parse(nic_policy, len(devices))
     described = read.origin is Origin.MEASURED and len(devices) > 1
     if policy.kind.with_gpus or (policy.kind.nearest and described):
-        return None  # each node's description says which NIC is near
+        return None  # only the descriptions of the nodes determine the nearest NIC
     if topology is None and policy.kind.nearest and len(devices) > 1:
         return None
     of = topology if topology is not None else naming.flat(["node"], rails=len(devices))
@@ -156,5 +156,5 @@ def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender
 
 def _judged(read: Record, launch: Launch, senders: Sequence[Sender]) -> evidence.Found:
     sent = None if launch.nics is None else launch.nics.sent
-    is_own = read.origin is Origin.MEASURED  # the ranks' own count, with MPI's set-up in it
+    is_own = read.origin is Origin.MEASURED  # counted by the ranks, so that MPI's set-up is included
     return evidence.judge(senders, sent, setup_bytes=evidence.SETUP_BYTES if is_own else 0)

@@ -1,4 +1,4 @@
-"""Rules of places: topology, allocation, the hosts of the ranks, the processors that they may use."""
+"""Rules about locations: topology, allocation, the hosts of the ranks, the processors that they may use."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def allocation(read: Record) -> Iterator[Fault]:
     ):
         return
     if read.case.block is None and len(stated["nodes"]) != len(topology.nodes):
-        return  # before 1.3 a record did not name its block
+        return  # records before version 1.3 do not contain their block
     try:
         wanted = allocate(topology, stated["order"], block=read.case.block or None, seed=read.case.seed)
         wanted = within(wanted, read.case.cube) if read.case.cube else wanted
@@ -154,7 +154,7 @@ def hosts(read: Record) -> Iterator[Fault]:
 def placement(read: Record) -> Iterator[Fault]:
     """Every rank ran on the host that its placement, worked out again, gives it; so the verdict is `obeyed`."""
     expected = rebuilt.expected_hosts(read)
-    obeyed: set[tuple[str, int]] = set()  # launches of a placement mostly share their ranks
+    obeyed: set[tuple[str, int]] = set()  # launches of one placement mostly share one `Ranks`
     for field, launch in ended_well(read):
         wanted = expected.get(launch.placement)
         if wanted == [] and launch.placement_verdict is Verdict.OBEYED:

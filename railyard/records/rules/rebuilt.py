@@ -1,7 +1,7 @@
 """Rebuild topology, allocation and placements from a record, by the same functions that the job called.
 
-Models: a topology that the checker ships, under the record's node names; where it ships none, nodes in a row, which
-serves the orders that need no coordinates. None stands for what the record does not determine.
+Models: a topology that ships with the checker, with the record's node names. If none ships, the nodes form a row, which
+suffices for orders that need no coordinates. Functions return None for anything that the record does not determine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from railyard.base.errors import InputError
 from railyard.records.record import Launch, Record, Status
 from railyard.records.rules.registry import of_case
 
-#: The largest topology that is rebuilt, in nodes.
+#: The most nodes of an allocation that is rebuilt.
 MOST_NODES = 1 << 17
 
 
@@ -35,7 +35,7 @@ def shipped(name: str) -> Topology | None:
 
 @functools.cache
 def shipped_names() -> dict[str, str]:
-    """Return the name of each shipped topology by its sha256."""
+    """Return sha256 -> name of each topology that ships with the checker."""
     return {topology.sha256: name for name in catalog.known() if (topology := shipped(name)) is not None}
 
 
@@ -46,7 +46,7 @@ def _indices(name: str) -> dict[str, int]:
 
 
 def topology_of(read: Record) -> Topology | None:
-    """Return the shipped topology that a record names with the right sha256, or None."""
+    """Return the shipped topology of a record, if the record has its name and its sha256; None otherwise."""
     stated = read.case.topology
     topology = shipped(stated.name) if stated else None
     return (
@@ -55,18 +55,18 @@ def topology_of(read: Record) -> Topology | None:
 
 
 def names(read: Record) -> list[str]:
-    """Return the names of the allocation's nodes, in its order."""
+    """Return the names of the allocation's nodes, in the order of the allocation."""
     return [node["name"] for node in read.case.allocation["nodes"]]
 
 
 def has_own_names(read: Record) -> bool:
-    """Return whether the nodes bear the names that the topology itself gives."""
+    """Return whether all nodes have the names of the shipped topology, and not those of a site."""
     topology = topology_of(read)
     return topology is not None and all(name in _indices(topology.name) for name in names(read))
 
 
 def ranks_per_node(read: Record) -> int:
-    """Return the ranks of a node: as the record says, before 1.3 the most that any host had."""
+    """Return the ranks per node; records before version 1.3 lack the field, and the most on any host is returned."""
     if read.case.ranks_per_node is not None:
         return read.case.ranks_per_node
     counts = [launch.ranks.counts() for launch in read.launches if launch.ranks]
@@ -74,7 +74,10 @@ def ranks_per_node(read: Record) -> int:
 
 
 def grid(read: Record) -> tuple[int, ...] | None:
-    """Return the process grid: as the record says, before 1.3 the parameter of that name."""
+    """Return the process grid: the case's field, or the parameter `grid` in a record before version 1.3.
+
+    None if it is not a list of positive integers.
+    """
     grid = read.case.grid or read.case.parameters.get("grid")
     if (
         not isinstance(grid, list | tuple)
@@ -87,7 +90,11 @@ def grid(read: Record) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rebuilt:
-    """The allocation; `is_located` where its topology is the real one, `is_exact` where slots of routers are known."""
+    """A rebuilt allocation.
+
+    `is_located` is whether its topology is the shipped one and not a row, `is_exact` whether each node's position
+    on its router is known.
+    """
 
     allocation: Allocation
     is_located: bool
@@ -95,7 +102,7 @@ class Rebuilt:
 
 
 def allocation(read: Record) -> Rebuilt | None:
-    """Return the allocation of a record; None for one without nodes, or too large."""
+    """Return the allocation of a record; None if it has no nodes, more than `MOST_NODES`, or a name twice."""
     node_names = names(read)
     if not node_names or len(node_names) > MOST_NODES or len(set(node_names)) != len(node_names):
         return None
@@ -125,9 +132,9 @@ def allocation(read: Record) -> Rebuilt | None:
 
 
 def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[str] | None:
-    """Return the host of each rank under a placement; None where the record does not determine it.
+    """Return the host of each rank under a placement; None if the record does not determine it.
 
-    Raises InputError where the placement cannot be on these nodes.
+    Raises InputError if the placement is impossible on these nodes.
     """
     parsed = spec.parse(placement)
     if not parsed.order.determined or (parsed.needs_coordinates and not rebuilt.is_located):
@@ -151,7 +158,7 @@ def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[st
 
 
 def _victims(read: Record, rebuilt: Rebuilt) -> Allocation | None:
-    """Return the nodes of the measured program; None where its share needs coordinates that are not known."""
+    """Return the nodes of the measured program; None if the rule that divides the nodes needs unknown coordinates."""
     roles = read.case.roles
     if roles is None:
         return rebuilt.allocation
@@ -162,7 +169,7 @@ def _victims(read: Record, rebuilt: Rebuilt) -> Allocation | None:
 
 
 def local_ranks(of_rank: Sequence[str]) -> list[int]:
-    """Return each rank's number among the ranks of its host."""
+    """Return the local rank of each rank: its number, from 0, among the ranks of its host."""
     seen: Counter[str] = Counter()
     numbers = []
     for host in of_rank:
@@ -172,7 +179,10 @@ def local_ranks(of_rank: Sequence[str]) -> list[int]:
 
 
 def expected_hosts(read: Record) -> dict[str, list[str] | None]:
-    """Return for each placement with a launch that is ok the host of every rank."""
+    """Return placement -> host of each rank, for the placements with a launch that is ok.
+
+    The value is None if the record does not determine it, and empty if the placement is impossible on these nodes.
+    """
     shape = grid(read)
     most = None if read.case.ranks_per_node is not None else ranks_per_node(read)
     ranks = {launch.placement: len(launch.ranks) for launch in read.launches if launch.status is Status.OK}
@@ -188,12 +198,15 @@ def expected_hosts(read: Record) -> dict[str, list[str] | None]:
 
 @of_case
 def _hosts_of_case(read: Record) -> dict[tuple[str, int, int | None], list[str] | None]:
-    """Return what was worked out of a case before: hosts by placement, ranks, and ranks of a node before 1.3."""
+    """Return the cache of a case, empty at first: (placement, ranks, ranks per node) -> host of each rank.
+
+    The third part is None from version 1.3 on, because the case contains it.
+    """
     return {}
 
 
 def _hosts(read: Record, placement: str, ranks: int) -> list[str] | None:
-    """Return the host of every rank, empty where the placement cannot be on these nodes; None where nothing says."""
+    """Return the host of each rank; empty if the placement is impossible, None if the record does not determine it."""
     nodes = allocation(read)
     try:
         return hosts(read, nodes, placement, ranks) if nodes else None
@@ -202,5 +215,5 @@ def _hosts(read: Record, placement: str, ranks: int) -> list[str] | None:
 
 
 def asked_of(launch: Launch, expected: dict[str, list[str] | None]) -> list[str]:
-    """Return the host of each rank: as worked out, else as the ranks themselves saw it."""
+    """Return the expected host of each rank, or the host that the rank reported if none can be computed."""
     return expected.get(launch.placement) or launch.ranks.host_names

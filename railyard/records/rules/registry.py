@@ -1,4 +1,4 @@
-"""The registry of rules: `@rule` adds a function to it, and its docstring's first line is its line of docs."""
+"""Register rules: `@rule` adds a function, and the first line of its docstring is its text in the documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from railyard.records.record import Launch, Record, Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One thing missing or wrong: the field and one line that describes it."""
+    """One fault of a record: the path of the field that is wrong, such as `launches[3].nics`, and one line of text."""
 
     field: str
     text: str
@@ -28,9 +28,9 @@ Check = Callable[[Record], Iterator[Fault]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: `name` for tests and docs, `text` what it demands, `check` what finds faults.
+    """One rule: `name` identifies it, `text` is its requirement in a sentence, `check` yields the faults of a record.
 
-    `since` is the oldest version of the format that has what the rule needs; empty for a rule that applies to all.
+    `since` is the oldest version of the format that has the fields which the rule needs; empty if all versions have.
     """
 
     name: str
@@ -43,7 +43,7 @@ RULES: list[Rule] = []
 
 
 def rule(name: str, since: str = "") -> Callable[[Check], Check]:
-    """Register a function from a record to faults under a name; `since` is the first version it applies to in full."""
+    """Return a decorator that registers a function as the rule `name`; `since` is as in `Rule`."""
 
     def register(check: Check) -> Check:
         text = (check.__doc__ or "").strip().splitlines()[0]
@@ -54,24 +54,24 @@ def rule(name: str, since: str = "") -> Callable[[Check], Check]:
 
 
 def faults(read: Record) -> Iterator[Fault]:
-    """Yield what every rule finds; a rule that cannot be applied is a fault of the record, and the others go on."""
+    """Yield the faults that all rules find; a rule that raises an exception yields a fault, too (see `guarded`)."""
     for rule in RULES:
         yield from guarded(rule.name, rule.check, read)
 
 
 def not_applied(read: Record) -> list[str]:
-    """Return the names of the rules that a record's version lacks the fields for."""
+    """Return the names of the rules that need fields which the record's version of the format lacks."""
     younger = versions.younger_than(str(read.document["schema"]))
     return [rule.name for rule in RULES if rule.since in younger]
 
 
 def guarded(name: str, check: Check, read: Record) -> list[Fault]:
-    """Return the faults of one rule; an error of the rule itself becomes a fault."""
+    """Return the faults that one rule finds; an exception in the rule becomes a fault after those."""
     faults: list[Fault] = []
     try:
         for fault in check(read):
-            faults.append(fault)  # what was found before an error stays
-    except Exception as error:  # a hostile record must not end the check of the others
+            faults.append(fault)  # one by one, so that faults before an exception are not lost
+    except Exception as error:  # a malicious record must not end the check of the other records
         text = " ".join(repr(str(error))[:200].split())
         faults.append(
             Fault(field="", text=f"the rule {name} cannot be applied: {type(error).__name__}: {text}")
@@ -80,20 +80,20 @@ def guarded(name: str, check: Check, read: Record) -> list[Fault]:
 
 
 def table() -> str:
-    """Return the rules as a Markdown table."""
+    """Return all rules as a Markdown table with the columns name and requirement."""
     rows = "".join(f"| `{rule.name}` | {rule.text} |\n" for rule in RULES)
     return f"| rule | what it demands |\n|---|---|\n{rows}"
 
 
 _T = TypeVar("_T")
-#: Cases whose answers are kept: the records of a bid have few, and each answer may be long.
+#: The most cases whose results are cached: a bid has few cases, and a result may be large.
 _MOST_CASES = 32
 
 
 def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
-    """Keep what a function works out from a record's case alone; records of one case are answered once.
+    """Cache a function whose result depends only on a record's case, so that it runs once per case.
 
-    The case is known by its digest, so that records which differ in anything there never share an answer.
+    The key is a digest of the whole case: records whose cases differ in any field never share a result.
     """
     cached: dict[bytes, _T] = {}
 
@@ -111,7 +111,7 @@ def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
 
 
 def once_a_case(check: Check) -> Check:
-    """Apply a rule that looks at a record's case alone once to all records of that case."""
+    """Cache the faults of a rule that depends only on a record's case, so that it runs once per case."""
 
     @of_case
     @functools.wraps(check)
@@ -126,7 +126,7 @@ def once_a_case(check: Check) -> Check:
 
 
 def ended_well(read: Record) -> Iterator[tuple[str, Launch]]:
-    """Yield the launches that are ok, void ones among them, with their fields."""
+    """Yield (path of the field, launch) for each launch that is ok, including void ones."""
     for field, launch in zip(fields(len(read.launches)), read.launches, strict=True):
         if launch.status is Status.OK:
             yield field, launch
@@ -134,17 +134,20 @@ def ended_well(read: Record) -> Iterator[tuple[str, Launch]]:
 
 @functools.lru_cache(maxsize=64)
 def fields(launches: int) -> tuple[str, ...]:
-    """Return the names of a record's launches as fields."""
+    """Return the paths of this many launches: `launches[0]`, `launches[1]`, ..."""
     return tuple(f"launches[{index}]" for index in range(launches))
 
 
 def of_ranks(answer: Callable[[Ranks], _T]) -> Callable[[Launch], _T]:
-    """Ask a function about the ranks of each launch of one record, once where launches share them."""
+    """Turn a function of `Ranks` into a function of a launch that computes once for launches which share a `Ranks`.
+
+    To be used for the launches of one record only, because the cache is by identity.
+    """
     return _once(answer, lambda ranks: ranks)
 
 
 def of_hosts(answer: Callable[[Ranks], _T]) -> Callable[[Launch], _T]:
-    """Ask a function about the hosts of the ranks of each launch of one record, once where launches share them."""
+    """Do the same for a function of the ranks' hosts: compute once for launches that share the column of hosts."""
     return _once(answer, lambda ranks: ranks.host_of)
 
 

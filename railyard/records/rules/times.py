@@ -1,4 +1,4 @@
-"""Rules of time: launches follow one another, nothing is older than what it is made of, nothing is in the future."""
+"""Rules about times: launches follow one another, a record is younger than its launches, nothing is in the future."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from railyard.records import versions
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
-#: `created`, and `started` before 1.3, have whole seconds.
+#: The resolution of `created`, and of `started` before version 1.3, which have whole seconds.
 SECOND_S = 1.0
-#: How far the clocks of bidder and buyer may differ.
+#: The most by which the clocks of bidder and buyer may differ.
 CLOCKS_S = 300.0
-#: Between the wall clock and the monotonic one, by resolution and by slewing.
+#: The most by which wall clock and monotonic clock may differ, because of resolution and slewing.
 DRIFT_S = 0.5
 
 
 def now() -> datetime:
-    """Return the checker's own time."""
+    """Return the current time on the checking machine."""
     return datetime.now(UTC)
 
 

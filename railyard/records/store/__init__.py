@@ -1,1 +1,1 @@
-"""Keep records: the append-only archive and its index, listings, bundles, sessions and challenges."""
+"""Store and exchange records: the append-only archive and its index, listings, bundles, bags, sessions, challenges."""

@@ -1,11 +1,11 @@
-"""The append-only archive: `<root>/<system>/<date>-<id>.json`, one file per record, none ever changed.
+"""Add records to the append-only archive and read them: `<root>/<system>/<date>-<id>.json`, one file per record.
 
-A record of more than `PLAIN_BYTES` is compressed: `.json.gz`, which zcat shows.
+A record of more than `PLAIN_BYTES` is compressed by gzip, as `.json.gz`.
 
-Models: a file appears whole or not at all (temporary file in the same folder, fsync, hard link, fsync of the
-folder), so a reader may look at any moment, several jobs may add at once, and a kill leaves at most a
-temporary file, which nobody reads. The name holds the content's id: adding the same record again changes
-nothing. Leaves out: deletion, indexes, locks.
+Models: a file appears whole or not at all (temporary file in the same folder, fsync, hard link, fsync of the folder).
+Readers therefore need no lock, several jobs may add records at once, and a killed job leaves at most a temporary file,
+which is never read. The name contains the id of the content, so that adding the same record again changes nothing.
+Leaves out: deletion, indexes, locks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.
 
 
 def name_of(record: Record, content: bytes) -> str:
-    """Return a record's path below the root of an archive, a bundle or a bag; `content` are its file's bytes.
+    """Return a record's path below the root of an archive, bundle or bag; `content` are the bytes of its file.
 
     The date is that of `created`, in UTC.
     """
@@ -38,7 +38,7 @@ def name_of(record: Record, content: bytes) -> str:
 
 
 def content_of(record: Record) -> bytes:
-    """Return the bytes of a record's file; raises InputError for a record that could not be read again."""
+    """Return the bytes of a record's file; raises InputError for a record that is too large to be read again."""
     content = records.text(record).encode("ascii")
     whole = len(content)
     if whole > PLAIN_BYTES:
@@ -51,10 +51,10 @@ def content_of(record: Record) -> bytes:
 
 
 def add(record: Record, root: Path) -> Path:
-    """Adds a record and returns its file; a record that is there already is left alone.
+    """Add a record to the archive at `root` and return its file; a file that already has this record is not changed.
 
-    Raises RunError when the file cannot be written (nothing half written stays), InputError when the
-    file is there with another content, because someone edited the archive, and for a record that is too large.
+    Raises RunError if the file cannot be written, in which case no partial file remains. Raises InputError for a record
+    that is too large, and if the file exists with other content because someone edited the archive.
     """
     content = content_of(record)
     path = root / name_of(record, content)
@@ -73,15 +73,15 @@ def add(record: Record, root: Path) -> Path:
 
 
 def write_whole(path: Path, text: str, *, replace: bool) -> None:
-    """Writes a text as `write_bytes` does."""
+    """Write a text in UTF-8 as `write_bytes` does."""
     write_bytes(path, [text.encode("utf-8")], replace=replace)
 
 
 def write_bytes(path: Path, parts: Iterable[bytes], *, replace: bool) -> None:
-    """Writes a file that is seen whole or not at all.
+    """Write a file atomically: readers see all of it or nothing.
 
-    Raises FileExistsError when it is there and `replace` is false; OSError, with nothing left behind, when
-    the disk is full or the folder cannot be written.
+    Raises FileExistsError if it exists and `replace` is false. Raises OSError if the disk is full or the folder cannot
+    be written, in which case no file remains.
     """
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     temporary = Path(name)
@@ -106,13 +106,13 @@ def _publish(temporary: Path, path: Path, replace: bool) -> None:
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        if path.exists():  # a file system without links: the id in the name makes the race harmless
+        if path.exists():  # no hard links: two writers may race, but the id in the name means equal content
             raise FileExistsError(errno.EEXIST, "already there", str(path)) from error
         temporary.rename(path)
 
 
 def _umask() -> int:
-    """The umask, read where reading does not change it; Python has no other way than /proc."""
+    """Return the umask from /proc, because Python can read it only by changing it; 022 if /proc lacks it."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -129,31 +129,31 @@ def _sync_folder(folder: Path) -> None:
         if error.errno not in {
             errno.EINVAL,
             errno.ENOTSUP,
-        }:  # the file is written; this file system syncs no folder
+        }:  # the file itself is synced; this file system cannot sync folders
             raise
     finally:
         os.close(handle)
 
 
 def paths(root: Path) -> list[Path]:
-    """The records' files, sorted; everything else there (temporary files, schema/) is passed over."""
+    """Return the record files of an archive, sorted by path; other files (temporary ones, schema/) are ignored."""
     return [path for folder in sorted(root.glob("*/")) for path in paths_of_system(folder)]
 
 
 def is_record_name(name: str) -> bool:
-    """Return whether a file's name is one that the archive gives to records."""
+    """Return whether a file's name has the form `<date>-<id>.json` or `.json.gz` of the archive."""
     return _NAME.fullmatch(name) is not None
 
 
 def paths_of_system(folder: Path) -> list[Path]:
-    """The records' files of one folder, sorted."""
+    """Return the record files of one system's folder, sorted by name."""
     return sorted(path for path in folder.glob("*.json*") if is_record_name(path.name) and path.is_file())
 
 
 def iterate(files: Iterable[Path], refused: Callable[[InputError], None] | None = None) -> Iterator[Record]:
-    """The records of files of an archive, one after another.
+    """Yield the record of each file, in the order given.
 
-    A bad one is given to `refused` and passed over; without `refused` it raises InputError.
+    An invalid record is passed to `refused` and skipped; without `refused`, InputError is raised.
     """
     for path in files:
         try:
@@ -173,5 +173,5 @@ def _named(path: Path) -> Record:
 
 
 def load_all(root: Path) -> list[Record]:
-    """Every record of the archive, by path; raises InputError naming the first file that is not one."""
+    """Return all records of an archive, sorted by path; raises InputError for the first invalid file."""
     return list(iterate(paths(root)))

@@ -1,11 +1,11 @@
-"""Bags: records, the bid and attachments in the layout of BagIt (RFC 8493), which standard tools verify, and signed.
+"""Write, sign and read bags: folders in the BagIt layout (RFC 8493) with a bid, its records and attachments.
 
     bagit.txt  bag-info.txt  manifest-sha256.txt  tagmanifest-sha256.txt  tagmanifest-sha256.txt.sig
     data/bid.json  data/records/<system>/<date>-<id>.json  data/attachments/<name>
 
-Models: the signature is one of `ssh-keygen -Y sign` over tagmanifest-sha256.txt, which has the sums of all other tag
-files, one of which has the sums of all data. Nothing of a bag is read that a manifest does not name. Leaves out: who
-owns a key, which the reader's own list of allowed signers says; times that a signer cannot choose.
+Standard tools can verify a bag. Models: `ssh-keygen -Y sign` signs tagmanifest-sha256.txt, which has the sums of the
+other tag files; one of those, manifest-sha256.txt, has the sums of all data. Files that no manifest lists are not read.
+Leaves out: who owns a key, for which the reader has a list of allowed signers; trusted timestamps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORMAT = "railyard-bid/1"
 RECORDS = "data/records/"
 MOST_FILES = 200_000
 MOST_FILE_BYTES = 64 << 20
-#: No figure of merit of any machine is larger.
+#: The largest value that a bid may pledge, above any figure of merit of a real machine.
 MOST_PLEDGED = 1e18
 _TIMEOUT_S = 60
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -42,9 +42,10 @@ _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bid:
-    """What a bag says of itself: the bidder, the tier, and the attachments that explain a tier other than baseline.
+    """The bid in a bag: the bidder, the tier, and the attachments that explain a tier other than baseline.
 
-    `nodes` is the size of the offered system. `pledges` are figures of merit that the bidder commits to, by case.
+    `nodes` is the size of the offered system. `pledges` maps a case of the tender to the figure of merit to which the
+    bidder commits.
     """
 
     bidder: str
@@ -56,7 +57,11 @@ class Bid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signed:
-    """Whose signature a bag bears: `key` is its fingerprint, `by` the name that the reader knows it by, or empty."""
+    """The signature of a bag; all fields are empty if there is none.
+
+    `key` is the key's fingerprint. `by` is its owner's name in the reader's list of allowed signers, empty if unknown.
+    `problem` describes a signature that is wrong.
+    """
 
     key: str = ""
     by: str = ""
@@ -64,7 +69,7 @@ class Signed:
 
     @property
     def text(self) -> str:
-        """One line for people."""
+        """Return one line for people."""
         if self.problem:
             return f"signature refused: {self.problem}"
         if not self.key:
@@ -77,16 +82,17 @@ class Signed:
 
 
 def is_bag(path: Path) -> bool:
-    """Return whether a folder is a bag."""
+    """Return whether a folder is a bag: it contains `bagit.txt`."""
     return (path / "bagit.txt").is_file()
 
 
 def write(
     folder: Path, records: Sequence[Path], bid: Bid, *, attached: Sequence[Path] = (), key: Path | None = None
 ) -> None:
-    """Write a new bag and sign it with an ssh key, if one is given.
+    """Write a new bag and sign it if `key`, a private ssh key, is given.
 
-    Raises InputError for a folder that is there, a bad record or name; RunError where it cannot be written or signed.
+    Raises InputError for a folder that exists, an invalid record and an attachment with an invalid name. Raises
+    RunError if the bag cannot be written or signed.
     """
     if folder.exists():
         raise InputError(str(folder), "", problem="already there", valid="the name of a new folder")
@@ -142,7 +148,7 @@ def _sign(folder: Path, key: Path) -> None:
 
 
 def signed(folder: Path, allowed: Path | None = None) -> Signed:
-    """Return who signed a bag; `allowed` is the reader's own list of signers, as ssh-keygen reads it."""
+    """Return the signature of a bag; `allowed` is the reader's file of allowed signers (see ssh-keygen(1))."""
     if not (folder / SIGNATURE).is_file():
         return Signed()
     content = _content(folder, "tagmanifest-sha256.txt")
@@ -177,19 +183,19 @@ def _run(command: Sequence[str], folder: Path, content: bytes) -> subprocess.Com
 
 
 def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
-    """Return the bid of a bag and its record files, each with its path, every sum compared.
+    """Return the bid of a bag, and (path, bytes) of each record file, after comparing the sums of all files.
 
-    Raises InputError for a sum that differs, and for a file that is missing, that no manifest names or that is no
-    plain file.
+    Raises InputError for a sum that differs, and for a file that is missing, not listed in a manifest, or not a regular
+    file.
     """
     bid, sums = opened(folder)
     return bid, [(name, content(folder, name, digest)) for name, digest in sums]
 
 
 def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
-    """Return the bid of a bag, and path and sum of each record file; every sum but these is compared.
+    """Return the bid of a bag, and (path, sha256) of each record file, after comparing the sums of all other files.
 
-    Raises InputError as `read` does.
+    The caller must compare those of the record files, as `content` does. Raises InputError as `read` does.
     """
     tags = _manifest(folder, "tagmanifest-sha256.txt")
     if sorted(tags) != sorted(TAGS):
@@ -272,14 +278,14 @@ def _manifest(folder: Path, name: str) -> dict[str, str]:
 
 
 def _files(folder: str) -> Iterator[str]:
-    """Yield what is below a bag's `data` and no folder, by its path in the bag."""
+    """Yield the path, relative to the bag, of everything in its folder `data` that is not a folder."""
     for where, _, names in os.walk(f"{folder}/data"):
         inside = where[len(folder) + 1 :]
         yield from (f"{inside}/{name}" for name in names)
 
 
 def content(folder: Path, name: str, digest: str) -> bytes:
-    """Return the bytes of a file of a bag; raises InputError for another sum and for what is no plain file."""
+    """Return the bytes of a file of a bag; raises InputError if its sha256 differs or it is not a regular file."""
     content = _content(folder, name)
     if hashlib.sha256(content).hexdigest() != digest:
         raise InputError(str(folder), name, problem="another sha256", valid=digest)
@@ -307,12 +313,12 @@ def _content(folder: Path, name: str) -> bytes:
 
 
 def parse(folder: Path, name: str, content: bytes) -> Record:
-    """Return the record in a file of a bag, which must be where its content says; raises InputError."""
+    """Return the record in a file of a bag; raises InputError if it is invalid or its path contradicts its content."""
     return parse_as_written(folder, name, content)[0]
 
 
 def parse_as_written(folder: Path, name: str, content: bytes) -> tuple[Record, bool]:
-    """Return the record in a file of a bag, and whether the file is as railyard writes it; raises InputError."""
+    """Return the record as `parse` does, and whether the file has exactly the bytes that railyard writes."""
     source = f"{folder}: {name}"
     parsed, is_as_written = record.parse_as_written(content, source)
     wanted = f"{RECORDS}{archive.name_of(parsed, content)}"

@@ -1,10 +1,10 @@
-"""Bundles: records with a manifest of their sha256 sums in one file that can be handed over and checked.
+"""Pack records and a manifest of their sha256 sums into one file, a bundle, and verify and unpack bundles.
 
-Models: a gzip-compressed tar of plain files, `manifest.json` first, then `records/<system>/<date>-<id>.json` in the
-manifest's order; the same records and sign-off give the same bytes. The reader trusts nothing: it reads headers of
-512 bytes itself and accepts plain files under expected names and below fixed sizes, so that no link, device, long-name
-extension, path or compression ratio can do harm, and it never writes outside the archive it is given. Leaves out:
-cryptographic signatures (sign the file with the tool of your choice; its sha256 is printed), encryption.
+Models: a gzip-compressed tar of regular files: `manifest.json`, then `records/<system>/<date>-<id>.json` in the order
+of the manifest. Equal records and sign-off give equal bytes. The reader trusts nothing in a bundle. It parses the
+headers of 512 bytes itself and accepts only regular files with the expected names and limited sizes. Links, devices,
+long-name extensions, other paths and extreme compression ratios are therefore harmless, and nothing is written outside
+the given archive. Leaves out: cryptographic signatures (sign the file by any tool; its sha256 is printed), encryption.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from railyard.records.store import archive
 FORMAT = "railyard-bundle/1"
 MANIFEST = "manifest.json"
 SCHEMA = "bundle-v1.json"
-#: Larger ones are refused before they are read.
+#: The largest sizes, in bytes. Larger files are refused before they are read.
 MOST_RECORD_BYTES = 64 << 20
 MOST_MANIFEST_BYTES = 64 << 20
 MOST_BUNDLE_BYTES = 16 << 30
 _BLOCK = tarfile.BLOCKSIZE
-_TAIL = 21 * _BLOCK  # two blocks of zeros whose second begins a record of 20
+_TAIL = 21 * _BLOCK  # at most: two blocks of zeros, the second of which begins a tar record of 20 blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One file of a bundle: its path there, and its bytes, of which the sum was compared with the manifest's."""
+    """One file of a bundle: its path in the bundle, and its bytes, whose sha256 equals that in the manifest."""
 
     path: str
     content: bytes
@@ -46,7 +46,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a bundle says of itself; `files` are path, sha256 and bytes of each record."""
+    """The manifest of a bundle; `files` has path, sha256 and size in bytes of each record."""
 
     signed_off_by: str
     note: str
@@ -54,10 +54,10 @@ class Manifest:
 
 
 def pack(files: Sequence[Path], output: Path, *, signed_off_by: str, note: str = "") -> str:
-    """Writes a bundle of record files and returns its sha256.
+    """Write a bundle of record files and return its sha256, after validating every record.
 
-    Every record is validated before. Raises InputError for a bad record or a name that is no line, RunError when the
-    file cannot be written; nothing half written stays.
+    Raises InputError for an invalid record and for a sign-off or note that is not one line. Raises RunError if the file
+    cannot be written, in which case no partial file remains.
     """
     contents: dict[str, bytes] = {}
     for path, content in sorted(_readings(files)):
@@ -111,7 +111,7 @@ def _compressed(members: Sequence[tuple[str, bytes]]) -> Iterable[bytes]:
 
 
 def is_bundle(path: Path) -> bool:
-    """Return whether a file starts like a gzip file; a record starts with a brace."""
+    """Return whether a file begins as a gzip file does; the text of a record begins with a brace."""
     try:
         with path.open("rb") as file:
             return file.read(2) == b"\x1f\x8b"
@@ -120,15 +120,15 @@ def is_bundle(path: Path) -> bool:
 
 
 def manifest_of(path: Path) -> Manifest:
-    """The manifest of a bundle; raises InputError for a file that has none."""
+    """Return the manifest of a bundle; raises InputError for a file without a valid one."""
     return next(_members(path))[0]
 
 
 def members(path: Path) -> Iterator[Member]:
-    """The records of a bundle one after another, each compared with the manifest.
+    """Yield each record file of a bundle, after comparing its sum with the manifest.
 
-    Raises InputError, with the name of the member, for whatever a bundle must not hold, for a wrong sum, and at the end
-    for records that are missing or bytes that follow.
+    Raises InputError, with the name of the file, for a wrong sum and for any entry but the expected regular file; at
+    the end for missing files and for further bytes.
     """
     for _, member in _members(path):
         if member is not None:
@@ -136,7 +136,7 @@ def members(path: Path) -> Iterator[Member]:
 
 
 def _members(path: Path) -> Iterator[tuple[Manifest, Member | None]]:
-    """The manifest alone first, then with each member."""
+    """Yield (manifest, None) once, then (manifest, member) for each record file."""
     try:
         with gzip.open(path, "rb") as file:
             stream = _Bounded(path, file)
@@ -154,13 +154,13 @@ def _members(path: Path) -> Iterator[tuple[Manifest, Member | None]]:
 
 
 class _Bounded:
-    """A stream that gives exactly what is asked, and an end to a bundle without end."""
+    """A stream whose reads return exactly the requested number of bytes, up to a limit for the whole bundle."""
 
     def __init__(self, path: Path, file: IO[bytes] | gzip.GzipFile) -> None:
         self.path, self.file, self.left = path, file, MOST_BUNDLE_BYTES
 
     def read(self, count: int) -> bytes:
-        """Exactly `count` bytes; raises InputError when there are fewer or the bundle is too large."""
+        """Return exactly `count` bytes; raises InputError if there are fewer, or the bundle is larger than allowed."""
         self.left -= count
         if self.left < 0:
             raise InputError(
@@ -176,7 +176,7 @@ class _Bounded:
 
 
 def _read_file(path: Path, stream: _Bounded, name: str, most: int) -> bytes:
-    """The next file, which must be a plain one of that name."""
+    """Return the next file's content; raises InputError unless it is a regular file `name` of at most `most` bytes."""
     header = stream.read(_BLOCK)
     try:
         entry = tarfile.TarInfo.frombuf(header, "ascii", "strict")
@@ -219,7 +219,10 @@ def _read_member(path: Path, stream: _Bounded, wanted: Mapping[str, Json]) -> Me
 
 
 def _check_end(path: Path, stream: _Bounded) -> None:
-    """A tar ends with at least two blocks of zeros, filled up to a record of 20; nothing follows."""
+    """Raise InputError unless the bundle ends as a tar file does.
+
+    A tar file ends with at least two blocks of zeros, padded with zeros to a multiple of 20 blocks.
+    """
     rest = stream.file.read(_TAIL + 1)
     if len(rest) < 2 * _BLOCK or len(rest) > _TAIL or rest.strip(b"\0"):
         raise InputError(
@@ -231,12 +234,12 @@ def _check_end(path: Path, stream: _Bounded) -> None:
 
 
 def parse(path: Path, member: Member) -> Record:
-    """The record in a member, which must lie where its content says; raises InputError."""
+    """Return the record in a member; raises InputError if it is invalid or its path does not match its content."""
     return parse_as_written(path, member)[0]
 
 
 def parse_as_written(path: Path, member: Member) -> tuple[Record, bool]:
-    """Return the record in a member, and whether the member is as railyard writes it; raises InputError."""
+    """Return the record as `parse` does, and whether the member has exactly the bytes that railyard writes."""
     source = f"{path}: {member.path}"
     read, is_as_written = record.parse_as_written(member.content, source)
     if (wanted := _path_of(read, member.content)) != member.path:
@@ -245,9 +248,10 @@ def parse_as_written(path: Path, member: Member) -> tuple[Record, bool]:
 
 
 def unpack(path: Path, root: Path, *, seen: Callable[[Record], None] = lambda _: None) -> int:
-    """Adds a bundle's records to the archive at `root` and returns their number.
+    """Add a bundle's records to the archive at `root` and return their number; `seen` is called with each record.
 
-    Reads the whole bundle first: nothing is added from one with any fault. Raises InputError, RunError.
+    The whole bundle is verified first, so that nothing is added from a bundle with any fault. Raises InputError for
+    such a bundle, and RunError if the archive cannot be written.
     """
     for member in members(path):
         parse(path, member)

@@ -1,7 +1,7 @@
-"""The buyer's challenge: a word that nobody knows before the tender, from which the seed of every order is made.
+"""Derive seeds from the buyer's challenge: a word that is published with the tender and unknown before.
 
-Models: records with the seed of a challenge were made after it was known, for this tender alone, and not chosen among
-many seeds. Leaves out: keeping the challenge secret until the tender opens.
+Models: a record whose seed follows from the challenge was made for this tender and after its publication, and its seed
+was not selected among many. Leaves out: keeping the challenge secret until the tender opens.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 def seed_of(challenge: str, check: str, otherwise: int) -> int:
-    """Return the seed of a check under a challenge, 31 bits; without a challenge the one that was given.
+    """Return the seed of a check, 31 bits, derived from the challenge; `otherwise` if the challenge is empty.
 
-    Raises InputError for a challenge that is no word.
+    Raises InputError for a challenge with characters other than letters, digits, `.`, `_` and `-`.
     """
     if not challenge:
         return otherwise

@@ -1,8 +1,9 @@
-"""What lists and comparisons need of one record: its setting, what is its own, and its launches' values.
+"""Summarise a record as an entry, which has all that lists and comparisons need.
 
-Models: the setting, all fields that many records of an archive share (case, software, machine); the record's own
-fields (id, time, status, counts of launches); a launch's value of each series, the median of its repeats. Leaves out:
-raw samples, ranks, evidence (the records have them), and where entries are kept (`railyard.records.store.index`).
+Models: the setting, which has the fields that many records of an archive share (case, software, machine); the record's
+own fields (id, time, status, counts of launches); the value of each series in each launch, which is the median of its
+repeats. Leaves out: raw samples, ranks and evidence, which are only in the record, and where entries are stored
+(`railyard.records.store.index`).
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive
 
-#: Variables of a job by which services of continuous integration name the commit that they test.
+#: Environment variables in which CI services name the commit that they test.
 SUBJECT = ("GITHUB_SHA", "CI_COMMIT_SHA")
 
 
 class SeriesKey(NamedTuple):
-    """What one series was taken under and at. A tuple, because comparisons look it up a million times."""
+    """The combination, FOM and labels that identify a series; a tuple, because it is looked up a million times."""
 
     placement: str
     nic_policy: str
@@ -38,10 +39,10 @@ class SeriesKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record. `results list --json` shows the fields of `setting` and `own` together.
+    """The summary of one record. `results list --json` shows the fields of `setting` and `own` together.
 
-    Entries of one index that have equal settings have the very same object. `values` has the launches' values of each
-    series, in the FOM's unit.
+    Entries of one index with equal settings share one object. `values` has, for each series, one value per launch,
+    in the FOM's unit.
     """
 
     path: str
@@ -51,17 +52,17 @@ class Entry:
 
     @property
     def head(self) -> dict[str, Json]:
-        """All fields."""
+        """Return all fields of `own` and `setting`."""
         return {**self.own, **self.setting}
 
 
 def of_record(read: Record) -> Entry:
-    """The entry of a record."""
+    """Return the entry of a record."""
     return Entry(read.source, _setting(read), _own(read), series_values(read))
 
 
 def of_files(files: Iterable[Path], refused: Callable[[InputError], None] | None = None) -> Iterator[Entry]:
-    """Entries of single record files; a bad one is given to `refused`, without which it raises InputError."""
+    """Yield the entry of each record file; invalid ones are passed to `refused`, or raise InputError without it."""
     for path in files:
         if not path.exists():
             raise InputError(
@@ -71,7 +72,7 @@ def of_files(files: Iterable[Path], refused: Callable[[InputError], None] | None
 
 
 def head(read: Record) -> dict[str, Json]:
-    """The fields of a record's entry."""
+    """Return the fields of a record's entry, without its values."""
     return {**_own(read), **_setting(read)}
 
 
@@ -89,7 +90,7 @@ def _own(read: Record) -> dict[str, Json]:
 
 
 def _allocation(nodes: Sequence[Mapping[str, Json]]) -> str:
-    """Return 16 hex digits that two records have in common if they ran on the same nodes; empty for none."""
+    """Return 16 hex digits that are equal for records of the same set of nodes; empty for a record without nodes."""
     names = sorted(str(node["name"]) for node in nodes)
     return hashlib.sha256(canonical(names).encode("ascii")).hexdigest()[:16] if names else ""
 
@@ -130,12 +131,12 @@ def _machine(machine: Mapping[str, Json]) -> str:
 
 
 def _image(image: Mapping[str, Json] | None) -> str:
-    """An image by its content and by whose MPI is in it; empty for none."""
+    """Return an image's sha256 and MPI model (whether its MPI is its own or the machine's); empty for no image."""
     return f"{image['sha256']} {image['mpi_model']}" if image else ""
 
 
 def _job(job: Mapping[str, Json] | None) -> str:
-    """Return the variables, modules and libraries of a job as one text; empty where the record has none."""
+    """Return the variables, modules and libraries of a job as one text; empty if the record does not have them."""
     if not job:
         return ""
     variables = {name: value for name, value in job["variables"].items() if name not in SUBJECT}
@@ -143,13 +144,13 @@ def _job(job: Mapping[str, Json] | None) -> str:
 
 
 def _subject(job: Mapping[str, Json] | None) -> str:
-    """Return the commit of the user's own repository that a service tested; empty where the record has none."""
+    """Return the commit of the user's own repository that a CI service tested; empty if the record has none."""
     variables = job["variables"] if job else {}
     return next((str(variables[name]) for name in SUBJECT if name in variables), "")
 
 
 def counts(launches: Sequence[Launch]) -> dict[str, int]:
-    """Return how launches ended; void ones are no results and counted apart."""
+    """Return the number of launches that are ok, void, failed and not measured; `ok` does not include void ones."""
     return {
         "ok": sum(launch.is_result for launch in launches),
         "void": sum(launch.is_void for launch in launches),
@@ -159,7 +160,7 @@ def counts(launches: Sequence[Launch]) -> dict[str, int]:
 
 
 def series_values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
-    """The values of each series' launches, in the order they ran."""
+    """Return each series with one value per launch that is a result, in the order of the launches."""
     samples: dict[SeriesKey, list[float]] = {}
     for launch in read.launches:
         if launch.is_result:
@@ -170,28 +171,28 @@ def series_values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
 
 
 def launch_values(launch: Launch) -> dict[tuple[str, Labels], float]:
-    """A launch's value of each series."""
+    """Return (FOM, labels) -> value of a launch, as `value_of` computes it."""
     return values_of(launch.series)
 
 
 def values_of(series: Iterable[Series]) -> dict[tuple[str, Labels], float]:
-    """Return the value of each series of a program."""
+    """Return (FOM, labels) -> value of a program's series, as `value_of` computes it."""
     return {key: value_of(taken) for key, taken in samples_of(series).items()}
 
 
 def value_of(taken: Sequence[Sequence[float]]) -> float:
-    """The median of a launch's repeats; several pairs of hosts or ranks give one value, the median over the pairs."""
+    """Return the median of a series' samples; of several pairs of hosts or ranks, the median of the pairs' medians."""
     first, *others = taken
     return statistics.median(map(statistics.median, taken)) if others else statistics.median(first)
 
 
 def launch_samples(launch: Launch) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
-    """A launch's repeats of each series, of several pairs of hosts or ranks one after another."""
+    """Return (FOM, labels) -> samples of a launch, as `samples_of` does."""
     return samples_of(launch.series)
 
 
 def samples_of(series: Iterable[Series]) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
-    """Return the repeats of each series of a program, of several pairs of hosts or ranks one after another."""
+    """Return (FOM, labels without hosts and ranks) -> a list with the samples of each pair of hosts or ranks."""
     taken: dict[tuple[str, Labels], list[tuple[float, ...]]] = {}
     for item in series:
         taken.setdefault((item.fom, benchmark.point(item.labels)), []).append(item.samples)

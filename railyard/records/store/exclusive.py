@@ -1,8 +1,8 @@
-"""Hold a file for one process, on file systems with locks and on those without.
+"""Lock a file for one process, on file systems with and without locks.
 
-Models: an flock; where the file system has none (Lustre mounted without `-o flock`), a file beside it, `<name>.lock`,
-that only one process can make. Such a file names its host and process: one that a killed process left on this host is
-removed. A wait of two seconds is reported once. Leaves out who waits longest.
+Models: flock. If the file system has none (Lustre mounted without `-o flock`), a file `<name>.lock` in the same folder,
+which only one process can create. It names its host and process, so that one left by a killed process of this host is
+removed. A wait of more than two seconds is reported once. Leaves out: fairness among waiting processes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import IO
 
 from railyard.base.errors import RunError
 
-#: What flock fails with where there are no locks.
+#: The errors of flock on a file system without locks.
 WITHOUT_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 REPORTED_S = 2.0
-#: The file of another host's killed process stays until someone removes it.
+#: The longest wait. A lock file left by a killed process on another host remains until someone removes it.
 LONGEST_S = 600.0
 
 
 @contextmanager
 def held(file: IO[str], path: Path) -> Iterator[None]:
-    """Hold the open file at `path` until the end of the block; RunError where another process holds it too long."""
+    """Lock the open file at `path` until the end of the block; raises RunError after `LONGEST_S` of waiting."""
     if _wait(lambda: _flocked(file), path, "which another process locked"):
         yield
         return
@@ -47,7 +47,11 @@ def held(file: IO[str], path: Path) -> Iterator[None]:
 
 
 def _wait(take: Callable[[], bool | None], path: Path, who: str) -> bool:
-    """Call `take` until it returns True, or False for what cannot be; return that. None is for what another holds."""
+    """Call `take` until it returns something other than None, and return that.
+
+    `take` returns True if the lock was taken, False if this kind of lock is not supported, and None while another
+    process has it. Raises RunError after `LONGEST_S`.
+    """
     start_s, is_reported = time.monotonic(), False
     while (taken := take()) is None:
         waited = time.monotonic() - start_s
@@ -73,7 +77,7 @@ def _flocked(file: IO[str]) -> bool | None:
 
 
 def _made(mark: Path) -> bool | None:
-    """Make the file that is the lock."""
+    """Create the lock file and return True; None if it exists. Raises RunError if it cannot be created."""
     try:
         with mark.open("x", encoding="utf-8") as file:
             file.write(f"{platform.node()} {os.getpid()}\n")
@@ -86,7 +90,7 @@ def _made(mark: Path) -> bool | None:
 
 
 def _remove_left_behind(mark: Path) -> None:
-    """Remove the lock of a process of this host that has ended, and no lock that was made since."""
+    """Remove a lock file whose process ran on this host and has ended, unless another process has replaced the file."""
     moved = mark.with_name(f".{mark.name}.{platform.node()}.{os.getpid()}")
     with contextlib.suppress(OSError, ValueError):
         text = mark.read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Make the folders of an archive that several users share, and find out beforehand whether it can be written.
+"""Create the folders of an archive that several users share, and check in advance whether it can be written.
 
-Models: a folder of an archive has the archive's own group and mode, so that whoever may add to the one may add to the
-other. Leaves out files, which have the umask's mode: no record is ever changed.
+Models: a folder has the same group and mode as the archive's root, so that all users who may add to the archive may
+add to the folder. Leaves out files, which have the umask's mode, because a record is never changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from railyard.base.errors import InputError
 
 
 def make(root: Path, name: str) -> Path:
-    """Return the folder of this name in an archive, made where it does not exist; raises OSError."""
+    """Return the folder of this name in an archive, creating it if needed; raises OSError."""
     try:
         root.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
@@ -34,7 +34,7 @@ def make(root: Path, name: str) -> Path:
 
 
 def check_writable(root: Path, names: Iterable[str]) -> None:
-    """Raise InputError where no file can be made in these folders of an archive, or where one could not be made."""
+    """Raise InputError if files cannot be created in these folders of an archive, or in the nearest existing parent."""
     for path in (root / name for name in names):
         there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
         try:

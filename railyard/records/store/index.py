@@ -1,10 +1,10 @@
-"""An index of an archive's entries (`railyard.records.store.entries`), kept so that each record is parsed once.
+"""Cache the entries of an archive (`railyard.records.store.entries`) in an index, so that each record is parsed once.
 
-Models: a file with one line for each record file, known by its path, size and time of change; a file that is new or
-changed is read and validated again, as by `railyard.records.record.load`. Settings and series' keys, of which an
-archive has few, are written once and named by number. The index is a cache in the user's cache folder, never in the
-archive: an archive from a stranger cannot bring its own. Losing it costs time, nothing else. Leaves out: forgetting the
-settings of records that are gone.
+Models: a file with one line per record file, which is identified by path, size and modification time. A record file
+that is new or changed is read and validated again, as by `railyard.records.record.load`. Settings and keys of series,
+of which an archive has few, are stored once and referred to by number. The index is in the user's cache folder and not
+in the archive, so that an archive from someone else cannot contain a forged one. It can be deleted at any time. Leaves
+out: removing the settings of records that no longer exist.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from railyard.records.json_io import Json
 from railyard.records.store import archive, entries
 from railyard.records.store.entries import Entry, SeriesKey
 
-#: Changes whenever a line's meaning does; an index of another version is made anew.
+#: To be changed whenever the format of a line changes; an index of another version is discarded and rebuilt.
 VERSION = f"railyard-index/8 {railyard.__version__}".encode()
 _SYSTEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _END = b"\n==\n"
@@ -35,20 +35,20 @@ _BATCH = 64
 _FEW = 200
 
 Progress = Callable[[Iterable[Path], int], Iterable[Path]]
-#: A record as JSON: setting, own fields, and key and values of each series.
+#: An entry as JSON: setting, own fields, and (key, values) of each series.
 _Summary = tuple[bytes, bytes, Sequence[tuple[bytes, bytes]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """The whole index in memory: settings and keys as JSON, and by path a line for each record."""
+    """The index in memory: distinct settings and keys as JSON, and one line per record, sorted by path."""
 
     settings: Sequence[bytes] = ()
     keys: Sequence[bytes] = ()
     lines: Sequence[bytes] = ()
 
     def entries(self, *, values: bool = True) -> Iterator[Entry]:
-        """The entries by path; `values` False leaves the series out."""
+        """Yield the entries, sorted by path; with `values` False they have no series, which is faster."""
         settings: list[Mapping[str, Json]] = [orjson.loads(setting) for setting in self.settings]
         keys = [_key(orjson.loads(key)) for key in self.keys]
         for line in self.lines:
@@ -73,10 +73,10 @@ def _path(stamp: bytes) -> str:
 def read(
     root: Path, *, progress: Progress | None = None, refused: Callable[[InputError], None] | None = None
 ) -> Index:
-    """The index of an archive, brought up to date.
+    """Return the up-to-date index of the archive at `root`, and store it in the cache folder if it changed.
 
-    `progress` wraps the files that must be read anew. A file that is no valid record is given to `refused` and passed
-    over; without `refused` it raises InputError.
+    `progress` wraps the files that must be read. A file that is no valid record is passed to `refused` and skipped;
+    without `refused`, InputError is raised.
     """
     stamps, old = set(_stamps(root)), _load(root)
     unchanged = [line for line in old.lines if line[: line.index(b"\t")] in stamps]
@@ -100,7 +100,7 @@ def read(
 
 
 def _stamps(root: Path) -> Iterator[bytes]:
-    """`path size time` of every record file; the names of systems and records have no blanks."""
+    """Yield `PATH SIZE MTIME_NS` for every record file; a path has no blanks."""
     with os.scandir(root) as folders:
         names = [folder.name for folder in folders if _SYSTEM.fullmatch(folder.name) and folder.is_dir()]
     for name in names:
@@ -116,7 +116,7 @@ def _numbers(texts: Iterable[bytes]) -> dict[bytes, int]:
 
 
 def _line(stamp: bytes, summary: _Summary, settings: dict[bytes, int], keys: dict[bytes, int]) -> bytes:
-    """A record's line; what is met for the first time gets the next number."""
+    """Return the line of a record; a setting or key that is not yet numbered gets the next number."""
     setting, own, series = summary
     number = settings.setdefault(setting, len(settings))
     values = b",".join(b"[%d,%s]" % (keys.setdefault(key, len(keys)), value) for key, value in series)
@@ -124,7 +124,7 @@ def _line(stamp: bytes, summary: _Summary, settings: dict[bytes, int], keys: dic
 
 
 def _summaries(files: Iterable[Path], count: int) -> Iterator[_Summary | InputError]:
-    """Reads records in the order given, on every processor when there are many."""
+    """Yield the summary or the error of each file in order; 200 files or more are read on all processors."""
     if count < _FEW:
         yield from map(_summary, files)
         return
@@ -145,14 +145,14 @@ def _summary(path: Path) -> _Summary | InputError:
 
 
 def file_of(root: Path) -> Path:
-    """Return where the index of an archive is kept."""
+    """Return the file of an archive's index in the user's cache folder."""
     cache = checkout.cache()
     key = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
     return cache / "railyard" / f"index-{key}.txt"
 
 
 def _load(root: Path) -> Index:
-    """The index as it was kept; an empty one when there is none, or one that is cut or of another version."""
+    """Return the stored index; an empty one if there is none, or if it is truncated or of another version."""
     try:
         version, *parts = file_of(root).read_bytes().split(_END)
     except OSError:
@@ -164,7 +164,7 @@ def _load(root: Path) -> Index:
 
 
 def _save(root: Path, index: Index) -> None:
-    """Replaces the index, or leaves it where the cache cannot be written."""
+    """Store the index, replacing an older one; if the cache folder cannot be written, do nothing."""
     path = file_of(root)
     parts = (VERSION, *(b"\n".join(part) for part in (index.settings, index.keys, index.lines)), b"")
     try:

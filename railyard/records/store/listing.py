@@ -1,4 +1,4 @@
-"""Records as text: the lines of `railyard results list`, the page of `railyard results show`.
+"""Format records as text: the lines of `railyard results list` and the page of `railyard results show`.
 
 Leaves out: statistics over several records (`analysis`).
 """
@@ -30,7 +30,7 @@ _NUMBERS = frozenset({"ok", "void", "failed", "not measured"})
 
 
 def table_lines(entries: Iterable[Entry]) -> Iterator[str]:
-    """A header and one aligned line for each record; long names are not cut."""
+    """Yield a header and one line per record, in aligned columns; long names are not truncated."""
     yield _line([name for name, _ in _COLUMNS])
     for entry in entries:
         head = {**entry.head, "date": entry.head["created"][:10], "not measured": entry.head["not_measured"]}
@@ -46,7 +46,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def json_lines(entries: Iterable[Entry]) -> Iterator[str]:
-    """One JSON document: an array with an object for each record, each on a line of its own."""
+    """Yield the lines of a JSON array with one object per record, one object per line."""
     yield "["
     previous = ""
     for entry in entries:
@@ -59,7 +59,7 @@ def json_lines(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def record_text(read: Record) -> str:
-    """Return what a record says: its case, how its launches ended, the median of each series, its provenance."""
+    """Return a page of text: a record's case, how its launches ended, its provenance, and the median of each series."""
     entry = entries.of_record(read)
     head = entry.head
     counted = ", ".join(

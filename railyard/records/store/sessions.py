@@ -1,8 +1,8 @@
-"""The records of a session as a chain: each names the digest of the one before, so that one left out shows.
+"""Chain the records of a ReFrame session: each names the sha256 of the previous one, so that a missing one shows.
 
-Models: `<archive>/.sessions/<session>`, a line `JOB SHA256` for each record in the order they were made; several jobs
-of a session may end at once. A job whose record is made again keeps its place. Leaves out: the last records of a chain,
-which can be left out unseen (docs/tender.md says what a buyer does about it).
+Models: `<archive>/.sessions/<session>`, one line `JOB SHA256` per record in the order in which they were made; several
+jobs of a session may end at once. A job whose record is made again keeps its number. Leaves out: the last records of a
+chain, whose absence does not show (docs/tender.md describes what a buyer can do).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ FOLDER = ".sessions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a record is in its session: its number from 0, and the digest of the record before."""
+    """The position of a record in its session: its number, from 0, and the sha256 of the previous record."""
 
     number: int
     previous: str | None
 
 
 class Chain:
-    """The records of one session, while no other process adds one."""
+    """The records of one session, read from a file that this process has locked."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
@@ -42,13 +42,13 @@ class Chain:
         self._made = [(line[0], line[1]) for line in lines if len(line) == 2]
 
     def place(self, job: str) -> Place:
-        """Return the place of a job's record: that which it has, or the next."""
+        """Return the position of a job's record: the existing one, or the next free one."""
         jobs = [job for job, _ in self._made]
         number = jobs.index(job) if job in jobs else len(jobs)
         return Place(number=number, previous=self._made[number - 1][1] if number else None)
 
     def add(self, job: str, record: Record) -> None:
-        """Note that a job has this record; nothing changes where that is known."""
+        """Append a job's record to the chain, unless the chain already contains it."""
         if (job, record.sha256) not in self._made:
             self._file.seek(0, os.SEEK_END)
             self._file.write(f"{job} {record.sha256}\n")
@@ -57,7 +57,10 @@ class Chain:
 
 @contextmanager
 def opened(root: Path, session: str) -> Iterator[Chain]:
-    """Hold a session's chain; raises RunError where the archive at `root` cannot be written, or another holds it."""
+    """Lock the chain of a session and yield it.
+
+    Raises RunError if the archive at `root` cannot be written, or another process does not release the lock.
+    """
     name = hashlib.sha256(session.encode()).hexdigest()[:32]
     try:
         path = folders.make(root, FOLDER) / name
