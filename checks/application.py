@@ -241,7 +241,7 @@ class ApplicationCheck(PlacedCheck):
     @run_after("setup")
     @plainly()
     def say_which_build(self) -> None:
-        """Name what was built of the program, so that launches of different builds are not pooled."""
+        """Add the program's build to the parameters, so that launches of different builds are not pooled."""
         native = build_of(self.paths[self.program]) if self.paths else {}
         inside = build_in(self.prepared.carried.labels, self.package) if self.prepared.carried else {}
         if native.get("spack_spec") and inside.get("spack_spec"):

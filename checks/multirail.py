@@ -11,7 +11,7 @@ POSTER = ["round-robin", "nic-0", "nic-1", "local-nic"]
 
 
 class MultirailCheck(HaloCheck):
-    """A halo exchange with two ranks per node, one per socket, under the poster's policies and stripes."""
+    """A halo exchange with two ranks per node, one per socket, under the NIC policies of LLNL's poster, and striped."""
 
     descr = "Halo exchange under the NIC policies Default (round-robin), NIC-0, NIC-1, Local-NIC and stripe"
     torus = "dual-rail-small"
@@ -34,7 +34,7 @@ class multirail_halo(MultirailCheck):
 
 @rfm.simple_test
 class multirail_contention(ContentionCheck):
-    """The poster's high contention: four pairs per node between two halves of the machine."""
+    """The high-contention case of LLNL's multirail poster: four pairs per node between the halves of the machine."""
 
     descr = (
         "Pairs between two groups of nodes at once under the NIC policies Default, NIC-0, NIC-1, Local-NIC"
@@ -50,7 +50,7 @@ class multirail_contention(ContentionCheck):
 
 @rfm.simple_test
 class catalyst_halo(MultirailCheck):
-    """The poster's machine: 256 of Catalyst's nodes, two ranks on each, simulated."""
+    """The machine of LLNL's multirail poster: 256 nodes of Catalyst with two ranks per node, simulated."""
 
     studies = ["llnl-multirail"]
     tags = {"multirail"}
@@ -63,7 +63,7 @@ class catalyst_halo(MultirailCheck):
 
 @rfm.simple_test
 class catalyst_contention(ContentionCheck):
-    """The poster's high contention on 256 of Catalyst's nodes, two pairs per node, simulated."""
+    """The high-contention case of LLNL's multirail poster: 256 nodes of Catalyst, two pairs per node, simulated."""
 
     studies = ["llnl-multirail"]
     tags = {"multirail"}

@@ -68,7 +68,7 @@ def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Seque
         raise InputError("--baseline", "", chosen, f"one of {', '.join(texts)}")
     with workers(1) as other:
         gathering_job = other.submit(_gathered, texts, root, foms)
-        # here: to import SciPy takes as long as to gather from 100,000 records
+        # imported here: importing SciPy takes as long as reading 100,000 records from the index
         from analysis.compare import compare as versus
 
         gathered = gathering_job.result()

@@ -57,7 +57,7 @@ class PersistentSends:
     size_bytes: float
 
     def in_words(self) -> str:
-        """Return number and mean size for a sentence."""
+        """Return a phrase such as `1,200 persistent sends of 8,192 bytes on average`."""
         if not self.messages:
             return "no persistent sends"
         return f"{self.messages:,.0f} persistent sends of {self.size_bytes:,.0f} bytes on average"

@@ -35,10 +35,10 @@ def of_benchmarks() -> Mapping[str, ModuleType]:
 
 
 def own_drawings(case: Case) -> list[Drawing]:
-    """Return the figures of the case's benchmark, then those that any case has if it has what they show.
+    """Return the figures of the case's benchmark, then the general figures for which the case has data.
 
-    The latter are the sizes of a profiled application's messages, the impact of a load, the bytes that each of several
-    NICs sent, and the cost of an image.
+    The general figures show the message sizes of a profiled application, the impact of a load, the bytes that each of
+    several NICs sent, and the cost of an image.
     """
     own = of_benchmarks().get(case.first.case.benchmark.replace("-", "_"))
     common = [module for module in families().values() if hasattr(module, "OF_ANY_CASE")]

@@ -117,7 +117,7 @@ def _spread(
 
 
 def _upper_factor(n: int) -> float:
-    """Return the upper one-sided 95 % limit of a standard deviation over its estimate from n normal values."""
+    """Return upper one-sided 95 % limit / estimate of a standard deviation that is estimated from n normal values."""
     return math.sqrt((n - 1) / float(scipy.stats.chi2.ppf(1 - medians.CONFIDENCE, n - 1)))
 
 

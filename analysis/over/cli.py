@@ -60,7 +60,7 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
 
     KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
     """
-    from analysis.over import dates as of_dates  # here: SciPy takes a second that --help need not wait
+    from analysis.over import dates as of_dates  # imported here: SciPy takes 1 s, and --help does not need it
     from analysis.over import text
 
     side = _side(chosen)

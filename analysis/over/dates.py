@@ -1,8 +1,9 @@
-"""Find where series of records that ran the same changed their level, and what changed with it.
+"""Find changes of level in the history of a check, and list what else changed at the same time.
 
-Models: a row holds the records that one reference of a check applies to (`railyard.records.comparable`): the same
-machine and parameters, whatever the commit, the MPI, the modules. A change is found by `analysis.stats.change_points`;
-with it goes what the records before and after it name differently. Leaves out: whether that was the cause.
+Models: a row contains the records to which one reference of a check applies (`railyard.records.comparable`): the same
+machine and parameters, with any commit, MPI and modules. `analysis.stats.change_points` finds a change. It is listed
+with the fields that differ between the records before and after it, such as the commit. Leaves out: whether such a
+field is the cause.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from railyard.records import comparable
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry
 
-#: Field of a setting -> what people call it.
+#: Field of a setting -> its name in the output.
 NAMES = {
     "git_commit": "commit",
     "subject": "your commit",
@@ -32,13 +33,13 @@ NAMES = {
     "topology": "topology",
 }
 _COMMIT_DIGITS = 12
-#: Entries of a list that a line names.
+#: The most entries of a list that a line shows.
 _SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change of level: the record it begins with, medians before and after, and what records name differently."""
+    """A change of level between two points: medians of the records before and after, and the fields that differ."""
 
     before: DatedPoint
     after: DatedPoint

@@ -85,7 +85,7 @@ def false_alarm(history: History) -> float:
 
 
 def finds(change: float) -> Callable[[History], float]:
-    """Return a trial: the share of the variables that are found where all are slower by `change`."""
+    """Return a trial that makes all variables slower by the fraction `change` and returns the share detected."""
 
     def trial(history: History) -> float:
         return len(history.worse(same(history.machine) * (1 + change))) / history.machine.variables
@@ -94,7 +94,10 @@ def finds(change: float) -> Callable[[History], float]:
 
 
 def finds_steps(step: float, pushes: int) -> Callable[[History], float]:
-    """Return a trial: 1 if a variable that is slower by one more step in each push is found within so many pushes."""
+    """Return a trial that makes one variable slower by the fraction `step` in each push.
+
+    The trial returns 1 if that is detected within this number of pushes, else 0.
+    """
 
     def trial(history: History) -> float:
         factors = same(history.machine)

@@ -88,7 +88,7 @@ def report(
     """
     if parquet_file is not None and find_spec("polars") is None:
         raise RunError("--parquet: Python's polars is not installed; run: make parquet")
-    from analysis.figures import general  # here: --help need not wait a second for matplotlib and SciPy
+    from analysis.figures import general  # imported here: takes 1 s, and --help does not need it
     from analysis.judge.judged import judge
     from analysis.report import exports, screen
     from analysis.report.exports import Format

@@ -38,7 +38,7 @@ def interval(rows: Sequence[Row], confidence: float = CONFIDENCE) -> tuple[float
     sides = [(sign * row.weight, jobs) for row in rows for sign, jobs in ((1, row.side), (-1, row.baseline))]
     if min(len(jobs) for _, jobs in sides) < FEWEST:
         return None
-    import scipy.stats  # here: a second of the start, which a command without sides does not need
+    import scipy.stats  # imported here: takes 1 s, and commands without sides do not need it
 
     variances = [_variance(cluster) for cluster in _clusters(sides)]
     variance = math.fsum(value for value, _ in variances)

@@ -63,7 +63,7 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 @functools.cache
 def _interval_rank(n: int, confidence: float) -> tuple[int, float] | None:
     """Return the largest rank r whose interval covers the median with `confidence`, and the coverage."""
-    import scipy.stats  # here: a second of the start, which a tender's evaluation does not need
+    import scipy.stats  # imported here: takes 1 s, and evaluating a tender does not need it
 
     half = scipy.stats.binom(n, 0.5)
     rank = int(

@@ -29,10 +29,11 @@ _MOST_EXACT = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair(Generic[Key]):
-    """One test: `p_value` alone, `p_holm` corrected over its family.
+    """A rank test of two groups of launches, `one` and `other`.
 
-    `lower` is the share of pairs of launches in which `one` has the lower value, ties counting half. `attainable` is
-    whether n allows significance at all.
+    `p_value` is that of this test, `p_holm` the value corrected for all tests of the family by Holm's method. `lower`
+    is the share of pairs of launches, one of each group, in which `one` has the lower value; a tie counts half.
+    `attainable` is whether any result of so few launches could be significant.
     """
 
     one: Key
@@ -128,7 +129,7 @@ def mann_whitney(samples: Sequence[tuple[Values, Values]]) -> list[float]:
 
 def _p_values(first: Floats, second: Floats, exact: bool) -> Floats:
     """Test rows of equal shape at once."""
-    import scipy.stats  # here: a second of the start, which a tender's evaluation does not need
+    import scipy.stats  # imported here: takes 1 s, and evaluating a tender does not need it
 
     method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"
     return np.asarray(scipy.stats.mannwhitneyu(first, second, axis=1, method=method).pvalue)

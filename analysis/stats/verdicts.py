@@ -48,10 +48,12 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Generic[Key]):
-    """`best` has the best median; `apart` are the groups that it is significantly better than (all: BEST).
+    """The verdict on several groups: `best` has the best median, and `outcome` is whether it wins.
 
-    `noise` are the groups whose difference from it is significant, but not above the noise floor `noise_percent`.
-    `p_holm` is the largest corrected p-value among those; `needed` the launches a group that the family needs.
+    `apart` are the groups than which it is significantly better; if that is all others, the outcome is BEST. `noise`
+    are the groups whose difference from it is significant, but not above the noise floor `noise_percent`. `p_holm` is
+    the largest corrected p-value of the tests of `best` against `apart`. `needed` is the number of launches per group
+    from which on the tests could be significant.
     """
 
     outcome: Outcome

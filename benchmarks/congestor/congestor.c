@@ -56,12 +56,12 @@ struct congestor {
     struct config config;
     struct load_ranks ranks; /* the ranks that send this load */
     struct load load;
-    double *round_s; /* of this rank; finally, on rank 0, of the slowest rank */
+    double *round_s; /* times of this rank's rounds; at the end, on rank 0, those of the slowest rank */
     int kept;        /* how many of them are recorded: the first SAMPLES_ROOM rounds */
     int rounds;
     double elapsed_s;
     enum end end;
-    int beside_rounds; /* on all ranks: rounds of the second pattern */
+    int beside_rounds; /* rounds of the second pattern, known to all ranks */
 };
 
 enum { TAG_ENDED = 25 };

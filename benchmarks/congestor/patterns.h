@@ -17,31 +17,32 @@ struct load;
 struct load_pattern {
     const char *name;
     bool is_windowed;  /* several messages are in flight at the same time */
-    bool is_incast;    /* rank 0 holds a message of every rank */
-    bool is_alltoall;  /* every rank holds a message from and to every rank */
+    bool is_incast;    /* rank 0 has room for one message from every rank */
+    bool is_alltoall;  /* every rank has room for one message from and one to every rank */
     bool is_one_sided; /* the received messages are a window */
-    uint64_t (*round_bytes)(uint64_t ranks, uint64_t message_bytes); /* that all ranks send, of payload */
-    void (*fill)(struct load *load);                                 /* what this rank sends */
-    void (*round)(struct load *load);                                /* collective */
-    bool (*arrived)(const struct load *load); /* whether this rank received the right data */
+    uint64_t (*round_bytes)(uint64_t ranks,
+                            uint64_t message_bytes); /* payload that all ranks together send in a round */
+    void (*fill)(struct load *load);                 /* what this rank sends */
+    void (*round)(struct load *load);                /* collective */
+    bool (*arrived)(const struct load *load);        /* returns whether this rank received the right data */
 };
 
 /* This rank's part of a pattern. */
 struct load {
     const struct load_pattern *pattern;
     MPI_Comm comm;
-    int rank; /* in it */
+    int rank; /* this rank's number in comm */
     int ranks;
-    int to; /* of a permutation: the ranks that this rank sends to and receives from */
+    int to; /* permutations only: the rank that this rank sends to; `from`: that it receives from */
     int from;
-    size_t bytes;  /* of a message */
-    int in_flight; /* messages of a window; 1 where the pattern has none */
+    size_t bytes;  /* of one message */
+    int in_flight; /* messages per window; 1 for a pattern without windows */
     uint64_t seed;
     char *outgoing;
     char *incoming;
     size_t incoming_bytes;
     MPI_Win window;        /* MPI_WIN_NULL but for one-sided patterns */
-    MPI_Request *requests; /* as many as the pattern needs of this rank */
+    MPI_Request *requests; /* requests of all messages in flight */
 };
 
 /* Parser for option tables: the name of a pattern into const struct load_pattern *. */

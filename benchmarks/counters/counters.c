@@ -34,7 +34,7 @@ struct railyard_counters {
     char group_name[GROUP_NAME_BYTES];
     struct counter_site site;
     struct counter_links links;
-    int most_links; /* of any leader */
+    int most_links; /* the most links of any leader */
     char host[EVIDENCE_HOST_BYTES];
     char *root;
     char *coordinates;

@@ -16,7 +16,7 @@ struct heading {
     int links;
 };
 
-/* All of it, on rank 0. */
+/* The headings, links and differences of all leaders, on rank 0. */
 struct collection {
     const struct counter_group *group;
     int leaders;

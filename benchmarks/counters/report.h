@@ -15,8 +15,8 @@ struct counter_share {
     const struct counter_site *site;
     const char *host;
     const struct counter_links *links;
-    int most_links;            /* of any leader */
-    const double *differences; /* by link, then counter; NaN: went backwards, infinity: not there */
+    int most_links;            /* the most links of any leader */
+    const double *differences; /* sorted by link, then counter; NaN: went backwards, infinity: missing */
     double seconds;            /* between the two readings */
 };
 

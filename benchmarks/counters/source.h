@@ -31,8 +31,8 @@ enum { GEMINI_TILES = GEMINI_ROWS * GEMINI_COLUMNS };
 /* The position of a rank. */
 struct counter_site {
     char key[SITE_NAME_BYTES];   /* ranks of one key have one leader */
-    char label[SITE_NAME_BYTES]; /* for people: the host, or "(0,1,1)" */
-    bool on_torus;               /* the next two are known */
+    char label[SITE_NAME_BYTES]; /* printed name: the host, or "(0,1,1)" */
+    bool on_torus;               /* coordinate and extents are known */
     int coordinate[3];
     int extents[3];
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { LINE_CELLS = 8 }; /* of 64 bytes */
+enum { LINE_CELLS = 8 }; /* cells per cache line of 64 bytes */
 
 static double core_byte_s(void) {
     const char *text = getenv("RAILYARD_CORE_GBYTE_S");

@@ -17,7 +17,7 @@ enum { FACES_MAX = 26 };
 struct face {
     struct face_shape shape;
     int cells;
-    int step[PARSE_DIMENSIONS_MAX]; /* to the neighbour, -1, 0 or 1 along each dimension */
+    int step[PARSE_DIMENSIONS_MAX]; /* step to the neighbour: -1, 0 or 1 along each dimension */
     int neighbour;
     double *boundary; /* strided: sent from here */
     double *ghost;    /* strided: received to here */

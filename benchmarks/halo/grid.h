@@ -19,7 +19,7 @@ enum grid_order { GRID_ROW_MAJOR, GRID_COLUMN_MAJOR, GRID_MPI_CART, GRID_MPI_DIS
 
 struct grid {
     struct extents extents;
-    int *rank_at; /* by row-major index of the position */
+    int *rank_at; /* rank by row-major index of its position */
     int position; /* the index of the calling rank */
 };
 
@@ -36,7 +36,8 @@ struct extents grid_default(int ranks, int dimensions);
  * run. */
 void grid_fill(const struct extents *extents, enum grid_order order, struct grid *grid);
 
-/* Collective. Fills the grid from a file with one rank a line, by row-major index; must be a permutation. */
+/* Collective. Fills the grid from a file with one rank per line, by row-major index; the ranks must be a
+ * permutation. */
 void grid_read(const struct extents *extents, const char *path, struct grid *grid, struct problem *problem);
 
 /* Returns the rank at an offset (-1, 0 or 1 along each dimension), with periodic boundaries. */

@@ -20,8 +20,8 @@
 
 #include <mpi.h>
 
-/* Times of one iteration on one rank, in seconds. Wait is the time blocked in MPI until messages are through.
- */
+/* Times of one iteration on one rank, in seconds. `wait` is the time blocked in MPI until all messages are
+ * complete. */
 struct halo_times {
     double iteration;
     double pack;
@@ -34,20 +34,20 @@ struct exchange {
     struct faces *faces;
     MPI_Datatype types[FACES_MAX];
     MPI_Comm neighbours;
-    MPI_Request receives[FACES_MAX]; /* persistent */
+    MPI_Request receives[FACES_MAX]; /* persistent requests */
     MPI_Request sends[FACES_MAX];
 };
 
 struct halo_variant {
     const char *name;
-    bool packs;     /* pack and unpack times are its own */
+    bool packs;     /* it packs and unpacks itself, and measures both times */
     bool exchanges; /* it sends messages */
     void (*open)(struct exchange *exchange);
-    void (*run)(struct exchange *exchange, struct halo_times *times); /* all but the iteration's time */
+    void (*run)(struct exchange *exchange, struct halo_times *times); /* sets all times but `iteration` */
     void (*close)(struct exchange *exchange);
 };
 
-/* In the order above. */
+/* All variants, in the order of the list at the head of this file. */
 const struct halo_variant *halo_variants(void);
 
 /* Parser for option tables: names of variants into bool[HALO_VARIANTS]. */

@@ -40,10 +40,10 @@ static const char *const foms[FOMS] = {"quantum_us",       "mean_noise_percent",
 
 struct noise {
     struct config config;
-    uint64_t steps;       /* of a quantum, the same on all ranks */
-    double *of_fom[FOMS]; /* of each repeat */
+    uint64_t steps;       /* steps per quantum, the same on all ranks */
+    double *of_fom[FOMS]; /* one value per repeat */
     double *of_rank;      /* on rank 0: noise in percent, [rank * repeats + repeat] */
-    double *own_percent;  /* of each repeat */
+    double *own_percent;  /* this rank's noise, one value per repeat */
 };
 
 /* ---- options ---- */

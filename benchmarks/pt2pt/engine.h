@@ -39,11 +39,11 @@ struct test_points {
 
 struct engine_config {
     int window;      /* messages in flight */
-    int windows;     /* windows of a sample, at least */
-    int batch;       /* round trips of a sample up to SMALL_BYTES, at least */
+    int windows;     /* least number of windows per sample */
+    int batch;       /* least number of round trips per sample, for messages up to SMALL_BYTES */
     bool one_buffer; /* the messages of a window are received into one buffer */
     bool clock_pings;
-    struct memory memory; /* of the messages */
+    struct memory memory; /* memory of the messages */
     struct test_points points;
     struct sampling sampling;
 };
@@ -57,14 +57,14 @@ struct pair {
 /* One figure of merit of a test. */
 struct figure {
     enum test test;
-    const char *name;      /* of the test */
-    const char *fom;       /* of a pair alone */
-    const char *pair_fom;  /* of each pair of many */
-    const char *mean_fom;  /* mean over the pairs; NULL for data, of which all pairs have as many */
-    const char *whole_fom; /* of all pairs: the slowest time, or all data over the whole time */
+    const char *name;      /* name of the test */
+    const char *fom;       /* FOM of a single pair */
+    const char *pair_fom;  /* FOM of each pair if there are several */
+    const char *mean_fom;  /* mean over the pairs; NULL for rates, as all pairs send equally much */
+    const char *whole_fom; /* FOM of all pairs: the slowest time, or all data over the whole time */
     size_t smallest_bytes;
-    int directions; /* of data that the value counts; 0: a time */
-    double share;   /* of the round trips that are not longer; 0: no percentile */
+    int directions; /* directions whose data the value counts; 0: the value is a time */
+    double share;   /* the percentile as a share of the round trips, 0 to 1; 0: no percentile */
 };
 
 const struct figure *figures(void);
@@ -105,16 +105,16 @@ struct end {
     bool leads;
     bool reverse;          /* the pair's leader has the higher rank */
     char *incoming;        /* slots for the messages of a window */
-    MPI_Request *requests; /* of the current step, at most 2 * window + 1 */
+    MPI_Request *requests; /* requests of the current step, at most 2 * window + 1 */
     int pending;
-    int step; /* of a sample; engine.c */
+    int step; /* state within a sample, see engine.c */
     int units_left;
     int grant;         /* units that the leader grants after the timed ones; 0: the end */
     MPI_Request loose; /* the last notice or answer whose completion is not awaited */
     bool owes_ready;   /* the follower has not yet reported that its receives are posted */
     struct times times;
     double trip_s;   /* when the current round trip began */
-    double *trips_s; /* of the test tail: the round trips of a sample */
+    double *trips_s; /* test tail only: the round trips of a sample */
     int trip_count;
 };
 
@@ -122,15 +122,15 @@ struct end {
 struct engine {
     const struct engine_config *config;
     MPI_Comm team; /* the ranks of all pairs */
-    int pairs;     /* of the whole team */
+    int pairs;     /* pairs in the whole team */
     int end_count;
     struct end *ends;
     char *outgoing;
-    int slots; /* of each end's incoming memory, at the size being measured */
+    int slots; /* messages that each end's incoming memory holds, at the size being measured */
     struct point point;
-    int units;  /* of a sample */
+    int units;  /* units per sample */
     int timing; /* ends that have not finished the timed part */
-    int turn;   /* the end that was looked at last */
+    int turn;   /* the end that was polled last */
     MPI_Request all_finished;
 };
 

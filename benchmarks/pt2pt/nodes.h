@@ -8,8 +8,8 @@
 
 struct nodes {
     int count;
-    int *first; /* place of each node's first rank in `ranks`; one more at the end */
-    int *ranks; /* by node, then ascending */
+    int *first; /* index of each node's first rank in `ranks`, then the number of ranks */
+    int *ranks; /* sorted by node, then ascending */
 };
 
 /* Collective. */

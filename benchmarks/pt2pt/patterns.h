@@ -19,7 +19,7 @@
 /* The nodes of a run, and their positions. */
 struct layout {
     struct nodes nodes;
-    const int (*position)[TORUS_DIMENSIONS]; /* of each node on the torus; NULL: not known */
+    const int (*position)[TORUS_DIMENSIONS]; /* position of each node on the torus; NULL: unknown */
     const int *node_at;                      /* first node at each position, row-major; -1: none */
     int extents[TORUS_DIMENSIONS];
     uint64_t seed;

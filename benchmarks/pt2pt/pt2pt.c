@@ -410,7 +410,7 @@ static void note_units(struct run *run, const struct team_result *result) {
         run->clock_bound_s = result->clock_bound_s;
 }
 
-/* Collective. One set; false on all ranks when its data were wrong. */
+/* Collective. Measures one set of pairs; returns false on all ranks if its data were wrong. */
 static bool run_set(struct run *run, struct set *set, const struct evidence_list *evidence,
                     struct series_list *list) {
     const struct engine_config *engine = &run->config.engine;

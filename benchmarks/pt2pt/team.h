@@ -22,11 +22,11 @@ struct team {
 
 /* One sample of all pairs, on rank 0. */
 struct whole {
-    double first_start_s; /* on one clock */
+    double first_start_s; /* these four are on one common clock */
     double last_start_s;
     double first_end_s;
     double last_end_s;
-    double slowest_s; /* of one unit, or of a percentile */
+    double slowest_s; /* slowest pair's time per unit, or its percentile */
     double sum_s;
 };
 
@@ -34,12 +34,11 @@ struct whole {
 struct team_result {
     int points;
     struct point point[POINTS_MAX];
-    int count[POINTS_MAX]; /* samples */
-    int units[POINTS_MAX]; /* of a sample */
+    int count[POINTS_MAX]; /* samples of the point */
+    int units[POINTS_MAX]; /* units per sample */
     struct whole *whole[POINTS_MAX];
-    double
-        *pair_s[POINTS_MAX]; /* of one unit: [pair * count + sample]; NULL where there are too many pairs */
-    double clock_bound_s;    /* the largest error of the common clock; 0 for a pair alone */
+    double *pair_s[POINTS_MAX]; /* time per unit, [pair * count + sample]; NULL for more than DETAIL_PAIRS */
+    double clock_bound_s;       /* the largest error of the common clock; 0 for a pair alone */
 };
 
 struct team team_make(int pairs);

@@ -31,17 +31,17 @@ struct group {
     int rank;
     int ranks;
     uint64_t seed;
-    const struct memory *memory; /* in which both lie */
+    const struct memory *memory; /* kind of memory of both buffers */
     char *outgoing;
     char *incoming;
-    int *counts; /* of alltoallv: of each rank */
+    int *counts; /* alltoallv only: count per rank; `places`: displacements */
     int *places;
 };
 
 struct collective {
     const char *name;
     size_t multiple_bytes; /* sizes must be multiples of it; 0: no data */
-    size_t out_blocks;     /* outgoing memory in units of size; 0: one for each rank */
+    size_t out_blocks;     /* outgoing memory in units of the size; 0: one unit per rank */
     size_t in_blocks;
     bool uneven; /* blocks are up to one and a half sizes */
     void (*fill)(const struct group *group, size_t bytes);

@@ -46,27 +46,28 @@ static void close_group(struct group *group) {
 /* ---- a common start ---- */
 
 static const double least_slack_s = 20e-6;
-static const double most_slack_s = 0.02; /* or this many times the duration of an agreement */
+/* The longest slack: most_slack_s, or most_agreements x the time of one agreement if that is longer. */
+static const double most_slack_s = 0.02;
 static const double most_agreements = 4;
-static const double drift_s = 0.25; /* read the clocks again after so long */
+static const double drift_s = 0.25; /* clocks older than this are read again */
 static const double spin_s = 0.5e-3;
 
 enum { ATTEMPTS = 10, ATTEMPTS_LEAST = 200 };
 
-/* What all samples of a way to split share. */
+/* The state that all samples of one way to split share. */
 struct starter {
     enum start start;
     double late_s;
-    double late_share; /* of the sample that this point allows now */
+    double late_share; /* allowed lateness at this point, as a share of the sample */
     double least_late_share;
     double most_late_share;
     double latest_s; /* how late the last sample began on its latest rank */
     struct clock clock;
-    bool one_clock; /* of all ranks: it needs no second reading */
-    double slack_s; /* between rank 0's broadcast and the start */
+    bool one_clock; /* all ranks share one clock, which is read only once */
+    double slack_s; /* time from rank 0's broadcast to the common start */
     double most_slack_s;
-    double read_s;   /* when the clocks were read last; rank 0's decides */
-    double sample_s; /* what the last sample took on the slowest rank */
+    double read_s;   /* time of the last reading of the clocks; rank 0's value counts */
+    double sample_s; /* duration of the last sample on the slowest rank */
 };
 
 /* What rank 0 broadcasts before a sample. */

@@ -27,7 +27,7 @@ struct split_way {
 
 /* The positions of the ranks; without coordinates only the way "all" is possible. */
 struct standing {
-    const char *path; /* of the coordinates file; NULL: none */
+    const char *path; /* the coordinates file; NULL: none */
     struct coordinates coordinates;
     struct lattice lattice;
     struct box box;

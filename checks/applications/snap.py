@@ -1,8 +1,8 @@
 """SNAP, a mini-application of radiation transport: swept cells per second under placements and NIC policies.
 
-None of the four papers uses it; procurements require it. A manufactured solution makes every run one that can be
-verified. Ranks form a plane of Y and Z, through which sweeps go from every corner: many small messages, each of which
-the next rank waits for. Leaves out: time steps, which a manufactured solution needs none of.
+None of the four papers uses it; procurements require it. A manufactured solution allows every run to be verified. Ranks
+form a plane of Y and Z, through which sweeps go from every corner. The messages are many and small, and each is awaited
+by the next rank. Leaves out: time steps, because the manufactured solution does not depend on time.
 """
 
 from __future__ import annotations

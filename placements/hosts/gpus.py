@@ -1,8 +1,9 @@
-"""Which GPU and which NIC a local rank gets, from the description of a node. Pure.
+"""Assign a GPU and a NIC to each local rank, from the description of a node; no side effects.
 
 Models: GPUs in the order of their PCI addresses, which is that of CUDA (with CUDA_DEVICE_ORDER=PCI_BUS_ID), ROCm and
-Level Zero. Near means the smaller distance of NUMA domains, and among equals the longer common part of the PCI paths: a
-NIC behind the GPU's own PCI switch. Leaves out links between GPUs, parts of GPUs (tiles, MIG) and who checks it.
+Level Zero. The nearest NIC has the smallest distance of NUMA domains and, among equals, the longest common part of the
+PCI paths, such as a NIC behind the GPU's own PCI switch. Leaves out: links between GPUs, parts of GPUs (tiles, MIG),
+verifying the result.
 
 Sources: CUDA C programming guide, "CUDA environment variables"; ROCm documentation, "GPU isolation techniques"; Level
 Zero specification, "Environment variables", ZE_AFFINITY_MASK.
@@ -19,13 +20,16 @@ from placements.hosts.node import NodeLayout
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """The variable that limits which GPUs a vendor's runtime sees; `always` are variables for all ranks."""
+    """The environment variable that restricts the GPUs which a vendor's runtime shows to a process.
+
+    `always` are variables that every rank needs, so that the GPUs are numbered by PCI address.
+    """
 
     variable: str
     always: Mapping[str, str] = field(default_factory=dict)
 
 
-#: By the PCI vendor.
+#: PCI vendor id -> runtime.
 RUNTIMES: Mapping[str, Runtime] = {
     "0x10de": Runtime(variable="CUDA_VISIBLE_DEVICES", always={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),
     "0x1002": Runtime(variable="ROCR_VISIBLE_DEVICES"),
@@ -35,7 +39,7 @@ RUNTIMES: Mapping[str, Runtime] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A local rank's GPU, and of the NICs (as indices into their names) the nearest to it and the farthest."""
+    """A local rank's GPU, and the NICs nearest to and farthest from that GPU, as indices into the node's NICs."""
 
     gpu: int
     near: int

@@ -32,7 +32,7 @@ def named(name: str) -> Launcher:
 
 
 def render(name: str, placed: Placement, *, stem: str = "placement") -> Rendered:
-    """Return a placement for the launcher of a name; `stem` begins the names of its files.
+    """Return the command and files by which this launcher starts a placement; file names begin with `stem`.
 
     Raises InputError for an unknown launcher, or a placement that it cannot express.
     """

@@ -120,7 +120,7 @@ class Launcher:
     cannot: str = ""
 
     def rendered(self, placed: Placement, stem: str = "placement") -> Rendered:
-        """Return the launch of a placement; `stem` begins the names of its files.
+        """Return the command and files that start a placement; file names begin with `stem`.
 
         Raises InputError for a placement or a binding that the launcher cannot express.
         """

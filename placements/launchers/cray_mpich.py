@@ -16,7 +16,7 @@ from railyard.base.errors import InputError
 
 
 def render(placed: Placement, stem: str) -> Rendered:
-    """Return the launch; raises InputError for unequal numbers of ranks per node."""
+    """Return the command and files that start the ranks as placed; InputError for unequal numbers of ranks per node."""
     nodes, counts = np.unique(placed.indices, return_counts=True)
     if len(set(counts.tolist())) > 1:
         what = f"{placed.order} with {counts.min()} to {counts.max()} ranks per node"

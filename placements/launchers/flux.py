@@ -16,7 +16,7 @@ from placements.orders.placement import Placement
 
 
 def render(placed: Placement, stem: str) -> Rendered:
-    """Return the launch; any order is possible."""
+    """Return the command and files that start the ranks as placed; any order of ranks is possible."""
     names = list(dict.fromkeys(node.name for node in placed.nodes))
     file = f"{stem}.hosts"
     where = ("--exclusive", f"--requires=hosts:{','.join(names)}", f"--taskmap=hostfile:{file}")

@@ -17,7 +17,10 @@ STARTED_BY = ("mpiexec", "mpirun", "mpirun-intelmpi")
 
 
 def render(placed: Placement, stem: str) -> Rendered:
-    """Return the launch; raises InputError for a node that recurs, and for ranks dealt to NUMA nodes in turn."""
+    """Return the command and files that start the ranks as placed.
+
+    Raises InputError for a node whose ranks are not consecutive, and for ranks bound to NUMA nodes in turn.
+    """
     file = f"{stem}.hosts"
     text = hydra.host_file(placed, "intel-mpi")
     hydra.refuse_dealt_numa(placed, "intel-mpi")

@@ -16,7 +16,10 @@ from placements.orders.placement import Placement
 
 
 def render(placed: Placement, stem: str) -> Rendered:
-    """Return the launch; raises InputError for a node that recurs, and for ranks dealt to NUMA nodes in turn."""
+    """Return the command and files that start the ranks as placed.
+
+    Raises InputError for a node whose ranks are not consecutive, and for ranks bound to NUMA nodes in turn.
+    """
     file = f"{stem}.hosts"
     text = hydra.host_file(placed, "mpich")
     hydra.refuse_dealt_numa(placed, "mpich")

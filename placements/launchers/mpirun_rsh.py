@@ -15,7 +15,7 @@ from placements.orders.placement import Placement
 
 
 def render(placed: Placement, stem: str) -> Rendered:
-    """Return the launch; any order is possible."""
+    """Return the command and files that start the ranks as placed; any order of ranks is possible."""
     file = f"{stem}.hosts"
     ranks = ("mpirun_rsh", "-np", str(len(placed.indices)), "-hostfile", file)
     settings = pass_before_program(mvapich.affinity(placed)).options

@@ -26,7 +26,7 @@ def affinity(placed: Placement) -> dict[str, str]:
 
 
 def render(placed: Placement, stem: str) -> Rendered:
-    """Return the launch; raises InputError for a node that recurs."""
+    """Return the command and files that start the ranks as placed; InputError if a node's ranks are not consecutive."""
     file = f"{stem}.hosts"
     text = hydra.host_file(placed, "mvapich")
     return Rendered(command=hydra.command(placed, file), environment=affinity(placed), files={file: text})

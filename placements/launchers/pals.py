@@ -15,7 +15,10 @@ from railyard.base.errors import InputError
 
 
 def render(placed: Placement, stem: str) -> Rendered:
-    """Return the launch; raises InputError for nodes that recur, or that have unequal numbers of ranks."""
+    """Return the command and files that start the ranks as placed.
+
+    Raises InputError for a node whose ranks are not consecutive, and for unequal numbers of ranks per node.
+    """
     names = placed.allocation.topology.nodes
     runs = [(names[node].name, len(list(same))) for node, same in itertools.groupby(placed.indices.tolist())]
     counts = {count for _, count in runs}

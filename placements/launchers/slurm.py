@@ -16,7 +16,7 @@ from placements.orders.placement import Placement
 
 
 def render(placed: Placement, stem: str) -> Rendered:
-    """Return the launch; any order is possible."""
+    """Return the command and files that start the ranks as placed; any order of ranks is possible."""
     command = (*SRUN, "--ntasks", str(len(placed.indices)))
     bound, file = cpu_bind(placed), f"{stem}.hosts"
     hosts = {file: counted_hostfile(placed.nodes)}

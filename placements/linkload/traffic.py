@@ -42,7 +42,7 @@ class Traffic:
 
     def matrix(self) -> sparse.csr_array:
         """Return bytes by (source, target), messages of a pair added up; shape (ranks, ranks)."""
-        from scipy import sparse  # here: most commands need no matrix, and scipy takes half of their start
+        from scipy import sparse  # imported here: takes half of a command's start, and most need no matrix
 
         shape = (self.ranks, self.ranks)
         return sparse.csr_array((self.size_bytes, (self.source, self.target)), shape=shape)

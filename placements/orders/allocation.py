@@ -1,11 +1,18 @@
-"""The nodes that a job was granted, in the scheduler's order.
+"""Build an allocation: the nodes that a scheduler grants to a job, in the scheduler's order.
 
-Orders: `contiguous` (the topology's own, X slowest), `snake` (as ALPS numbers nodes: each next to the one before,
-block by block of 4x2x8 routers; Peña et al., EuroMPI'13, Fig. 2 and section 3.3), `snake-8x8x8` (the same in the blocks
-with which that work began), `random` (from a seed), `axes` (the first node and one node at each hop count from it along
-X, Y and Z: what a point-to-point benchmark by dimension and hops needs), `scheduler` (as a host file lists them).
-`occupied` removes a random part of an allocation, as other jobs on a machine do.
-A smaller job takes some of the granted nodes (`placements.orders.choices`).
+Orders of the nodes:
+
+- `contiguous`: the topology's own order, in which X changes slowest;
+- `snake`: ALPS's numbering, in which consecutive nodes are neighbours, in blocks of 4x2x8 routers (Peña et al.,
+  EuroMPI'13, Fig. 2 and section 3.3);
+- `snake-8x8x8`: the same with the larger blocks that the paper tried first;
+- `random`: drawn from a seed;
+- `axes`: the first node and one node at each hop count from it along X, Y and Z, for a point-to-point benchmark by
+  dimension and hops;
+- `scheduler`: the order of a host file.
+
+`occupied` removes a random part of an allocation, as if other jobs used those nodes. `placements.orders.choices`
+selects the nodes of a job that is smaller than its allocation.
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ from placements.orders.walks import ALPS_BLOCK, alps_walk, row_major, text
 from placements.topology.base import Coordinate, Node, Topology
 from railyard.base.errors import InputError
 
-#: What usage data suggested first (section 3.3). The paper prints no unit: both blocks are taken in routers here.
+#: The block that usage data suggested first (section 3.3). The paper gives no unit; both blocks are in routers here.
 FIRST_ALPS_BLOCK: Coordinate = (8, 8, 8)
 #: The dimension, Y, along which the nodes of a router are neighbours (Peña et al., EuroMPI'13, section 4.1).
 NODES_ALONG = 1

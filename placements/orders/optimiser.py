@@ -237,7 +237,7 @@ def _spectral(traffic: Traffic) -> NDArray[np.float64]:
 
     For traffic whose geometry is not known (a measured matrix): ranks that exchange much get points near each other.
     """
-    from scipy.sparse import csr_array, diags_array  # here: most commands optimise nothing
+    from scipy.sparse import csr_array, diags_array  # imported here: most commands optimise nothing
     from scipy.sparse.linalg import eigsh
 
     matrix = traffic.matrix()

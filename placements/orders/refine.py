@@ -84,7 +84,7 @@ def problem(
     background: Background | None = None,
 ) -> Problem:
     """Return the arrays of a traffic on an allocation with `slots` ranks per node, under a background."""
-    from scipy import sparse  # here: most commands optimise nothing
+    from scipy import sparse  # imported here: most commands optimise nothing
 
     ranks = len(allocation.indices) * slots
     shape = (ranks, ranks)

@@ -1,4 +1,4 @@
-"""What rank orders and node choices have in common: a word of a placement's name, and what it takes."""
+"""Define the base class of rank orders and node choices: a word of a placement's name, and its argument."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Word:
     """A word of a placement's name.
 
-    `does` describes it in docs/placements.md. `argument` is the form of what follows its colon (empty: nothing may),
-    `example` the argument with which the tests place (empty: none). A word that `needs_coordinates` means nothing on a
-    machine of which nobody knows how the nodes are joined.
+    `does` describes it in docs/placements.md. `argument` is the form of the text after its colon (empty: none is
+    allowed), `example` the argument that the tests use (empty: none). A word that `needs_coordinates` cannot be used on
+    a machine whose nodes have no known coordinates.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Word:
 
     @property
     def form(self) -> str:
-        """Return the name with its argument, in brackets where that may be left out."""
+        """Return the name with the form of its argument, such as `NAME:FILE`, or `NAME[:SEED]` if it is optional."""
         if not self.argument:
             return self.name
         return f"{self.name}:{self.argument}" if self.needs_argument else f"{self.name}[:{self.argument}]"

@@ -90,7 +90,7 @@ def _distances(
 def hops_matrix(topology: Topology) -> NDArray[np.int64]:
     """Return the links on a shortest way between all routers with nodes; shape (coordinates, coordinates)."""
     from scipy.sparse import (
-        csr_array,  # here: most commands need no graph, and scipy takes half of their start
+        csr_array,  # imported here: takes half of a command's start, and most need no graph
     )
     from scipy.sparse.csgraph import shortest_path
 

@@ -118,7 +118,10 @@ class FatTree(Topology):
         return self.link(router, destination.coordinate[0] if router.level else destination.group)
 
     def detours(self, gone: frozenset[str], rail: int) -> Detours:
-        """Return the exceptions: the next spine that is linked to both leaves serves."""
+        """Return routes around dead links: instead of its spine, a leaf uses the next one that links both leaves.
+
+        Raises InputError if no spine is linked to both leaves.
+        """
         exceptions: dict[tuple[Router, Destination], Link] = {}
         for source, target in itertools.permutations(self.coordinates, 2):
             leaf = Router(coordinate=source, rail=rail)

@@ -35,7 +35,7 @@ class Build(StrEnum):
     NONE = "none"
 
 
-#: The command of each kind.
+#: The program that builds each kind, by file.
 COMMANDS: Mapping[Build, Path] = {
     Build.IMAGE: CHECKOUT / "containers/build-spack-image",
     Build.NATIVE: CHECKOUT / "containers/build-native",

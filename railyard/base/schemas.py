@@ -43,7 +43,7 @@ def validator(schema: Path) -> Validator:
 
 
 def validate(document: Any, against: Validator, source: str) -> None:
-    """Raise InputError for the fault that explains a refusal best; `source` names the file."""
+    """Raise InputError if a document violates the schema, with the most specific fault; `source` names the file."""
     if _surely_valid(document, against):
         return
     fault = best_fault(document, against)
@@ -57,13 +57,13 @@ def validate(document: Any, against: Validator, source: str) -> None:
 def _surely_valid(document: Any, against: Validator) -> bool:
     try:
         return against.quick.is_valid(document)
-    except (TypeError, ValueError):  # a type or a number that only the exact validator can hold
+    except (TypeError, ValueError):  # a type or a number that only the slower validator supports
         return False
 
 
 def best_fault(document: Any, against: Validator) -> Any:
-    """Return the fault that explains a refusal best, or None for a valid document."""
-    import jsonschema  # here: a tenth of a second that only a refusal needs
+    """Return the most specific violation of the schema, or None for a valid document."""
+    import jsonschema  # imported here: takes 0.1 s, and only an invalid document needs it
 
     def properties(validator: Any, wanted: Any, part: Any, _schema: Any) -> Iterator[Any]:
         for name, schema in wanted.items() if isinstance(part, dict) else ():

@@ -19,7 +19,7 @@ from railyard.torus.virtual import lifecycle
 
 SLURM = frozenset({"slurm", "squeue"})
 LOCAL = "local"
-#: The tag of checks that try the whole path in seconds.
+#: The tag of checks that run every step of a job, from building to the record, in seconds.
 SMOKE = "smoke"
 ORIGINS = ("emulated", "measured", *COMPUTED)
 

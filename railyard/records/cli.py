@@ -121,7 +121,7 @@ def check(
     """
     from railyard.records.validate import (
         check_paths,
-    )  # here: the rules load what lists and comparisons do not need
+    )  # imported here: the rules need modules that lists and comparisons do not
 
     done = list(check_paths(paths or (RESULTS,), is_strict, progress, accepted))
     bad = [verdict for verdict in done if verdict.faults]
@@ -235,7 +235,7 @@ def progress(files: Iterable[Path], count: int) -> Iterable[Path]:
     """Return the files, wrapped in a progress bar on a terminal if there are 50 or more."""
     if count < _MANY:
         return files
-    from rich.console import Console  # here: commands whose index is up to date start without it
+    from rich.console import Console  # imported here: commands whose index is up to date need no bar
     from rich.progress import track
 
     return track(files, "reading records", count, console=Console(stderr=True), transient=True)

@@ -21,7 +21,7 @@ struct option_row {
     const char *valid;    /* the values taken, for errors and help */
     const char *help;
     bool (*parse)(const char *text, void *field);
-    size_t offset; /* of the field in the configuration */
+    size_t offset; /* offset of the field in the configuration */
 };
 
 struct option_table {

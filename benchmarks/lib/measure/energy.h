@@ -15,9 +15,9 @@
 enum { ENERGY_COUNTERS_MAX = 32, ENERGY_NAME_BYTES = 32, ENERGY_PATH_BYTES = 512 };
 
 struct energy_counter {
-    char name[ENERGY_NAME_BYTES]; /* as the node names it: package-0, dram, node */
+    char name[ENERGY_NAME_BYTES]; /* the node's own name: package-0, dram, node */
     char path[ENERGY_PATH_BYTES];
-    double joules_of_one; /* of one step of the counter */
+    double joules_of_one; /* joules per step of the counter */
     double range;         /* value at which it wraps to 0; 0: never */
     double first;
 };

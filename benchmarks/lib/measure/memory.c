@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Constants of both runtimes: the direction of a copy follows from the pointers; any stream may use managed
- * memory. */
+/* Values that CUDA and HIP share: the copy direction Default, which the runtime infers from the pointers, and
+ * the flag AttachGlobal, which lets any stream use managed memory. */
 enum { COPY_DEFAULT = 4, ATTACH_GLOBAL = 1, NAMES = 5, SYMBOL_BYTES = 64 };
 
 static const char *const names[NAMES] = {"host", "cuda", "cuda-managed", "hip", "hip-managed"};

@@ -43,7 +43,7 @@ struct document {
     const void *context;
     const struct evidence_list *evidence;
     const struct series_list *list;
-    bool verified; /* by the program, and right; a document is not written otherwise */
+    bool verified; /* whether the program checks its data; a document is written only if they are right */
 };
 
 /* Adds a label: a text, or where that is NULL a number. */

@@ -14,7 +14,7 @@ enum { TORUS_DIMENSIONS = 3, FILE_DIMENSIONS_MAX = 8 };
 
 struct torus_node {
     const char *host;
-    int line; /* of the file */
+    int line; /* line of the file that names this node */
     int coordinate[TORUS_DIMENSIONS];
 };
 
@@ -26,7 +26,7 @@ struct host_entry {
 
 struct coordinates {
     int extents[TORUS_DIMENSIONS];
-    int file_extents[FILE_DIMENSIONS_MAX]; /* as the file has them */
+    int file_extents[FILE_DIMENSIONS_MAX]; /* extents of all dimensions in the file */
     int file_dimensions;
     int node_count;
     struct torus_node *nodes;   /* in the order of the file */

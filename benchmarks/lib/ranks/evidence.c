@@ -97,7 +97,7 @@ struct place {
     int rank;
     int cpu;        /* -1: unknown */
     int numa_node;  /* -1: unknown */
-    int cpus_bytes; /* of the text of its CPUs, with its end */
+    int cpus_bytes; /* length of the text of its CPUs, with the final zero */
 };
 
 static void list_cpus(const cpu_set_t *set, size_t set_bytes, struct text *text) {

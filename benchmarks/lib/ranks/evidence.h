@@ -17,15 +17,15 @@ struct evidence_row {
     const char *host;
     const char *ranks;  /* a column */
     const char *layout; /* lines: number of ranks, columns of CPU, set of CPUs and NUMA node, then the sets */
-    int layout_number;  /* among the different layouts */
+    int layout_number;  /* index into the distinct layouts */
 };
 
 struct evidence_list {
     int ranks;
     int row_count;
-    struct evidence_row *rows; /* in the order of their first ranks */
+    struct evidence_row *rows; /* sorted by their first ranks */
     int layout_count;
-    const char **layouts; /* the different ones */
+    const char **layouts; /* the distinct layouts */
     int *row_of_rank;
     char *text;
 };

@@ -13,7 +13,7 @@
 
 struct link_rates {
     double host_gbyte_s;       /* one node's link to its router */
-    struct link_rate *of_link; /* by router (row-major), then X+ X- Y+ Y- Z+ Z-; NULL: no links file */
+    struct link_rate *of_link; /* sorted by router (row-major), then X+ X- Y+ Y- Z+ Z-; NULL: no links file */
     int extents[TORUS_DIMENSIONS];
     struct listed listed; /* individual tests, for a network other than a torus */
     char *text;

@@ -40,13 +40,13 @@ struct transfer {
 
 struct plan {
     int link_count;
-    struct tested_link *links; /* by phase, then router */
+    struct tested_link *links; /* sorted by phase, then router */
     int transfer_count;
-    struct transfer *transfers; /* by link */
+    struct transfer *transfers; /* sorted by link */
     bool is_listed;
     const char *kinds[TORUS_DIMENSIONS]; /* what `dimension` means: "X", or a class of a listed plan */
     int absent[TORUS_DIMENSIONS];        /* links without a rank at both ends */
-    bool phases[PHASES_MAX];             /* which are not empty */
+    bool phases[PHASES_MAX];             /* whether each phase has a link */
 };
 
 /* The role of one rank in one phase: the ranks that it sends to and receives from, -1 for none; for a sender

@@ -29,7 +29,7 @@ struct member {
 
 struct child {
     int rank;
-    int members; /* of its subtree, the child among them */
+    int members; /* ranks in its subtree, including the child */
 };
 
 struct tree {
@@ -38,8 +38,8 @@ struct tree {
     int peer_count;
     int peers[PEERS_MAX]; /* each of them has this rank among its own */
     bool greeted[PEERS_MAX];
-    int greetings; /* that have arrived */
-    int answers;   /* to this rank's greetings that have arrived */
+    int greetings; /* greetings that have arrived */
+    int answers;   /* answers to this rank's greetings that have arrived */
     int word;      /* the last answer; a cancelled request may still write it */
     MPI_Request sends[PEERS_MAX];
     MPI_Request greeting;
@@ -301,8 +301,8 @@ static void reduce_up(void *values, int count, MPI_Datatype type, MPI_Op operati
     free(theirs);
 }
 
-/* Copies between a block of all members, in this rank's order, and a block of one child's, in the child's:
- * members of one child joined both in the same order. */
+/* Copies between a block with the items of all members of this rank's subtree, and a block with those of one
+ * child's subtree. The child's members have the same order in both, the order in which they joined. */
 static void copy_child(char *all, char *of_child, int child, size_t bytes, bool into_all) {
     for (int i = 0; i < tree.member_count; i++)
         if (tree.members[i].child == child) {

@@ -18,34 +18,36 @@
 struct topobw {
     struct topobw_config config;
     struct role roles[PHASES_MAX];
-    int rounds; /* repeats + twice the retests */
-    int slots;  /* phases that any rank uses: only these have numbers */
+    int rounds; /* number of rounds: repeats + 2 x retests */
+    int slots;  /* number of phases that any rank uses; each has a slot in `own` */
     int slot_of_phase[PHASES_MAX];
-    double *own; /* of this rank: for each slot the routers behind its sender, then start and end by round */
+    double *own; /* this rank's numbers: per slot the routers on the sender's route, then start and end per
+                    round */
     int rounds_begun;
-    double limit_s;        /* of a transfer: --deadline, or more if the first small transfer was slow */
-    double given_up_bytes; /* bytes of the cancelled transfer, and its time limit */
+    double limit_s; /* time limit of a transfer: --deadline, or more if the first small transfer was slow */
+    double given_up_bytes; /* bytes of the cancelled transfer; given_up_s: its time limit */
     double given_up_s;
-    bool stuck;        /* a transfer was cancelled; all ranks stop measuring */
-    double clock_s;    /* last answer of the first sharer; a cancelled request may still write it */
-    bool verified;     /* all data that were received are right */
-    double counters_s; /* spent in the counters library; 0: not used */
+    bool stuck;     /* a transfer was cancelled; all ranks stop measuring */
+    double clock_s; /* last clock that the link's first sender reported; a cancelled request may still write
+                       it */
+    bool verified;  /* all data that were received are right */
+    double counters_s; /* time spent in the counters library; 0: not used */
 
     /* On rank 0 alone. */
     struct coordinates coordinates;
     struct link_rates rates;
     struct plan plan;
-    double *all; /* own, of every rank */
+    double *all; /* `own` of every rank */
     struct stability stability;
     FILE *rounds_file;
     int rounds_done;
     double begun_s;
     struct link_result *results;
-    double factor; /* 0: no expectations */
+    double factor; /* payload rate / rate in the links file; 0: no expected rates */
     int uncounted; /* links of which --routes cannot show whether they are used */
     int finding_count;
     struct finding *findings;
-    int *explained_by; /* of each link: its finding or -1 */
+    int *explained_by; /* for each link, the index of its finding, or -1 */
 };
 
 /* Collective. Measures all links and judges them; a problem when data were wrong. */

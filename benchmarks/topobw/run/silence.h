@@ -1,6 +1,6 @@
 /*
- * Finds the dead direction of a link without an answer. A transfer needs its answers, so a link also looks
- * dead if only the opposite direction is.
+ * Finds which direction of a link is dead. A transfer needs acknowledgements in the opposite direction, so a
+ * link without an answer may be sound, and only the opposite direction dead.
  *
  * Both ends send each other more datagrams than a shaper passes immediately, and rank 0 collects along the
  * tree (relay.h) which ones arrived. A direction whose datagrams all arrive is not dead.
@@ -12,8 +12,8 @@
 
 #include "topobw/run/run.h"
 
-/* Collective, after a cancelled transfer. Changes the results on rank 0: if only the opposite direction is
- * dead, the link counts as not tested and its opposite as without an answer. */
+/* Collective, after a transfer was cancelled. Corrects the results on rank 0: if only the opposite direction
+ * of a link is dead, the link becomes "not tested" and the opposite direction "no answer". */
 void silence_probe(struct topobw *run);
 
 #endif

@@ -12,7 +12,7 @@ const char *component_name(enum component component) {
     return names[component];
 }
 
-/* A transfer at the router of one of its ends. */
+/* One end of a transfer: its router and the index of the transfer. */
 struct place {
     int router[TORUS_DIMENSIONS];
     int transfer;
@@ -22,11 +22,11 @@ enum { KINDS = 6, ENDS = 2 };
 
 struct search {
     const struct plan *plan;
-    const bool *bad;     /* of each transfer */
-    const double *rates; /* of each transfer, in GB/s */
+    const bool *bad;     /* whether each transfer is bad */
+    const double *rates; /* rate of each transfer in GB/s */
     double tolerance;
-    int *explained_by;    /* of each link */
-    struct place *places; /* by router, then transfer: two of each transfer */
+    int *explained_by;    /* for each link, the index of its finding */
+    struct place *places; /* both ends of every transfer, sorted by router, then transfer */
     int *most; /* [(transfer * ENDS + end) * KINDS + kind]: transfers that the suspect explains, at most */
     int *open; /* bad transfers that are not explained yet */
     int open_count;

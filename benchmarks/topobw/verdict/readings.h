@@ -11,7 +11,8 @@
 #ifndef RAILYARD_TOPOBW_VERDICT_READINGS_H
 #define RAILYARD_TOPOBW_VERDICT_READINGS_H
 
-/* Seconds, at most the fastest reading and above 0; of one reading or of none, the fastest reading itself. */
+/* Returns the shortest time in seconds that the readings do not exclude: above 0 and at most the fastest
+ * reading. A single reading is returned as it is. */
 double readings_shortest(const double *seconds, int count);
 
 #endif

@@ -25,7 +25,7 @@ struct link_rounds {
 
 struct stability {
     int links;
-    int *group; /* of each link: the first of its peers */
+    int *group; /* for each link, the index of its first peer */
     struct link_rounds *of_link;
 };
 

@@ -4,11 +4,12 @@
  *
  * Peers are links of the same class (or, without a links file, of the same dimension and phases), with as
  * many sharers. A link is slow by its peers when it is both the tolerance and PEER_DEVIATIONS robust
- * deviations (1.4826 x the median absolute deviation) below their median: no distribution is assumed, and a
+ * deviations (1.4826 x the median absolute deviation) below their median. This assumes no distribution, and a
  * slow minority does not move the median. It is slow by expectation when it is EXPECTATION_TOLERANCES
- * tolerances below it: what a file promises knows nothing of protocols and processors, which peers share.
- * Slowness is proven when its readings exclude a sound rate, too (readings.h); otherwise the link is
- * disturbed, which is no fault. Pure; rank 0 alone uses it.
+ * tolerances below the expected rate. That limit is wider because a rate in a file does not include the cost
+ * of protocols and processors, while peers share that cost. Slowness is proven if the readings exclude a
+ * sound rate, too (readings.h); otherwise the link was disturbed, which is no fault. Has no side effects;
+ * only rank 0 uses it.
  *
  * Leaves out: which component is to blame (blame.h), and links that are too fast.
  */
@@ -31,15 +32,15 @@ enum link_state {
 
 /* The measurements of one link, and its verdict. */
 struct link_result {
-    double seconds;          /* of the fastest round; infinity: no answer in time; 0: not tested */
-    double rate_gbyte_s;     /* of all its transfers together */
-    int routers;             /* on the way; ROUTE_UNKNOWN */
-    double expected_gbyte_s; /* 0: nothing is known */
+    double seconds;          /* time in the fastest round; infinity: no answer in time; 0: not tested */
+    double rate_gbyte_s;     /* rate of all its transfers together */
+    int routers;             /* number of routers on the route, or ROUTE_UNKNOWN */
+    double expected_gbyte_s; /* expected rate; 0: unknown */
     double possible_gbyte_s; /* the highest rate that its readings do not exclude */
-    double peers_gbyte_s;    /* their median; 0: fewer than PEERS_MIN */
-    double least_gbyte_s;    /* of a sound link by its peers; 0: fewer than PEERS_MIN */
-    double missing;          /* of the reference, 0 to 1 */
-    bool slow;               /* by its peers or by expectation */
+    double peers_gbyte_s;    /* median rate of its peers; 0: fewer than PEERS_MIN */
+    double least_gbyte_s;    /* least rate at which its peers count it as sound; 0: fewer than PEERS_MIN */
+    double missing;          /* missing share of the reference rate, 0 to 1 */
+    bool slow;               /* slow by its peers or by expectation */
     bool proven;             /* slow, and its readings exclude that a disturbance alone made it so */
     bool bad;                /* a detour is bad if it is proven slow, or with --routes strict */
     enum link_state state;
@@ -48,8 +49,8 @@ struct link_result {
 struct verdict_config {
     double tolerance;     /* 0 to 1 */
     double factor;        /* payload rate / rate in the links file; 0: the median over all links */
-    double host_gbyte_s;  /* of the links file */
-    bool detours_are_bad; /* whatever their rate */
+    double host_gbyte_s;  /* rate of a host's link in the links file */
+    bool detours_are_bad; /* a detour is bad at any rate */
 };
 
 /* Fills expectation, peers, missing and state of every link. Returns the factor used, 0 without expectations.
@@ -57,7 +58,7 @@ struct verdict_config {
 double verdict_judge(const struct verdict_config *config, const struct plan *plan,
                      struct link_result *results);
 
-/* The rate of a link file's link and its sharers' host links: what limits a test of it. */
+/* Returns the rate that limits a test of a link: its own, or that of its senders' links to their routers. */
 double verdict_limit(const struct verdict_config *config, const struct tested_link *link);
 
 /* Returns whether the link failed its test. A detour that is as fast as other links is only a note. */

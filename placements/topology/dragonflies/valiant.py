@@ -27,7 +27,7 @@ MOST_HOPS = 8
 
 def carry(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Carried:
     """Return what bytes between switches of different groups put on the links; switches by place in `coordinates`."""
-    from scipy.sparse import csr_array  # here: scipy takes half of a command's start
+    from scipy.sparse import csr_array  # imported here: takes half of a command's start
 
     count, hosts = topology.group_count, len(topology.hosts)
     groups = topology.groups
@@ -101,7 +101,12 @@ def _by_ends(
     at: tuple[Ints, Ints, Ints, Ints],
     bytes_of: tuple[Floats, Floats, csr_array, Floats],
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the bytes from group to group with no, one and two links between the ends and their gates."""
+    """Return the bytes from group s to group t on each way, split by their number of local links outside the gates.
+
+    The three arrays are for none (both ends are gates), one and two such links. `at` has s, the gate in s, t, and the
+    gate in t. `bytes_of` has the traffic by (source switch, target group), (target switch, source group), pair of
+    switches, and pair of groups.
+    """
     s, first, t, last = at
     sent, received, pairs, between = bytes_of
     total = between[s, t]

@@ -35,7 +35,7 @@ def fold(values: Sequence[int] | Numbers) -> str:
 
     A plain list is written if folding leaves more than half as many items, because a plain list is read faster.
     """
-    import numpy as np  # here and below: commands on small records start without it
+    import numpy as np  # imported here and below: commands on small records do not need it
 
     numbers = np.asarray(values, dtype=np.int64)
     if not len(numbers):

@@ -185,7 +185,7 @@ def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
 
     Raises InputError for columns of different lengths, and if the nodes' ranks are not 0 to n - 1, each once.
     """
-    import numpy as np  # here and below: commands on small records start without it
+    import numpy as np  # imported here and below: commands on small records do not need it
 
     nodes, layouts = document["nodes"], document["layouts"]
     numbers = [node["layout"] for node in nodes]

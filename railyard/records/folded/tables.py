@@ -106,7 +106,7 @@ class Writer:
 
     def ranks(self, of: Ranks) -> Json:
         """Return the value of a launch's field `ranks`: the name of each column; None for a launch without ranks."""
-        import numpy as np  # here and below: commands on small records start without it
+        import numpy as np  # imported here and below: commands on small records do not need it
 
         if not len(of):
             return None

@@ -64,7 +64,7 @@ static void wait_for_all(void) {
 
 /* Return the function of that name in the next library. */
 static void find(const char *name, void *function) {
-    *(void **)function = dlsym(RTLD_NEXT, name); /* POSIX's own idiom */
+    *(void **)function = dlsym(RTLD_NEXT, name); /* the cast that POSIX's page of dlsym() shows */
 }
 
 int MPI_Init(int *count, char ***arguments) {

@@ -37,19 +37,19 @@ struct chunk {
     uint64_t due_ns;
     uint32_t destination; /* an address */
     int64_t source;       /* an address, or -1 for one that the network does not know */
-    int32_t expired_at;   /* the router at which it turned round, or NO_HOST */
+    int32_t expired_at;   /* the router at which its time to live expired, or NO_HOST */
     uint8_t time_to_live; /* the number of routers at which it expires */
-    uint8_t routers;      /* that it came to, since it turned round */
+    uint8_t routers;      /* routers passed, since it expired if it did */
     uint32_t cells;
     uint32_t injected;
     uint32_t arrived;
     uint32_t lost;
-    uint32_t header_bytes; /* of every cell: Ethernet, IP, TCP */
+    uint32_t header_bytes; /* headers of every cell: Ethernet, IP, TCP */
     uint32_t cell_payload_bytes;
     uint32_t payload_bytes;
-    uint32_t last_link; /* by which it came to its node */
-    uint32_t number;    /* of a simulated message */
-    uint32_t length;    /* of `data` */
+    uint32_t last_link; /* the link by which it arrived at its node */
+    uint32_t number;    /* number of a simulated message */
+    uint32_t length;    /* bytes in `data` */
     unsigned char data[];
 };
 
@@ -61,9 +61,9 @@ struct cell {
     int32_t held_link; /* whose buffer it is in, or NO_LINK at its NIC */
     uint32_t held_queue;
     uint8_t held_channel;
-    uint8_t channel; /* on the next link */
-    uint8_t routers; /* that it has come to */
-    bool last;       /* of its chunk */
+    uint8_t channel; /* virtual channel on the next link */
+    uint8_t routers; /* routers passed so far */
+    bool last;       /* the last cell of its chunk */
 };
 
 struct fifo {
@@ -108,17 +108,17 @@ struct link {
     uint64_t *waiting;      /* a bit for each input and channel of its source */
     uint32_t words;
     uint32_t used_bytes[CHANNELS];
-    struct nic *nic; /* where its source is a node */
+    struct nic *nic; /* set if its source is a node */
 };
 
 struct host {
     char name[COUNTED_NAME_BYTES];
     char netns[256];
-    uint32_t ip; /* of a router */
+    uint32_t ip; /* routers only */
     bool node;
     uint32_t inputs, outputs;
     uint32_t first_queue;
-    int32_t *next; /* address -> link, of a router */
+    int32_t *next; /* routers only: address -> link */
 };
 
 struct address {
@@ -131,13 +131,13 @@ struct network {
     uint32_t host_count;
     struct link *links;
     uint32_t link_count;
-    struct address *addresses; /* by rising ip */
+    struct address *addresses; /* sorted by ip */
     uint32_t address_count;
     struct queue *queues;
-    uint32_t cell_bytes;   /* of the largest cell */
-    uint32_t buffer_bytes; /* of one virtual channel of one link */
-    uint32_t port_bytes;   /* of it, for one next port */
-    uint64_t nic_bytes;    /* what a NIC reads ahead */
+    uint32_t cell_bytes;   /* size of the largest cell */
+    uint32_t buffer_bytes; /* buffer per virtual channel per link */
+    uint32_t port_bytes;   /* share of that buffer per next port */
+    uint64_t nic_bytes;    /* bytes that a NIC reads ahead */
     uint64_t generation;
     struct events events;     /* inside the network */
     struct events deliveries; /* whole chunks at their nodes */
