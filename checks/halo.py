@@ -123,7 +123,7 @@ class halo_3d(HaloCheck):
 class halo_folded(HaloCheck):
     """Figure 6a on 64 nodes: an 8x8 grid on 4x4x2 routers, where the default order splits each row of the grid.
 
-    `cart-create/none` is `cart-create` by another name, an A/A pair: how far the two are apart is this machine's noise.
+    `cart-create/none` places as `cart-create` does. The two are an A/A pair, whose difference is this machine's noise.
     """
 
     studies = ["pena2013"]

@@ -62,7 +62,7 @@ def is_set(name: str, value: Any) -> bool:
 
 
 def chosen_values(check: Any, scale: Scale) -> dict[str, Any]:
-    """Return the values that a scale gives to the variables of a check that nobody set by hand."""
+    """Return the values of a scale for the variables of a check that the user did not set."""
     sized = sizes(type(check), scale).items()
     return {name: value for name, value in sized if not is_set(name, getattr(check, name))}
 

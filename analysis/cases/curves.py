@@ -34,7 +34,7 @@ TESTS = {"bibandwidth": "bidirectional bandwidth"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One x of one line."""
+    """One point of a line: its x, and the summary of the launches there."""
 
     x: int
     summary: Summary
@@ -42,7 +42,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """Points in the order of x."""
+    """A named line of a figure; its points are sorted by x."""
 
     name: str
     points: tuple[Point, ...]
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One pair of axes: `subject` over `axis`; `title` names what is held fixed."""
+    """One pair of axes that shows `subject` over `axis`; `title` names the labels that are fixed."""
 
     fom: str
     subject: str

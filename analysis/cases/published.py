@@ -230,7 +230,7 @@ def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
 
 
 def _most_apart(contrast: Contrast, observed: Observed) -> str:
-    """Find the series whose samples, of all launches, are farthest apart, in percent of its smallest sample."""
+    """Return, as text, the largest range of samples of one series in percent of its smallest, over all launches."""
     ranges = [
         (100 * (max(samples) / min(samples) - 1), int(dict(labels).get("size_bytes", 0)), len(samples))
         for (fom, labels), by_combination in observed.items()

@@ -30,15 +30,15 @@ _NUMBERS = frozenset({"groups", "median", "95 % interval", "n", "min to max", "p
 _FEWEST = 2
 RELATIONS = tuple(Relation)
 
-#: Figure of merit, labels, and what the launch ran with.
+#: (figure of merit, labels, combination of the launch).
 What = tuple[str, Labels, str]
-#: The same with a number of groups, or a place in `RELATIONS`.
+#: The same, with a number of groups or an index into `RELATIONS`.
 Key = tuple[What, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captioned:
-    """A table with the words above it."""
+    """A table and its caption."""
 
     caption: str
     data: DataTable
@@ -138,7 +138,7 @@ def _compared(keys: Iterable[Key]) -> list[Key]:
 
 
 def _with(case: Case, launch: Launch) -> str:
-    """Return what a launch ran with beside its placement, where the case compares several."""
+    """Return a launch's NIC policy and software; `all` if the case has only one such pair."""
     several = len({(combination.nic_policy, combination.software) for combination in case.combinations}) > 1
     return " + ".join([launch.nic_policy, str(launch.software)]) if several else "all"
 

@@ -35,7 +35,7 @@ ByClass = Mapping[str, float]
 class Profiled:
     """One application of one case: percent of its time and mean size in bytes, by class of call.
 
-    `sends` is None where nobody counted persistent sends; the mean size then leaves them out.
+    `sends` is None if persistent sends were not counted; the mean size then does not include them.
     """
 
     name: str

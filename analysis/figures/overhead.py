@@ -1,7 +1,7 @@
-"""Draw a container's cost: the change of the first figures of merit from native to image, and of the launch.
+"""Draw the cost of a container: how the first figures of merit and the launch time change from native to image.
 
-The numbers behind the figure are those of all. Leaves out: how a change is made of a pair of launches
-(`analysis.cases.overhead`).
+The drawing shows only the first figures of merit; its table of numbers has all of them. Leaves out: how the change is
+computed from pairs of launches (`analysis.cases.overhead`).
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _line_name(dimension: str, paths: int) -> str:
 
 
 def statement(panel: Panel) -> str:
-    """Return how much the most paths carry of what one does, by dimension, at the fewest hops."""
+    """Return a sentence: rate of the most paths / rate of one path, for each dimension, at the fewest hops."""
     by_dimension: dict[str, list[Line]] = {}
     for line in panel.lines:
         by_dimension.setdefault(line.name.partition(",")[0], []).append(line)

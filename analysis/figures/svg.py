@@ -164,7 +164,10 @@ def _adapt(element: ElementTree.Element, name: str) -> None:
 
 
 def _fonts(css: str) -> str:
-    """Sizes stay, families are the page's; matplotlib writes them apart or, before 3.11, in one `font`."""
+    """Return a style with font sizes kept and families inherited from the page.
+
+    matplotlib writes size and family as two properties or, before 3.11, as one `font`.
+    """
     split = re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) ([^;]+)", r"font-size: \1; font-family: \2", css)
     return re.sub(r"font-family: [^;]+", "font-family: inherit", split)
 

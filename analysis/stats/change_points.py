@@ -1,12 +1,13 @@
-"""Where a series of values changes its level: circular binary segmentation against autocorrelated noise.
+"""Find where a series of values changes its level: circular binary segmentation against autocorrelated noise.
 
-Models: values in order of time. A stretch stands out if its sum is farther from what chance gives than that of any
-stretch in all but a few series of chance; its ends are changes, and its parts are searched again (Olshen et al.,
-Biostatistics 5, 2004). The series of chance are autoregressive (AR(1)), because daily records of a machine resemble
-their predecessors: the innovations left beside the best stretch, in random order, with the upper limit of their
-correlation. A stretch may reach the series' end, so that one change is found as well as a level that comes and goes.
-Values far out are drawn in, so that one slow run is no change. The newest values are also held against the prediction
-interval of those before them, because one or two are too few for a stretch. Leaves out: trends, seasons, causes.
+Models: values in order of time. A stretch stands out if its sum deviates more from its expectation than that of any
+stretch in all but a few random series. The ends of such a stretch are changes, and the parts are searched again (Olshen
+et al., Biostatistics 5, 2004). The random series are autoregressive (AR(1)), because daily records of a machine
+resemble their predecessors. They consist of the innovations that remain when the best stretch is subtracted, in random
+order, with the upper limit of their correlation. A stretch may reach the end of the series, so that a single change is
+found as well as a level that changes back. Outliers are limited, so that one slow run is no change. The newest values
+are also compared with the prediction interval of those before them, because one or two are too few for a stretch.
+Leaves out: trends, seasons, causes.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def _p_value(
 
 
 def _noise(scores: Array, start: int, stop: int) -> tuple[Array, float]:
-    """Return the innovations of the scores beside their best stretch, and the upper limit of their correlation.
+    """Return the innovations of the scores without their best stretch, and the upper limit of their correlation.
 
     Scores without any residual are their own innovations: equal values on both sides of a step.
     """

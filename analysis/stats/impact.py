@@ -61,11 +61,11 @@ class Samples:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Factor:
-    """`value` above 1 is worse under load; None where there are too few samples for the statistic.
+    """The congestion impact factor of one statistic: `value` above 1 is worse under load.
 
-    `low` and `high` bound 95 %, None without enough launches. `p_holm` is the corrected p-value of the rank test of
-    launches, `launches` how many there are on each side, `gpcnet` the factor by GPCNeT's definition (none for p99.9,
-    of which GPCNeT prints no factor).
+    `value` is None if there are too few samples for the statistic. `low` and `high` are the 95 % interval, None without
+    enough launches. `p_holm` is the corrected p-value of the rank test of launches, `launches` their number with and
+    without load. `gpcnet` is the factor by GPCNeT's definition, None for p99.9, for which GPCNeT prints none.
     """
 
     statistic: Statistic

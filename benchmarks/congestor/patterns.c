@@ -28,7 +28,7 @@ static uint64_t to_or_from_one(uint64_t ranks, uint64_t bytes) {
     return (ranks - 1) * bytes;
 }
 
-/* The place of a message of the window from a rank. */
+/* Returns the address in the incoming memory for one message of a window from a rank. */
 static char *slot(const struct load *load, int from, int message) {
     return load->incoming + ((size_t)from * (size_t)load->in_flight + (size_t)message) * load->bytes;
 }

@@ -32,7 +32,7 @@ struct fabric {
 };
 
 struct nics {
-    char *settings[SETTINGS]; /* file, groups, root */
+    char *settings[SETTINGS]; /* values of the options file, groups and root */
     char host[EVIDENCE_HOST_BYTES];
     bool leads;
     int fabric_count;

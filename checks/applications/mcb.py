@@ -1,8 +1,8 @@
 """MCB, a mini-application of Monte Carlo particle transport that LLNL's poster has: a program that the user supplies.
 
-Its licence lets nobody hand it on, so railyard neither fetches nor builds it: `-S programs=FOLDER` names the folder
-with MCBenchmark.exe. The lines that are read are those of its version 20130723; it was never run here.
-`quicksilver_weak` has its open successor.
+Its licence forbids redistribution, so railyard neither fetches nor builds it; `-S programs=FOLDER` names the folder
+with MCBenchmark.exe. The parser expects the output of version 20130723, and was never tested with the program itself.
+`quicksilver_weak` runs its open successor.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class OsuCheck(ApplicationCheck):
             self.options += [
                 "D",
                 "D",
-            ]  # both ranks' messages in the device's memory; a collective's always are
+            ]  # both ranks use device memory; collectives need no such argument
 
     @property
     def message_sizes(self) -> list[int]:

@@ -34,7 +34,7 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedOptions:
-    """The shared options, as given."""
+    """The values of the options that several commands share."""
 
     topology: str
     grid: tuple[int, ...]

@@ -53,7 +53,7 @@ def is_flat(topology: Topology) -> bool:
 
 
 def flat(names: Sequence[str], rails: int = 1) -> Topology:
-    """Return a network of which nothing is known: all nodes equally far apart, links without a meaning."""
+    """Return a placeholder for an unknown network: one switch with all nodes, whose links have arbitrary rates."""
     return FatTree(
         name=UNKNOWN,
         tile_rates_gbyte_s={LinkClass.CABLE: 1.0, LinkClass.HOST: 1.0},

@@ -28,8 +28,8 @@ class NodeLayout:
     """One node; `nics` and `gpus` map a device to its NUMA domain, -1 if it is not known.
 
     GPUs are in the order of their PCI addresses. `places` maps a device to its path on the PCI buses; `gpu_vendor` is
-    the PCI vendor of the GPUs. `distances` maps a pair of NUMA domains to the kernel's distance; a pair that is absent
-    is as far as any.
+    the PCI vendor of the GPUs. `distances` maps a pair of NUMA domains to the kernel's distance; a missing pair
+    counts as the farthest.
     """
 
     cores: tuple[Core, ...]

@@ -1,13 +1,14 @@
-"""What other jobs leave of each link, from counters that were read while they ran.
+"""Compute the share of each link that other jobs leave free, from counters that were read while those jobs ran.
 
-A link that others use for a share u of the time is modelled as a link with 1 - u of its rate. A share is bytes over
-what the link carries between two readings. Where stalls are counted it includes the time for which the link was idle
-because the buffer at its far end was full.
+A link that other jobs use for a share u of the time is modelled as a link with 1 - u of its rate. u is the bytes
+counted between two readings, divided by the bytes that the link can transfer in that time. If stalls are counted, u
+includes the time for which the link was idle because the buffer at its far end was full.
 
-Reads what `railyard torus counters NAME --since FILE --json` prints, and what the counters library writes of the
-routers of a torus (`railyard-counters-library/1`, groups `gemini` and `torus-links`), whose links count what arrives.
+Reads the output of `railyard torus counters NAME --since FILE --json`, and the file that the counters library writes
+for the routers of a torus (`railyard-counters-library/1`, groups `gemini` and `torus-links`), where links count the
+bytes that arrive.
 
-Leaves out how others react when a new job loads their links, and all rails but the first.
+Leaves out: how other jobs react when a new job loads their links, and all rails but the first.
 """
 
 from __future__ import annotations

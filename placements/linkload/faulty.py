@@ -39,9 +39,9 @@ def rates(topology: Topology, faults: Faults) -> Floats:
 
 
 def carry(topology: Topology, source: Ints, node: Ints, sizes: Floats, *, faults: Faults) -> Carried:
-    """Return what messages put on the links of the first rail, as `Topology.carry` does.
+    """Return the link loads of messages on the first rail, as `Topology.carry` does, with routes around dead links.
 
-    Raises RunError where dead links leave no way between two routers.
+    Raises RunError if dead links leave no route between two routers.
     """
     if not faults.down:
         return topology.carry(source, node, sizes)

@@ -1,14 +1,14 @@
 """The link-load model: traffic x placement -> bytes and seconds on every directed link. No program runs.
 
 A message of b bytes from rank s to rank t travels the usual route from s's router to t's, and loads
-every link on it with `forward` x b bytes; what answers it travels t's own route back (in general over other
-links) and loads them with `backward` x b (`Protocol`). Ranks of one node share memory and load nothing. Ranks of two
-nodes of one router load their host links alone. A link's seconds are its bytes over its own rate; the slowest link's
-seconds bound a bulk-synchronous program's exchange from below.
+every link on it with `forward` x b bytes. Its acknowledgements travel t's own route back (in general over other
+links) and load them with `backward` x b (`Protocol`). Ranks of one node share memory and load no link. Ranks of two
+nodes of one router load only their host links. A link's seconds are its bytes divided by its own rate. The exchange of
+a bulk-synchronous program cannot take less than the seconds of the slowest link.
 
-How it is summed is the topology kind's (`Topology.carry`).
+Each kind of topology sums the loads in its own way (`Topology.carry`).
 
-Leaves out latency, the order of messages, adaptive routing.
+Leaves out: latency, the order of messages, adaptive routing.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""What other programs on the links of a program cost it.
+"""Estimate the slowdown of a program by other programs that use the same links.
 
-A full link is shared as the bytes are that each program has in flight.
+A saturated link is shared in proportion to the bytes that each program has in flight.
 
-Models: a program keeps so many bytes in flight between two nodes, and sends the next when they have arrived. On a link
-that is never idle its bytes then wait behind those of all others. So the time of a program is that of the slowest of
-its own links, with the bytes of all programs on it. The slowdown is that time over the time with its own bytes alone.
+Models: a program has a fixed number of bytes in flight between two nodes, and sends the next when they have arrived. On
+a link that is never idle, its bytes wait behind those of all other programs. The time of a program is therefore that
+of the slowest of its links, with the bytes of all programs on it. The slowdown is that time divided by the time with
+its own bytes alone.
 
-That holds beside one program with at least as many bytes in flight. Fewer bytes, and those of several programs, come
-round more often: this is then a bound from below. Leaves out programs that pause, for which it is a bound from above,
-and what a program's answers wait on their way back.
+This is exact for one other program with at least as many bytes in flight. It is a lower bound for several other
+programs, and for one with fewer bytes in flight, because those send again sooner. Leaves out: programs that pause, for
+which it is an upper bound, and the waiting of acknowledgements.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from railyard.base.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """What one node keeps in flight to another, both by name."""
+    """The bytes that one node has in flight to another; both are names of nodes."""
 
     source: str
     target: str
@@ -33,7 +34,7 @@ class Flow:
 
 
 def slowdown(topology: Topology, program: Sequence[Flow], others: Sequence[Flow]) -> float:
-    """Return how many times longer a program takes beside others; raises InputError for a node that there is not."""
+    """Return time with others / time alone; raises InputError for an unknown node and for a program without flows."""
     if not program:
         raise InputError("slowdown", "program", problem="no flow", valid="a flow at least")
     own, other = _link_s(topology, program), _link_s(topology, others)

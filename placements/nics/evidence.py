@@ -76,11 +76,11 @@ def senders(
 def judge(
     senders: Sequence[Sender], sent_bytes: Mapping[tuple[str, str], int] | None, *, setup_bytes: int = 0
 ) -> Found:
-    """Return whether the ranks sent through their NICs; `sent_bytes` by (node, NIC), None where nobody counted.
+    """Return whether the ranks sent through their assigned NICs; `sent_bytes` is None if no bytes were counted.
 
-    `setup_bytes` of each rank may have left by any NIC of its node. A node must have sent twice as much to be judged.
+    `setup_bytes` per rank may have left by any NIC of its node. A node must have sent twice as much to be judged.
 
-    The first rank in order that differs is named. A policy that assigns no NIC
+    The reason names the first rank that used another NIC. A policy that assigns no NIC
     cannot be disobeyed, and gives `cannot-tell`.
     """
     if sent_bytes is None:

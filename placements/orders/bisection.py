@@ -19,7 +19,11 @@ from placements.arrays import Floats, Ints, NDArray, np
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How to cut: `axes[g]` the torus dimension of grid dimension g (or None: apart), node lengths by `weights`."""
+    """The rules of a bisection.
+
+    `axes[g]` is the torus dimension that is cut together with grid dimension g; with None, grid and torus are cut
+    independently. `weights` scale the torus dimensions before the longest one is cut.
+    """
 
     axes: tuple[int, ...] | None
     weights: tuple[float, ...]

@@ -19,7 +19,7 @@ RULES = "contiguous, interleaved, by-router, by-group, random:SEED, nodes:LIST"
 
 
 def check(source: str, rule: str) -> None:
-    """Raise InputError for a rule that there is not."""
+    """Raise InputError for an unknown rule."""
     word, _, argument = rule.partition(":")
     has_argument = {name.partition(":")[0]: ":" in name for name in RULES.split(", ")}
     if word not in has_argument or has_argument[word] != bool(argument):
@@ -27,9 +27,10 @@ def check(source: str, rule: str) -> None:
 
 
 def split(allocation: Allocation, rule: str, first_nodes: int) -> tuple[Ints, Ints]:
-    """Return the places of the first share in the allocation, and those of all other nodes; 0 nodes are half of them.
+    """Return the nodes of the first share and all other nodes, as indices into the allocation.
 
-    Raises InputError for more nodes than there are, and where the rule cannot give so many.
+    `first_nodes` 0 means half of the nodes. Raises InputError for more nodes than the allocation has, and if the rule
+    cannot give exactly this number.
     """
     count = len(allocation.indices)
     wanted = first_nodes or count // 2
@@ -46,7 +47,7 @@ def split(allocation: Allocation, rule: str, first_nodes: int) -> tuple[Ints, In
 
 
 def dealt(allocation: Allocation, rule: str, weights: Sequence[int]) -> list[Ints]:
-    """Return the places of each part, in the allocation's order; weights are the nodes that each part is to have."""
+    """Return the nodes of each part, as ascending indices into the allocation; `weights` are the requested sizes."""
     word, _, argument = rule.partition(":")
     every = np.arange(len(allocation.indices), dtype=np.int64)
     if word == "nodes":

@@ -1,4 +1,4 @@
-"""How long the order `optimised` searches, and beside what."""
+"""Define the limits of the search of the order `optimised`, and the load of other jobs that it takes into account."""
 
 from __future__ import annotations
 

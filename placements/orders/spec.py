@@ -43,7 +43,7 @@ class Spec:
 
     @property
     def needs_coordinates(self) -> bool:
-        """Return whether the placement means nothing where nobody knows how the nodes are joined."""
+        """Return whether the placement is undefined on a machine whose nodes have no known coordinates."""
         return self.order.needs_coordinates or self.choice.needs_coordinates
 
     def seed(self, default: int | None) -> int | None:

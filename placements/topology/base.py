@@ -1,10 +1,9 @@
-"""What every topology has: routers, nodes behind them, directed links with a class and a rate, rails, sockets.
+"""Define the base class of topologies: routers, nodes attached to them, directed links with class and rate, rails.
 
 A kind (`torus`, `fattree`) is a subclass of `Topology` in a module of its own, with a function `parse`; `catalog.KINDS`
-names the module. What serves several kinds is written against this class. A kind must define its routers and links
-and their names; routes, detours, hops, addresses and more have defaults (`defaults`), which it overrides
-where its hardware does otherwise. Nodes hang on a box of routers (`extents`): every router of a torus, the leaves of a
-fat tree.
+names the module. Code for several kinds uses this class. A kind must define its routers, its links and their names.
+Routes, detours, hops, addresses and more have defaults (`defaults`), which a kind overrides if its hardware differs.
+Nodes are attached to a box of routers (`extents`): every router of a torus, the leaves of a fat tree.
 
 Rates are per direction: tiles x the class's rate per tile. A tile is the unit that links are made of: on Gemini one
 of the router's 48 ports with three lanes (Ezell, CUG'13, section II.D), on InfiniBand a port with four lanes.
@@ -65,7 +64,7 @@ class Topology(ABC):
 
     #: The calibration of a simulation on this kind (`railyard.torus.simulated.calibration`) when none is named.
     calibration: ClassVar[str] = "plain"
-    #: The axis of a coordinate along which the nodes of a router are counted apart (`cells`).
+    #: The axis of a coordinate along which the nodes of one router get separate lattice positions (`cells`).
     slot_axis: ClassVar[int] = 1
 
     name: str
@@ -83,7 +82,7 @@ class Topology(ABC):
     @property
     @abstractmethod
     def extents(self) -> Coordinate:
-        """Return the extents of the box of routers that nodes hang on."""
+        """Return the extents of the box of routers to which nodes are attached."""
 
     @property
     @abstractmethod
@@ -211,9 +210,9 @@ class Topology(ABC):
         """Yield the links that `topobw` measures as a lattice; none where `link_tests` lists its tests instead."""
         return iter(())
 
-    # What a kind may define otherwise: groups of routers, and what links carry.
+    # What a kind may override: groups of routers, and link loads.
 
-    #: Whether the first number of a coordinate is a group.
+    #: Whether the first number of a coordinate is the number of a group.
     has_groups: ClassVar[bool] = False
 
     @property
@@ -279,7 +278,7 @@ class Topology(ABC):
 
     @cached_property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """Return the coordinate of every router that nodes hang on, the first number slowest."""
+        """Return the coordinate of every router with nodes, in row-major order."""
         return tuple(itertools.product(*map(range, self.extents)))
 
     @cached_property
@@ -331,9 +330,9 @@ class Topology(ABC):
         return at[self.router_of_node]
 
     def cells(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the lattice positions of nodes, those of one router counted apart along `slot_axis` (Y).
+        """Return the lattice positions of nodes, where those of one router are consecutive along `slot_axis` (Y).
 
-        `indices` are places in `nodes`; the result has shape (indices, dimensions).
+        `indices` are indices into `nodes`; the result has shape (indices, dimensions).
         """
         at = self.node_coordinates[indices].copy()
         axis = min(self.slot_axis, at.shape[1] - 1)
@@ -341,7 +340,7 @@ class Topology(ABC):
         return at
 
     def nodes_in(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the places in `nodes` of lattice positions: the inverse of `cells`; shape (cells,)."""
+        """Return the nodes at lattice positions, as indices into `nodes`: the inverse of `cells`; shape (cells,)."""
         at = cells.copy()
         axis = min(self.slot_axis, at.shape[1] - 1)
         slots = at[:, axis] % self.nodes_per_router
@@ -356,17 +355,17 @@ class Topology(ABC):
         return tuple(box)
 
     def links(self) -> Iterator[Link]:
-        """Yield every directed link, by router in order, then by port."""
+        """Yield every directed link, sorted by router, then by port."""
         for router in self.routers:
             yield from self.links_from(router)
 
     @cached_property
     def links_by_name(self) -> Mapping[str, Link]:
-        """Return every directed link by its name."""
+        """Return name -> directed link."""
         return {link.name: link for link in self.links()}
 
     def router_switches(self) -> Iterator[Switch]:
-        """Yield the routers of the first rail that nodes hang on, as switches."""
+        """Yield the routers of the first rail that have nodes, as switches."""
         names: dict[Coordinate, list[str]] = {coordinate: [] for coordinate in self.coordinates}
         for node in self.nodes:
             names[node.coordinate].append(node.name)

@@ -1,4 +1,4 @@
-"""What the links of one rail carry: the result of `Topology.carry`, and how it is found route by route."""
+"""Compute the bytes on every link of one rail, route by route: the default of `Topology.carry`, and its result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placements.topology.routing import walk
 if TYPE_CHECKING:
     from placements.topology.base import Topology
 
-#: Up to so many pairs of a router and a node, a table of all pairs is faster than sorting the messages.
+#: The most pairs of a router and a node for which a table of all pairs is faster than sorting the messages.
 DENSE_PAIRS = 1 << 26
 
 
@@ -24,7 +24,7 @@ class Carried:
     hops_bytes: Floats
 
     def __add__(self, other: Carried) -> Carried:
-        """Return what both put on the links together."""
+        """Return the sum of both loads."""
         hops = np.zeros(max(len(self.hops_bytes), len(other.hops_bytes)))
         for part in (self.hops_bytes, other.hops_bytes):
             hops[: len(part)] += part

@@ -19,7 +19,7 @@ from railyard.base.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The argument and the options of `railyard torus fault`, as given."""
+    """The argument and the options of `railyard torus fault`, as the user wrote them."""
 
     link: str | None = None
     lanes_lost: int | None = None

@@ -1,16 +1,16 @@
-"""Which pairs of nodes load which link, in phases: the tests of `topobw` on networks that are no torus.
+"""Plan the tests of `topobw` on networks that are no torus: which pairs of nodes load which link, in phases.
 
-Each directed link is tested once, by as many flows as it takes to fill it, each between two nodes of their own. The
-shortest usual routes over the link are taken, so on a dragonfly a flow crosses nothing else; in a fat tree it crosses
-the way down, too. Every node sends and receives in at least two tests, so that a slow node differs from a slow link.
-Tests of one phase share no node and no link, those of the ways back included, which carry the acknowledgements; phases
-are filled first-fit.
+Each directed link is tested once, by as many flows as saturate it, no two of which share a node. Flows use the shortest
+usual routes over the link. On a dragonfly such a flow crosses no other link between routers; in a fat tree it also
+crosses the links on its way down. Every node sends and receives in at least two tests, so that a slow node differs
+from a slow link. Tests of one phase share no node and no link, including the links of the return routes, which the
+acknowledgements use. Each test is in the first phase that has room for it.
 
-A test loads a link in full when its flows can send as much, and the nodes' own links when they are no faster than
-their share of it. What it loads in full are its `parts`, what it merely crosses is `crossed`: `topobw` clears the parts
-of every good test.
+A test saturates a link if its flows can send at the link's rate. It also saturates the nodes' own links if they are no
+faster than their share of that rate. The links that it saturates are its `parts`, other links on its routes are
+`crossed`. If the test is good, `topobw` considers its parts sound.
 
-Leaves out links that no usual route takes (`unused`), and routes that are not fixed.
+Leaves out: links that no usual route uses (`unused`), and routes that are not fixed.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _candidates(topology: Topology) -> dict[int, list[Route]]:
 
 
 def _flows(topology: Topology, position: int, routes: list[Route], uses: _Uses) -> list[Route]:
-    """Return flows that fill a link, each with a sender and a receiver of its own, those used least first."""
+    """Return enough flows to saturate a link, no two with a common sender or receiver; prefers links used least."""
     wanted = math.ceil(topology.link_at(position).rate_gbyte_s / topology.host_rate_gbyte_s - 1e-9)
     flows = list[Route]()
     for source, target, links in sorted(routes, key=lambda route: uses.cost(position, route)):
@@ -169,7 +169,7 @@ def _flows(topology: Topology, position: int, routes: list[Route], uses: _Uses) 
 
 
 def _sender(topology: Topology, switch: int, taken: list[int], sent: Counter[int]) -> int | None:
-    """Return the node of a switch that has sent least, not one of those taken."""
+    """Return the node of a switch that sends in the fewest tests and is not in `taken`; None if there is none."""
     first = int(topology.first_node[switch])
     count = topology.nodes_at(topology.coordinates[switch])
     free = [node for node in range(first, first + count) if node not in taken]

@@ -1,4 +1,4 @@
-"""What networks consist of, whichever kind: routers, nodes, directed links, destinations, blocks of addresses."""
+"""Define the parts of all kinds of networks: routers, nodes, directed links, destinations, blocks of addresses."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: Of a router that nodes hang on; its length is the kind's.
+#: The coordinate of a router with nodes; each kind of topology has its own number of dimensions.
 Coordinate = tuple[int, ...]
-#: Of the addresses of one rail: 2 to this power.
+#: The base-2 logarithm of the number of addresses of one rail.
 SPACE_BITS = 22
 
 
@@ -23,7 +23,7 @@ class LinkClass(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Router:
-    """One router of one rail. Nodes hang on routers of `level` 0 alone; in a fat tree these are the leaf switches."""
+    """One router of one rail. Only routers of `level` 0 have nodes; in a fat tree these are the leaf switches."""
 
     coordinate: Coordinate
     rail: int = 0

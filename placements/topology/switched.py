@@ -252,7 +252,7 @@ class Switched(Topology):
 
     @property
     def cut_weights(self) -> tuple[tuple[float, ...], ...]:
-        """Return steps that cut between groups as long as there are two."""
+        """Return weights that make a bisection cut between groups until each part has one group."""
         return ((1e6, 1.0, 1.0),)
 
     def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def carry(topology: Torus, source: Ints, node: Ints, sizes: Floats) -> Carried:
-    """Return what messages from routers to nodes put on the links (`Topology.carry`)."""
+    """Return the link loads of messages from routers to nodes, as `Topology.carry` defines them."""
     at = topology.node_coordinates.astype(np.int32).T
     here, there = at[:, topology.first_node[source]], at[:, node]
     loads = np.zeros((*topology.extents, 3, 2))

@@ -23,7 +23,7 @@ ENVIRONMENTS = Path(os.environ.get("RAILYARD_ENVIRONMENTS", BUILD / "environment
 MPIS = ("openmpi5", "mpich", "openmpi")
 #: Features whose programs are built as those of another MPI, of the same ABI.
 BUILT_AS = {"cray-mpich": "mpich"}
-#: Folders below the checkout where a Spack is looked for, after the site's own words.
+#: Folders of the checkout in which Spack is looked for, if the site's configuration names none.
 OWN_SPACKS = ("build/carried/spack", "build/tools/spack")
 
 

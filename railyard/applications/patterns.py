@@ -31,7 +31,7 @@ class Patterns:
 
     `figures` are FOM -> pattern; a name ends in its unit (railyard/records/units.py), and the first is the score's.
     `verified` is a line that only a right run prints; a run needs it, or a limit, to be verified. `ranks` matches the
-    number of ranks that the program itself counts, `parameters` what else the record is to contain.
+    number of ranks that the program itself counts, `parameters` further values for the record.
     """
 
     program: str

@@ -86,7 +86,7 @@ class Output:
         raise UnreadableError(self.source, name, f"no line matches {pattern!r}; {ends}")
 
     def lines(self, pattern: str) -> list[re.Match[str]]:
-        """Return the matches of whole lines, apart from trailing blanks; a last line without end is none."""
+        """Return the matches of whole lines, without trailing blanks; a last line without a newline is ignored."""
         return list(re.finditer(rf"^{pattern}[ \t\r]*\n", self.text, re.MULTILINE))
 
     def last_line(self) -> str:

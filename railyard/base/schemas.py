@@ -1,6 +1,6 @@
 """Check a document against a JSON Schema, and report the fault in one line: field, value, what is valid.
 
-Used for topologies and records alike. Reports only the fault that explains a refusal best.
+Used for topologies and records. Reports only one fault, the most specific one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """One schema; `quick` decides about a hundred times as fast as the validator that explains a refusal."""
+    """One schema; `quick` only decides, a hundred times as fast as the validator that also finds the fault."""
 
     quick: jsonschema_rs.Draft202012Validator
     content: Mapping[str, Any]

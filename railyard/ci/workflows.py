@@ -18,7 +18,7 @@ UPLOAD = "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02  # v4
 
 
 class Service(StrEnum):
-    """The services there are."""
+    """The CI services for which a workflow can be written."""
 
     GITHUB = "github"
     GITLAB = "gitlab"

@@ -26,7 +26,7 @@ ORIGINS = ("emulated", "measured", *COMPUTED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition(Site):
-    """A partition: a `Site` and what else reframe.yml configures.
+    """A partition: a `Site`, and further settings of reframe.yml.
 
     `smoke_topology` is the topology of smoke checks where each job makes a torus of its own; empty for `topology`.
     `nodes` is the number of nodes to request if a check names none. `names_nodes`: jobs request the nodes of the

@@ -304,7 +304,7 @@ static void number_layouts(struct evidence_list *list) {
     free(sorted);
 }
 
-/* Notes the row of each rank that a column of ranks names. */
+/* Stores `row` in row_of_rank for every rank in the row's column of ranks. */
 static void place_ranks(struct evidence_list *list, int row) {
     const char *text = list->rows[row].ranks;
     while (*text) {

@@ -68,12 +68,12 @@ static void start_sending(struct stream *stream, int to) {
     MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, to, TAG_ANSWER, MPI_COMM_WORLD, &stream->sends[config->messages]));
 }
 
-/* Both directions of this rank, as far as they have come. */
+/* The progress of this rank's sending and receiving. */
 struct progress {
     int sent;
     int received;
     MPI_Request answer;
-    double sent_s; /* when the answer to what was sent came */
+    double sent_s; /* time at which the receiver's answer arrived */
 };
 
 static void advance_sending(struct stream *stream, struct progress *progress) {

@@ -21,7 +21,7 @@ def one(boxes: Ints, count: int, word: str) -> Ints:
 
 
 def fill(boxes: Ints, order: Ints, count: int) -> Ints:
-    """Return `count` nodes when boxes are filled one after another; fewer if there are too few."""
+    """Return `count` nodes, filling one box after another in `order`; fewer if the boxes have fewer."""
     rank = np.full(int(boxes.max()) + 1, len(boxes), dtype=np.int64)
     rank[order] = np.arange(len(order))
     usable = np.flatnonzero(rank[boxes] < len(boxes))

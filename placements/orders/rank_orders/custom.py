@@ -1,7 +1,7 @@
 """The order `custom`: a grid laid over a block of the torus, so that grid neighbours become torus neighbours.
 
-Both nodes of a router count along Y (Peña et al., EuroMPI'13, section 4.1). A kind's coordinates may have any number of
-dimensions. Leaves out blocks with gaps; there `optimised` finds what fits.
+The two nodes of a router count as neighbours along Y (Peña et al., EuroMPI'13, section 4.1). Coordinates may have any
+number of dimensions. Leaves out: blocks with gaps, for which `optimised` can be used.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from placements.orders.walks import Grid, boustrophedon, grids, row_major, text
 from placements.topology.base import Topology
 from railyard.base.errors import InputError
 
-#: For each dimension of a grid the dimensions of a box that it covers.
+#: For each dimension of a grid, the dimensions of the box of nodes that it covers.
 Groups = tuple[tuple[int, ...], ...]
 
 
 def place(job: PlacementJob) -> Ints:
-    """Return the node of each rank; InputError when the block has gaps, or lists the grids that fit."""
+    """Return the node of each rank; raises InputError for a block with gaps, and for a grid that does not fit."""
     allocation, grid = job.allocation, job.grid
     box = _box(allocation)
     if box is None:
@@ -36,7 +36,7 @@ def place(job: PlacementJob) -> Ints:
 
 
 def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[Groups, Grid] | None:
-    """Return which of a box's dimensions each of a grid's covers, and the grid on a node; None if none fits."""
+    """Return the box dimensions that each grid dimension covers, and the grid on one node; None if nothing fits."""
     for groups in _groupings(len(grid), len(box)):
         for inside in grids(ranks_per_node, len(grid)):
             if all(
@@ -48,7 +48,7 @@ def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[Groups, Grid] |
 
 
 def unfit(topology: Topology, grid: Grid, ranks_per_node: int) -> str:
-    """Return why no box of a machine's nodes takes a grid, in one line; empty if one does."""
+    """Return one line that explains why a grid fits no box of the machine's nodes; empty if it fits one."""
     most = topology.box_of_cells(topology.extents)
     nodes = math.prod(grid) // ranks_per_node
     boxes = itertools.product(*(range(1, extent + 1) for extent in most[:-1]))

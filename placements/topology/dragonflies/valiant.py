@@ -26,7 +26,10 @@ MOST_HOPS = 8
 
 
 def carry(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Carried:
-    """Return what bytes between switches of different groups put on the links; switches by place in `coordinates`."""
+    """Return the link loads of messages between different groups, each routed through all third groups in equal parts.
+
+    `source` and `target` are switches, as indices into `coordinates`; `sizes` are the bytes of each message.
+    """
     from scipy.sparse import csr_array  # imported here: takes half of a command's start
 
     count, hosts = topology.group_count, len(topology.hosts)

@@ -73,7 +73,7 @@ class JobSpec:
     #: Topology to bring up where the job makes a virtual torus of its own; empty for the partition's.
     torus: str = ""
 
-    #: What carries the packets of the virtual torus that the job brings up; empty for the partition's choice.
+    #: Network of the virtual torus that the job creates: `router`, `kernel` or `auto`; empty for the partition default.
     network: str = ""
 
     #: Rate scale of the virtual torus that the job brings up, where RAILYARD_RATE_SCALE is not set; empty for `auto`.
@@ -102,11 +102,11 @@ class JobSpec:
     #: full stop between (incast.alltoall), program, or copies (docs/congestion.md). Empty: alone.
     loads: tuple[str, ...] = ()
 
-    #: Which nodes the measured program gets where there are loads: contiguous, interleaved, by-router, by-group,
+    #: How nodes are divided between the measured program and the loads: contiguous, interleaved, by-router, by-group,
     #: random:SEED, nodes:LIST (their numbers in the allocation, a comma between).
     split: str = "interleaved"
 
-    #: Nodes of the measured program where there are loads; 0 for half of the job's.
+    #: Number of nodes of the measured program if there are loads; 0 for half of the job's.
     victim_nodes: int = 0
 
     #: Command line of the load `program`, which is started again until the measured program has ended.

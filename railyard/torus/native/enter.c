@@ -5,11 +5,11 @@
  * user or with -r as root. With -s the arguments are one shell line, as for ssh: so it serves Open MPI as its
  * remote agent (plm_rsh_agent). C and not Python or sh, because a 64-node launch starts it 64 times.
  *
- * It also asks the scheduler for the shortest time slice (0.1 ms; Linux 6.12 and later, elsewhere no effect).
- * Dozens of ranks that poll and yield share a core here; with the default slice of about 3 ms a rank waits up
- * to 0.1 s for its turn, and a neighbour's measurement with it. And it asks for a higher priority, so that
- * what else runs on a busy machine takes little of the time that ranks need. Only root of the machine gets
- * it.
+ * It also requests the shortest time slice from the scheduler (0.1 ms; Linux 6.12 and later, elsewhere no
+ * effect). Dozens of ranks that poll and yield share a core here; with the default slice of about 3 ms a rank
+ * waits up to 0.1 s for its turn, and a neighbour's measurement with it. It also requests a higher priority,
+ * so that other programs on a busy machine take little of the time that ranks need. Only root of the machine
+ * gets it.
  */
 #define _GNU_SOURCE
 #include "container.h"

@@ -2,8 +2,8 @@
  *
  * Where Slurm 22.05 serves PMIx 4.2 to Open MPI 4.1, a rank sometimes passes the last fence of MPI_Init
  * early, and its first message crashes one that is not ready: 11 of 60 launches of 8 ranks. The same crash is
- * known of Slurm 23.11, PMIx 5.0 and Open MPI 5.0 (open-mpi/ompi issue 12495: its reporter takes it for
- * Slurm's, no fix is named; pull request 13559 says why an early message is fatal).
+ * known of Slurm 23.11, PMIx 5.0 and Open MPI 5.0 (open-mpi/ompi issue 12495: its reporter attributes it
+ * to Slurm, no fix is named; pull request 13559 explains why an early message is fatal).
  *
  * Preloaded (by `railyard torus srun`, into the ranks) this lets a rank wait behind MPI_Init and
  * MPI_Init_thread until all tasks of its step are there. The nodes of a virtual torus are one machine, so

@@ -12,24 +12,25 @@
  * with 3, at the same time an iteration. With 0 Open MPI misses what a packet began, and an exchange takes
  * three times as long.
  *
- * A rank that hears of everything by its sockets may sleep for SOCKETS_MS, and twice as long each time that
- * nothing came, up to LONGEST_MS: 64 idle ranks that wake every millisecond take a whole core. What no socket
- * announces (a flag that another thread sets) then waits as long again as it took, or LONGEST_MS. Such is a
- * rank that is alone on its node, and one of Open MPI that was told to use no shared memory. Other ranks that
- * share a node sleep for SHARED_MS at most, because no poll() sees shared memory. The launchers tell which it
- * is: see ranks_of_node() and has_sockets_alone().
+ * A rank that communicates by sockets alone may sleep for SOCKETS_MS, and twice as long each time that
+ * nothing came, up to LONGEST_MS, because 64 idle ranks that wake every millisecond take a whole core. An
+ * event without a socket (a flag that another thread sets) is then noticed after up to twice its time, at
+ * most LONGEST_MS later. A rank communicates by sockets alone if it is the only one of its node, or if Open
+ * MPI is configured to use no shared memory. Other ranks that share a node sleep for SHARED_MS at most,
+ * because no poll() reports shared memory. The launcher's variables show the case: see ranks_of_node() and
+ * has_sockets_alone().
  *
  * Open MPI also yields its processor after each poll that found nothing. Among 64 ranks each yield puts the
- * rank behind all others that can run, although it would sleep some microseconds later. So a rank that hears
- * of everything by its sockets and has polled since its last yield goes on.
+ * rank behind all others that can run, although it would sleep some microseconds later. So a yield returns at
+ * once in a rank that communicates by sockets alone and has polled since its last yield.
  *
  * A loop that computes between its polls is left alone: consecutive means less than GAP_NS of CPU time apart.
- * A rank that asks (MPI_Test, MPI_Iprobe and their like) has work of its own for the case that the answer is
- * no, often less than GAP_NS of it. A cycle of Quicksilver took 166 s instead of less than 1 when each of its
- * tests could sleep. So a rank sleeps in such a call only after ASKED_POLLS of them with no other call and no
- * work between, and for SHARED_MS: others may wait for it in a collective, and then nothing wakes it. A
- * program that asks because it waits with a deadline says so by railyard_only_waits(), and sleeps as in a
- * call that waits: 64 ranks of topobw that woke every millisecond took three quarters of two cores.
+ * A rank that tests for completion (MPI_Test, MPI_Iprobe and the like) has other work to do if the result is
+ * negative, often less than GAP_NS of it. A cycle of Quicksilver took 166 s instead of less than 1 when each
+ * of its tests could sleep. So a rank sleeps in such a call only after ASKED_POLLS of them with no other call
+ * and no work between, and for SHARED_MS: others may wait for it in a collective, and then nothing wakes it.
+ * A program that tests because it waits with a deadline calls railyard_only_waits(), and then sleeps as in a
+ * blocking call: 64 ranks of topobw that woke every millisecond took three quarters of two cores.
  *
  * Open MPI polls with poll(), MPICH over UCX with epoll_wait(); others are untouched.
  */

@@ -16,7 +16,7 @@ namespace railyard {
 
 inline constexpr int NONE = -1;
 
-/* One direction of a cable, or what else has a rate; rate in bytes a second, latency in seconds. */
+/* One direction of a cable, or any other part with a rate; rate in bytes per second, latency in seconds. */
 struct LinkLine {
     double rate_byte_s = 0;
     double latency_s = 0;

@@ -11,8 +11,8 @@
  *
  * Equal shares need a detour: SimGrid's solver gives each flow a share in inverse proportion to its route's
  * latency, as TCP does, even where weight-S is 0 (`sharing_penalty_` in network_cm02.cpp). So every route
- * says the same latency, and the factor by which SimGrid multiplies the time, not the share, makes the true
- * one.
+ * has the same nominal latency, and the factor by which SimGrid multiplies the time, but not the share, gives
+ * the true one.
  */
 #include "description.hpp"
 
