@@ -31,7 +31,7 @@ Observed = Mapping[tuple[str, Labels], Mapping[Combination, Sequence[Observation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedRow:
-    """One published number as text; `here` is empty where nothing of ours answers it."""
+    """One published number as text; `here` is empty if none of our values corresponds to it."""
 
     study: str
     figure: str

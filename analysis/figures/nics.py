@@ -1,4 +1,4 @@
-"""Which NIC carried the bytes: the evidence of each NIC policy, from the counters of every node's NICs.
+"""Draw which NIC transferred the bytes: the evidence of each NIC policy, from the counters of every node's NICs.
 
 Models: of all bytes that the nodes sent during a launch each NIC's share, median over launches, a bar for each
 combination, with the launches whose policy was proved obeyed. Leaves out: single nodes, which the records keep, and

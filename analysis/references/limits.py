@@ -1,4 +1,4 @@
-"""How much worse than its history one more record may be: the limit of each performance variable of a case.
+"""Compute the limit of each performance variable of a case: how much worse than its history a record may be.
 
 Models: logarithms of the records' medians. The level is the median of three windows of the history: the oldest three
 records, the last ten, and the last three. The limit is the strictest of the three. So neither many small steps nor the

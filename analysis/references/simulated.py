@@ -1,4 +1,4 @@
-"""What the gate does to made-up histories: false alarms, and how often it finds a change.
+"""Test the gate on simulated histories: the share of false alarms, and how often it finds a change.
 
 Models: variables whose records differ from run to run and whose launches differ within a record, all normal in the
 logarithm. The run-to-run part is each variable's own, or one that all share. Each record goes through the code that

@@ -71,7 +71,7 @@ def _findings(judged: Judged, room: int) -> list[str]:
 
 
 def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:
-    """Return the first blocks that fit into `room` lines, with a line to spare where some do not."""
+    """Return as many blocks as fit into `room` lines, leaving one line for a note if some are left out."""
     for count in range(len(blocks), 0, -1):
         if sum(map(len, blocks[:count])) + (count < len(blocks)) <= room:
             return list(blocks[:count])

@@ -41,7 +41,7 @@ def find(sent: Mapping[int, float], received: Mapping[int, float]) -> list[Proto
 
 
 def _is_one(sizes: Sequence[int], *curves: Mapping[int, float]) -> bool:
-    """Return whether each curve is a line over these sizes."""
+    """Return whether a straight line fits each curve over these sizes, within `TOLERANCE`."""
     return all(_error(sizes, curve) <= TOLERANCE for curve in curves)
 
 

@@ -23,7 +23,7 @@ UNTESTED = 2
 
 
 class Finding(StrEnum):
-    """What may be stated of one group against another."""
+    """The possible results of comparing one group with another."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -36,7 +36,7 @@ class Finding(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a comparison of several groups shows."""
+    """The possible results of comparing several groups."""
 
     BEST = "best"  # one group is significantly better than every other
     NO_DIFFERENCE = "no difference shown"  # the best median is not significantly better than every other

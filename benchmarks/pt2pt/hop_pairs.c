@@ -31,7 +31,7 @@ static int partner_of(const struct search *search, int rank, int dimension, int 
     return is_seen_from_there ? -1 : partner;
 }
 
-/* Ranks that have a partner so far away. */
+/* Returns the number of ranks that have a partner at this distance. */
 static int count_origins(const struct search *search, int dimension, int hops) {
     int count = 0;
     for (int rank = 0; rank < search->ranks; rank++)

@@ -1,4 +1,4 @@
-"""`railyard links`: what placements would put on every link, without running anything."""
+"""Define the command `railyard links`, which prints the link loads of placements without running a program."""
 
 from __future__ import annotations
 

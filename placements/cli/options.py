@@ -1,4 +1,4 @@
-"""What the commands `place` and `links` share: options for topology, allocation, grid and placement."""
+"""Provide what the commands `place` and `links` share: options for topology, allocation, grid and placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rank is bound to on its node. Leaves out: which core or NUMA node that is (`placements.hosts.node`)."""
+"""Name the ways to bind a rank on its node. Leaves out: which core or NUMA node that is (`placements.hosts.node`)."""
 
 from __future__ import annotations
 

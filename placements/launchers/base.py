@@ -1,4 +1,4 @@
-"""What a launcher is: one object per launcher, in a module of its own in this folder.
+"""Define a launcher: one object per launcher, each in a module of its own in this folder.
 
 A module that defines `LAUNCHER` is a launcher (`placements.launchers` finds it); nothing else must be edited to add
 one. Leaves out NICs (`placements.nics`) and how a job is written (`railyard.jobs`).

@@ -1,4 +1,4 @@
-"""What the launchers that are Hydra share: the host file, NODE:COUNT in the order of ranks (mpiexec(1), -f)."""
+"""Provide what all launchers based on Hydra share: the host file, NODE:COUNT in the order of ranks (mpiexec(1), -f)."""
 
 from __future__ import annotations
 

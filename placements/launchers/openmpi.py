@@ -1,4 +1,4 @@
-"""What Open MPI 4 and 5 share: the sequential mapper, the rank file, and parameters as options.
+"""Provide what Open MPI 4 and 5 share: the sequential mapper, the rank file, and parameters as options.
 
 Ranks without a binding are placed by the sequential mapper, ranks with one by a rank file. Both take any order. The
 order `scheduler` fills the slots of the chosen nodes (mpirun(1), --map-by slot, --hostfile).

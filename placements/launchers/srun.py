@@ -1,4 +1,4 @@
-"""What the launchers that run Slurm's srun share: its command, the nodes of a step, and how it binds."""
+"""Provide what all launchers based on Slurm's srun share: its command, the nodes of a step, and how it binds."""
 
 from __future__ import annotations
 

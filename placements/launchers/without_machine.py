@@ -1,4 +1,4 @@
-"""What the launchers without a machine share: a host file, rank by rank, and the topology as a file."""
+"""Provide what the launchers of models and simulations share: a host file, rank by rank, and the topology as a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What messages put on the links of a network with faults: they go round dead cables as the virtual network's do.
+"""Compute link loads on a network with faults, where messages avoid dead cables as in the virtual network.
 
 Links with lost lanes keep their bytes and have a lower rate. Routes are walked router by router, with the detours of
 `placements.topology.detours`, which are also those of `railyard torus fault` and `railyard sim`.
@@ -60,6 +60,6 @@ def carry(topology: Topology, source: Ints, node: Ints, sizes: Floats, *, faults
 
 
 def places_by_name(topology: Topology) -> dict[str, int]:
-    """Return the place of every link of the first rail in `Topology.link_rates`, by its name."""
+    """Return link name -> index in `Topology.link_rates`, for the links of the first rail."""
     there = np.flatnonzero(topology.link_rates)
     return {topology.link_at(position).name: position for position in there.tolist()}

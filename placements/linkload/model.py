@@ -1,4 +1,4 @@
-"""The link-load model: traffic x placement -> bytes and seconds on every directed link. No program runs.
+"""Model link loads: traffic x placement -> bytes and seconds on every directed link. No program runs.
 
 A message of b bytes from rank s to rank t travels the usual route from s's router to t's, and loads
 every link on it with `forward` x b bytes. Its acknowledgements travel t's own route back (in general over other
@@ -46,7 +46,7 @@ PROTOCOLS = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinkLoads:
-    """What a placement puts on the links of one rail.
+    """The link loads of a placement on one rail.
 
     `link_bytes` and `rate_gbyte_s` have the shape of `Topology.link_rates`; on a torus that is (X, Y, Z, 3, 2): the
     router that the link leaves, its dimension, its direction (0 plus, 1 minus). The rate is 0 where there is no link.

@@ -1,4 +1,4 @@
-"""Whether a launch used the NICs of its policy: bytes by node and NIC against the ranks that sent them.
+"""Judge whether a launch used the NICs of its policy: compare bytes per node and NIC with the ranks that sent them.
 
 A NIC counts all its node's bytes, so the proof is as fine as the policy is coarse on a node. Where all ranks of a node
 send through the same NIC, `SHARE` of the node's bytes must have left by it. Where they do not, that share must have

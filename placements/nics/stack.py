@@ -1,4 +1,4 @@
-"""What a communication stack is: the variables with which it obeys each NIC policy.
+"""Define a communication stack: the environment variables by which it obeys each NIC policy.
 
 A module of `placements/nics/stacks` that defines `STACK` is a stack (`placements.nics.stacks` finds it); nothing else
 must be edited to add one. `Setter`s make the settings: `same` for every rank, `per_rank`, `mapped`.

@@ -69,7 +69,7 @@ def dealt(allocation: Allocation, rule: str, weights: Sequence[int]) -> list[Int
 
 
 def _boxes(keys: Ints) -> list[Ints]:
-    """Return the places of each switch's or group's nodes, in the order in which the allocation comes to them."""
+    """Return the nodes of each switch or group, as indices into the allocation, sorted by the first of them."""
     return [np.flatnonzero(keys == key) for key in dict.fromkeys(keys.tolist())]
 
 

@@ -54,7 +54,7 @@ class _Problem(ctypes.Structure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
-    """What refine.c works on. A rank's message list holds every rank it sends to or receives from.
+    """The arrays that refine.c works on. A rank's message list holds every rank it sends to or receives from.
 
     `out_bytes[m]` is what a message list's entry puts on the route to the other rank, answers to it included,
     `in_bytes[m]` on the route back. `slots` x nodes ranks: those beyond the program's have no messages. `link_s` is
@@ -128,7 +128,7 @@ def refine(
 ) -> Ints32:
     """Return a better placement after some trials, of which `node_share` exchange whole nodes.
 
-    `at[rank]` is a place in the allocation; shape (ranks,). `host_weight` scales a host link's seconds in the sum.
+    `at[rank]` is an index into the allocation; shape (ranks,). `host_weight` scales a host link's seconds in the sum.
     """
     tried = at.copy()
     share, host_s = round(1024 * node_share), host_weight * _host_s(problem)

@@ -217,7 +217,7 @@ class Topology(ABC):
 
     @property
     def groups(self) -> NDArray[np.int64]:
-        """Return the group of every router with nodes, by its place in `coordinates`; InputError without groups."""
+        """Return the group of every router with nodes, in the order of `coordinates`; InputError without groups."""
         raise InputError(
             "groups", "topology", self.name, "a dragonfly, a fat tree, or another kind with groups"
         )
@@ -228,23 +228,23 @@ class Topology(ABC):
         return np.array([link.rate_gbyte_s for link in self.first_rail], dtype=np.float64)
 
     def link_at(self, flat: int) -> Link:
-        """Return the link at a place of `link_rates`, whose last index runs fastest."""
+        """Return the link at an index into `link_rates` in row-major order."""
         return self.first_rail[flat]
 
     def carry(
         self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
     ) -> carried.Carried:
-        """Return what messages put on the links of the first rail.
+        """Return the link loads of messages on the first rail.
 
-        Message i has `sizes[i]` bytes and goes from the router with the place `source[i]` in `coordinates` to the node
-        with the place `node[i]` in `nodes`.
+        Message i has `sizes[i]` bytes and goes from the router with the index `source[i]` in `coordinates` to the node
+        with the index `node[i]` in `nodes`.
         """
         return carried.by_routes(self, source, node, sizes)
 
     def route_places(self, source: NDArray[np.int64], node: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the links of usual routes as places in `link_rates`, -1 after the last; shape (pairs, longest).
+        """Return the links of usual routes as indices into `link_rates`, -1 after the last; shape (pairs, longest).
 
-        Pair i goes from the router with the place `source[i]` in `coordinates` to the node `node[i]`. Where packets are
+        Pair i goes from the router with the index `source[i]` in `coordinates` to the node `node[i]`. Where packets are
         spread over third groups these are the minimal routes.
         """
         return carried.route_places(self, source, node)
@@ -283,12 +283,12 @@ class Topology(ABC):
 
     @cached_property
     def router_numbers(self) -> Mapping[Coordinate, int]:
-        """Return each coordinate's place in `coordinates`."""
+        """Return coordinate -> index in `coordinates`."""
         return {coordinate: number for number, coordinate in enumerate(self.coordinates)}
 
     @cached_property
     def router_indices(self) -> Mapping[Router, int]:
-        """Return each router's place in `routers`."""
+        """Return router -> index in `routers`."""
         return {router: index for index, router in enumerate(self.routers)}
 
     def nodes_at(self, coordinate: Coordinate) -> int:
@@ -306,7 +306,7 @@ class Topology(ABC):
 
     @cached_property
     def router_of_node(self) -> NDArray[np.int64]:
-        """Return the place in `coordinates` of every node's router; shape (nodes,)."""
+        """Return the index in `coordinates` of every node's router; shape (nodes,)."""
         counts = [self.nodes_at(c) for c in self.coordinates]
         return np.repeat(np.arange(len(counts), dtype=np.int64), counts)
 

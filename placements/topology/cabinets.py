@@ -1,4 +1,4 @@
-"""Where a router of a large Cray XE or XK is: cabinet, chassis, slot, and which of the slot's two Geminis it is.
+"""Locate a router of a large Cray XE or XK: cabinet, chassis, slot, and which of the slot's two Geminis it is.
 
 Ezell, CUG'13, section II: a cabinet has three chassis of eight modules, a module two Geminis that are neighbours along
 Y. X is the row of cabinets, Y the column (two coordinates for each row), Z the modules of a cabinet. The rings along X
@@ -20,7 +20,7 @@ GEMINIS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Place:
-    """A Gemini's place in the machine room; `column` and `row` are the cabinet's."""
+    """The position of a Gemini router in the machine room; `column` and `row` are the cabinet's."""
 
     column: int
     row: int

@@ -50,7 +50,7 @@ def summed(source: Ints, node: Ints, sizes: Floats, nodes: int) -> tuple[Ints, I
 
 
 def by_routes(topology: Topology, source: Ints, node: Ints, sizes: Floats) -> Carried:
-    """Return what messages put on the links, each along its usual route: from routers to nodes, as indices."""
+    """Return the link loads of messages along their usual routes, from routers to nodes, which are indices."""
     source, node, sizes = summed(source, node, sizes, len(topology.nodes))
     places = route_places(topology, source, node)
     lengths = (places >= 0).sum(axis=1)

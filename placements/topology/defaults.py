@@ -1,4 +1,4 @@
-"""What a topology kind gets without code of its own: shortest routes, detours, hops, addresses.
+"""Provide the defaults of every kind of topology: shortest routes, detours, hops, addresses.
 
 Routes: each router takes, of the links that shorten the way, the one that the destination's number selects, so that
 destinations are dealt over equal ways. Detours: a router whose usual route crosses a dead link takes a shortest route

@@ -1,4 +1,4 @@
-"""What is wrong with a network: lanes lost, cables down, injection throttled; and the rates that are left.
+"""Describe the faults of a network: lanes lost, cables down, injection throttled; and the rates that are left.
 
 A lane is a third of a Gemini tile (a quarter of an InfiniBand port). Lanes fail in one direction of a cable; a cable
 that is down is down both ways. The rate of a link with lost lanes is linear in what is left: with `lanes` lost in

@@ -52,7 +52,7 @@ class Tests:
     unused: tuple[str, ...]
 
 
-#: Switch (in a flow: node) that sends, node that receives, places of the links on the way.
+#: (sending switch, or node in a flow; receiving node; indices of the links on the route).
 Route = tuple[int, int, tuple[int, ...]]
 
 

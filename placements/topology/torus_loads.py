@@ -1,4 +1,4 @@
-"""Link loads of a torus: the bytes that messages put on every link of their dimension-order routes.
+"""Compute the link loads of a torus: the bytes of all messages on every link, by dimension-order routes.
 
 In each dimension a route stays on one ring of E routers. So the bytes of all messages are first added up by
 (ring, from, to), and one product with the 0/1 table of which links are between `from` and `to` gives the loads.

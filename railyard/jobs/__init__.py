@@ -1,1 +1,1 @@
-"""What one job does, without ReFrame: stage directory, schedule of launches, launcher files, evidence."""
+"""Run one job, without ReFrame: stage directory, schedule of launches, launcher files, evidence."""

@@ -70,7 +70,7 @@ const char *verdict_name(enum link_state state);
 /* Writes the first peer of each link; the link itself if no earlier link is a peer. */
 void verdict_groups(const struct plan *plan, int *group);
 
-/* The middle of the values, which are sorted. */
+/* Sorts the values and returns their median. */
 double verdict_median(double *values, int count);
 
 #endif

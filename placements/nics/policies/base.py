@@ -1,4 +1,4 @@
-"""What a NIC policy is: which NICs each local rank of a node sends through. Pure.
+"""Define a NIC policy: a function that assigns NICs to each local rank of a node; no side effects.
 
 A module of this folder that defines `POLICY` is a policy (`placements.nics.policies` finds it); nothing else must be
 edited to add one. How a stack is set to obey one is in `placements.nics.stacks`.

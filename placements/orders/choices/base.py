@@ -1,4 +1,4 @@
-"""What a node choice is: which of the granted nodes are taken by a job that is smaller than its allocation.
+"""Define a node choice: a function that selects the nodes of a job that is smaller than its allocation.
 
 A module of this folder that defines `CHOICE` is a node choice (`placements.orders.choices` finds it); nothing else must
 be edited to add one. The chosen nodes stay in the scheduler's order.

@@ -1,4 +1,4 @@
-"""What a rank order is: which slot of the chosen nodes each rank of a grid takes. Pure, all ranks at once.
+"""Define a rank order: a function that assigns each rank of a grid to a slot of the chosen nodes; no side effects.
 
 A module of this folder that defines `ORDER` is a rank order (`placements.orders.rank_orders` finds it); nothing else
 must be edited to add one. A slot is room for one rank; the slots of a node are consecutive.

@@ -36,7 +36,7 @@ _NARROWINGS = 48
 
 
 def carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried:
-    """Return what messages put on the links: from switches (places in `coordinates`) to nodes, summed by pairs."""
+    """Return the link loads of messages from switches (indices into `coordinates`) to nodes, summed by pairs."""
     to = topology.router_of_node[node]
     groups = topology.groups
     first, last = groups[source], groups[to]

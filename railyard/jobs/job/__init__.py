@@ -1,1 +1,1 @@
-"""One job in values: what is requested, what a partition makes of it, and the file that holds it."""
+"""Describe one job as data: the request, the job that a partition makes of it, and the file that contains it."""

@@ -92,7 +92,7 @@ def _routes(planned: PlannedNamespace, table: list[dict[str, Any]]) -> Iterator[
     existing = {
         _short(r["dst"]): (r.get("gateway"), r.get("dev"))
         for r in table
-        if r.get("protocol") != "kernel" and not r.get("metric")  # no packet takes routes with a metric
+        if r.get("protocol") != "kernel" and not r.get("metric")  # planned routes win over these
     }
     for prefix in sorted({*wanted, *existing}):
         if wanted.get(prefix) != existing.get(prefix):

@@ -85,7 +85,7 @@ struct flow {
     uint32_t next;
 };
 
-/* `turns` is the circle of flows with something to send; it ends with `last`. */
+/* Flows with packets to send form a circular list, in which they take turns; `last` is its end. */
 struct nic {
     struct flow *flows;
     uint32_t last;
