@@ -154,8 +154,10 @@ def _too_few(comparison: Comparison) -> str:
 
 def _change_text(comparison: Comparison, group: Group) -> str:
     """Return a group's change from the baseline with its interval: `+5.2 % (95 %: +3.1 to +7.4 %)`."""
+    if group.change_percent is None:
+        return "by an unbounded share"
     baseline = comparison.group(comparison.baseline)
-    text = percent(group.change_percent or 0.0)
+    text = percent(group.change_percent)
     interval = equivalence.percent_interval(
         group.evidence.values, baseline.evidence.values, tests=comparison.baseline_tests
     )

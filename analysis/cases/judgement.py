@@ -1,8 +1,8 @@
 """Judge groups of launches side by side against a baseline. Every table, sentence, score and export prints the result.
 
 Models: what a judgement is, in one place, for the combinations of a case and for the sides of a comparison alike. A
-group's evidence is one value per launch. The rank tests of each group against the baseline in all series of one figure
-of merit are one family, because this is the question of a user; those of all other pairs are corrected for all pairs,
+group's evidence is one value per launch, or per job. The rank tests of each group against the baseline, in all series
+of one figure of merit, are one family, because a user asks for these. Those of other pairs are corrected for all pairs,
 and only decide which group is the best of all (`analysis.stats.ranktest`, `analysis.stats.verdicts`). Leaves out: which
 series are judged together (`analysis.cases.comparison`, `analysis.compare.compare`), words and tables.
 """
@@ -121,26 +121,12 @@ def compare(fom: str, family: Sequence[Series], baseline: str) -> list[Compariso
     values = [
         {name: data.values for name, data in series.evidence.items() if data.values} for series in family
     ]
-    pairs = ranktest.family(values)
-    with_baseline = [
-        (at, name, baseline)
-        for at, groups in enumerate(values)
-        for name in groups
-        if name != baseline and baseline in groups
-    ]
-    against = ranktest.tested(values, with_baseline)
-    tests = sum(map(len, pairs)), len(with_baseline)
+    pairs = ranktest.family(values, baseline)
+    tests = sum(map(len, pairs)), sum(baseline in names for of_series in pairs for names in of_series)
     return [
-        _compare(fom, series, baseline, pairs=_merged(of_series, of_baseline), tests=tests)
-        for series, of_series, of_baseline in zip(family, pairs, against, strict=True)
+        _compare(fom, series, baseline, pairs=of_series, tests=tests)
+        for series, of_series in zip(family, pairs, strict=True)
     ]
-
-
-def _merged(all_pairs: Pairs, with_baseline: Pairs) -> Pairs:
-    """Return all pairs of groups, those with the baseline as tests of their own family."""
-    own = {frozenset(names) for names in with_baseline}
-    others = {names: pair for names, pair in all_pairs.items() if frozenset(names) not in own}
-    return {**others, **with_baseline}
 
 
 def _compare(fom: str, series: Series, baseline: str, *, pairs: Pairs, tests: tuple[int, int]) -> Comparison:
@@ -152,7 +138,7 @@ def _compare(fom: str, series: Series, baseline: str, *, pairs: Pairs, tests: tu
     better, deterministic = units.unit_of(fom).better, series.deterministic
     groups = []
     for name, evidence in series.evidence.items():
-        pair = pairs.get((name, baseline))
+        pair = pairs.get((name, baseline)) or pairs.get((baseline, name))
         group = Group(
             name=name,
             evidence=evidence,

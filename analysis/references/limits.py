@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import scipy.special
 import scipy.stats
 
+from analysis.stats.medians import OF_A_NORMAL
 from railyard.records.references import Point
 
 #: The probability of any false alarm of `RUNS` runs.
@@ -37,8 +38,8 @@ MOST_SHARED = 60.0
 FEWEST, NOTHING = 3, 1e-6
 #: The least tolerance. A smaller difference is not worth a failed run.
 LEAST = 0.03
-#: Differences are drawn in to so many standard deviations; a standard deviation in median deviations.
-DRAWN_IN, NORMAL = 3.0, 1.4826
+#: Differences are drawn in to so many standard deviations.
+DRAWN_IN = 3.0
 #: The change for which `Limit.found_of_100` is given.
 CHANGE = 0.10
 
@@ -119,7 +120,7 @@ def _spread(points: Sequence[Point]) -> _Spread:
     if len(steps) < 2:
         return _Spread(between=0.0, degrees=0.0, of_launches=of_launches)
     middle = statistics.median(steps)
-    most = DRAWN_IN * NORMAL * statistics.median(abs(step - middle) for step in steps)
+    most = DRAWN_IN * OF_A_NORMAL * statistics.median(abs(step - middle) for step in steps)
     steps = [min(most, max(-most, step - middle)) for step in steps]
     mean = statistics.fmean(steps)
     squares = math.fsum((step - mean) ** 2 for step in steps)

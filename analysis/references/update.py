@@ -157,7 +157,7 @@ def _better(variable: str) -> Better:
 def _point(values: Sequence[float]) -> Point:
     """Return a record's median, and its standard error by the median deviation of the launches, relative to it."""
     median = statistics.median(values)
-    deviation = limits.NORMAL * statistics.median(abs(value - median) for value in values)
+    deviation = medians.OF_A_NORMAL * statistics.median(abs(value - median) for value in values)
     noise = deviation / median * math.sqrt(math.pi / 2 / len(values))
     return Point(median=float(f"{median:.6g}"), noise=float(f"{noise:.3g}"))
 

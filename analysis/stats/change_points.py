@@ -21,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
+from analysis.stats.medians import OF_A_NORMAL
+
 #: The share of series without any change in which one is found.
 ALPHA = 0.01
 #: The fewest values on either side of a change.
@@ -34,9 +36,8 @@ _LEAST_SHARE = 0.2
 #: The standard errors from an autocorrelation to its upper limit, and the largest limit that is used.
 _UPPER = 2.0
 _MOST_CORRELATION = 0.97
-#: Where a value is drawn in to, in standard deviations about the median; and what the median deviation is one of.
+#: Where a value is drawn in to, in standard deviations about the median.
 _MOST_DEVIATIONS = 4.0
-_OF_A_NORMAL = 1.4826
 _ORDERS = 1999
 _SEED = 1
 #: The most ends of stretches that are tried; longer series try evenly spaced ones first.
@@ -131,7 +132,7 @@ def _ends(values: Array, since: int, alpha: float, chance: np.random.Generator) 
 def _scores(values: Array) -> Array:
     """Return the values with outliers drawn in; ranks where most values are equal."""
     middle = np.median(values)
-    deviation = _OF_A_NORMAL * float(np.median(np.abs(values - middle)))
+    deviation = OF_A_NORMAL * float(np.median(np.abs(values - middle)))
     if deviation == 0:
         return np.asarray(scipy.stats.rankdata(values), dtype=float)
     return np.clip(values, middle - _MOST_DEVIATIONS * deviation, middle + _MOST_DEVIATIONS * deviation)

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from placements.arrays import np
 
 CONFIDENCE = 0.95
+#: The standard deviation of normal values over their median absolute deviation.
+OF_A_NORMAL = 1.4826
 #: The fewest launches whose full range covers the median with 95 %: 1 - 2 / 2^6 = 96.9 %.
 ENOUGH = 6
 

@@ -9,6 +9,7 @@ the number of launches below which a family can show nothing. Leaves out: which 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -69,17 +70,33 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def family(series: Sequence[Mapping[Key, Values]]) -> list[dict[tuple[Key, Key], Pair[Key]]]:
-    """Test all pairs of groups within each series as one family; return a result for each series, in order."""
+def family(
+    series: Sequence[Mapping[Key, Values]], baseline: Key | None = None
+) -> list[dict[tuple[Key, Key], Pair[Key]]]:
+    """Test all pairs of groups within each series as one family; return a result for each series, in order.
+
+    The tests with a baseline are a family of their own.
+    """
     pairs = [
         (index, one, other)
         for index, groups in enumerate(series)
         for one, other in itertools.combinations(groups, 2)
     ]
-    return tested(series, pairs)
+    results = _tested(series, pairs)
+    own = [(index, names) for index, tests in enumerate(results) for names in tests if baseline in names]
+    for (index, names), adjusted in zip(
+        own, holm([results[i][pair].p_value for i, pair in own]), strict=True
+    ):
+        one, other = (len(series[index][name]) for name in names)
+        results[index][names] = dataclasses.replace(
+            results[index][names],
+            p_holm=adjusted,
+            attainable=smallest_p(one, other) * len(own) <= ALPHA,
+        )
+    return results
 
 
-def tested(
+def _tested(
     series: Sequence[Mapping[Key, Values]], pairs: Sequence[tuple[int, Key, Key]]
 ) -> list[dict[tuple[Key, Key], Pair[Key]]]:
     """Return the tests of the pairs named (series, one, other), corrected together."""

@@ -264,9 +264,7 @@ def _wait(process: subprocess.Popen[bytes], time_s: float) -> int:
             process.returncode = os.waitstatus_to_exitcode(status)
             return usage.ru_maxrss
         time.sleep(POLL_S)
-    raise RunError(
-        f"sim: not done after {time_s:g} s of this machine's time; expected less; raise --time-limit"
-    )
+    raise RunError(f"sim: not done after {time_s:g} s of this machine's time; raise --time-limit")
 
 
 @contextlib.contextmanager
