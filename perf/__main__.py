@@ -105,7 +105,7 @@ def main() -> None:
         epilog="sections:\n" + "".join(f"  {name:14}{does}\n" for name, (does, _) in SECTIONS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("section", nargs="*", choices=[*SECTIONS, []], metavar="SECTION", help="default: all")
+    parser.add_argument("section", nargs="*", metavar="SECTION", help="default: all")
     parser.add_argument(
         "--count",
         type=int,
@@ -116,6 +116,9 @@ def main() -> None:
     for add_options in (bound.options, same.options, osu.options, topobw.options, whole_machine.options):
         add_options(parser)
     options = parser.parse_args()
+    for name in options.section:
+        if name not in SECTIONS:
+            parser.error(f"no section {name!r}; expected some of {', '.join(SECTIONS)}")
     figures = {name: SECTIONS[name][1](options) for name in options.section or SECTIONS}
     OUTPUT.write_text(json.dumps(figures, indent=1))
     console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)}")

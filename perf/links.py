@@ -75,7 +75,7 @@ def _phase(torus: VirtualTorus, links: list[Link]) -> list[Rate]:
         together = {"listening": listening, "ready": ready}
         received, sent = (torus, link, index), (torus, link, int(SECONDS * line))
         ends.append(
-            context.Process(target=_receive, args=received, kwargs={**together, "found": rates_byte_s})
+            context.Process(target=_receive, args=received, kwargs={**together, "rates_byte_s": rates_byte_s})
         )
         ends.append(context.Process(target=_send, args=sent, kwargs=together))
     for end in ends:

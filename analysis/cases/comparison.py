@@ -146,8 +146,14 @@ def _too_few(comparison: Comparison) -> str:
     if not differing:
         return f"No difference is stated: {needs}."
     changes = [f"{group.name} {_change_text(comparison, group)}" for group in differing]
-    rest = len(comparison.measured) - 1 - len(differing)
-    others = f"; no difference shown for {rest} other{'' if rest == 1 else 's'}" if rest else ""
+    counts = Counter(
+        group.finding
+        for group in comparison.measured
+        if group.finding in (Finding.NO_DIFFERENCE, Finding.TOO_FEW)
+    )
+    others = "".join(
+        f"; {finding} for {count} other{'' if count == 1 else 's'}" for finding, count in counts.items()
+    )
     word = "lowest" if comparison.unit.better is Better.LOWER else "highest"
     return f"Against {comparison.baseline}: {listed(changes)}{others}. No {word} of all is named: {needs}."
 

@@ -5,7 +5,7 @@
  * router are neighbours along Y, so with two nodes per router one hop along Y may stay inside a router, and h
  * hops cross about h / 2 links. Of each node only its lowest rank takes part. For dimension d and h hops:
  * ranks whose node has another h steps further along d, round the torus, at equal steps from the lowest. A
- * combination that no two ranks stand for is listed with the reason.
+ * combination without two such ranks is listed with the reason.
  *
  * Leaves out: the route (dimension-order routing takes the links along d).
  */

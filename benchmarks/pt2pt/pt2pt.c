@@ -6,10 +6,10 @@
  * hops        two nodes, by torus dimension and number of hops: section 4.1 of Peña et al., "Analysis of
  *             Topology-Dependent MPI Performance on Gemini Networks" (EuroMPI 2013)
  * paths       parallel lines of nodes along one dimension: Figure 4 of the same. If paths share links the
- * aggregate equals that of one path; otherwise it grows with their number contention  two groups of nodes,
- * after the LLNL poster on multirail InfiniBand (Catalyst): with n nodes in each group, rank l of node a of
- * the first meets rank l of node (a + l * spread + round) mod n of the second, so that ranks meet in the
- * nodes' NICs, and the NIC policy shows
+ *             aggregate equals that of one path; otherwise it grows with their number
+ * contention  two groups of nodes, after the LLNL poster on multirail InfiniBand (Catalyst): with n nodes in
+ *             each group, rank l of node a of the first meets rank l of node (a + l * spread + round) mod n
+ *             of the second, so that ranks meet in the nodes' NICs, and the NIC policy shows
  *
  * Leaves out: the choice of routes, and where in the network pairs meet.
  */

@@ -69,7 +69,7 @@ def parse(text: str) -> Spec:
     choice_name, _, number = chosen.partition(":")
     choice = choices()[choice_name or DEFAULT]
     if choice.needs_argument and (not number.isdecimal() or int(number) < 1):
-        raise InputError("placement", "", text, f"@{choice}:K with the number of groups, at least 1")
+        raise InputError("placement", "", text, f"@{choice}:K with K a number, at least 1")
     spec = Spec(
         order=order,
         argument=argument,

@@ -227,8 +227,8 @@ def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path, after
 
 
 def test_a_job_that_times_out_keeps_the_launches_that_ended(reframe: ReFrame, tmp_path: Path) -> None:
-    """The limit leaves time for the torus of the job and its first launches, also next to other workers."""
-    long = ["-S", "launches=400", "-S", "cells=4", "-S", "repeats=1", "-S", "time_limit=25s"]
+    """The limit is longer than any launch of another test for which the first of this job may wait."""
+    long = ["-S", "launches=400", "-S", "cells=4", "-S", "repeats=1", "-S", "time_limit=40s"]
     done = reframe("-r", "-n", "halo_smoke", *long, *into(tmp_path))
     assert done.returncode != 0 and "job timed out" in done.stdout
     (record,) = records(tmp_path)

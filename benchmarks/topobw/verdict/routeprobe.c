@@ -92,9 +92,9 @@ static bool receive_one(int socket, unsigned char *mark, int *routers) {
 int route_probe_receive(const struct route_probe *probe, unsigned char mark, int timeout_ms) {
     struct pollfd waiting = {.fd = probe->socket, .events = POLLIN};
     while (probe->socket >= 0 && poll(&waiting, 1, timeout_ms) > 0) {
-        unsigned char addresses = 0;
+        unsigned char received = 0;
         int routers = ROUTE_UNKNOWN;
-        if (receive_one(probe->socket, &addresses, &routers) && addresses == mark)
+        if (receive_one(probe->socket, &received, &routers) && received == mark)
             return routers;
     }
     return ROUTE_UNKNOWN;
@@ -104,10 +104,10 @@ void route_probe_count(const struct route_probe *probe, int *counts, int marks, 
                        int timeout_ms) {
     struct pollfd waiting = {.fd = probe->socket, .events = POLLIN};
     while (probe->socket >= 0 && expected > 0 && poll(&waiting, 1, timeout_ms) > 0) {
-        unsigned char addresses = 0;
+        unsigned char received = 0;
         int routers = ROUTE_UNKNOWN;
-        if (receive_one(probe->socket, &addresses, &routers) && addresses < marks) {
-            counts[addresses]++;
+        if (receive_one(probe->socket, &received, &routers) && received < marks) {
+            counts[received]++;
             expected--;
         }
     }

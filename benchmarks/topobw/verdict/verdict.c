@@ -142,13 +142,13 @@ static void judge_by_peers(const struct verdict_config *config, const struct pla
 /* ---- routes and the whole ---- */
 
 static int usual_routers(const struct plan *plan, const struct link_result *results) {
-    double *rates = check_alloc((size_t)plan->link_count, sizeof *rates);
+    double *routers = check_alloc((size_t)plan->link_count, sizeof *routers);
     int count = 0;
     for (int i = 0; i < plan->link_count; i++)
         if (results[i].routers != ROUTE_UNKNOWN)
-            rates[count++] = results[i].routers;
-    int usual = (int)verdict_median(rates, count);
-    free(rates);
+            routers[count++] = results[i].routers;
+    int usual = (int)verdict_median(routers, count);
+    free(routers);
     return usual;
 }
 

@@ -30,7 +30,7 @@ def choose(allocation: Allocation, count: int, name: str = DEFAULT, number: int 
     if count > granted:
         raise InputError("placement", "nodes", count, f"at most the {granted} nodes granted")
     if choice.argument and number is None:
-        lacks, instead = ("seed", " or --seed SEED") if choice.has_seed else ("number of groups", "")
+        lacks, instead = ("seed", " or --seed SEED") if choice.has_seed else ("number", "")
         raise InputError(
             "placement",
             "",

@@ -15,7 +15,7 @@ from railyard.base.errors import InputError
 
 
 def place(job: PlacementJob) -> Ints:
-    """Return the node of each rank; InputError for a block that is not of a node's ranks, or divides the grid not."""
+    """Return the node of each rank; InputError for a block of another size, or that does not divide the grid."""
     block = _block(job)
     shapes = grids(job.allocation.topology.nodes_per_router, len(job.grid))
     boxes = (tuple(a * b for a, b in zip(shape, block, strict=True)) for shape in shapes)

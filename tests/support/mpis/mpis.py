@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +25,6 @@ from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.records import benchmark
 from railyard.records.folded import ranks
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import environment as environments
 from railyard.torus.virtual import lifecycle
 
 #: A launch is ended after so many seconds.
@@ -118,34 +116,6 @@ class Ended:
     status: int
     words: str
     out: str
-
-
-def start_as_a_job(launches: Sequence[tuple[Mpi, Launch]], torus: str) -> None:
-    """Start launches of several MPIs on a torus, one after another in one turn of the machine's launch lock.
-
-    Each gets what its own MPI must know of the torus. A launcher of Hydra names the job, because it sets least.
-    """
-    of = lifecycle.get(torus)
-    told = {mpi.name: {**environments.for_program(of, _found(mpi)), **mpi.environment} for mpi, _ in launches}
-    lines: list[str] = []
-    for mpi, one in launches:
-        environment = {**told[mpi.name], **one.rendered.environment}
-        whole = replace(one, rendered=replace(one.rendered, environment=environment))
-        _write(whole)
-        lines += whole.lines(mpi)
-    first = next(mpi for mpi, _ in launches if mpi.launcher == "mpich")
-    script = launches[0][1].folder / "script.sh"
-    script.write_text("\n".join(lines) + "\n")
-    _run(
-        first,
-        [str(RAILYARD), "torus", "launch", "--script", str(script), torus, first.program],
-        clean(),
-        script,
-    )
-
-
-def _found(mpi: Mpi) -> str:
-    return shutil.which(mpi.program) or mpi.program
 
 
 def _write(one: Launch) -> None:

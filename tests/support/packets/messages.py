@@ -18,8 +18,6 @@ from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import addresses, router_description
 from railyard.torus.plan.plan import Shape
 
-LETTERS = "XYZ"
-NODES_PER_ROUTER = 2
 SHAPE = Shape(network="router", latency_scaled=True)
 HEALTHY = Faults()
 

@@ -7,8 +7,8 @@
  *
  * Leaves out: every message, and what MPI itself needs.
  */
-#ifndef RAILYARD_PERF_RANK_ZERO_H
-#define RAILYARD_PERF_RANK_ZERO_H
+#ifndef RAILYARD_TESTS_RANK_ZERO_H
+#define RAILYARD_TESTS_RANK_ZERO_H
 
 #include <mpi.h>
 #include <stddef.h>
