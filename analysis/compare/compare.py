@@ -119,7 +119,9 @@ def _series(key: Key, sides: Mapping[str, SideValues], names: Sequence[str]) -> 
     return Series(
         labels=key.labels,
         evidence={
-            name: Evidence(values=side.values, jobs=side.jobs, noise_percent=side.noise_percent)
+            name: Evidence(
+                values=side.values, jobs=side.jobs if side.by_job else (), noise_percent=side.noise_percent
+            )
             for name, side in values.items()
         },
         deterministic=key.origin in COMPUTED,

@@ -13,7 +13,7 @@ import itertools
 import statistics
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.compare.sides import Side
@@ -61,14 +61,29 @@ class Key:
 class SideValues:
     """One side of a row: its values, and the fields of `NAMED_OF_SIDES` of each setting that they come from.
 
-    A value is that of a launch, or where sides share no job the median of a job's launches: `jobs` then has the
-    digests of their records. `noise_percent` is the largest noise floor of the records.
+    A value is that of a launch, or where sides share no job the median of a job's launches. `jobs` has the digest of
+    the record of each value. `noise_percent` is the largest noise floor of the records.
     """
 
     values: array[float] = field(default_factory=lambda: array("d"))
     jobs: list[str] = field(default_factory=list)
+    by_job: bool = False
     provenance: set[tuple[str, ...]] = field(default_factory=set)
     noise_percent: float = 0.0
+
+    def keep(self, jobs: Collection[str]) -> None:
+        """Leave out the launches of other jobs."""
+        if len(jobs) < len(set(self.jobs)):
+            pairs = [pair for pair in zip(self.jobs, self.values, strict=True) if pair[0] in jobs]
+            self.jobs, self.values = [job for job, _ in pairs], array("d", (value for _, value in pairs))
+
+    def reduce(self) -> None:
+        """Replace the launches of each job by their median."""
+        launches: dict[str, list[float]] = {}
+        for job, value in zip(self.jobs, self.values, strict=True):
+            launches.setdefault(job, []).append(value)
+        self.jobs, self.values = list(launches), array("d", map(statistics.median, launches.values()))
+        self.by_job = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +99,7 @@ class Gathered:
     rows: Mapping[Key, Mapping[str, SideValues]]
 
 
-#: Keys of sides that choose among the launches of one record: sides that differ in these alone share their jobs.
+#: Keys of sides that choose among the launches of one record: sides that differ in these alone may share their jobs.
 OF_LAUNCHES = frozenset({"placement", "nic", "software"})
 #: How a launch ended: the names of these counts in an entry of the index.
 ENDINGS = ("ok", "void", "failed", "not_measured")
@@ -95,12 +110,11 @@ Source = tuple[Iterable[Entry], Sequence[Side]]
 def gather(sources: Sequence[Source], foms: Sequence[str] = ()) -> Gathered:
     """Return what all sides choose from the sources, each read once; `foms` restricts the figures of merit, if any."""
     varied = defined_by([side for _, choosing in sources for side in choosing])
-    share_jobs = varied <= OF_LAUNCHES
     counts = {side.name: Counter[str]() for _, choosing in sources for side in choosing}
     all_foms: set[str] = set()
     rows: defaultdict[Key, defaultdict[str, SideValues]] = defaultdict(lambda: defaultdict(SideValues))
     for entries, choosing in sources:
-        for share in _shares(entries, choosing, share_jobs=share_jobs):
+        for share in _shares(entries, choosing):
             side = share.side.name
             counts[side].update(share.counts)
             provenance = tuple(_text(share.setting[name]) for name in NAMED_OF_SIDES)
@@ -110,12 +124,22 @@ def gather(sources: Sequence[Source], foms: Sequence[str] = ()) -> Gathered:
                 if share.side.has_series(key) and (not foms or key.fom in foms):
                     of_side = rows[_key(shared, key, varied)][side]
                     of_side.values.extend(values)
-                    of_side.jobs += share.jobs.get(key, ())
+                    of_side.jobs += share.jobs[key]
                     of_side.provenance.add(provenance)
                     of_side.noise_percent = max(of_side.noise_percent, share.noise_percent)
+    for row, of_row in rows.items():
+        if row.origin not in COMPUTED:
+            _settle(of_row.values(), may_share=varied <= OF_LAUNCHES)
     return Gathered(
         counts=counts, foms=frozenset(all_foms), rows={key: dict(sides) for key, sides in rows.items()}
     )
+
+
+def _settle(sides: Collection[SideValues], *, may_share: bool) -> None:
+    """Leave to the sides of a row the launches of the jobs that all share, or else one value per job."""
+    shared = set.intersection(*(set(side.jobs) for side in sides)) if may_share else set()
+    for side in sides:
+        side.keep(shared) if shared else side.reduce()
 
 
 def sources(sides: Sequence[Side], archive: Callable[[], Iterable[Entry]]) -> list[Source]:
@@ -136,11 +160,10 @@ def defined_by(sides: Sequence[Side]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Share:
-    """The records of one setting that are of one side; `by_launch` takes all launches of a record, not their median."""
+    """The records of one setting that are of one side: the values of all launches, and the record of each."""
 
     side: Side
     setting: Mapping[str, Json]
-    by_launch: bool
     counts: Counter[str] = field(default_factory=Counter)
     noise_percent: float = 0.0
     values: defaultdict[SeriesKey, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -153,15 +176,12 @@ class _Share:
             self.counts[ending] += entry.own[ending]
         self.noise_percent = max(self.noise_percent, entry.own["noise_percent"])
         for key, values in entry.values:
-            if self.by_launch:
-                self.values[key] += values
-            elif values:
-                self.values[key].append(statistics.median(values))
-                self.jobs[key].append(entry.own["sha256"])
+            self.values[key] += values
+            self.jobs[key] += itertools.repeat(entry.own["sha256"], len(values))
 
 
-def _shares(entries: Iterable[Entry], sides: Sequence[Side], *, share_jobs: bool) -> Iterator[_Share]:
-    """Yield a share for each setting and side of it, by launch if sides share jobs or the origin is a model.
+def _shares(entries: Iterable[Entry], sides: Sequence[Side]) -> Iterator[_Share]:
+    """Yield a share for each setting and side of it.
 
     Entries with one setting share one object, so its id identifies it as long as it lives.
     """
@@ -169,8 +189,7 @@ def _shares(entries: Iterable[Entry], sides: Sequence[Side], *, share_jobs: bool
     for entry in entries:
         setting = entry.setting
         if id(setting) not in by_setting:
-            by_launch = share_jobs or setting["origin"] in COMPUTED
-            shares = [_Share(side, setting, by_launch) for side in sides if side.has_setting(setting)]
+            shares = [_Share(side, setting) for side in sides if side.has_setting(setting)]
             by_setting[id(setting)] = setting, shares
         for share in by_setting[id(setting)][1]:
             if share.side.has_date(entry.own["created"]):

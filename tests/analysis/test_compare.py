@@ -172,6 +172,23 @@ def test_launches_of_one_job_a_side_are_no_verdict_and_say_how_many_jobs_are_nee
     assert "cannot tell: a side needs 4 jobs" in text.sentences(found)[0]
 
 
+def test_placements_of_different_jobs_are_compared_by_jobs() -> None:
+    """One job ran plain, another custom: their launches are as far apart as two jobs may be."""
+    plain, custom = (
+        synthetic.halo({name: speed}, launches=10, seed=n) for n, (name, speed) in enumerate(SPEED.items())
+    )
+    found = compared(["placement=plain", "placement=custom"], plain, custom)
+    assert verdicts(found, "placement=custom") == {f"n too small (needs {ranktest.enough(1)} jobs)"}
+    shared = compared(["placement=plain", "placement=custom"], plain, custom, A)
+    assert {len(group.evidence.values) for row in shared.rows for group in row.comparison.groups} == {10}
+
+
+def test_a_job_counts_once_however_many_placements_a_side_takes_of_it() -> None:
+    found = compared(["system=vtorus", "system=other,placement=plain"], *A_JOBS, *B_JOBS)
+    shared = [row for row in found.rows if row.is_shared]
+    assert shared and all(len(group.evidence.jobs) == 5 for row in shared for group in row.comparison.groups)
+
+
 def test_four_jobs_a_side_settle_the_mean_of_rows_that_none_of_them_settles() -> None:
     found = compared(["system=vtorus", "system=other"], *A_JOBS[:4], *B_JOBS[:4])
     assert verdicts(found, "system=other") == {f"n too small (needs {ranktest.enough(2)} jobs)"}
