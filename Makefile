@@ -42,7 +42,7 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet
 
 .DELETE_ON_ERROR:
-.PHONY: help links setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -62,7 +62,8 @@ wheels:  ## download Python packages into wheelhouse/, for `make setup` and `mak
 	    $(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes -r $$list -d wheelhouse || exit 1; \
 	done
 
-simulated: setup simulated-tools  ## install SimGrid, build the simulated torus (make setup does where SimGrid is there)
+simulated: setup  ## install SimGrid, build the simulated torus (make setup does where SimGrid is there)
+	@$(MAKE) --no-print-directory simulated-tools
 	@$(MAKE) --no-print-directory $(SIMGRID)
 
 mpich: setup test-tools
@@ -211,11 +212,14 @@ compile = { grep -qsx 'CMAKE_HOME_DIRECTORY:INTERNAL=$(realpath .)' $(1)/CMakeCa
     --log-level=WARNING >/dev/null && MAKEFLAGS= tools/cmake --build $(1) --parallel 2 -- --no-print-directory -s && touch $@
 OUTPUT := -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$(CURDIR)/build/bin" -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$(CURDIR)/build/lib"
 
-$(firstword $(HELPERS)): CMakeLists.txt $(wildcard railyard/torus/native/*.[ch] railyard/torus/native/*/*.[ch]) placements/orders/refine.c $(STAMPS)/packages | $(STAMPS)/cmake
+# One recipe makes all helpers. It also runs where one of them is missing, as after a kill.
+$(firstword $(HELPERS)): CMakeLists.txt $(wildcard railyard/torus/native/*.[ch] railyard/torus/native/*/*.[ch]) placements/orders/refine.c $(STAMPS)/packages $(if $(filter-out $(wildcard $(HELPERS)),$(HELPERS)),missing-helpers) | $(STAMPS)/cmake
 	@echo "compiling the helpers of tori and launches"
 	@$(call compile,build/helpers,-DRAILYARD_PARTS=helpers -DCMAKE_C_FLAGS_RELEASE=-O2 $(OUTPUT))
 
 $(wordlist 2,9,$(HELPERS)): $(firstword $(HELPERS)) ;
+
+missing-helpers:
 
 build/benchmarks-%/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling the benchmarks with mpicc.$*"

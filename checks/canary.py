@@ -1,4 +1,4 @@
-"""Check the network of a machine in a minute, such as every hour: each node with near and distant ones."""
+"""Check a machine's network in one minute, for example every hour: each node sends to near and distant ones."""
 
 from __future__ import annotations
 

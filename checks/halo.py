@@ -53,7 +53,7 @@ class HaloCheck(PlacedCheck):
     #: :default: ``0``
     face_memory = variable(int, value=0)
 
-    #: Who chooses the places of the ranks in the grid: row-major (the placement alone), or the MPI library besides:
+    #: What maps the ranks to the grid: row-major (only the placement), or also the MPI library:
     #: mpi-cart (MPI_Cart_create with reorder), mpi-dist-graph. The record has the mapping.
     #:
     #: :type: :class:`str`

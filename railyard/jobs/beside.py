@@ -8,7 +8,6 @@ bytes. Every companion must have run on its assigned nodes. Leaves out how they 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from railyard.base import host_names
 from railyard.base.errors import InputError
+from railyard.jobs.json_files import json_object
 from railyard.jobs.nodes import nic_counters
 from railyard.jobs.roles import Role
 from railyard.records import assemble, benchmark
@@ -70,7 +70,7 @@ class Left:
 
 def read(left: Left) -> Companions:
     """Return the companions of a launch; a launch without the file `.roles` has none and a fault."""
-    results = _json(left.folder / f"{left.stem}.roles")
+    results = json_object(left.folder / f"{left.stem}.roles")
     if results.get("format") != FORMAT:
         return Companions(
             roles=[],
@@ -199,11 +199,3 @@ def guard(seen: Mapping[str, Any] | None, companions: Companions | None) -> Mapp
     word = {**NOT_GUARDED, **(seen or {})}
     earlier_reasons = word["reasons"] if word["verdict"] == Guarded.VOID else []
     return {**word, "verdict": str(Guarded.VOID), "reasons": [*earlier_reasons, *companions.void]}
-
-
-def _json(path: Path) -> Json:
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return read if isinstance(read, dict) else {}

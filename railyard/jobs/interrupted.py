@@ -64,7 +64,7 @@ def keep_left_behind(folders: Iterable[Path]) -> None:
             continue
         if reason := in_use(folder):
             raise RunError(
-                f"stage directory {folder}: {reason}; expected one that nobody uses; wait until that has ended, "
+                f"stage directory {folder}: {reason}; expected one that is not in use; wait until it has ended, "
                 "or run: reframe --prefix ANOTHER-FOLDER ..."
             )
         if stagedir.record_path(folder) is None:

@@ -49,14 +49,14 @@ class Nodes:
     """The nodes to place on. `without` is the reason why coordinates are missing; empty if all are known.
 
     `scheduled` has the nodes in the launcher's own order, which the placement `scheduler` uses; None if it is that of
-    `allocation`. With `stands` (name -> coordinate) no topology is known, and these are the known coordinates. `kinds`
+    `allocation`. With `coordinates` (name -> coordinate) no topology is known; these are the known ones. `kinds`
     groups the nodes with a description by their hardware.
     """
 
     allocation: Allocation
     without: str = ""
     scheduled: Allocation | None = None
-    stands: Mapping[str, Coordinate] | None = None
+    coordinates: Mapping[str, Coordinate] | None = None
     kinds: Sequence[NodeKind] = ()
 
 
@@ -234,7 +234,7 @@ def _described(
     job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot: Mapping[str, str]
 ) -> Placed:
     """Return where the ranks go, for the record."""
-    allocation, coordinates = nodes.allocation, nodes.stands
+    allocation, coordinates = nodes.allocation, nodes.coordinates
     at = {node.name: node.coordinate for node in allocation.nodes} if coordinates is None else coordinates
     some = next((one.own for one in ranks.values()), None)
     own = node_kinds.among(nodes.kinds, {node.name for node in some.nodes}) if some else []

@@ -138,7 +138,7 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
             for number in range(1, len(rest) // len(own) + 1)
         ]
     if not programs or len(rest) < len(programs):
-        valid = f"at least one for each program of {load}, beside {len(own)} of the victim"
+        valid = f"at least one for each program of {load}, in addition to the victim's {len(own)}"
         raise InputError("roles", "nodes", len(allocation.indices), valid)
     weights = [len(own)] * len(programs) if load == COPIES else [len(rest) // len(programs)] * len(programs)
     rule = "contiguous" if roles.rule.startswith("nodes:") else roles.rule

@@ -80,7 +80,7 @@ def planned(job: Submitted, where: Partition, granted: Allocation) -> Submission
     nodes = Nodes(
         allocation=granted,
         without=where.without_coordinates,
-        stands=coordinates,
+        coordinates=coordinates,
         kinds=node_kinds.of({here["host"]: here}, job.site.devices) if here else (),
     )
     return Submission(

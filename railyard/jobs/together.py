@@ -146,7 +146,7 @@ def read(folder: Path, stem: str, companions: Sequence[tuple[str, str]], victim:
         )
     if not programs:
         raise InputError(
-            "together", "", problem="nothing beside the victim", valid="--congestor, --program or --copy"
+            "together", "", problem="no companion of the victim", valid="--congestor, --program or --copy"
         )
     main = Program(name="victim", role="victim", command=victim, environment={})
     return Launch(folder=folder, stem=stem, victim=main, companions=programs)

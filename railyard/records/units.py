@@ -121,7 +121,7 @@ def fom_pattern() -> str:
 def find_unit(fom: str) -> Unit | None:
     """Return the unit of a FOM's name, by its longest registered suffix.
 
-    None for a name without such a suffix, and for the name of a rate that ends in a unit of time.
+    None for a name without such a suffix, and for a name of a rate (`RATE_WORDS`) whose unit is better if lower.
     """
     unit = next((unit for unit in _LONGEST_FIRST if fom.endswith(f"_{unit.suffix}")), None)
     if unit and unit.better is Better.LOWER and RATE_WORDS & set(fom.split("_")):

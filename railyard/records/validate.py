@@ -99,14 +99,14 @@ def check_bag(path: Path, judge: Judge) -> Iterator[Checked]:
     A bag with a wrong signature adds a refused entry; one that contradicts its manifests is one refused entry.
     """
     try:
-        _, bid = bag.read(path)
+        _, files = bag.read(path)
         signed = bag.signed(path)
     except InputError as error:
         yield _refused(str(path), b"", _reason(error))
         return
     if signed.problem:
         yield _refused(str(path), b"", signed.text)
-    for name, content in bid:
+    for name, content in files:
         source = f"{path}: {name}"
         try:
             read = bag.parse(path, name, content)

@@ -1,1 +1,1 @@
-"""Describe one job as data: the request, the job that a partition makes of it, and the file that contains it."""
+"""Describe one job as data (the request, the job on a partition, its file), and read what each launch left."""

@@ -9,7 +9,6 @@ the companions of a victim left (`railyard.jobs.beside`).
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +21,7 @@ from railyard.applications import launch as applications
 from railyard.jobs import beside, complaints, launching
 from railyard.jobs.beside import Companions
 from railyard.jobs.job.submitted import Placed, Planned, Submitted
+from railyard.jobs.json_files import json_object
 from railyard.jobs.nodes import energy, nic_counters
 from railyard.records.assemble import LaunchRun
 from railyard.records.folded.nic_bytes import Nics
@@ -49,7 +49,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class LaunchFiles:
     """The files of a launch as values. `start` and `end` are None where the launch did not come that far.
 
     `complaint` is the first line of its standard error, `evidence` what the virtual torus or the simulator measured.
@@ -73,11 +73,11 @@ class Left:
         return elapsed if elapsed >= 0 else None
 
 
-def collect(folder: Path, launch: Planned) -> Left:
+def collect(folder: Path, launch: Planned) -> LaunchFiles:
     """Return what the files of a launch in a stage directory contain."""
     start_file, end_file = folder / f"{launch.stem}.begun", folder / f"{launch.stem}.ended"
     start, end = _numbers(start_file, (1, 2)), _numbers(end_file, (2, 3))
-    return Left(
+    return LaunchFiles(
         start=Start(time_s=start[0], monotonic_s=_item(start, 1)) if start else None,
         end=End(status=int(end[0]), time_s=end[1], monotonic_s=_item(end, 2)) if end else None,
         complaint=complaints.first(folder / f"{launch.stem}.err"),
@@ -135,7 +135,7 @@ def run(folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned,
 
 
 def judge_nics(
-    folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned, left: Left
+    folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned, left: LaunchFiles
 ) -> tuple[Nics | None, Found]:
     """Return the bytes of a launch's NICs, and the verdict on its NIC policy; `cannot-tell` if nothing was placed.
 
@@ -184,7 +184,7 @@ def _companions(folder: Path, job: Submitted, placed: Placed | None, launch: Pla
     )
 
 
-def _reason(left: Left, placed: Placed | None, launch: Planned, *, ended_by: str, limit_s: int) -> str:
+def _reason(left: LaunchFiles, placed: Placed | None, launch: Planned, *, ended_by: str, limit_s: int) -> str:
     """Return why a launch has no result, in one line; empty if it ended without a complaint.
 
     It is the launch's own complaint, why it could not be placed, or what ended the job.
@@ -222,15 +222,6 @@ def _absent(launch: Planned, reason: str) -> LaunchRun:
         command=launch.command,
         reason=reason,
     )
-
-
-def json_object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file; empty if the file is missing, cut off, or holds something else."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _numbers(path: Path, counts: tuple[int, ...]) -> list[float] | None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.jobs.job.spec import JobSpec
+from railyard.jobs.json_files import json_object
 from railyard.jobs.roles import Roles
 from railyard.records.record import Software
 from railyard.records.store import archive
@@ -188,14 +189,14 @@ def _fields(value: Any) -> dict[str, Any]:
 
 def read_placed(folder: Path) -> Placed | None:
     """Return the assigned hosts of all ranks; None if the job ended before it placed them."""
-    document = _object(folder / PLACED)
+    document = json_object(folder / PLACED)
     others = [Assigned(**other) for other in document.get("others", [])]
     return Placed(**{**document, "others": others}) if document else None
 
 
 def read(folder: Path) -> Submitted:
     """Return the job of a stage directory; InputError for a folder without a whole `job.json`."""
-    document = _object(folder / FILE)
+    document = json_object(folder / FILE)
     name = document.get("format")
     if name not in {FORMAT, FIRST_FORMAT}:
         raise InputError(str(folder), FILE, name, f"a stage directory with {FORMAT} or {FIRST_FORMAT}")
@@ -212,15 +213,6 @@ def read(folder: Path) -> Submitted:
             "launches": [Planned(**launch) for launch in document["launches"]],
         }
     )
-
-
-def _object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file; empty if the file is missing or cut off."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _of_first_format(old: Mapping[str, Any]) -> dict[str, Any]:

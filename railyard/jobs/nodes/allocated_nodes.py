@@ -111,7 +111,7 @@ def allocation(
     if no file does. If the coordinates cannot be read or do not fit the topology, they are unknown, with the reason.
     """
     try:
-        coordinates = _stands(job, granted, described or {})
+        coordinates = _coordinates_of(job, granted, described or {})
     except InputError as error:
         return _unknown(job, granted, {}, str(error))
     if not job.site.topology:
@@ -149,7 +149,7 @@ def as_numbered(granted: Sequence[str], described: Mapping[str, Mapping[str, Any
     return [name for _, name in sorted(zip(map(int, numbers), granted, strict=True))]
 
 
-def _stands(
+def _coordinates_of(
     job: Submitted, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Coordinate]:
     """Return granted name -> coordinate, from the configured file, or else from the nodes' descriptions.
@@ -175,7 +175,7 @@ def _unknown(
     order = np.arange(len(granted), dtype=np.int64)
     without = f"no coordinates: {why}"
     in_order = scheduled(topology, order)
-    return Nodes(allocation=in_order, scheduled=in_order, stands=coordinates, without=without)
+    return Nodes(allocation=in_order, scheduled=in_order, coordinates=coordinates, without=without)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -8,13 +8,13 @@ The user's home folder is written as `~`. Leaves out every variable without one 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from railyard.jobs.json_files import json_object
 from railyard.records.assemble import one_line
 from railyard.records.store.entries import SUBJECT
 
@@ -65,7 +65,7 @@ def _value(name: str, value: str, home: str) -> str:
 
 def provenance(folder: Path) -> tuple[dict[str, Any] | None, str]:
     """Return the record's `provenance.job` from a stage directory, and the job's id; None if the job wrote none."""
-    noted = _json(folder / FILE)
+    noted = json_object(folder / FILE)
     if not noted:
         return None, ""
     described = {
@@ -82,7 +82,7 @@ def libraries(folder: Path, home: str = "") -> list[dict[str, str]]:
     Each has its file, its version if it has one, and the sha256 of its content if the file can be read here.
     """
     for path in sorted([*folder.glob("launch-*.json"), *folder.glob("launch-*.witness")]):
-        loaded = _json(path).get("mpi", {}).get("libraries")
+        loaded = json_object(path).get("mpi", {}).get("libraries")
         if loaded:
             return [_library(Path(library["path"]), str(library["version"]), home) for library in loaded]
     return []
@@ -95,11 +95,3 @@ def _library(path: Path, version: str, home: str) -> dict[str, str]:
         digest = ""
     shown = str(path).replace(home, "~") if len(home) > 1 else str(path)
     return {"file": one_line(shown), "version": one_line(version), "sha256": digest}
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}

@@ -36,13 +36,13 @@ def own() -> frozenset[str]:
 @functools.cache
 def programs_of_checks() -> Mapping[str, str]:
     """Return benchmark -> program as `_plain` has it, read from the source files of the checks."""
-    options: dict[str, str] = {}
+    programs: dict[str, str] = {}
     for path in sorted((CHECKOUT / "checks").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             named = _named(node) if isinstance(node, ast.ClassDef) else {}
             if {"benchmark", "program"} <= named.keys():
-                options[named["benchmark"]] = _plain(named["program"])
-    return options
+                programs[named["benchmark"]] = _plain(named["program"])
+    return programs
 
 
 def _named(check: ast.ClassDef) -> dict[str, str]:
@@ -160,13 +160,13 @@ def _files(command: str) -> tuple[tuple[str, int | None, str | None], ...]:
 
     The number or the stem is None if the word has none.
     """
-    programs = []
+    files = []
     for word in _split(command):
         numbered = re.match(r"launch-(\d+)\.", word)
         file = re.fullmatch(r"(.+)\.(hostfile|rankfile)", word)
         if numbered or file:
-            programs.append((word, int(numbered[1]) if numbered else None, file[1] if file else None))
-    return tuple(programs)
+            files.append((word, int(numbered[1]) if numbered else None, file[1] if file else None))
+    return tuple(files)
 
 
 @functools.lru_cache(maxsize=256)
@@ -187,13 +187,13 @@ def rank_count(read: Record) -> Iterator[Fault]:
 @functools.lru_cache(maxsize=1024)
 def _counts(command: str) -> tuple[tuple[str, str], ...]:
     """Return (option, number) for each option that passes a number of ranks to the launcher."""
-    words, variables = list(_split(command)), []
+    words, counts = list(_split(command)), []
     for option in ("-np", "-n", "--ntasks"):
         value = words[words.index(option) + 1] if option in words[:-1] else ""
         is_launcher = option in words[:3] or (value and words.index(option) < 4)
         if value.isdecimal() and is_launcher:
-            variables.append((option, value))
-    return tuple(variables)
+            counts.append((option, value))
+    return tuple(counts)
 
 
 @rule("nic-option")

@@ -70,7 +70,7 @@ def _beside_the_job(read: Record, field: str, nics: Nics, outside: set[str]) -> 
         text = f"{min(strange or busy)} is no node of the allocation, one of {len(strange or busy)}"
         yield Fault(field=f"{field}.nics", text=text)
     elif lacking:
-        text = f"no NIC of {min(lacking)}, though other nodes beside the allocation are there"
+        text = f"no NIC of {min(lacking)}, although nodes outside the allocation are listed"
         yield Fault(field=f"{field}.nics", text=text)
     half = sorted((node, nic) for node in outside for nic in _devices(read) if (node, nic) not in pairs)
     if half:

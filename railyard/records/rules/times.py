@@ -84,14 +84,14 @@ def monotonic(read: Record) -> Iterator[Fault]:
     """Monotonic times, from 1.3 on, rise from launch to launch and give the launches' durations and distances."""
     timed: list[tuple[str, Launch, float, float]] = []
     for field, launch in ended_well(read):
-        later_s, end_s = launch.begun_monotonic_s, launch.ended_monotonic_s
-        if later_s is None or end_s is None:
+        start_s, end_s = launch.begun_monotonic_s, launch.ended_monotonic_s
+        if start_s is None or end_s is None:
             if read.run is not None and read.origin in {Origin.EMULATED, Origin.MEASURED}:
                 yield Fault(field=f"{field}.begun_monotonic_s", text="no monotonic times")
             continue
-        timed.append((field, launch, later_s, end_s))
-        if launch.elapsed_s is None or abs(end_s - later_s - launch.elapsed_s) > 1e-6 * max(1.0, end_s):
-            text = f"{launch.elapsed_s}; the monotonic times differ by {end_s - later_s:.3f}"
+        timed.append((field, launch, start_s, end_s))
+        if launch.elapsed_s is None or abs(end_s - start_s - launch.elapsed_s) > 1e-6 * max(1.0, end_s):
+            text = f"{launch.elapsed_s}; the monotonic times differ by {end_s - start_s:.3f}"
             yield Fault(field=f"{field}.elapsed_s", text=text)
     for (_, one, since, until), (field, other, later_s, _) in itertools.pairwise(timed):
         if later_s < until - 0.02:

@@ -25,8 +25,8 @@ enum { SUCCESS = 0, OWNER_ONLY = 0600, DECIMAL = 10, PAUSE_US = 1000, PATH_BYTES
 typedef int init_function(int *, char ***);
 typedef int init_thread_function(int *, char ***, int, int *);
 
-/* The identity of this job step; empty if Slurm did not start the process. */
-static const char *identity(const char *name) {
+/* Return an environment variable; an empty text if it is not set. */
+static const char *variable(const char *name) {
     const char *value = getenv(name);
     return value == NULL ? "" : value;
 }
@@ -46,11 +46,11 @@ static atomic_int *counter(const char *path) {
 }
 
 static void wait_for_all(void) {
-    int tasks = (int)strtol(identity("SLURM_STEP_NUM_TASKS"), NULL, DECIMAL);
+    int tasks = (int)strtol(variable("SLURM_STEP_NUM_TASKS"), NULL, DECIMAL);
     char path[PATH_BYTES];
     /* A job that Slurm started again has the same number, and its first start may have left a counter. */
-    snprintf(path, sizeof path, "/run/railyard/%s/slurm/fences/%s.%s.%s", identity("RAILYARD_TORUS"),
-             identity("SLURM_JOB_ID"), identity("SLURM_STEP_ID"), identity("SLURM_RESTART_COUNT"));
+    snprintf(path, sizeof path, "/run/railyard/%s/slurm/fences/%s.%s.%s", variable("RAILYARD_TORUS"),
+             variable("SLURM_JOB_ID"), variable("SLURM_STEP_ID"), variable("SLURM_RESTART_COUNT"));
     int by_mpirun = getenv("OMPI_COMM_WORLD_SIZE") != NULL; /* the step's tasks are its daemons then */
     atomic_int *there = tasks > 1 && !by_mpirun ? counter(path) : NULL;
     if (there == NULL)

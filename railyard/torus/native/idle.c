@@ -93,9 +93,9 @@ struct loop {
 /* Return whether this thread has polled since it last yielded. */
 static _Thread_local int polled;
 
-/* Whether this thread is inside a call that polls MPI, and its consecutive polls in such calls. */
+/* Whether this thread is inside a call that tests for completion, and its consecutive polls in such calls. */
 static _Thread_local int asking;
-static _Thread_local int requested;
+static _Thread_local int test_polls;
 
 /* Whether this thread's program reported that it only waits. */
 static _Thread_local int only_waits;
@@ -111,11 +111,11 @@ static int spinning(struct loop *loop, int ready) {
     long long now_ns = cpu_time_ns();
     int has_computed = now_ns - loop->last_ns >= GAP_NS;
     polled = 1;
-    requested = asking && !has_computed ? requested + 1 : 0;
+    test_polls = asking && !has_computed ? test_polls + 1 : 0;
     loop->empty = ready == 0 && !has_computed ? loop->empty + 1 : 0;
     loop->last_ns = now_ns;
     loop->waited_ms = loop->empty > 0 ? loop->waited_ms : 0;
-    return loop->empty > SPINS && (!asking || requested > ASKED_POLLS);
+    return loop->empty > SPINS && (!asking || test_polls > ASKED_POLLS);
 }
 
 /* Return whether this is a rank of Open MPI that is configured to use TCP also within its node. */

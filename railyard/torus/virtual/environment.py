@@ -1,4 +1,4 @@
-"""The environment of programs on a torus: the torus's own variables, and those that a launcher's MPI needs there.
+"""Set the environment of programs on a torus: the torus's variables, and those that a launcher's MPI needs there.
 
 What each MPI needs is in its launcher's module in `placements/launchers`. Here is what depends on this machine: paths,
 preloaded libraries, and what the caller has set. Leaves out the life of a launch (`launch`).

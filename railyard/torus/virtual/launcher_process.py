@@ -1,4 +1,4 @@
-"""The process of a launcher on a torus: starts it, copies its stderr, passes signals on, ends it with its router."""
+"""Run a launcher on a torus: start it, copy its stderr, pass signals on, end it with its router."""
 
 from __future__ import annotations
 

@@ -209,10 +209,10 @@ static int socket_in(const char *path, const char *name) {
     if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0)
         fail("enter", name);
     close(namespace);
-    int written = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    if (written < 0)
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (descriptor < 0)
         fail("open a socket in", name);
-    return written;
+    return descriptor;
 }
 
 /* Ranks are on every host but the head. */
@@ -356,17 +356,17 @@ static void sweep(struct torus *torus, double seconds, bool timed, const struct 
             i->packets_before = i->packets;
         }
     }
-    struct busiest match = {.share = largest, .packets = packets, .bytes = bytes};
+    struct busiest sweep = {.share = largest, .packets = packets, .bytes = bytes};
     if (torus->routed) {
-        match = routed_sweep(torus->routed, seconds, timed);
+        sweep = routed_sweep(torus->routed, seconds, timed);
     } else if (busiest) {
-        match.host = busiest_host->name;
-        match.port = busiest->name;
+        sweep.host = busiest_host->name;
+        sweep.port = busiest->name;
     }
     struct processor all = since(&after->all, &before->all), hot = hottest(after, before);
     printf("t %.4f %lu %lu %lu %lu %.4f %s %s %lu %lu %lu %lu %lu\n", seconds, all.total, all.idle,
-           all.softirq, all.steal, match.share, match.host ? match.host : "-", match.port ? match.port : "-",
-           match.packets, match.bytes, hot.total, hot.idle, hot.softirq);
+           all.softirq, all.steal, sweep.share, sweep.host ? sweep.host : "-", sweep.port ? sweep.port : "-",
+           sweep.packets, sweep.bytes, hot.total, hot.idle, hot.softirq);
 }
 
 static void remember(struct torus *torus) {

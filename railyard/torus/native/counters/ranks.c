@@ -70,7 +70,7 @@ static bool on_a_node(const struct ranks *ranks, const char *pid) {
                                                sizeof *ranks->namespaces, by_number) != NULL;
 }
 
-/* The variables in which launchers store a rank's number. */
+/* Return whether a process has a variable in which launchers store a rank's number. */
 static bool has_a_rank(struct ranks *ranks, const char *pid) {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK="};
     ssize_t length = read_file(pid, "environ", ranks->environment, sizeof ranks->environment);

@@ -1,9 +1,9 @@
 /* railyard-router [--help] DESCRIPTION COUNTERS NETNS
  * railyard-router --simulate DESCRIPTION < MESSAGES
  *
- * Carries the packets of a virtual torus: one process for all links and routers. Every NIC of a node is a TUN
- * device; what a node sends is read as one chunk, crosses the network of network.h in virtual time,
- * and is written to the destination's NIC when it is due. The process lives in the network namespace NETNS (a
+ * Forwards the packets of a virtual torus: one process for all links and routers. Every NIC of a node is a
+ * TUN device; what a node sends is read as one chunk, crosses the network of network.h in virtual time, and
+ * is written to the destination's NIC when it is due. The process lives in the network namespace NETNS (a
  * path), so it ends with its torus. It prints `ready` when all NICs exist. SIGHUP makes it read DESCRIPTION
  * again (rates, dead links, routes), and DESCRIPTION.hidden (description.h); `generation` of COUNTERS then is
  * that of the description.
@@ -267,9 +267,9 @@ static void usage(FILE *file) {
         "usage: railyard-router DESCRIPTION COUNTERS NETNS\n"
         "       railyard-router --simulate DESCRIPTION < MESSAGES\n"
         "\n"
-        "Carries the packets of a virtual torus. DESCRIPTION: its hosts, links and routes (description.h).\n"
-        "COUNTERS: the file to count in. NETNS: the path of the network namespace to live in.\n"
-        "With --simulate no packet is carried: MESSAGES has lines AT_NS LINK ADDRESS BYTES "
+        "Forwards the packets of a virtual torus. DESCRIPTION: its hosts, links and routes (description.h).\n"
+        "COUNTERS: the file to write counters to. NETNS: the path of the network namespace to run in.\n"
+        "With --simulate no packet is forwarded: MESSAGES has lines AT_NS LINK ADDRESS BYTES "
         "(simulate.h).\n",
         file);
 }
