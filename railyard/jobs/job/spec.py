@@ -98,8 +98,9 @@ class JobSpec:
     #: Sizes of the run: small, standard or large; empty for standard on a machine and small elsewhere.
     scale: str = ""
 
-    #: Loads under which to measure, in addition to no load: incast, alltoall, broadcast, allreduce, permutation, several
-    #: at once with a full stop between (incast.alltoall), program, or copies (docs/congestion.md). Empty: no load.
+    #: Loads under which to measure, in addition to no load: incast, alltoall, broadcast, allreduce, permutation,
+    #: several at once with a full stop between (incast.alltoall), program, or copies (docs/congestion.md).
+    #: Empty: no load.
     loads: tuple[str, ...] = ()
 
     #: How nodes are divided between the measured program and the loads: contiguous, interleaved, by-router, by-group,
