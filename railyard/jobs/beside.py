@@ -15,7 +15,7 @@ from typing import Any
 
 from railyard.base import host_names
 from railyard.base.errors import InputError
-from railyard.jobs.json_files import json_object
+from railyard.jobs.job.json_files import json_object
 from railyard.jobs.nodes import nic_counters
 from railyard.jobs.roles import Role
 from railyard.records import assemble, benchmark

@@ -33,8 +33,8 @@ from typing import Any
 from railyard.base.errors import RunError
 from railyard.jobs import complaints
 from railyard.jobs.job import launched
+from railyard.jobs.job.json_files import json_object
 from railyard.jobs.job.submitted import Placed, Submitted, read, read_placed
-from railyard.jobs.json_files import json_object
 from railyard.jobs.nodes import surroundings
 from railyard.records import assemble, provenance
 from railyard.records.record import Record

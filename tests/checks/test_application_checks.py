@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, environment
-from support.reframe import QUICK, reading
+from support.reframe import QUICK, assert_passed, reading
 
 from railyard.applications import osu
 from railyard.records.record import Launch, Record
@@ -83,7 +83,7 @@ def test_without_the_programs_every_check_is_skipped_in_one_line(tmp_path: Path,
     """The line names the commands that build what is missing."""
     nowhere = {"RAILYARD_ENVIRONMENTS": str(tmp_path / "none"), "SPACK_ROOT": ""}
     done = reframe(tmp_path, "-r", "-t", tag, "-S", "build=none", **nowhere)
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     how = r"`make spack`, then `containers/build-native` or reframe with -S build=native"
     assert re.search(rf"no \S+ in \S+ or on the PATH: {how}; -S programs=FOLDER", done.stdout), done.stdout
     assert "PASSED" in done.stdout and "Traceback" not in done.stdout
@@ -95,7 +95,7 @@ def test_a_program_that_railyard_does_not_build_is_asked_for(
     tmp_path: Path, check: str, program: str
 ) -> None:
     done = reframe(tmp_path, "-r", "-n", check, "-S", "build=none", SPACK_ROOT="")
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     assert f"no {program} on the PATH, and railyard does not build it: -S programs=FOLDER" in done.stdout
 
 
@@ -131,7 +131,7 @@ def test_a_named_folder_without_the_program_fails(tmp_path: Path) -> None:
 def test_a_folder_for_a_tag_need_not_hold_the_program_that_only_its_user_can_have(tmp_path: Path) -> None:
     """`-t poster -S programs=FOLDER` was red for everybody who has no MCB."""
     done = reframe(tmp_path, "-r", "-n", "mcb_weak", "-S", f"programs={tmp_path}")
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     assert f"no MCBenchmark.exe in {tmp_path}, which -S programs names; railyard does not" in done.stdout
 
 
@@ -148,7 +148,7 @@ def test_a_build_without_a_spack_fails_in_one_line(tmp_path: Path, system: str) 
 def test_every_check_survives_a_dry_run_with_the_programs(tmp_path: Path, programs: Path, scale: str) -> None:
     chosen = ["-t", "coral$|osu", "-S", f"programs={programs}", "-S", f"scale={scale}"]
     done = reframe(tmp_path, "--dry-run", *chosen, RAILYARD_TOPOLOGY="gemini-4x4x4")
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     assert ", 0 skipped," in done.stdout, done.stdout
     # A profiled launch, and it alone, counts its persistent sends.
     counted = {
@@ -169,7 +169,7 @@ def test_a_build_without_openmp_is_skipped_where_ranks_are_to_have_threads(
         "railyard.variants.amg2013 ~int64 ~openmp\nrailyard.variants.minife build=ref\n"
     )
     done = reframe(tmp_path, "--dry-run", "-n", "_hybrid$", "-S", f"programs={tmp_path}/view")
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     assert "Spack built amg without OpenMP (amg2013 ~openmp), and 2 threads per rank need it" in done.stdout
     assert "Spack built miniFE.x without OpenMP (minife build=ref)" in done.stdout
     assert ", 2 skipped," in done.stdout, "UMT and LULESH, which no label calls so, are to run"
@@ -189,7 +189,7 @@ def test_threads_do_not_spin_where_ranks_share_processors(tmp_path: Path, progra
     """Ten iterations of LULESH took 68 s with libgomp's default on two processors, and 0.28 s with this."""
     chosen = ["-n", "^(lulesh_hybrid|umt_weak)$", "-S", f"programs={programs}"]
     done = reframe(tmp_path, "--dry-run", *chosen)
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     scripts = {path.parent.name: path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")}
     assert "env OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive railyard-witness" in scripts["lulesh_hybrid"]
     assert "OMP_NUM_THREADS=1" in scripts["umt_weak"]
@@ -205,7 +205,7 @@ def test_a_checks_own_rate_scale_gives_way_to_the_users(
 ) -> None:
     chosen = ["-n", "^minighost_stalls$", "-S", f"programs={programs}"]
     done = reframe(tmp_path, "--dry-run", *chosen, RAILYARD_RATE_SCALE=scale)
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     (script,) = tmp_path.glob("stage/*/*/*/minighost_stalls/rfm_job.sh")
     (up,) = re.findall("^railyard torus up .*", script.read_text(), re.MULTILINE)
     variables = environment(RAILYARD_RATE_SCALE=scale, RAILYARD_TORUS=torus_name)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from support.commands import CHECKOUT, HUNG_S, environment
-from support.reframe import command, into, records
+from support.reframe import assert_passed, command, into, records
 
 from railyard.records import references, units, watched
 
@@ -67,7 +67,7 @@ def test_every_figure_of_a_run_is_posted_and_logged_with_its_record(service: Ser
         env=environment(),
         check=False,
     )
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     (record,) = records(tmp_path)
     values = references.values(record, record.case.nic_policies)
     wanted = sorted(

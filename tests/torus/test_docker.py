@@ -22,7 +22,7 @@ import docker
 import pytest
 from support.benchmark_runs import document
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment
-from support.reframe import QUICK, reading
+from support.reframe import QUICK, assert_passed, reading
 from support.waiting import LIMIT_S
 
 from placements.topology import catalog
@@ -347,7 +347,7 @@ def test_a_batch_job_runs_in_the_containers(cluster: str, folder: Path) -> None:
 @no_slurm
 def test_checks_are_skipped_where_jobs_have_no_railyard(cluster: str, tmp_path: Path) -> None:
     done = reframe(tmp_path, "vtorus:slurm", RAILYARD_TORUS=cluster)
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     assert "SKIP" in done.stdout and f"nodes of the torus {cluster} are containers" in done.stdout
 
 
@@ -512,7 +512,7 @@ def test_smoke_on_the_docker_partition_and_the_image_in_every_record(
     done = reframe(folder)
     records = [json.loads(path.read_text()) for path in (folder / "archive/vtorus").glob("*.json")]
     assert {record["case"]["check"] for record in records} == {"halo_smoke", "rowcol_smoke"}, done.stdout
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     for record in records:
         assert record["status"] == "ok", record["reason"]
         assert all(launch["verified"] is not False for launch in record["launches"])
@@ -525,5 +525,5 @@ def test_smoke_on_the_docker_partition_and_the_image_in_every_record(
 
 def test_without_an_engine_the_docker_partition_is_skipped_and_says_why(tmp_path: Path) -> None:
     done = reframe(tmp_path, DOCKER_HOST=NO_ENGINE)
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     assert "SKIP" in done.stdout and f"no Docker engine answers at {NO_ENGINE}" in done.stdout

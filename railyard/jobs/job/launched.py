@@ -20,8 +20,8 @@ from placements.nics.evidence import Verdict as NicVerdict
 from railyard.applications import launch as applications
 from railyard.jobs import beside, complaints, launching
 from railyard.jobs.beside import Companions
+from railyard.jobs.job.json_files import json_object
 from railyard.jobs.job.submitted import Placed, Planned, Submitted
-from railyard.jobs.json_files import json_object
 from railyard.jobs.nodes import energy, nic_counters
 from railyard.records.assemble import LaunchRun
 from railyard.records.folded.nic_bytes import Nics

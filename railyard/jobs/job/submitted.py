@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError
+from railyard.jobs.job.json_files import json_object
 from railyard.jobs.job.spec import JobSpec
-from railyard.jobs.json_files import json_object
 from railyard.jobs.roles import Roles
 from railyard.records.record import Software
 from railyard.records.store import archive

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from railyard.jobs.json_files import json_object
+from railyard.jobs.job.json_files import json_object
 from railyard.records.assemble import one_line
 from railyard.records.store.entries import SUBJECT
 

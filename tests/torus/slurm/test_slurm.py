@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from support import walk
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment
-from support.reframe import reading
+from support.reframe import assert_passed, reading
 from support.waiting import wait_until
 
 from placements.hosts.binding import Binding
@@ -143,7 +143,7 @@ def test_a_victim_and_its_congestor_run_at_once_in_one_job(
     """Two launchers start ranks on disjoint nodes of one job, and the record proves the load."""
     words = ["-r", "-n", "congestion_smoke", "-S", "repeats=5"]
     done = reframe(*words, system=f"vtorus:{partition}")
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     (record,) = records(tmp_path)
     (loaded,) = (launch for launch in record.launches if launch.roles)
     (role,) = loaded.roles or ()
@@ -184,7 +184,7 @@ def test_smoke_passes_and_leaves_evidence_as_on_any_partition(reframe: ReFrame, 
     """What a check itself does is proved on tori without Slurm (tests/checks); here are one of a kind."""
     chosen = ["halo_smoke", "paths_smoke", "sonar_smoke", "topobw_smoke"]
     done = reframe("-r", *(word for name in (*chosen, "multirail_smoke") for word in ("-n", name)))
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     found = {record.case.check: record for record in records(tmp_path)}
     assert sorted(found) == chosen
     assert re.search(r"multirail_smoke.*needs 2 NICs per node; vtorus:slurm names no NICs", done.stdout), (
@@ -212,7 +212,7 @@ def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: 
     bound = [f"random:3/{binding}" for binding in Binding if binding != Binding.NONE]
     placements = [*orders, *bound]
     done = reframe(*HALO, "-S", f"placements={','.join(placements)}", system=f"vtorus:{partition}")
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     (record,) = records(tmp_path)
     assert {launch.placement for launch in record.launches} == {*placements}
     assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
@@ -338,7 +338,7 @@ def test_the_page_leads_from_login_to_a_record_that_the_strict_check_accepts(
         timeout=HUNG_S,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert_passed(done)
     (path,) = (tmp_path / "railyard/results" / cluster).glob("*.json")
     record = load(path)
     assert (record.origin, record.status) == ("measured", "ok")
@@ -386,7 +386,7 @@ def test_checks_run_inside_an_allocation(head: Callable[..., str], cluster: str,
         timeout=HUNG_S,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
+    assert_passed(done)
     (record,) = records(tmp_path)
     assert (record.status, len(record.case.allocation["nodes"])) == ("ok", 4)
 
@@ -411,7 +411,7 @@ def test_a_drained_node_ends_its_job_and_another_takes_its_place(
     try:
         assert running.wait(300) == 0
         done = reframe(*chosen, system=f"{cluster}:torus", configs=(mine,))
-        assert done.returncode == 0, done.stdout
+        assert_passed(done)
     finally:
         head("scontrol", "update", f"nodename={drained}", "state=resume")
     before, after = records(tmp_path)
@@ -456,7 +456,7 @@ def test_a_reframe_that_ends_early_loses_no_launch(
     if how == signal.SIGKILL:
         assert not (tmp_path / "archive").exists()
         done = reframe(*HALO)
-        assert done.returncode == 0, done.stdout
+        assert_passed(done)
     kept = next(r for r in records(tmp_path) if r.case.launches_per_combination == 5)
     good = [launch for launch in kept.launches if launch.status == "ok"]
     assert kept.status in {"not-measured", "failed"} and kept.reason
