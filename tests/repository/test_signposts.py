@@ -20,6 +20,7 @@ OTHER = {
     r": [\w-]+\.(conf|def|html|json|lock|sif|txt|ya?ml)$": "files that railyard reads or writes somewhere",
     r": (data/bid|records/<)": "files in a bag or bundle",
     r": (provenance|tables)\.": "fields of a record",
+    r": placement\.(hostfile|hosts|rankfile)$": "files that `railyard place` writes",
     r": code\.(begun|ended|WHEN)$": "files of a stage directory",
     r": topology\.nodes$": "an attribute of a variable",
     r": kernel\.sched_": "a setting of Linux",
