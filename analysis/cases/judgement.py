@@ -2,9 +2,10 @@
 
 Models: what a judgement is, in one place, for the combinations of a case and for the sides of a comparison alike. A
 group's evidence is one value per launch, or per job. The rank tests of each group against the baseline, in all series
-of one figure of merit, are one family, because these answer the question of a user. Those of other pairs are corrected for all pairs,
-and only decide which group is the best of all (`analysis.stats.ranktest`, `analysis.stats.verdicts`). Leaves out: which
-series are judged together (`analysis.cases.comparison`, `analysis.compare.compare`), words and tables.
+of one figure of merit, are one family, because these answer the question of a user. Those of other pairs are
+corrected for all pairs, and only decide which group is the best of all (`analysis.stats.ranktest`,
+`analysis.stats.verdicts`). Leaves out: which series are judged together (`analysis.cases.comparison`,
+`analysis.compare.compare`), words and tables.
 """
 
 from __future__ import annotations
