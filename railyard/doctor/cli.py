@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from railyard.base.errors import InputError
 from railyard.doctor import findings as diagnosis
 from railyard.doctor import scope, trial
 from railyard.doctor.inventory import look
@@ -22,7 +26,20 @@ from railyard.doctor.inventory import look
     "--on-a-node",
     "on_a_node",
     is_flag=True,
-    help="Read the NICs on one compute node, by one step of the scheduler (srun), instead of here.",
+    help="Read NICs and GPUs on a compute node of each partition, by a step of two minutes (srun), not here.",
+)
+@click.option(
+    "--partition",
+    "partitions",
+    multiple=True,
+    metavar="NAME",
+    help="A partition or queue to write, several times for several. [default: the scheduler's default]",
+)
+@click.option(
+    "--access",
+    metavar="OPTIONS",
+    default="",
+    help='Options that every job needs here, for srun and the configuration: "--account=X --qos=Y -C gpu".',
 )
 @click.option(
     "--spack-scope",
@@ -30,7 +47,15 @@ from railyard.doctor.inventory import look
     type=click.Path(path_type=Path, file_okay=False),
     help="Write Spack's configuration for the first MPI that was found into FOLDER, and nothing else.",
 )
-def doctor(only_fragment: bool, as_json: bool, on_a_node: bool, spack_scope: Path | None) -> None:
+def doctor(
+    *,
+    only_fragment: bool,
+    as_json: bool,
+    on_a_node: bool,
+    partitions: Sequence[str],
+    access: str,
+    spack_scope: Path | None,
+) -> None:
     """Report what railyard can use on this machine, and what a missing part would enable.
 
     Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
@@ -39,12 +64,15 @@ def doctor(only_fragment: bool, as_json: bool, on_a_node: bool, spack_scope: Pat
     if spack_scope:
         click.echo(scope.write(spack_scope, look().mpis))
         return
-    machine = trial.with_nics_of_a_node(look()) if on_a_node else look()
+    here = dataclasses.replace(look(), access=_options(access))
+    machines = [here.on(name) for name in dict.fromkeys(partitions)] or [here]
+    machines = [trial.on_a_node(one) for one in machines] if on_a_node else machines
+    machine = machines[0]
     if as_json:
         rows = [asdict(finding) for finding in diagnosis.findings(machine)]
         click.echo(json.dumps({"machine": asdict(machine), "findings": rows}, indent=1))
         return
-    fragment = diagnosis.fragment(machine)
+    fragment = diagnosis.fragment(*machines)
     if reason := trial.fault(fragment, diagnosis.system_name(machine)):
         click.echo(f"railyard: this configuration does not work yet: {reason}", err=True)
     if not only_fragment:
@@ -59,3 +87,23 @@ def doctor(only_fragment: bool, as_json: bool, on_a_node: bool, spack_scope: Pat
         Console().print(table)
         click.echo()
     click.echo(fragment, nl=False)
+
+
+def _options(text: str) -> tuple[str, ...]:
+    """Return options as ReFrame's `access` has them, an option and its value in one entry; InputError for other words.
+
+    Each becomes a line of a job script's head.
+    """
+    options: list[list[str]] = []
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError("--access", "", text, "words of a shell, with both quotes") from error
+    for word in words:
+        if word.startswith("-"):
+            options.append([word])
+        elif options:
+            options[-1].append(word)
+        else:
+            raise InputError("--access", "", text, "options, such as --account=NAME -C gpu")
+    return tuple(shlex.join(option) for option in options)

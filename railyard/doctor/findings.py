@@ -46,8 +46,8 @@ CHECKOUT = "{{ checkout }}"
 HEADER = """\
 # What `railyard doctor` saw on {hostname}. Give it after reframe.yml:
 #     reframe -C reframe.yml -C THIS-FILE --system {name} -c checks -r -t smoke
-# docs/cluster.md explains every line. Add by hand what cannot be seen: --account and --qos in `access`; in `extras`
-# `coordinates` (a file with the nodes' coordinates) and `topology` (a name or .yml file), if you know them.
+# docs/cluster.md explains every line. Add by hand what cannot be seen: --account and --qos in `access` (doctor's
+# --access does); in `extras` `coordinates` (a file with the nodes' coordinates) and `topology` (a name or .yml file).
 {{% set checkout = '${{RAILYARD_CHECKOUT:-'
                    ~ (getenv('RAILYARD_CHECKOUT') or getenv('PWD')) | replace("'", "''") ~ '}}' %}}
 """
@@ -107,7 +107,13 @@ def findings(machine: Machine) -> Iterator[Finding]:
     )
     yield _tool("Docker", tools["docker"], "nodes as containers (torus up --engine docker)")
     yield _tool("SimGrid", tools["simgrid"], "benchmarks on a simulated torus")
-    yield _tool("Apptainer", tools["apptainer"], "checks from one image on every node")
+    yield Finding(
+        part="Apptainer",
+        there=bool(tools["apptainer"]),
+        found=tools["apptainer"]
+        or (tools["singularity"] and f"{tools['singularity']}, which checks do not use"),
+        enables="checks from one image on every node",
+    )
     yield _tool("Spack", tools["spack"], "third-party applications, built and pinned")
 
 
@@ -145,9 +151,13 @@ def system_name(machine: Machine) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "-", (machine.scheduler.cluster or machine.hostname).lower())
 
 
-def fragment(machine: Machine) -> str:
-    """Return the configuration file to start from, as text."""
+def fragment(machine: Machine, *further: Machine) -> str:
+    """Return the configuration file to start from, as text.
+
+    `further` are the same machine with other partitions chosen; each gets a partition of the configuration.
+    """
     name = system_name(machine)
+    machines = (machine, *further)
     stem = re.sub(r"\d+$", "", machine.hostname)
     mpis = machine.mpis or (Mpi(name="none", version="", compiler="mpicc"),)
     system: dict[str, Any] = {
@@ -155,18 +165,33 @@ def fragment(machine: Machine) -> str:
         "descr": f"{name}, as railyard doctor saw it on {machine.hostname}",
         "hostnames": [rf"^{re.escape(stem)}\d*"],
         **({"modules_system": machine.modules_system} if machine.modules_system else {}),
-        "partitions": [_partition(machine, mpis)],
+        "partitions": [_partition(one, mpis) for one in machines],
     }
     body = {"systems": [system], "environments": [_environment(machine, mpi, name) for mpi in mpis]}
     text = yaml.safe_dump(body, sort_keys=False, width=120, default_flow_style=None)
-    others = [p.name for p in machine.scheduler.partitions if p != machine.scheduler.chosen]
-    more = f"# Other partitions: {', '.join(others)}.\n" if others else ""
+    names = [one.scheduler.chosen.name for one in machines if one.scheduler.chosen]
+    others = [p.name for p in machine.scheduler.partitions if p.name not in names]
+    more = f"# Other partitions (--partition NAME): {', '.join(others)}.\n" if others else ""
+    more += "".join(map(_gpu_lines, machines))
     return HEADER.format(hostname=machine.hostname, name=name) + more + text
+
+
+def _gpu_lines(machine: Machine) -> str:
+    """Return how a partition's jobs get the GPUs of their nodes, as comments; empty without GPUs."""
+    if not machine.gpus:
+        return ""
+    count, is_slurm = machine.gpus, machine.scheduler.name in LAUNCHERS
+    option = f"'--gpus-per-node={count}'" if is_slurm else "the site's own option"
+    return (
+        f"# {_partition_name(machine)}: a node has {count} GPUs. Jobs get them by these lines of the partition:\n"
+        f"#   access: [..., {option}]\n#   devices: [{{type: gpu, num_devices: {count}}}]\n"
+    )
 
 
 def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
     scheduler, chosen = machine.scheduler, machine.scheduler.chosen
-    name = chosen.name if chosen else "local" if scheduler.name == "local" else "compute"
+    name = _partition_name(machine)
+    access = [*(_access(scheduler, name) if chosen else ()), *machine.access]
     nodes = min(chosen.nodes or DEFAULT_NODES, DEFAULT_NODES) if chosen else 1
     extras: dict[str, Any] = {"origin": "measured", "nodes": nodes}
     if scheduler.name in SCHEDULERS:
@@ -178,7 +203,7 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
         "descr": f"{name} on {machine.hostname}",
         "scheduler": SCHEDULERS.get(scheduler.name, scheduler.name),
         "launcher": _launcher(scheduler, mpis),
-        **({"access": _access(scheduler, chosen.name)} if chosen else {}),
+        **({"access": access} if access else {}),
         "environs": [_environment_name(mpi.name) for mpi in mpis],
         "max_jobs": 1 if scheduler.name in {"local", *SCHEDULERS} else 4,
         "time_limit": TIME_LIMIT,
@@ -186,6 +211,11 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
         "extras": extras,
         "prepare_cmds": [f'export PATH="{CHECKOUT}/.venv/bin:$PATH"'],
     }
+
+
+def _partition_name(machine: Machine) -> str:
+    chosen = machine.scheduler.chosen
+    return chosen.name if chosen else "local" if machine.scheduler.name == "local" else "compute"
 
 
 def _launcher(scheduler: Scheduler, mpis: Sequence[Mpi]) -> str:

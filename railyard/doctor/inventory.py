@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.checkout import BUILD
+from railyard.base.errors import InputError
+from railyard.jobs.image_engines import apptainer
+from railyard.jobs.nodes import node
 
 SYS = Path("/sys")
 TIMEOUT_S = 10
@@ -79,7 +82,10 @@ class Nic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """The parts of a machine. `tools` maps a tool to its version or path, which is empty for a missing one."""
+    """The parts of a machine. `tools` maps a tool to its version or path, which is empty for a missing one.
+
+    `access` are the options that the site demands of every job, `gpus` is the number of GPUs of a node.
+    """
 
     hostname: str
     cpus: int
@@ -94,6 +100,20 @@ class Machine:
     modules_system: str = ""
     built: tuple[str, ...] = ()
     nics_of_a_node: bool = False
+    gpus: int = 0
+    access: tuple[str, ...] = ()
+
+    def on(self, partition: str) -> Machine:
+        """Return the machine with another partition chosen; InputError for one that the scheduler does not list."""
+        scheduler = self.scheduler
+        nodes = {one.name: one.nodes for one in scheduler.partitions}
+        if partition not in nodes and (scheduler.name != "pbs"):  # of PBS only the default queue is known
+            raise InputError("--partition", "", partition, ", ".join(nodes) or "none: no partition is known")
+        others = (Partition(name=name, nodes=count) for name, count in nodes.items() if name != partition)
+        chosen = Partition(name=partition, nodes=nodes.get(partition, 0), default=True)
+        return dataclasses.replace(
+            self, scheduler=dataclasses.replace(scheduler, partitions=(*others, chosen))
+        )
 
     @property
     def devices(self) -> tuple[Nic, ...]:
@@ -110,6 +130,7 @@ def look(sys: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machin
         scheduler=scheduler(),
         mpis=tuple(_mpis(environment)),
         nics=nics(sys),
+        gpus=gpus(sys),
         modules=tuple(name for name in environment.get("LOADEDMODULES", "").split(":") if name),
         modules_system=modules_system(environment),
         built=tuple(
@@ -119,6 +140,11 @@ def look(sys: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machin
         is_root=os.geteuid() == 0,
         user_namespaces=_succeeds(["unshare", "--user", "--map-root-user", "--net", "true"]),
     )
+
+
+def gpus(sys: Path) -> int:
+    """Return the number of GPUs of this node."""
+    return len(node.gpus(sys.parent))
 
 
 def modules_system(environment: Mapping[str, str]) -> str:
@@ -291,6 +317,7 @@ def _spack(environment: Mapping[str, str]) -> str:
 #: Tool -> how it is found.
 TOOLS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     "apptainer": lambda _: _apptainer(),
+    "singularity": lambda _: _first(["singularity", "--version"]),
     "docker": lambda _: _first(["docker", "version", "--format", "{{.Server.Version}}"]),
     "spack": _spack,
     "ip": lambda _: shutil.which("ip") or "",
@@ -301,9 +328,9 @@ TOOLS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
 
 
 def _apptainer() -> str:
-    """Return the version of the machine's Apptainer, of the checkout's own (`make apptainer`), or of SingularityCE."""
-    programs = ("apptainer", str(BUILD / "apptainer/bin/apptainer"), "singularity")
-    return next(filter(None, (_first([program, "--version"]) for program in programs)), "")
+    """Return the version of the Apptainer that checks use; empty where they find none."""
+    program = apptainer.program()
+    return _first([program, "--version"]) if program else ""
 
 
 def _first(command: list[str]) -> str:

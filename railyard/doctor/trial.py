@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +18,10 @@ from railyard.doctor.inventory import Machine, Nic
 
 TRIAL = "halo_smoke"
 LIMIT_S = 300
-SHOW_NICS = "import json; from railyard.doctor import inventory; from dataclasses import asdict; "
-SHOW_NICS += "print(json.dumps([asdict(nic) for nic in inventory.nics(inventory.SYS)]))"
+#: The time limit of the step that describes a node, in minutes.
+STEP_MIN = 2
+SHOW = "import json; from railyard.doctor import inventory as i; from dataclasses import asdict; "
+SHOW += "print(json.dumps({'nics': [asdict(nic) for nic in i.nics(i.SYS)], 'gpus': i.gpus(i.SYS)}))"
 
 
 def fault(fragment: str, system: str) -> str:
@@ -55,19 +58,28 @@ def fault(fragment: str, system: str) -> str:
     return wrong[1].strip() if wrong else f"no check runs on {system} with an MPI that was found"
 
 
-def with_nics_of_a_node(machine: Machine) -> Machine:
-    """Return the machine with the NICs of a compute node of the chosen partition; RunError where no step runs."""
+def on_a_node(machine: Machine) -> Machine:
+    """Return the machine with the NICs and GPUs of a compute node of the chosen partition; RunError if no step runs.
+
+    What srun prints, such as that the step is queued, goes to the user.
+    """
     chosen = machine.scheduler.chosen
-    if chosen is None:
+    if chosen is None or not {"slurm", "squeue"} & {machine.scheduler.name}:
         raise RunError("--on-a-node: no Slurm partition here; run: qsub -I, then railyard doctor on the node")
-    step = ["srun", f"--partition={chosen.name}", "--nodes=1", "--ntasks=1", "--mpi=none", sys.executable]
+    options = [f"--partition={chosen.name}", *shlex.split(" ".join(machine.access))]
+    step = ["srun", *options, "--nodes=1", "--ntasks=1", f"--time={STEP_MIN}", "--mpi=none"]
+    print(f"railyard: one step on a node: {shlex.join(step)}", file=sys.stderr, flush=True)
     try:
         done = subprocess.run(
-            [*step, "-c", SHOW_NICS], capture_output=True, text=True, cwd=CHECKOUT, check=False
+            [*step, sys.executable, "-c", SHOW], stdout=subprocess.PIPE, text=True, cwd=CHECKOUT, check=False
         )
     except OSError as error:
         raise RunError(f"--on-a-node: srun: {error.strerror}") from error
     if done.returncode:
-        raise RunError(f"--on-a-node: srun failed: {' '.join(done.stderr.split())}")
-    nics = tuple(Nic(**nic) for nic in json.loads(done.stdout.splitlines()[-1]))
-    return dataclasses.replace(machine, nics=nics, nics_of_a_node=True)
+        advice = (
+            "run: railyard doctor --on-a-node --access '--account=NAME --qos=NAME', with what jobs need here"
+        )
+        raise RunError(f"--on-a-node: srun ended with status {done.returncode} and the lines above; {advice}")
+    shown = json.loads(done.stdout.splitlines()[-1])
+    nics = tuple(Nic(**nic) for nic in shown["nics"])
+    return dataclasses.replace(machine, nics=nics, gpus=shown["gpus"], nics_of_a_node=True)

@@ -16,6 +16,7 @@ from support.commands import BIN, CHECKOUT, Run, environment
 from railyard.doctor import findings as doctor
 from railyard.doctor import inventory
 from railyard.doctor.inventory import Machine, Mpi, Nic, Partition, Scheduler
+from railyard.jobs.image_engines import apptainer
 
 NO_TOOLS = dict.fromkeys(inventory.TOOLS, "")
 OPENMPI = Mpi(name="openmpi", version="5.0.3", compiler="mpicc")
@@ -109,7 +110,7 @@ def test_reframe_accepts_the_fragment_of_any_machine(machine: Machine, tmp_path:
 
 def test_the_fragment_names_one_partition_its_nics_and_the_stack_that_is_told_of_them() -> None:
     text = doctor.fragment(CLUSTER)
-    assert "--partition=compute" in text and "# Other partitions: debug." in text
+    assert "--partition=compute" in text and "# Other partitions (--partition NAME): debug." in text
     assert "nics: ['mlx5_0:1', 'mlx5_1:1']" in text and "features: [mpi, openmpi, ucx]" in text
     assert "nodes: 16" in text and "time_limit: 30m" in text
     assert "[SLURM_MPI_TYPE, pmix]" in text
@@ -169,12 +170,21 @@ def test_reframe_accepts_every_template(path: Path) -> None:
     assert set(system["partitions"][0]["environs"]) <= own
 
 
-def test_the_apptainer_of_make_apptainer_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before, the doctor looked on the PATH alone and reported none."""
-    own = tmp_path / "apptainer/bin/apptainer"
-    own.parent.mkdir(parents=True)
-    own.write_text("#!/bin/sh\necho apptainer version 1.4.5\n")
-    own.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(inventory, "BUILD", tmp_path)
-    assert inventory.TOOLS["apptainer"]({}) == "apptainer version 1.4.5"
+@pytest.mark.parametrize("only", ["apptainer", "own", "singularity"])
+def test_doctor_and_checks_find_the_same_apptainer(
+    only: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One function decides. SingularityCE was reported as Apptainer, and every check with an image was skipped."""
+    folder = tmp_path / ("own" if only == "own" else "path")
+    folder.mkdir()
+    program = folder / ("singularity" if only == "singularity" else "apptainer")
+    program.write_text(f"#!/bin/sh\necho {only} version 1.4.5\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setattr(apptainer, "OWN", tmp_path / "own")
+    here = dataclasses.replace(CLUSTER, tools={name: find({}) for name, find in inventory.TOOLS.items()})
+    (row,) = (finding for finding in doctor.findings(here) if finding.part == "Apptainer")
+    assert row.there == (only != "singularity") == (not apptainer.missing(program))
+    if only == "singularity":
+        assert row.found == "singularity version 1.4.5, which checks do not use"
+        assert "no apptainer on the PATH (singularity is not used)" in apptainer.missing(program)

@@ -213,6 +213,43 @@ def test_what_doctor_prints_is_loaded_listed_and_dry_run_with_no_line_edited(
     assert "lulesh_" in listed.stdout, "checks in a folder below checks/ are found"
 
 
+#: An srun that wants an account, reports that the step waits, and runs it on a node with two adapters and four GPUs.
+STRICT_SRUN = """\
+case "$*" in --mpi=list) printf 'MPI plugin types are...\\n\\tpmix\\n' >&2; exit 0;; esac
+echo "$*" >> {log}
+case "$*" in *--account=proj*) ;; *) echo "srun: error: Invalid account or account/partition" >&2; exit 1;; esac
+echo "srun: job 7 queued and waiting for resources" >&2
+echo '{{"nics": [{{"name": "mlx5_0:1", "fabric": "infiniband", "numa_node": 0}}], "gpus": 4}}'
+"""
+
+
+def test_doctor_asks_a_site_that_wants_an_account_for_two_partitions(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    """Before, srun got no account and no time limit, and what it printed while it waited was not shown."""
+    folder, log = tmp_path / "bin", tmp_path / "steps"
+    texts = {**slurm("ask", "cpu* 64\\ngpu 16"), "srun": STRICT_SRUN.format(log=log)}
+    for mpi, words in {"openmpi": "mpirun (Open MPI) 4.1.6", "mpich": "MPICH Version: 4.3.0"}.items():
+        texts |= {f"mpicc.{mpi}": "echo gcc -lmpi", f"mpirun.{mpi}": f"echo '{words}'"}
+    for name, text in texts.items():
+        program(folder, name, text)
+    command = [str(BIN / "railyard"), "doctor", "--on-a-node", "--fragment"]
+    env = {**environment(), **machine}
+    refused = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
+    assert refused.returncode == 1 and not refused.stdout
+    assert "Invalid account" in refused.stderr and "--access" in refused.stderr.splitlines()[-1]
+    command += ["--partition", "cpu", "--partition", "gpu", "--access", "--account=proj -C 'gpu&hbm80g'"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=True)
+    assert done.stderr.count("queued and waiting") == 2 and "does not work" not in done.stderr, done.stderr
+    steps = log.read_text().splitlines()[1:]
+    for partition, step in zip(("cpu", "gpu"), steps, strict=True):
+        options = f"--partition={partition} --account=proj -C gpu&hbm80g --nodes=1 --ntasks=1 --time=2 "
+        assert step.startswith(options), step
+        assert f"[--partition={partition}, --account=proj, -C 'gpu&hbm80g']" in done.stdout
+    assert "environs: [openmpi-here, mpich-here]" in done.stdout
+    assert "# gpu: a node has 4 GPUs" in done.stdout and "# Other partitions" not in done.stdout
+
+
 def test_a_fragment_that_does_not_work_says_why() -> None:
     code = "from railyard.doctor import trial; print(trial.fault('systems: []', 'nowhere'))"
     done = subprocess.run(

@@ -32,7 +32,7 @@ PLACES = "org.label-schema.usage."
 def missing(file: Path) -> str:
     """Return why an image file cannot be run here, in one line with the remedy; empty if it can."""
     if program() is None:
-        return "no apptainer on the PATH: `make apptainer` installs it into the checkout"
+        return f"no apptainer on the PATH{unused()}: `make apptainer` installs it into the checkout"
     if file.is_file() or file.is_dir():
         return ""
     command = (
@@ -46,6 +46,11 @@ def missing(file: Path) -> str:
 def program() -> str | None:
     """Return the path of `apptainer`: on the PATH, or else the checkout's own; None if there is none."""
     return shutil.which("apptainer", path=f"{os.environ.get('PATH', os.defpath)}:{OWN}")
+
+
+def unused() -> str:
+    """Return a remark where only SingularityCE is here, with which images were never tried; empty elsewhere."""
+    return " (singularity is not used)" if program() is None and shutil.which("singularity") else ""
 
 
 def command(file: Path, bound: Bound | None) -> tuple[str, ...]:
