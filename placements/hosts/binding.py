@@ -7,11 +7,17 @@ from enum import StrEnum
 
 
 class Binding(StrEnum):
-    """Nothing, the core of the rank's local number, or the NUMA node of that core."""
+    """Nothing, the core of the rank's local number, the NUMA node of that core, or the launcher's own default."""
 
     NONE = "none"
     CORE = "core"
     NUMA = "numa"
+    LAUNCHER = "launcher"
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether railyard knows the processors of a rank before it runs."""
+        return self in {Binding.CORE, Binding.NUMA}
 
 
 #: What each binding is, for docs/placements.md.
@@ -19,4 +25,5 @@ BINDINGS: Mapping[Binding, str] = {
     Binding.NONE: "nothing; the system may move the rank",
     Binding.CORE: "the core of the rank's number on its node",
     Binding.NUMA: "a NUMA domain; the ranks of a node fill its domains in equal blocks",
+    Binding.LAUNCHER: "what the launcher chooses: it gets no option that binds, and none that prevents binding",
 }

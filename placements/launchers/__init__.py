@@ -40,12 +40,16 @@ def render(name: str, placed: Placement, *, stem: str = "placement") -> Rendered
 
 
 def selected(reframe_launcher: str, features: Sequence[str]) -> Launcher:
-    """Return the launcher of a ReFrame partition and environment; InputError names both and what there is."""
+    """Return the launcher of a ReFrame partition and environment; InputError has the pairs with one of the two."""
     for launcher in LAUNCHERS.values():
         if any(name == reframe_launcher and feature in features for name, feature in launcher.selected_by):
             return launcher
-    pairs = (pair for launcher in LAUNCHERS.values() for pair in launcher.selected_by)
-    valid = ", ".join(f"{name} with feature {feature}" for name, feature in pairs)
+    pairs = [pair for launcher in LAUNCHERS.values() for pair in launcher.selected_by]
+    near = [pair for pair in pairs if pair[0] == reframe_launcher] or [p for p in pairs if p[1] in features]
+    valid = " or ".join(dict.fromkeys(f"{name} with feature {feature}" for name, feature in sorted(near)))
+    names = ", ".join(sorted({name for name, _ in pairs}))
+    if reframe_launcher not in {name for name, _ in pairs}:
+        valid = f"extras: launch: FAMILY if it wraps one of {names}" + (f"; {valid}" if valid else "")
     value = f"{reframe_launcher} with {', '.join(features) or 'no feature'}"
     raise InputError("reframe.yml", "launcher", value, valid)
 

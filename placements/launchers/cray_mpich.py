@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from placements.arrays import np
 from placements.launchers.base import Launcher, Rendered
-from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, node_file
+from placements.launchers.srun import ALL_GPUS, SRUN, STARTED_BY, blocks, cpu_bind, node_file
 from placements.orders.placement import Placement
 from railyard.base.errors import InputError
 
@@ -40,7 +40,7 @@ def render(placed: Placement, stem: str) -> Rendered:
 LAUNCHER = Launcher(
     name="cray-mpich",
     render=render,
-    selected_by=(("srun", "cray-mpich"),),
+    selected_by=tuple((name, "cray-mpich") for name in STARTED_BY),
     local_rank=("SLURM_LOCALID",),
     node_list=("SLURM_JOB_NODELIST",),
     all_gpus=ALL_GPUS,

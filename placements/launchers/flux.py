@@ -28,7 +28,9 @@ def render(placed: Placement, stem: str) -> Rendered:
 
 
 def _affinity(placed: Placement) -> tuple[str, ...]:
-    """Return the shell's options: a core for each task of a node in its order there, or none."""
+    """Return the shell's options: a core for each task of a node in its order there, or none, or no options."""
+    if placed.binding == Binding.LAUNCHER:
+        return ()
     cores = "map:" + ";".join(map(str, range(placed.ranks_per_node)))
     bound = "off" if placed.binding == Binding.NONE else cores
     return ("-o", "mpibind=off", "-o", f"cpu-affinity={bound}", "-o", "gpu-affinity=off")
@@ -40,7 +42,7 @@ LAUNCHER = Launcher(
     selected_by=tuple((started, "flux") for started in ("local", "mpiexec", "mpirun")),
     local_rank=("FLUX_TASK_LOCAL_ID",),
     node_commands={"FLUX_URI": ("flux", "hostlist", "--expand", "--delimiter=\n", "local")},
-    bindings=frozenset({Binding.NONE, Binding.CORE}),
+    bindings=frozenset({Binding.NONE, Binding.CORE, Binding.LAUNCHER}),
     source="[flux-run(1)](https://flux-framework.readthedocs.io/projects/flux-core/en/latest/man1/flux-run.html), "
     "flux-shell(1), RFC 35",
 )

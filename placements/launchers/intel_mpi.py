@@ -40,6 +40,8 @@ def _pinning(placed: Placement) -> dict[str, str]:
             return {"I_MPI_PIN": "1", "I_MPI_PIN_PROCESSOR_LIST": cores}
         case Binding.NUMA:
             return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "numa"}
+        case Binding.LAUNCHER:
+            return {}
 
 
 def on_agent_hosts(hosts: AgentHosts) -> AgentVariables:

@@ -1,5 +1,5 @@
 """The link-load model in a program's place: host file, and the topology (`railyard model`)."""
 
-from placements.launchers import without_machine
+from placements.launchers import smpi
 
-LAUNCHER = without_machine.launcher("linkload", "model")
+LAUNCHER = smpi.launcher("linkload", "model")

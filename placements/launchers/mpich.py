@@ -24,7 +24,8 @@ def render(placed: Placement, stem: str) -> Rendered:
     text = hydra.host_file(placed, "mpich")
     hydra.refuse_dealt_numa(placed, "mpich")
     bindings: dict[Binding, tuple[str, ...]] = {
-        Binding.NONE: (),
+        Binding.NONE: (),  # Hydra's default, too
+        Binding.LAUNCHER: (),
         Binding.CORE: ("-bind-to", "user:" + ",".join(map(str, range(placed.ranks_per_node)))),
         Binding.NUMA: ("-bind-to", "numa", "-map-by", "numa"),
     }

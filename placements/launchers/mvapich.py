@@ -12,13 +12,15 @@ from placements.launchers import hydra
 from placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
 from placements.orders.placement import Placement
 
-BINDINGS = frozenset({Binding.NONE, Binding.CORE})
+BINDINGS = frozenset({Binding.NONE, Binding.CORE, Binding.LAUNCHER})
 SOURCE = "[user guide of MVAPICH2 2.3](https://mvapich.cse.ohio-state.edu/userguide/)"
 LOCAL_RANK = ("MV2_COMM_WORLD_LOCAL_RANK",)
 
 
 def affinity(placed: Placement) -> dict[str, str]:
     """Return MVAPICH2's variables for a placement's binding."""
+    if placed.binding == Binding.LAUNCHER:
+        return {}
     if placed.binding == Binding.NONE:
         return {"MV2_ENABLE_AFFINITY": "0"}
     cores = ":".join(map(str, range(placed.ranks_per_node)))

@@ -48,14 +48,13 @@ def launcher(
 
     def render(placed: Placement, stem: str) -> Rendered:
         ranks = ("mpirun", "-np", str(len(placed.indices)))
-        if placed.order.by_launcher and placed.binding == Binding.NONE:
+        if not placed.binding.is_known:
             file = f"{stem}.hostfile"
-            by_slot = ("--map-by", "slot", "--hostfile", file, "--bind-to", "none")
-            return Rendered(command=(*ranks, *by_slot), files={file: _slots(placed)})
-        if placed.binding == Binding.NONE:
-            file = f"{stem}.hostfile"
-            seq = ("--map-by", "seq", "--hostfile", file, "--bind-to", "none")
-            return Rendered(command=(*ranks, *seq), files={file: openmpi_hostfile(placed.nodes)})
+            by_slot = placed.order.by_launcher
+            words = ("--map-by", "slot" if by_slot else "seq", "--hostfile", file)
+            unbound = ("--bind-to", "none") if placed.binding == Binding.NONE else ()
+            text = _slots(placed) if by_slot else openmpi_hostfile(placed.nodes)
+            return Rendered(command=(*ranks, *words, *unbound), files={file: text})
         file = f"{stem}.rankfile"
         where = rankfile_option.format(file).split()
         if allocates and placed.binding == Binding.NUMA:
@@ -68,7 +67,7 @@ def launcher(
         name=name,
         render=render,
         selected_by=tuple(
-            (started, feature) for started in ("mpirun", "mpirun-openmpi") for feature in features
+            (started, feature) for started in ("mpirun", "mpirun-openmpi", "mpiexec") for feature in features
         ),
         local_rank=("OMPI_COMM_WORLD_LOCAL_RANK",),
         node_files=BATCH_NODE_FILES,

@@ -26,9 +26,10 @@ def render(placed: Placement, stem: str) -> Rendered:
         valid = "for pals the same number of ranks on every node, one after another (cart-create, snake, scheduler)"
         raise InputError("launcher", "placement", str(placed.order), valid)
     file, (per_node,) = f"{stem}.hosts", counts
+    unbound = ("--cpu-bind", "none") if placed.binding == Binding.NONE else ()
     ranks = ("mpiexec", "-n", str(len(placed.indices)), "--ppn", str(per_node))
     return Rendered(
-        command=(*ranks, "--hostfile", file, "--cpu-bind", "none"),
+        command=(*ranks, "--hostfile", file, *unbound),
         files={file: "".join(f"{name}\n" for name, _ in runs)},
     )
 
@@ -39,7 +40,7 @@ LAUNCHER = Launcher(
     selected_by=(("mpiexec", "pals"), ("mpiexec", "cray-mpich")),
     local_rank=("PALS_LOCAL_RANKID",),
     node_files=BATCH_NODE_FILES,
-    bindings=frozenset({Binding.NONE}),
+    bindings=frozenset({Binding.NONE, Binding.LAUNCHER}),
     source="mpiexec(1) of PALS; [Polaris](https://docs.alcf.anl.gov/polaris/running-jobs/) of ALCF",
     cannot="nodes that recur, or with unequal numbers of ranks; on real machines a script binds",
 )

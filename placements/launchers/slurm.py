@@ -11,7 +11,7 @@ from __future__ import annotations
 from placements.hosts import naming
 from placements.launchers.base import Launcher, Rendered
 from placements.launchers.files import counted_hostfile
-from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, fills, node_file
+from placements.launchers.srun import ALL_GPUS, SRUN, STARTED_BY, blocks, cpu_bind, fills, node_file
 from placements.orders.placement import Placement
 
 
@@ -38,7 +38,7 @@ def render(placed: Placement, stem: str) -> Rendered:
 LAUNCHER = Launcher(
     name="slurm",
     render=render,
-    selected_by=(("srun", "mpi"), ("srun", "mpich")),
+    selected_by=tuple((name, feature) for name in STARTED_BY for feature in ("mpi", "mpich")),
     local_rank=("SLURM_LOCALID",),
     node_list=("SLURM_JOB_NODELIST",),
     all_gpus=ALL_GPUS,

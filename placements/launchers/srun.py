@@ -10,6 +10,9 @@ from placements.orders.placement import Placement
 #: Without the option a step whose rank died waits for the others until the job's time limit.
 SRUN = ("srun", "--kill-on-bad-exit=1")
 
+#: ReFrame's launchers that are srun. `srunalloc` runs inside an allocation that all launches share.
+STARTED_BY = ("srun", "srunalloc")
+
 #: srun(1), --gpu-bind: without it a site's default may leave each task one GPU, which then has the number 0.
 ALL_GPUS = {"SLURM_GPU_BIND": "none"}
 
@@ -52,3 +55,5 @@ def cpu_bind(placed: Placement) -> tuple[str, ...]:
             return ("--cpu-bind=map_cpu:" + ",".join(map(str, local)),)
         case Binding.NUMA:
             return ("--cpu-bind=map_ldom:" + ",".join(str(numa_of(placed, k)) for k in local),)
+        case Binding.LAUNCHER:
+            return ()

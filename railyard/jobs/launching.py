@@ -81,7 +81,8 @@ def render(
 
     Raises InputError for a placement or a policy that cannot be expressed there, or not on every node.
     """
-    unbound = dataclasses.replace(placed, binding=Binding.NONE) if by_script else placed
+    bound = by_script and placed.binding.is_known
+    unbound = dataclasses.replace(placed, binding=Binding.NONE) if bound else placed
     rendered = launcher.rendered(unbound, file_name(stem))
     chosen = policies.parse(policy, rails(placed.allocation.topology, devices))
     if launcher.nic_by_host:
@@ -94,7 +95,7 @@ def render(
     _same_on_all(chosen, settings, hosts, kinds)
     passed = launcher.pass_variables(settings[0].environment)
     wrapper = f"{file_name(policy)}.sh" if settings[0].by_local_rank else ""
-    binder = f"{file_name(stem)}.bind.sh" if by_script and placed.binding != Binding.NONE else ""
+    binder = f"{file_name(stem)}.bind.sh" if bound else ""
     scripts = (
         node_kinds.one_script(wrapper, [setting.wrapper() for setting in settings], kinds) if wrapper else {}
     )
@@ -179,9 +180,10 @@ def _settings(
     if policy.kind.by_library and not named_stack(features):
         return stacks.Settings()
     stack = stack_of(features)
-    if stacks.needs_binding(policy, stack) and placed.binding == Binding.NONE:
+    if stacks.needs_binding(policy, stack) and not placed.binding.is_known:
         valid = f"with {stack} a placement that binds ranks, such as {placed.order}/numa"
-        raise InputError("nics", "policy", problem=f"{policy} on unbound ranks", valid=valid)
+        problem = f"{policy} on ranks that railyard does not bind"
+        raise InputError("nics", "policy", problem=problem, valid=valid)
     return stacks.settings(policy, stack, on)
 
 

@@ -20,6 +20,7 @@ from placements.arrays import np
 from placements.hosts import naming
 from placements.hosts.binding import BINDINGS, Binding
 from placements.launchers import LAUNCHERS, Rendered
+from placements.launchers.jsrun import PREAMBLE
 from placements.nics.policies import policies
 from placements.nics.stacks import stacks
 from placements.orders.allocation import scheduled
@@ -35,7 +36,7 @@ Where = tuple[str, str]
 PLACEMENTS = [
     pytest.param(f"{order}/{binding}", marks=[pytest.mark.built] if order.startswith("optimised") else [])
     for order in matrix.ORDERS
-    for binding in Binding
+    for binding in matrix.BINDINGS
 ]
 
 
@@ -144,8 +145,21 @@ def pals(rendered: Rendered) -> list[Where]:
     return bound(nodes, [])
 
 
+def jsrun(rendered: Rendered) -> list[Where]:
+    """IBM's "Explicit Resource File (ERF) format": `rank: N: {hostname: HOST; cpu: *; ...}` after a preamble."""
+    assert rendered.command[:2] == ("jsrun", "--erf_input") and "overlapping_rs: allow" in PREAMBLE
+    body = rendered.files[rendered.command[2]].removeprefix(PREAMBLE)
+    lines = [
+        re.fullmatch(r"rank: (\d+): \{ hostname: (\S+); cpu: \* ; .*\}", line) for line in body.splitlines()
+    ]
+    hosts = {int(line[1]): line[2] for line in lines if line}
+    assert sorted(hosts) == list(range(len(lines)))
+    return bound([hosts[rank] for rank in sorted(hosts)], [])
+
+
 READERS: Mapping[str, Callable[[Rendered], list[Where]]] = {
     "flux": flux,
+    "jsrun": jsrun,
     "intel-mpi": intel_mpi,
     "mpirun-rsh": mpirun_rsh,
     "mvapich": mvapich,
@@ -169,7 +183,7 @@ def wanted(placed: Placement) -> list[Where]:
 def test_a_launch_reads_back_as_its_placement_or_is_refused(launcher: str, name: str) -> None:
     """Every order and binding: what the manual makes of the text is the placement, or the launcher refuses it."""
     placed, order = matrix.one(name), name.rpartition("/")[0]
-    any_order = launcher in {"flux", "mpirun-rsh"}
+    any_order = launcher in {"flux", "jsrun", "mpirun-rsh"}
     can = placed.binding in LAUNCHERS[launcher].bindings and (any_order or order not in RETURNING)
     if not can:
         with pytest.raises(InputError, match=launcher):
@@ -184,8 +198,9 @@ def test_one_wrong_line_of_a_host_file_is_seen(launcher: str) -> None:
     placed = matrix.one("cart-create/none")
     rendered = launchers.render(launcher, placed)
     ((file, text),) = rendered.files.items()
-    first, *rest = text.splitlines()
-    changed = "".join(f"{line}\n" for line in (*rest, first))
+    one, other_node = placed.nodes[0].name, placed.nodes[-1].name
+    swap = {one: other_node, other_node: one}
+    changed = re.sub(rf"\b({one}|{other_node})\b", lambda match: swap[match[0]], text)
     other = Rendered(command=rendered.command, environment=rendered.environment, files={file: changed})
     assert READERS[launcher](other) != wanted(placed)
 
@@ -198,10 +213,50 @@ def test_one_wrong_line_of_a_host_file_is_seen(launcher: str) -> None:
         ("mpirun", ["mpi", "mvapich2", "mpirun-rsh"], "mpirun-rsh"),
         ("mpirun", ["mpi", "openmpi5", "flux"], "flux"),
         ("local", ["mpi", "flux"], "flux"),
+        ("mpiexec", ["mpi", "openmpi5", "ucx"], "openmpi5"),
+        ("mpiexec", ["mpi", "openmpi", "flux"], "flux"),
+        ("srunalloc", ["mpi", "openmpi"], "slurm"),
+        ("srunalloc", ["mpi", "cray-mpich"], "cray-mpich"),
+        ("ibrun", ["mpi", "intel-mpi"], "ibrun"),
+        ("lrun", ["mpi", "openmpi"], "jsrun"),
+        ("lrun-gpu", ["mpi"], "jsrun"),
+        ("local", ["mpi", "jsrun"], "jsrun"),
     ],
 )
 def test_a_feature_selects_a_launcher(reframe_launcher: str, features: list[str], name: str) -> None:
     assert launchers.selected(reframe_launcher, features).name == name
+
+
+def test_a_refusal_shows_the_pairs_that_are_near_and_the_word_for_a_wrapper() -> None:
+    """Before, it was one line of 20 pairs in no order."""
+    with pytest.raises(InputError) as refused:
+        launchers.selected("mpiexec", ["mpi", "psm2"])
+    text = str(refused.value)
+    assert "mpiexec with feature mpich" in text and "srun" not in text and "launch: FAMILY" not in text
+    with pytest.raises(InputError, match="extras: launch: FAMILY if it wraps one of ") as refused:
+        launchers.selected("site_mpirun", ["mpi", "openmpi"])
+    assert "mpirun with feature openmpi" in str(refused.value) and "cray-mpich" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", sorted(LAUNCHERS))
+def test_the_binding_launcher_passes_no_option_that_binds_or_prevents_binding(name: str) -> None:
+    """Unbound processes take the first NIC (open-mpi/ompi#12144), and nobody's plain mpirun is unbound."""
+    if Binding.LAUNCHER not in LAUNCHERS[name].bindings:
+        assert LAUNCHERS[name].nic_by_host or name == "jsrun"
+        return
+    plain = launchers.render(name, matrix.one("cart-create/launcher"))
+    unbound = launchers.render(name, matrix.one("cart-create/none"))
+    about = re.compile(r"(?i)bind|affinity|_pin|cpu")
+    assert not any(about.search(word) for word in (*plain.command, *plain.environment))
+    assert plain.files == unbound.files and set(plain.command) <= set(unbound.command)
+    assert any(about.search(word) for word in (*unbound.command, *unbound.environment)) or name == "mpich"
+
+
+def test_ibrun_takes_the_first_granted_nodes_or_refuses() -> None:
+    placed = matrix.one("cart-create/none")
+    assert launchers.render("ibrun", placed).command == ("ibrun", "-n", str(len(placed.indices)), "-o", "0")
+    with pytest.raises(InputError, match="ibrun scheduler, or an order that fills the first granted nodes"):
+        launchers.render("ibrun", matrix.one("random:1/none"))
 
 
 def test_mpirun_rsh_gets_a_nic_policys_variables_before_the_program() -> None:

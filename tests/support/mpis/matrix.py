@@ -52,6 +52,10 @@ HALO = ("--cells", "2", "--repeats", "3", "--warmups", "0")
 ORDERS = tuple(f"{order}:{order.example}" if order.example else str(order) for order in orders().values())
 
 
+#: Bindings that a rank can prove; what a launcher does by itself differs from machine to machine.
+BINDINGS = tuple(binding for binding in Binding if binding != Binding.LAUNCHER)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """Where the matrix runs: the grid of the ranks, a torus of one node per router, and a network with groups.
@@ -142,7 +146,7 @@ def _print(console: Console, found: Sequence[Cell], on: Machine) -> None:
 
 def placements(on: Machine = PRETENDED) -> dict[str, Placement]:
     """Return every order with every binding."""
-    return {f"{name}/{binding}": one(f"{name}/{binding}", on) for name in ORDERS for binding in Binding}
+    return {f"{name}/{binding}": one(f"{name}/{binding}", on) for name in ORDERS for binding in BINDINGS}
 
 
 def _is_grouped(name: str) -> bool:

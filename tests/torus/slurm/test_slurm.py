@@ -209,7 +209,7 @@ def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: 
     mine.write_text("".join(f"n{x}-{y}-{z}\n" for z in (1, 0) for x in (1, 0) for y in (0, 1)))
     arguments = {"blocks": ":1x1x1", "file": f":{mine}", "random": ":3", "optimised": ":1"}
     orders = [f"{kind}{arguments.get(kind, '')}" for kind in rank_orders() if kind not in GROUPS]
-    bound = [f"random:3/{binding}" for binding in Binding if binding != Binding.NONE]
+    bound = [f"random:3/{binding}" for binding in Binding if binding.is_known]
     placements = [*orders, *bound]
     done = reframe(*HALO, "-S", f"placements={','.join(placements)}", system=f"vtorus:{partition}")
     assert_passed(done)
