@@ -1,7 +1,7 @@
 """jsrun: IBM's launcher under LSF, a node for each rank by an explicit resource file. `lrun` of LLNL wraps it.
 
 Sources: "Explicit Resource File (ERF) format" of IBM's Job Step Manager (--erf_input; rank, hostname, cpu,
-overlapping_rs); horovod's runner/js_run.py, which writes such files with `*` for all of a resource; "Slurm srun versus
+overlapping_rs); Horovod, which writes such files with `*` for all of a resource; "Slurm srun versus
 IBM CSM jsrun" of LLNL. Each rank has all processors of its node, and a script binds it. Any order is possible. Not run:
 no such machine was at hand.
 """
