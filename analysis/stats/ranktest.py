@@ -1,7 +1,8 @@
 """Test whether groups of launches differ: two-sided rank tests, corrected for their number, with an effect size.
 
-Models: the Mann-Whitney U test of each pair (exact without ties, else the normal approximation with tie and
-continuity correction: SciPy's), Holm's step-down correction over one family of tests (Holm, Scand. J. Stat. 6, 1979),
+Models: the Mann-Whitney U test of each pair: exact, with ties by the permutation distribution of the rank sum
+(Streitberg & Röhmel, Statistical Software Newsletter 12, 1986), and for many launches SciPy's normal approximation with
+tie and continuity correction; Holm's step-down correction over one family of tests (Holm, Scand. J. Stat. 6, 1979);
 the probability of superiority as effect size (a launch of one against a launch of the other, ties count half), and
 the number of launches below which a family can show nothing. Leaves out: which tests are one family
 (`analysis.cases.comparison`), paired designs, anything that assumes a normal distribution.
@@ -10,6 +11,7 @@ the number of launches below which a family can show nothing. Leaves out: which 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -26,6 +28,8 @@ Values = Sequence[float]
 ALPHA = 0.03
 #: Above this many launches in both groups together the exact distribution is left for the normal one.
 _MOST_EXACT = 120
+#: The same where launches have equal values.
+_MOST_EXACT_TIED = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +137,12 @@ def mann_whitney(samples: Sequence[tuple[Values, Values]]) -> list[float]:
     for index, (one, other) in enumerate(samples):
         both = np.concatenate((np.asarray(one, dtype=float), np.asarray(other, dtype=float)))
         different = np.unique(both).size
-        exact = different == both.size <= _MOST_EXACT
-        if different > 1 and one and other:
+        if different == 1 or not one or not other:
+            continue
+        if different < both.size <= _MOST_EXACT_TIED:
+            p_values[index] = _tied_p(both, len(one))
+        else:
+            exact = different == both.size <= _MOST_EXACT
             alike.setdefault((len(one), len(other), exact), []).append(index)
     for (_, _, exact), places in alike.items():
         first = np.array([samples[index][0] for index in places], dtype=float)
@@ -142,6 +150,26 @@ def mann_whitney(samples: Sequence[tuple[Values, Values]]) -> list[float]:
         for index, p_value in zip(places, _p_values(first, second, exact), strict=True):
             p_values[index] = float(p_value)
     return p_values
+
+
+def _tied_p(both: Floats, n: int) -> float:
+    """Return the exact two-sided p-value of the first `n` of some values against the others, given the ties."""
+    _, which, counts = np.unique(both, return_inverse=True, return_counts=True)
+    doubled = (2 * np.cumsum(counts) - counts + 1)[which]  # twice the mean rank of equal values
+    below, above = _tails(tuple(sorted(doubled.tolist())), n)
+    rank_sum = int(doubled[:n].sum())
+    return min(1.0, 2 * float(min(below[rank_sum], above[rank_sum])))
+
+
+@functools.lru_cache(maxsize=1024)
+def _tails(ranks: tuple[int, ...], n: int) -> tuple[Floats, Floats]:
+    """Return the shares of the choices of `n` ranks whose sum is at most, and at least, each possible sum."""
+    ways = np.zeros((n + 1, sum(ranks) + 1))
+    ways[0, 0] = 1
+    for rank in ranks:
+        ways[1:, rank:] += ways[:-1, :-rank]
+    shares = ways[n] / math.comb(len(ranks), n)
+    return np.cumsum(shares), np.cumsum(shares[::-1])[::-1]
 
 
 def _p_values(first: Floats, second: Floats, exact: bool) -> Floats:
