@@ -24,6 +24,7 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
+from analysis.stats import ranktest
 from checks import scales
 from checks.knobs import KNOBS, Knobs
 from placements import launchers
@@ -147,6 +148,7 @@ class PlacedCheck(Knobs):
         grid = spec.grid or tuple(request.whole_grid(spec, where, granted, companions))
         spec = dataclasses.replace(spec, grid=grid)
         request.check_size(spec, where, len(granted.indices))
+        self._warn_of_few_launches(spec, where)
         self._set({name: job_spec.as_variable(getattr(spec, name)) for name in KNOBS})
         self.num_tasks = len(granted.indices) * spec.ranks_per_node
         self.num_tasks_per_node = spec.ranks_per_node
@@ -213,6 +215,14 @@ class PlacedCheck(Knobs):
             getlogger().warning(f"{self.short_name}: {name} is left out on {where.fullname}: {reason}")
         self._skip_for(fitted.nothing_left)
         return fitted.request
+
+    def _warn_of_few_launches(self, spec: JobSpec, where: Partition) -> None:
+        """Warn before the run of launches too few to name a winner; a model needs no test, a smoke check no winner."""
+        count = len(spec.placements) * len(spec.nics) * len(spec.software)
+        if where.is_computed or "smoke" in self.tags:
+            return
+        if shortage := ranktest.shortage(count, spec.launches):
+            getlogger().warning(f"{self.short_name}: {shortage}; run: railyard plan {spec.check} --find 5%")
 
     def _is_simulated(self) -> bool:
         return self.prepared.where.origin == "simulated"

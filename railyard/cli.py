@@ -35,6 +35,7 @@ COMMANDS = {
     "nics": ("placements.cli.nics:nics", "Print the settings that make a stack obey a NIC policy."),
     "over": ("analysis.over.cli:over", "Show series of records over dates, sizes or allocations."),
     "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
+    "plan": ("analysis.plan.cli:plan", "Print how many launches and jobs find a difference."),
     "recover": ("railyard.jobs.cli:recover", "Make the records of interrupted jobs."),
     "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
     "report": ("analysis.report.cli:report", "Write a page, or another format, from records."),

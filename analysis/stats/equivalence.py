@@ -48,15 +48,15 @@ def percent_interval(one: Values, other: Values, *, tests: int = 1) -> tuple[flo
 
 
 def _log_interval(one: Values, other: Values, *, tests: int) -> tuple[float, float] | None:
-    rank = _rank(len(one), len(other), (1 - CONFIDENCE) / tests)
-    if rank == 0:
+    lowest = rank(len(one), len(other), (1 - CONFIDENCE) / tests)
+    if lowest == 0:
         return None
     logs = np.sort(np.subtract.outer(np.log(one), np.log(other)), axis=None)
-    return float(logs[rank - 1]), float(logs[-rank])
+    return float(logs[lowest - 1]), float(logs[-lowest])
 
 
 @functools.cache
-def _rank(n: int, m: int, level: float) -> int:
+def rank(n: int, m: int, level: float) -> int:
     """Return the largest k for which U of groups of n and m launches is below k with at most half the level."""
     if n * m > _MOST_EXACT:
         deviation = math.sqrt(n * m * (n + m + 1) / 12)

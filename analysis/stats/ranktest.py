@@ -65,6 +65,21 @@ def enough(tests: int) -> int:
     return next(n for n in itertools.count(2) if smallest_p(n, n) * max(1, tests) <= ALPHA)
 
 
+def shortage(combinations: int, launches: int) -> str:
+    """Return what so few launches of each combination cannot show, in one sentence; empty for enough.
+
+    The tests are those of one figure of merit without labels.
+    """
+    best, compared = enough(math.comb(combinations, 2)), enough(combinations - 1)
+    if combinations < 2 or launches >= best:
+        return ""
+    against = "" if compared == best else f", and {compared} for a comparison with the baseline"
+    return (
+        f"{combinations} combinations need {best} launches each before one can be named the best{against}; {launches} "
+        f"{'is' if launches == 1 else 'are'} requested"
+    )
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's adjusted p-values in the order given: max over the smaller ones of (tests - rank) p, at most 1."""
     adjusted, highest = [0.0] * len(p_values), 0.0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from support import evidence
+from support.entries import KEY, entry
 
 from analysis.over import allocations, dates, sizes, text
 from analysis.over.allocations import Steadiness
@@ -20,46 +21,7 @@ from analysis.stats import change_points
 from railyard.records.store import archive
 from railyard.records.store.entries import Entry, SeriesKey
 
-KEY = SeriesKey("plain", "library-default", "native", "iteration_us", ())
 RATE = SeriesKey("plain", "library-default", "native", "rate_gflop_s", ())
-SETTING: Mapping[str, Any] = {
-    "origin": "measured",
-    "system": "cluster",
-    "partition": "compute",
-    "environment": "openmpi",
-    "check": "halo_3d",
-    "benchmark": "halo",
-    "parameters": {"grid": [4, 4], "cells": [64, 64]},
-    "studies": [],
-    "topology": "torus",
-    "topology_sha256": "ab" * 32,
-    "nodes": 16,
-    "ranks": 16,
-    "placements": ["plain"],
-    "nic_policies": ["library-default"],
-    "program": {},
-    "subject": "",
-    "git_commit": "1f" * 20,
-    "git_dirty": False,
-    "mpi": "Open MPI v4.1.4",
-    "machine": "m",
-    "software": ["native"],
-    "image": "",
-    "job_environment": "",
-    "torus": {},
-}
-
-
-def entry(
-    number: int, values: Sequence[float], *, key: SeriesKey = KEY, allocation: str = "a", **changes: Any
-) -> Entry:
-    own = {
-        "id": f"{number:012x}",
-        "sha256": f"{number:064x}",
-        "created": f"2026-{1 + number // 28:02d}-{1 + number % 28:02d}T03:00:00Z",
-        "allocation": allocation,
-    }
-    return Entry(path=f"{number}.json", setting={**SETTING, **changes}, own=own, values=[(key, list(values))])
 
 
 def noisy(chance: random.Random, level: float = 100.0, n: int = 3) -> list[float]:

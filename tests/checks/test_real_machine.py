@@ -79,7 +79,8 @@ TWO_NICS = ", nics: ['mlx5_0:1', 'mlx5_1:1']"
 def test_without_a_topology_all_that_is_left_passes_and_each_thing_left_out_has_its_line(
     dry_run: DryRun,
 ) -> None:
-    done = dry_run("-n", "halo|hops|contention|sonar|rowcol|multirail_halo", extras=TWO_NICS)
+    names = "halo|hops|contention|sonar|rowcol|multirail_halo"
+    done = dry_run("-n", names, "-S", "halo_3d.launches=3", extras=TWO_NICS)
     assert done.returncode == 0, done.stdout
     wanted = {"halo_smoke", "halo_3d", "contention_smoke", "sonar_smoke", "hops_smoke", "multirail_halo"}
     wanted |= {"contention_pairs", "rowcol_all", "halo_paper_2d"}
@@ -87,6 +88,11 @@ def test_without_a_topology_all_that_is_left_passes_and_each_thing_left_out_has_
     left_out = re.findall(r"WARNING: halo_smoke: (.*)", done.stdout + done.stderr)
     assert left_out == [
         "custom is left out on site:compute: no coordinates: reframe.yml names no topology for site:compute"
+    ]
+    few = re.findall(r"WARNING: halo_3d: (.*requested.*)", done.stdout + done.stderr)
+    assert few == [
+        "2 combinations need 4 launches each before one can be named the best; 3 are requested; "
+        "run: railyard plan halo_3d --find 5%"
     ]
     assert "hops_range" in done.stdout and "needs 25 nodes; jobs on site:compute have 16" in done.stdout
 

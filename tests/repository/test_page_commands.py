@@ -43,7 +43,7 @@ NOT_RUN = {
     r"references (update|show)": "needs records of a committed version: tests/analysis",
     r"report results/example": "writes a page for ten seconds: tests/analysis and tests/records",
     r"\bmoved\b|results/NAME|recorded\.out|counted\.json": "needs outputs of the reader's own",
-    r"\b(FILES?|PATHS|RECORDS|ID|KEY=VALUE|A B)\b": "a synopsis",
+    r"\b(FILES?|PATHS|RECORDS|ID|CHECK|KEY=VALUE|A B)\b": "a synopsis",
     r"-m pytest|workflow\.py|completion": "tests in a test; tests/ci; tests/repository",
 }
 #: What is in the folder where the commands run: links to what a checkout has.

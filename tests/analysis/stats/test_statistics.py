@@ -50,7 +50,9 @@ def test_p_values_are_those_of_scipy(samples: list[tuple[list[float], list[float
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=5), st.lists(st.integers(0, 3), min_size=1, max_size=5))
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=5), st.lists(st.integers(0, 3), min_size=1, max_size=5)
+)
 def test_p_values_with_ties_count_all_ways_to_choose_the_launches(one: list[int], other: list[int]) -> None:
     both = [*one, *other]
     if 1 < len(set(both)) < len(both):
@@ -70,6 +72,17 @@ def test_the_smallest_p_is_reached_by_groups_that_are_apart(n: int, m: int) -> N
 @pytest.mark.parametrize(("tests", "needed"), [(1, 4), (3, 5), (10, 6), (66, 8), (330, 9)])
 def test_enough_launches_grow_with_the_number_of_tests(tests: int, needed: int) -> None:
     assert ranktest.enough(tests) == needed
+
+
+def test_too_few_launches_are_named_before_they_run() -> None:
+    assert ranktest.shortage(12, 6) == (
+        "12 combinations need 8 launches each before one can be named the best, and 6 for a comparison with the "
+        "baseline; 6 are requested"
+    )
+    assert ranktest.shortage(2, 1) == (
+        "2 combinations need 4 launches each before one can be named the best; 1 is requested"
+    )
+    assert not ranktest.shortage(12, 8) and not ranktest.shortage(1, 1)
 
 
 def test_holm_is_the_worked_example() -> None:

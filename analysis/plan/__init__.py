@@ -1,0 +1,1 @@
+"""How many launches and jobs find a difference."""

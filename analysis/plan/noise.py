@@ -1,0 +1,93 @@
+"""Estimate from an archive how much a check's launches differ within a job, and its jobs from each other.
+
+Models: logarithms of the launches' values. The spread within a job is pooled over jobs and combinations. That between
+jobs is what the variance of the jobs' means has beyond it (a one-way analysis of variance), pooled over combinations.
+Leaves out: drift between dates (`railyard over dates`).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.cases.comparison import label_text, rank_of
+from analysis.over import series
+from analysis.over.series import DatedRow
+from railyard.records import comparable, units
+from railyard.records.json_io import Json
+from railyard.records.record import COMPUTED
+from railyard.records.store.entries import Entry
+from railyard.records.units import Better
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """The noise of one figure of merit of a check: relative spreads, `between` None where no two jobs show it.
+
+    `launches` are those of a combination in the newest job, `combinations` its number of combinations, and `floor` is
+    the noise floor as a share. `what` names the figure and where it was measured; empty for a noise that is stated.
+    """
+
+    what: str
+    within: float
+    between: float | None
+    jobs: int
+    launches: int
+    combinations: int
+    floor: float
+
+
+def of_archive(entries: Iterable[Entry], check: str, foms: Sequence[str] = ()) -> list[Noise]:
+    """Return the noise of each setting and series in which a check was measured, of its first figure of merit.
+
+    `foms` chooses other figures. Settings without two launches of one combination are left out.
+    """
+    chosen = (entry for entry in entries if entry.setting["check"] == check)
+    rows = [
+        row
+        for row in series.series_of(chosen, _shared, None, foms)
+        if units.unit_of(row.key.fom).better is not Better.NEITHER
+    ]
+    if not foms and rows:
+        first = min((row.key.fom for row in rows), key=rank_of)
+        rows = [row for row in rows if row.key.fom == first]
+    groups: dict[tuple[object, ...], list[DatedRow]] = {}
+    for row in rows:
+        groups.setdefault((_shared(row.setting), row.key.fom, row.key.labels), []).append(row)
+    noises = (_noise(members) for members in groups.values())
+    return [noise for noise in noises if noise is not None]
+
+
+def _shared(setting: Mapping[str, Json]) -> str | None:
+    """Return what jobs must have in common to differ by chance alone; None for what is computed."""
+    return None if setting["origin"] in COMPUTED else comparable.reference_digest(setting)
+
+
+def _noise(rows: Sequence[DatedRow]) -> Noise | None:
+    squares, freedom = 0.0, 0  # within jobs
+    between, inverse, more = 0.0, 0.0, 0  # between the means of jobs
+    for row in rows:
+        jobs = [[math.log(value) for value in point.values] for point in row.points if min(point.values) > 0]
+        squares += math.fsum(statistics.variance(logs) * (len(logs) - 1) for logs in jobs if len(logs) > 1)
+        freedom += sum(len(logs) - 1 for logs in jobs)
+        if len(jobs) > 1:
+            between += statistics.variance(map(statistics.fmean, jobs)) * (len(jobs) - 1)
+            inverse += statistics.fmean(1 / len(logs) for logs in jobs) * (len(jobs) - 1)
+            more += len(jobs) - 1
+    if not freedom:
+        return None
+    within = squares / freedom
+    newest = max((row.points[-1] for row in rows), key=lambda point: point.created)
+    setting = newest.setting
+    labels = label_text(rows[0].key.labels)
+    return Noise(
+        what=f"{units.stem(rows[0].key.fom)}{f' {labels}' if labels else ''}, {rows[0].what}",
+        within=math.sqrt(within),
+        between=math.sqrt(max(0.0, (between - inverse * within) / more)) if more else None,
+        jobs=max(len(row.points) for row in rows),
+        launches=len(newest.values),
+        combinations=math.prod(len(setting[name]) for name in ("placements", "nic_policies", "software")),
+        floor=max(point.entry.own["noise_percent"] for row in rows for point in row.points) / 100,
+    )
