@@ -2,15 +2,16 @@
 
 # make setup PYTHON=/path/of/python3.11 MPICC=cc WHEELS=folder, where these are not found by themselves.
 PYTHON ?= $(shell tools/find-python 2>/dev/null)
-MPICC  ?= $(shell tools/find-mpicc)
+MPICC  ?= $(or $(RAILYARD_MPI:%=%/bin/mpicc),$(shell tools/find-mpicc))
 # What is built of the simulated torus: all of it where SimGrid is installed.
 SIMGRID   := build/lib/railyard-simgrid.so build/benchmarks-simgrid/bin/halo
 SIMULATED := $(if $(shell command -v smpicc),$(SIMGRID))
-# Debian has a wrapper for each MPI, and root installs Open MPI's; any other machine has the one that MPICC names.
+# Debian has a wrapper for each MPI, and root installs Open MPI's; any other machine has the one that MPICC names. That of
+# RAILYARD_MPI=FOLDER takes the place of both.
 APT    := $(shell command -v dpkg-query)
 ROOT   := $(filter 0,$(shell id -u))
 DEBIAN := $(if $(or $(shell command -v mpicc.openmpi),$(and $(APT),$(ROOT))),openmpi) $(if $(shell command -v mpicc.mpich),mpich)
-MPIS   := $(or $(strip $(DEBIAN)),$(if $(MPICC),site))
+MPIS   := $(or $(RAILYARD_MPI:%=site),$(strip $(DEBIAN)),$(if $(MPICC),site))
 
 VENV    := .venv
 BIN     := $(VENV)/bin

@@ -102,11 +102,19 @@ def _show_case(title: str, entry: Entry, family: int) -> None:
 @commands.command()
 @archive_option
 @file_option
-def judge(root: Path, file: Path) -> None:
+@click.option(
+    "--summary",
+    "summary_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Markdown file with the changed variables alone, short enough for a comment on GitHub, as well.",
+)
+def judge(root: Path, file: Path, summary_file: Path | None) -> None:
     """Hold the newest good record of each check and case against the references; end with 1 if a variable is worse.
 
     It is an error if none of them has a reference. A case without a reference whose check has others is a warning.
     """
+    from analysis.references import summary
+
     references_ = references.load(file)
     newest: dict[tuple[str, str], Indexed] = {}
     for entry in sorted(index_of(root).entries(), key=lambda entry: str(entry.own["created"])):
@@ -124,6 +132,20 @@ def judge(root: Path, file: Path) -> None:
             click.echo(f"worse: {check}: {line}")
     judged = sum(judgement.judged for judgement in judgements.values())
     worse = sum(len(judgement.worse) for judgement in judgements.values())
+    if summary_file:
+        histories = {
+            (check, case): references_[check][case]
+            for check, case in sorted(newest)
+            if case in references_.get(check, {})
+        }
+        changed = [
+            change
+            for (check, case), history in histories.items()
+            for change in summary.changes(check, references.medians(newest[check, case]), history)
+        ]
+        warnings = [line for judgement in judgements.values() for line in judgement.missing]
+        text = summary.markdown(judged, changed, warnings, histories.values())
+        archive.write_whole(summary_file, text, replace=True)
     if not judged:
         raise InputError(str(root), "", problem=f"no record has a reference in {file}", valid=NEEDED)
     click.echo(f"{judged} variable{'' if judged == 1 else 's'} judged, {worse} worse")

@@ -18,7 +18,6 @@ import itertools
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -30,7 +29,7 @@ from typing import Any
 import yaml
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
+EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 SHELLS = {
     "bash": ["bash", "--noprofile", "--norc", "-eo", "pipefail"],
     "": ["bash", "-e"],
@@ -88,28 +87,46 @@ class Job:
     environment: dict[str, str]
     path: list[str] = field(default_factory=list)
     failed: bool = False
-    saves: list[tuple[Path, Path]] = field(default_factory=list)
+    saves: list[Mapping[str, str]] = field(default_factory=list)
 
 
-def evaluate(expression: str, values: Mapping[str, str]) -> str:
-    """Return the text of one expression: a literal, a name, `==`, `!=`, `&&`, always() or hashFiles()."""
-    parts = [part.strip() for part in expression.split("&&")]
-    if len(parts) > 1:
-        return "true" if all(evaluate(part, values) == "true" for part in parts) else ""
+class RefusedError(Exception):
+    """An action that fails; the text is the reason."""
+
+
+def evaluate(expression: str, values: Mapping[str, str]) -> str | bool:
+    """Return the value of one expression.
+
+    Knows literals, names, `==`, `!=`, `&&`, `||`, always(), hashFiles() and contains(). A list is a text with a
+    name per line.
+    """
+    for operator, decides in (("||", True), ("&&", False)):
+        parts = [part.strip() for part in expression.split(operator)]
+        if len(parts) > 1:
+            sides = [evaluate(part, values) for part in parts]
+            return next((side for side in sides if bool(side) is decides), sides[-1])
     compared = re.fullmatch(r"(.+?)\s*(==|!=)\s*(.+)", expression)
     if compared:
         left, right = (evaluate(side, values) for side in (compared[1], compared[3]))
-        return "true" if (left == right) == (compared[2] == "==") else ""
+        return (left == right) == (compared[2] == "==")
     if expression[:1] == "'":
         return expression.strip("'")
     if expression == "always()":
-        return "true"
+        return True
+    if searched := re.fullmatch(r"contains\((.+),\s*('.*')\)", expression):
+        whole, part = (str(evaluate(side, values)) for side in searched.groups())
+        return part in (whole.splitlines() if ".*." in searched[1] else whole)
     return "local" if expression.startswith("hashFiles(") else values.get(expression, "")
 
 
 def filled(text: object, values: Mapping[str, str]) -> str:
     """Return a text with its expressions replaced by their values."""
-    return EXPRESSION.sub(lambda found: evaluate(found[1], values), str(text))
+
+    def value(match: re.Match[str]) -> str:
+        result = evaluate(match[1], values)
+        return str(result).lower() if isinstance(result, bool) else result
+
+    return EXPRESSION.sub(value, str(text))
 
 
 def cells(job: Mapping[str, Any], chosen: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -129,15 +146,11 @@ def title(step: Mapping[str, Any]) -> str:
 def run_step(job: Job, step: Mapping[str, Any]) -> Outcome:
     """Run one step, whatever it is, and return its outcome."""
     condition = str(step.get("if", ""))
-    holds = (
-        evaluate(condition.removeprefix("${{").removesuffix("}}").strip(), job.values)
-        if condition
-        else "true"
-    )
+    expression = condition.removeprefix("${{").removesuffix("}}").strip()
     outcome: Outcome
     if job.failed and "always()" not in condition:
         outcome = Outcome(job=job.name, step=title(step), what=LEFT_OUT, detail="a step before it failed")
-    elif holds != "true":
+    elif condition and not evaluate(expression, job.values):
         outcome = Outcome(job=job.name, step=title(step), what=LEFT_OUT, detail=f"its condition: {condition}")
     elif "uses" in step:
         outcome = use(job, step)
@@ -154,8 +167,9 @@ def run_script(job: Job, step: Mapping[str, Any]) -> Outcome:
     machine = job.machine
     files = machine.workspace.parent / "files"
     outside = machine.outside(files)
-    outside.mkdir(parents=True, exist_ok=True)
-    outside.chmod(0o777)
+    for folder in (outside, outside / "temp"):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o777)
     script = outside / "script"
     script.write_text(filled(step["run"], job.values))
     for name in ("output", "summary"):
@@ -163,7 +177,10 @@ def run_script(job: Job, step: Mapping[str, Any]) -> Outcome:
         (outside / name).chmod(0o666)
     environment = {
         "CI": "true",
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_SHA": job.values.get("github.sha", ""),
         "GITHUB_WORKSPACE": str(machine.workspace),
+        "RUNNER_TEMP": str(files / "temp"),
         "GITHUB_OUTPUT": str(files / "output"),
         "GITHUB_STEP_SUMMARY": str(files / "summary"),
         "PATH": ":".join([*job.path, HOSTED_PATH]),
@@ -207,10 +224,12 @@ def use(job: Job, step: Mapping[str, Any]) -> Outcome:
         return run_action(job, step, inputs)
     if name not in REPLACEMENTS:
         return Outcome(job=job.name, step=title(step), what=GITHUB, detail=name)
-    wrong = REPLACEMENTS[name](job, inputs)
-    if "id" in step and name == "actions/setup-python" and not wrong:
-        job.values[f"steps.{step['id']}.outputs.python-path"] = f"{job.path[0]}/python"
-    return Outcome(job=job.name, step=title(step), what=FAILED if wrong else REPLACED, detail=wrong)
+    try:
+        outputs = REPLACEMENTS[name](job, inputs)
+    except RefusedError as error:
+        return Outcome(job=job.name, step=title(step), what=FAILED, detail=str(error))
+    job.values |= {f"steps.{step.get('id')}.outputs.{output}": value for output, value in outputs.items()}
+    return Outcome(job=job.name, step=title(step), what=REPLACED)
 
 
 def run_action(job: Job, step: Mapping[str, Any], inputs: Mapping[str, str]) -> Outcome:
@@ -241,16 +260,17 @@ def action_steps(job: Job, file: Path, folder: Path, inputs: Mapping[str, str]) 
     action = yaml.safe_load(file.read_text())
     for name, row in action["inputs"].items():
         job.values[f"inputs.{name}"] = inputs.get(name, str(row.get("default", "")))
+    job.values["github.action_path"] = str(folder)
     job.environment = {**job.environment, "GITHUB_ACTION_PATH": str(folder)}
     for step in action["runs"]["steps"]:
         yield run_step(job, step)
 
 
-def setup_python(job: Job, inputs: Mapping[str, str]) -> str:
+def setup_python(job: Job, inputs: Mapping[str, str]) -> dict[str, str]:
     """Put the interpreter of the version first on the PATH, as `python` and `python3`."""
     version = inputs["python-version"]
     if version not in job.machine.pythons:
-        return f"no Python {version} here: name one by --python {version}=PATH"
+        raise RefusedError(f"no Python {version} here: name one by --python {version}=PATH")
     folder = job.machine.workspace.parent / f"python-{version}"
     outside = job.machine.outside(folder)
     outside.mkdir(parents=True, exist_ok=True)
@@ -259,64 +279,70 @@ def setup_python(job: Job, inputs: Mapping[str, str]) -> str:
         (outside / name).write_text(f'#!/bin/sh\nexec {job.machine.pythons[version]} "$@"\n')
         (outside / name).chmod(0o755)
     job.path.insert(0, str(folder))
-    return ""
+    return {"python-path": f"{folder}/python"}
 
 
 def paths_of(job: Job, inputs: Mapping[str, str]) -> list[Path]:
     return [job.machine.outside(job.machine.workspace / line) for line in inputs["path"].split()]
 
 
-def restore(job: Job, inputs: Mapping[str, str]) -> str:
-    """Copy the newest kept folder whose key begins with the key or one of restore-keys."""
+def restore(job: Job, inputs: Mapping[str, str]) -> dict[str, str]:
+    """Copy the newest saved paths whose key begins with the key or one of restore-keys."""
     caches = job.machine.state / "caches"
-    (path,) = paths_of(job, inputs)
     for prefix in [inputs["key"], *inputs.get("restore-keys", "").split()]:
-        kept = sorted(caches.glob(f"{prefix}*"), key=lambda folder: folder.stat().st_mtime)
-        if kept:
-            shutil.copytree(kept[-1], path, dirs_exist_ok=True)
-            return ""
-    return ""
+        saved = sorted(caches.glob(f"{prefix}*"), key=lambda folder: folder.stat().st_mtime)
+        if saved:
+            for number, path in enumerate(paths_of(job, inputs)):
+                copy(saved[-1] / str(number), path)
+            return {"cache-hit": "true" if saved[-1].name == inputs["key"] else "false"}
+    return {}
 
 
-def save(job: Job, inputs: Mapping[str, str]) -> str:
-    """Keep a folder below its key."""
-    (path,) = paths_of(job, inputs)
-    if path.is_dir():
-        shutil.copytree(path, job.machine.state / "caches" / inputs["key"], dirs_exist_ok=True)
-    return ""
+def save(job: Job, inputs: Mapping[str, str]) -> dict[str, str]:
+    """Save the paths that exist below their key."""
+    for number, path in enumerate(paths_of(job, inputs)):
+        copy(path, job.machine.state / "caches" / inputs["key"] / str(number))
+    return {}
 
 
-def cache(job: Job, inputs: Mapping[str, str]) -> str:
+def copy(source: Path, target: Path) -> None:
+    """Copy a folder, with times and owners, into a folder that may exist; nothing where there is none."""
+    if source.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "-a", f"{source}/.", target], check=True)
+
+
+def cache(job: Job, inputs: Mapping[str, str]) -> dict[str, str]:
     """Restore now, and save when the job is over."""
-    (path,) = paths_of(job, inputs)
-    job.saves.append((path, job.machine.state / "caches" / inputs["key"]))
+    job.saves.append(inputs)
     return restore(job, inputs)
 
 
-def upload(job: Job, inputs: Mapping[str, str]) -> str:
+def upload(job: Job, inputs: Mapping[str, str]) -> dict[str, str]:
     """Copy what there is of the paths into an artefact; none of them is an error where the step says so."""
     target = job.machine.state / "artefacts" / inputs.get("name", "pages")
     target.mkdir(parents=True, exist_ok=True)
-    found = [file for path in paths_of(job, inputs) for file in path.parent.glob(path.name or "*")]
-    for file in found:
+    files = [file for path in paths_of(job, inputs) for file in path.parent.glob(path.name or "*")]
+    for file in files:
         subprocess.run(["cp", "-r", file, target], check=True)
-    missing = not found and inputs.get("if-no-files-found") != "warn"
-    return f"nothing to keep at {inputs['path']}" if missing else ""
+    if not files and inputs.get("if-no-files-found") != "warn":
+        raise RefusedError(f"nothing to keep at {inputs['path']}")
+    return {}
 
 
-def download(job: Job, inputs: Mapping[str, str]) -> str:
+def download(job: Job, inputs: Mapping[str, str]) -> dict[str, str]:
     """Copy an artefact into the workspace."""
-    kept = job.machine.state / "artefacts" / inputs["name"]
-    if not kept.is_dir():
-        return f"no artefact {inputs['name']}: run the job that makes it first, with the same --state"
-    shutil.copytree(
-        kept, job.machine.outside(job.machine.workspace) / inputs.get("path", "."), dirs_exist_ok=True
-    )
-    return ""
+    artefact = job.machine.state / "artefacts" / inputs["name"]
+    if not artefact.is_dir():
+        raise RefusedError(
+            f"no artefact {inputs['name']}: run the job that makes it first, with the same --state"
+        )
+    copy(artefact, job.machine.outside(job.machine.workspace) / inputs.get("path", "."))
+    return {}
 
 
-REPLACEMENTS: dict[str, Callable[[Job, Mapping[str, str]], str]] = {
-    "actions/checkout": lambda job, inputs: "",  # the workspace is a clone
+REPLACEMENTS: dict[str, Callable[[Job, Mapping[str, str]], dict[str, str]]] = {
+    "actions/checkout": lambda job, inputs: {},  # the workspace is a clone
     "actions/setup-python": setup_python,
     "actions/cache": cache,
     "actions/cache/restore": restore,
@@ -333,18 +359,17 @@ def run_job(machine: Machine, name: str, job: Mapping[str, Any], values: dict[st
     running.environment = {key: filled(value, values) for key, value in job.get("env", {}).items()}
     for step in job["steps"]:
         yield run_step(running, step)
-    for path, kept in running.saves:
-        if path.is_dir():
-            shutil.copytree(path, kept, dirs_exist_ok=True)
+    for inputs in running.saves:
+        save(running, inputs)
 
 
-def clone(machine: Machine) -> None:
+def clone(machine: Machine, repository: Path) -> None:
     """Put a fresh clone of what is committed into the workspace, which belongs to the user."""
     outside = machine.outside(machine.workspace)
     if outside.exists():
         return
     outside.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", CHECKOUT, outside], check=True)
+    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", repository, outside], check=True)
     if machine.root != Path("/"):
         subprocess.run(["chown", "-R", owner_in(machine), outside.parent], check=True)
 
@@ -392,6 +417,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     add("--matrix", action="append", default=[], metavar="NAME=VALUE", help="a cell of the matrix [all]")
     add("--input", action="append", default=[], metavar="NAME=VALUE", help="an input of the action")
     add("--event", default="push", choices=["push", "pull_request"], help="what happened [push, to main]")
+    add("--label", action="append", default=[], help="a label of the pull request [none]")
+    add("--repository", type=Path, default=CHECKOUT, help="the repository that is cloned [this checkout]")
     add("--tag", help="the tag that was pushed, for a workflow of releases [none: the branch main]")
     add("--root", type=Path, default=Path("/"), help="a root made by tools/clean-root [this machine]")
     add("--user", default="root", help="the user who runs the steps in the root [root]")
@@ -431,9 +458,16 @@ def main(words: list[str]) -> int:
         actions={name: Path(folder) for name, folder in pairs(arguments.action)},
         bind=arguments.bind,
     )
-    clone(machine)
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    clone(machine, arguments.repository)
+    commit, message = (
+        subprocess.run(
+            ["git", "log", "-1", f"--format={form}"],
+            cwd=arguments.repository,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for form in ("%H", "%B")
     )
     ref = "refs/heads/main" if arguments.event == "push" else "refs/pull/1/merge"
     if arguments.tag:
@@ -442,7 +476,9 @@ def main(words: list[str]) -> int:
         "github.event_name": arguments.event,
         "github.ref": ref,
         "github.ref_name": ref.split("/", 2)[2],
-        "github.sha": commit.stdout.strip(),
+        "github.sha": commit,
+        "github.event.head_commit.message": message,
+        "github.event.pull_request.labels.*.name": "\n".join(arguments.label),
         "github.repository": "OWNER/railyard",
         "github.repository_owner": "OWNER",
         "github.actor": "OWNER",
