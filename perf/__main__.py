@@ -15,6 +15,7 @@ from support import whole_machine
 from support.mpis import matrix, stacks
 
 from perf import (
+    action,
     archive,
     bound,
     forgeries,
@@ -82,6 +83,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
         "list, compare and report over 100,000 records",
         lambda options: archive.measure(options.count or archive.COUNT),
     ),
+    "action": (
+        "the printed workflow of a stranger's program in a clean root: green, red, accepted",
+        lambda options: action.measure(console, options.root),
+    ),
     "gate": (
         "false alarms of the gate of references, and what it finds, over made-up histories",
         lambda _: gate.measure(console),
@@ -113,7 +118,14 @@ def main() -> None:
         help="archive, forgeries, fuzz: records, changes, inputs of each kind",
     )
     pieces.options(parser, "bound, same, osu, topobw: ")
-    for add_options in (bound.options, same.options, osu.options, topobw.options, whole_machine.options):
+    for add_options in (
+        action.options,
+        bound.options,
+        same.options,
+        osu.options,
+        topobw.options,
+        whole_machine.options,
+    ):
         add_options(parser)
     options = parser.parse_args()
     for name in options.section:

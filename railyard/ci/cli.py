@@ -10,6 +10,7 @@ import click
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.ci.workflows import Choices, Service, workflow
+from railyard.records import provenance
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
@@ -28,6 +29,7 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 )
 @click.option("--programs", default="", help="Folder of your own MPI programs.  [default: none]")
 @click.option("--build", default="make", show_default=True, help="Command that builds them.")
+@click.option("--select", default="", help="Options of ReFrame that choose checks.  [default: -t smoke]")
 @click.option("--runner", default="", help="Label of your own runner.  [default: a hosted runner]")
 @click.option(
     "--system", default="", help="System of mine.yml: use its scheduler.  [default: a virtual torus]"
@@ -41,6 +43,7 @@ def ci(
     checks: str,
     programs: str,
     build: str,
+    select: str,
     runner: str,
     system: str,
 ) -> None:
@@ -61,25 +64,37 @@ def ci(
     for name, text in texts.items():
         if text and not PLAIN.fullmatch(text):
             raise InputError(f"--{name}", "", text, "letters, digits, '.', '_', '/' and '-'")
-    if not build.isprintable():
-        raise InputError("--build", "", build, "a command of one line")
-    texts |= {"ref": ref or _commit(), "source": source or _repository(), "build": build}
+    for name, text in {"build": build, "select": select}.items():
+        if not text.isprintable():
+            raise InputError(f"--{name}", "", text, "words of one line")
+    texts |= {"ref": ref or _commit(), "source": source or _repository(), "build": build, "select": select}
     click.echo(workflow(Service(service), Choices(**texts)), nl=False)
 
 
 def _repository() -> str:
     """Return OWNER/NAME of the checkout's remote on GitHub; InputError where it has none."""
-    command = ["git", "remote", "get-url", "origin"]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    address = re.search(r"github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", done.stdout.strip())
+    address = re.search(
+        r"github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", _git("remote", "get-url", "origin")
+    )
     if address is None:
         raise InputError("--source", "", problem="the checkout has no remote on GitHub", valid="OWNER/NAME")
     return address[1]
 
 
 def _commit() -> str:
-    """Return the commit of the checkout; `main` where git does not know it."""
-    done = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or "main"
+    """Return the commit of the checkout; warn if no branch of its remote has it. InputError if it is unknown."""
+    commit = provenance.code()["git_commit"]
+    if not isinstance(commit, str):
+        raise InputError(
+            "--ref", "", problem="the checkout has no commit", valid="a commit or a tag of railyard"
+        )
+    if _git("remote") and not _git("branch", "--remotes", "--contains", commit):
+        click.echo(
+            f"warning: no branch of the checkout's remote has its commit: {commit}; run: git push", err=True
+        )
+    return commit
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()

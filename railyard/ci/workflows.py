@@ -1,20 +1,27 @@
 """Return workflows as text: GitHub or GitLab, on a virtual torus or on a site's own runner with its scheduler.
 
-Leaves out what the job does: `tools/smoke` on a virtual torus, ReFrame on a cluster.
+Models: actions of others are pinned as in railyard's own workflow `smoke.yml`, which an updater of pins sees. Leaves
+out what the job does: `tools/smoke` on a virtual torus, ReFrame on a cluster.
 """
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from dataclasses import dataclass
 from enum import StrEnum
 
-CHECKOUT_ACTION = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683  # v4.2.2"
-CACHE = "actions/cache{part}@1bd1e32a3bdc45362d1e726936510720a7c30a57  # v4.2.0"
-#: What programs of MPI are built with.
-PACKAGES = "gcc g++ make libopenmpi-dev openmpi-bin"
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError
+
+#: What a runner without railyard's action needs: to fetch railyard, and to build programs of MPI.
+TO_START = "ca-certificates git make python3-venv"
+TO_BUILD = "gcc g++ libopenmpi-dev openmpi-bin"
 #: The rates of the torus as a share of the modelled ones, as in action.yml: a slower runner has the same references.
 RATE_SCALE = "0.0001"
-UPLOAD = "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02  # v4.6.2"
+#: The workflow of railyard that uses every action of others that a printed one uses.
+PINNED = CHECKOUT / ".github/workflows/smoke.yml"
 
 
 class Service(StrEnum):
@@ -29,8 +36,9 @@ class Choices:
     """What the workflow runs.
 
     `checks` is a folder of the caller's own checks, and `programs` one of programs that the command `build` makes. Both
-    may be empty. `source` and `ref` name railyard's repository and version. With `system`, the jobs go to that system's
-    scheduler from the runner with the label `runner`. Without it, they run on a virtual torus of `topology`.
+    may be empty, and so may `select`, ReFrame's options that choose checks. `source` and `ref` name railyard's
+    repository and version. With `system`, the jobs go to that system's scheduler from the runner with the label
+    `runner`. Without it, they run on a virtual torus of `topology`.
     """
 
     source: str
@@ -39,6 +47,7 @@ class Choices:
     checks: str
     programs: str
     build: str
+    select: str
     runner: str
     system: str
 
@@ -53,41 +62,39 @@ def _github(choices: Choices) -> str:
     return GITHUB_HEAD + job
 
 
+def _pin(action: str) -> str:
+    """Return an action with its commit and version, as railyard's own workflow uses it."""
+    try:
+        match = re.search(rf"uses: ({action}@[0-9a-f]{{40}}  # \S+)", PINNED.read_text(encoding="utf-8"))
+    except OSError:
+        match = None
+    if match is None:
+        raise InputError(str(PINNED), "", problem=f"no commit of {action}", valid="a checkout of railyard")
+    return match[1]
+
+
 def _github_virtual(choices: Choices) -> str:
-    inputs = {"checks": choices.checks, "programs": choices.programs}
-    optional = "".join(f"          {name}: {folder}\n" for name, folder in inputs.items() if folder)
-    build = (
-        GITHUB_BUILD.format(commands=_indented(_build_steps(choices, "sudo "), 10))
-        if choices.programs
-        else ""
-    )
+    inputs = {"checks": choices.checks, "programs": choices.programs, "select": choices.select}
+    inputs |= {"build": choices.build} if choices.programs else {}
+    optional = "".join(f"          {name}: {json.dumps(text)}\n" for name, text in inputs.items() if text)
     return GITHUB_VIRTUAL.format(
         runner=choices.runner or "ubuntu-24.04",
-        checkout=CHECKOUT_ACTION,
-        restore=CACHE.format(part="/restore"),
-        save=CACHE.format(part="/save"),
-        upload=UPLOAD,
+        checkout=_pin("actions/checkout"),
+        restore=_pin("actions/cache/restore"),
+        save=_pin("actions/cache/save"),
+        upload=_pin("actions/upload-artifact"),
         source=choices.source,
         ref=choices.ref,
         topology=choices.topology,
-        build=build,
         optional=optional,
     )
-
-
-def _build_steps(choices: Choices, root: str) -> list[str]:
-    """Return the commands that build the caller's programs; `root` precedes those that need it."""
-    return [
-        f"{root}apt-get update && {root}apt-get install -y --no-install-recommends {PACKAGES}",
-        choices.build,
-    ]
 
 
 def _github_cluster(choices: Choices) -> str:
     return GITHUB_CLUSTER.format(
         runner=f"[self-hosted, {choices.runner}]" if choices.runner else "self-hosted",
-        checkout=CHECKOUT_ACTION,
-        upload=UPLOAD,
+        checkout=_pin("actions/checkout"),
+        upload=_pin("actions/upload-artifact"),
         source=choices.source,
         ref=choices.ref,
         steps=_indented(_cluster_steps(choices), 10),
@@ -104,19 +111,25 @@ def _gitlab(choices: Choices) -> str:
             f"    - |\n      {step}\n"
             for step in (_cluster_steps if choices.system else _virtual_steps)(choices)
         ),
-        cache="" if choices.system else GITLAB_CACHE,
+        virtual="" if choices.system else GITLAB_VIRTUAL.format(packages=_packages(choices)),
         system=choices.system or "vtorus",
+        kept="" if choices.system else ", baseline/",
     )
+
+
+def _packages(choices: Choices) -> str:
+    return f"{TO_START} {TO_BUILD}" if choices.programs else TO_START
 
 
 def _virtual_steps(choices: Choices) -> list[str]:
     folders = {"CHECKS": choices.checks, "PROGRAMS": choices.programs}
     optional = "".join(f' {name}="$CI_PROJECT_DIR/{folder}"' for name, folder in folders.items() if folder)
+    select = f" SELECT={shlex.quote(choices.select)}" if choices.select else ""
     return [
-        *(_build_steps(choices, "") if choices.programs else []),
+        *([choices.build] if choices.programs else []),
         'case "$CI_COMMIT_MESSAGE" in *"[accept]"*) export ACCEPT=true ;; esac',
         f"make -C railyard smoke TOPOLOGY={choices.topology} RAILYARD_RATE_SCALE={RATE_SCALE} LAUNCHES=6"
-        f' BASELINE="$CI_PROJECT_DIR/baseline"{optional}',
+        f' BASELINE="$CI_PROJECT_DIR/baseline"{optional}{select}',
         "rm -rf baseline && cp -r railyard/baseline baseline",
     ]
 
@@ -164,7 +177,7 @@ jobs:
           path: baseline
           key: railyard-${{{{ github.sha }}}}
           restore-keys: railyard-
-{build}      - id: smoke
+      - id: smoke
         uses: {source}@{ref}
         with:
           topology: {topology}
@@ -192,11 +205,6 @@ jobs:
           path: baseline
           key: railyard-${{{{ github.sha }}}}
 """
-
-GITHUB_BUILD = """\
-      - name: build the programs
-        run: |
-{commands}"""
 
 GITHUB_CLUSTER = """\
 jobs:
@@ -239,19 +247,22 @@ railyard:
       variables: {{CACHE_POLICY: pull-push}}
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
       variables: {{CACHE_POLICY: pull}}
-{cache}  script:
+{virtual}  script:
     - git clone "https://github.com/{source}" railyard && git -C railyard checkout {ref}
 {steps}  artifacts:
     when: always
-    paths: [railyard/report.html, railyard/results/{system}/]
+    paths: [railyard/report.html, railyard/results/{system}/{kept}]
 """
 
-#: Records of the default branch: merge requests read them, the default branch replaces them.
-GITLAB_CACHE = """\
+#: The cache has records of the default branch: merge requests read them, the default branch replaces them.
+GITLAB_VIRTUAL = """\
+  image: debian:12  # of a Docker executor, which must be privileged
   cache:
     key: railyard
     paths: [baseline/]
     policy: $CACHE_POLICY
+  before_script:
+    - apt-get update && apt-get install -y --no-install-recommends {packages}
 """
 
 WRITERS = {Service.GITHUB: _github, Service.GITLAB: _gitlab}
