@@ -46,12 +46,10 @@ def measure(console: Console, root: Path) -> list[dict[str, Any]]:
     _run("git", "init", "--quiet", "--initial-branch", "main", repository)
     workflow = repository / ".github/workflows/railyard.yml"
     workflow.parent.mkdir(parents=True)
-    printed = _run(
-        *(sys.executable, "-m", "railyard", "ci", "github", "--source", SOURCE, "--checks", "ci/checks"),
-        *("--programs", "build/bin", "--select", "-n ring"),
-    )
+    words = f"ci github --source {SOURCE} --checks ci/checks --programs build/bin --select".split()
+    printed = _run(CHECKOUT / ".venv/bin/railyard", *words, "-n ring")
     workflow.write_text(printed)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for message, sent, passes in PUSHES:
         source = repository / "ring.c"
         source.write_text(
