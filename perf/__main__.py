@@ -21,6 +21,7 @@ from perf import (
     forgeries,
     fuzz,
     gate,
+    gate_runs,
     osu,
     pieces,
     placements,
@@ -90,6 +91,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "gate": (
         "false alarms of the gate of references, and what it finds, over made-up histories",
         lambda _: gate.measure(console),
+    ),
+    "gate-runs": (
+        "every benchmark and OSU at first, unchanged, and degraded: what the gate reports",
+        lambda options: gate_runs.measure(console, options.group, options.osu),
     ),
     "forgeries": (
         "100,000 random changes of a record: which the strict check accepts",
