@@ -120,6 +120,13 @@ class PlacedCheck(Knobs):
     def tag_studies(self) -> None:
         self.tags |= set(self.studies) | {SHORT[name] for name in self.studies if name in SHORT}
 
+    @run_after("init")
+    def save_records_of_a_pipeline(self) -> None:
+        """Name the archive's folder of this system as an artefact of the job that `--ci-generate` writes."""
+        project = os.environ.get("CI_PROJECT_DIR") or Path.cwd()
+        records = os.path.relpath(Path(self.archive, self.current_system.name).absolute(), project)
+        self.ci_extras = {"gitlab": {"artifacts": {"paths": [f"{records}/"], "when": "always"}}}
+
     @run_before("setup")
     @plainly()
     def keep_what_was_left(self) -> None:
