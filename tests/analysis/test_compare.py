@@ -619,8 +619,10 @@ def test_commands_of_references(root: Path, tmp_path: Path) -> None:
     assert judged.exit_code == 0 and judged.output.endswith("judged, 0 worse\n"), judged.output
     slow = synthetic.halo({name: 2 * value for name, value in SPEED.items()}, launches=10)
     archive.add(slow, tmp_path / "slow")
-    worse = run(references_command, "judge", "--archive", tmp_path / "slow", "-o", file)
+    summary = tmp_path / "summary.md"
+    worse = run(references_command, "judge", "--archive", tmp_path / "slow", "-o", file, "--summary", summary)
     assert worse.exit_code == 1 and "worse: halo_3d: custom/iteration_us: " in worse.output
+    assert "| halo\\_3d | custom/iteration\\_us |" in summary.read_text() and "worse" in summary.read_text()
     unknown = run(references_command, "judge", "--archive", tmp_path / "slow", "-o", tmp_path / "none.yaml")
     assert unknown.exit_code == 1 and "no record has a reference" in str(unknown.exception)
     (tmp_path / "empty").mkdir()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
 from support.commands import CHECKOUT, Run
+from support.reframe import reframe_in
 
 from railyard.ci import workflows
 
@@ -28,12 +30,13 @@ def test_a_github_workflow_pins_its_actions_and_uses_only_inputs_that_the_action
     used = {step["uses"].partition("@")[0]: step for step in job["steps"] if "uses" in step}
     assert all(len(step["uses"].partition("@")[2]) == 40 for step in used.values())
     inputs = yaml.safe_load((CHECKOUT / "action.yml").read_text())["inputs"]
+    ours = (CHECKOUT / ".github/workflows/smoke.yml").read_text()
+    assert all(step["uses"] in ours for name, step in used.items() if name != "OWNER/railyard"), (
+        "an updater sees the pins"
+    )
     if "OWNER/railyard" in used:
         assert set(used["OWNER/railyard"]["with"]) <= set(inputs)
-        runs = "\n".join(step.get("run", "") for step in job["steps"])
-        assert ("libopenmpi-dev" in runs) == ("--programs" in options), (
-            "an MPI library is there before the build"
-        )
+        assert ("build" in used["OWNER/railyard"]["with"]) == ("--programs" in options)
     else:
         assert "reframe" in str(job["steps"]) and job["runs-on"] == ["self-hosted", "big"]
 
@@ -52,6 +55,8 @@ def test_a_gitlab_job_runs_railyard_of_a_fixed_commit_and_keeps_its_records(
     assert (
         job["artifacts"]["paths"][1] == f"railyard/results/{'mine' if '--system' in options else 'vtorus'}/"
     )
+    assert ("libopenmpi-dev" in str(job.get("before_script"))) == ("--programs" in options)
+    assert ("baseline/" in job["artifacts"]["paths"]) == ("--system" not in options)
     checked = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
     assert checked.returncode == 0, checked.stderr
 
@@ -72,10 +77,42 @@ def test_a_checkout_without_a_remote_on_github_has_no_source(railyard: Run) -> N
 
 def test_the_action_passes_on_what_the_script_and_the_record_read() -> None:
     action = yaml.safe_load((CHECKOUT / "action.yml").read_text())
-    smoke = next(step for step in action["runs"]["steps"] if "tools/smoke" in step["run"])
+    smoke = next(step for step in action["runs"]["steps"] if "tools/smoke" in step.get("run", ""))
     passed = re.search(r"passed=(\S+)", smoke["run"])
-    assert passed and set(passed[1].split(",")) == {*smoke["env"], "GITHUB_ACTIONS", "GITHUB_SHA"}
+    assert passed and set(passed[1].split(",")) == set(smoke["env"])
+    assert "--preserve-env=$passed,GITHUB_ACTIONS,GITHUB_SHA " in smoke["run"]
     assert action["inputs"]["rate-scale"]["default"] == workflows.RATE_SCALE
+
+
+def test_the_words_of_a_build_and_a_selection_reach_the_action(railyard: Run) -> None:
+    words = ["--programs", "bin", "--build", "make 'a b' && echo \"done\"", "--select", "-n 'x|y'"]
+    job = yaml.safe_load(railyard("ci", "github", *SOURCE, *words).stdout)["jobs"]["smoke"]
+    (inputs,) = (step["with"] for step in job["steps"] if step.get("id") == "smoke")
+    assert (inputs["build"], inputs["select"]) == (words[3], words[5])
+    (script,) = (
+        line
+        for line in yaml.safe_load(railyard("ci", "gitlab", *SOURCE, *words).stdout)["railyard"]["script"]
+        if "make -C railyard" in line
+    )
+    shown = subprocess.run(
+        ["bash", "-c", script.replace("make -C railyard", "printf '%s\\n'")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "SELECT=-n 'x|y'" in shown.stdout.splitlines()
+
+
+@pytest.mark.reframe
+def test_a_pipeline_of_reframe_keeps_the_records(tmp_path: Path) -> None:
+    """The artefacts of a job that --ci-generate writes name the archive's folder of the system."""
+    pipeline = tmp_path / "pipeline.yml"
+    done = reframe_in(tmp_path)(
+        "-n", "halo_smoke", f"--ci-generate={pipeline}", CI_PROJECT_DIR=str(CHECKOUT.parent)
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    artifacts = yaml.safe_load(pipeline.read_text())["halo_smoke"]["artifacts"]
+    assert f"{CHECKOUT.name}/results/vtorus/" in artifacts["paths"] and artifacts["when"] == "always"
 
 
 def test_text_that_would_break_the_workflow_is_one_line(railyard: Run) -> None:

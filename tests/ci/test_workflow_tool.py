@@ -141,6 +141,29 @@ def test_the_tag_that_was_pushed_is_the_reference_and_its_name(tmp_path: Path) -
     assert rows(tmp_path, HEAD + steps)[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "accepted"),
+    [
+        ((), "false"),
+        (("--event", "pull_request", "--label", "accept"), "true"),
+        (("--label", "accepted"), "false"),
+    ],
+)
+def test_an_input_reads_the_message_and_the_labels(
+    tmp_path: Path, options: tuple[str, ...], accepted: str
+) -> None:
+    steps = f"""\
+    steps:
+      - name: accept
+        env:
+          ACCEPT: >-
+            ${{{{ contains(github.event.head_commit.message, '[never written in a commit]')
+            || contains(github.event.pull_request.labels.*.name, 'accept') }}}}
+        run: test "$ACCEPT" = {accepted}
+"""
+    assert rows(tmp_path, HEAD + steps, *options)[1]["accept"] == "ran"
+
+
 def test_a_user_whom_the_root_lacks_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
