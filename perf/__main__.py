@@ -15,13 +15,10 @@ from support import whole_machine
 from support.mpis import matrix, stacks
 
 from perf import (
-    action,
     archive,
     bound,
     forgeries,
     fuzz,
-    gate,
-    gate_runs,
     osu,
     pieces,
     placements,
@@ -30,6 +27,7 @@ from perf import (
     topobw,
     vtorus,
 )
+from perf.gates import action, runs, simulated
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -90,11 +88,11 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     ),
     "gate": (
         "false alarms of the gate of references, and what it finds, over made-up histories",
-        lambda _: gate.measure(console),
+        lambda _: simulated.measure(console),
     ),
     "gate-runs": (
         "every benchmark and OSU at first, unchanged, and degraded: what the gate reports",
-        lambda options: gate_runs.measure(console, options.group, options.osu),
+        lambda options: runs.measure(console, options.group, options.osu),
     ),
     "forgeries": (
         "100,000 random changes of a record: which the strict check accepts",
@@ -125,6 +123,7 @@ def main() -> None:
     pieces.options(parser, "bound, same, osu, topobw: ")
     for add_options in (
         action.options,
+        runs.options,
         bound.options,
         same.options,
         osu.options,

@@ -2,7 +2,7 @@
 
 Models: what a push does that changes nothing, and one that makes a machine worse without a word in its record. The
 unchanged run must be green. The degraded one must be red, with a variable of every benchmark and by how much. Leaves
-out how large a change the gate can find (`perf.gate`), and real machines.
+out how large a change the gate can find (`perf.gates.simulated`), and real machines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SLOW_NIC = """\
 node=$(ls /run/netns | sed -n "s/^.*\\.$RAILYARD_TORUS\\.\\(n.*\\)/\\1/p" | head -n 1)
 railyard torus fault "$RAILYARD_TORUS" "$node" --injection 20
 """
-#: The rank on the first node stands still for five sixths of its time.
+#: The rank on the first node is stopped for five sixths of its time.
 SLOW_RANK = """\
 #!/bin/sh
 name=$(ls /run/netns | grep "\\.$RAILYARD_TORUS\\.n" | head -n 1)
