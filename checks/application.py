@@ -22,7 +22,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from checks import scales
-from checks.base import PlacedCheck, plainly
+from checks.base import PlacedCheck
 from checks.building import applications_image, applications_native
 from checks.multirail import POSTER
 from placements.hosts.binding import Binding
@@ -36,6 +36,7 @@ from railyard.base.errors import InputError, RunError
 from railyard.jobs import image as images
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.partition import Partition
+from railyard.placed.mixin import plainly
 from railyard.records.record import Software
 
 #: Subfolders in which programs are searched: of a Spack view, of OSU's installation, of OSU's build folder.

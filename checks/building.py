@@ -18,10 +18,10 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.logging import getlogger
 
-from checks.base import plainly
 from railyard.applications import building
 from railyard.applications.building import Build, Wish
 from railyard.base.checkout import BUILD
+from railyard.placed.mixin import plainly
 
 
 class ApplicationsBuild(rfm.RunOnlyRegressionTest):

@@ -66,7 +66,7 @@ class ContentionCheck(PlacedCheck):
             *("--pairs", ",".join(map(str, self.pairs))),
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--window", str(self.window)),
-            *scales.timing(self.prepared.scale, repeats=self.repeats, warmups=1, least_s=self.least_s),
+            *scales.timing(self.run_scale, repeats=self.repeats, warmups=1, least_s=self.least_s),
         ]
 
 

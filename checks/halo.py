@@ -94,7 +94,7 @@ class HaloCheck(PlacedCheck):
             *("--grid", "x".join(map(str, self.grid))),
             *("--cells", "x".join(map(str, cells))),
             *("--variants", ",".join(self.variants)),
-            *scales.timing(self.prepared.scale, repeats=self.repeats, warmups=self.warmups),
+            *scales.timing(self.run_scale, repeats=self.repeats, warmups=self.warmups),
         ]
         if self.order != "row-major":
             self.parameters["order"] = self.order

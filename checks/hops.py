@@ -63,7 +63,7 @@ class HopsCheck(PlacedCheck):
                 if self.prepared.where.knows_coordinates
                 else ()
             ),
-            *scales.timing(self.prepared.scale, repeats=self.repeats),
+            *scales.timing(self.run_scale, repeats=self.repeats),
         ]
 
 

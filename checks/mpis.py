@@ -14,15 +14,15 @@ from typing import Any
 import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.builtins import run_after, sanity_function, variable
 from reframe.core.logging import getlogger
 
-from checks.base import plainly
 from checks.halo import HaloCheck
 from placements import launchers
 from railyard.jobs import interrupted, job_lock, mpis, schedule, stagedir, submission, verdict
 from railyard.jobs.mpis import Mpi
 from railyard.jobs.submission import Script
+from railyard.placed.mixin import plainly
 from railyard.records import references
 from railyard.records.record import Record
 
@@ -60,9 +60,7 @@ class halo_mpis(HaloCheck):
     def _folder(self, mpi: Mpi) -> Path:
         return Path(self.stagedir, mpi.environment_name)
 
-    @run_before("run")
-    @plainly()
-    def write_job(self) -> None:
+    def _write_job(self) -> None:
         """Write a stage directory for each MPI, and the launches of all as one job."""
         scripts = {mpi.environment_name: self._written(mpi) for mpi in self.compared}
         named = {mpi.environment_name: mpi for mpi in self.compared}
@@ -99,19 +97,16 @@ class halo_mpis(HaloCheck):
             folder, submission.planned(own, prepared.where, prepared.granted), self._program
         )
 
-    @run_before("run")
-    def open_the_record(self) -> None:
+    def _list_as_submitted(self) -> None:
         """List the job of each MPI before they run, so that one which times out has a record, too."""
-        if not self.is_dry_run():
-            for mpi in self.compared:
-                interrupted.submitted(self._folder(mpi), lambda: str(self.job.state))
+        for mpi in self.compared:
+            interrupted.submitted(self._folder(mpi), lambda: str(self.job.state))
 
-    @run_before("sanity")
-    @plainly()
-    def write_record(self) -> None:
+    def _need_torus(self) -> None:
+        """Leave it to the records: each MPI has a description of the torus in its folder."""
+
+    def _make_record(self) -> None:
         """Write a record for each MPI before anything is judged; ReFrame's report has the first one's figures."""
-        if self.is_dry_run():
-            return
         self.kept: Sequence[Record] = [self._kept(mpi) for mpi in self.compared]
         self.record = self.kept[0]
         self.record_path = stagedir.record_path(self._folder(self.compared[0]))

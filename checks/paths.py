@@ -61,7 +61,7 @@ class PathsCheck(PlacedCheck):
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--tests", "bandwidth"),
             *("--window", str(self.window)),
-            *scales.timing(self.prepared.scale, repeats=self.repeats),
+            *scales.timing(self.run_scale, repeats=self.repeats),
         ]
 
 

@@ -82,14 +82,10 @@ class RowcolCheck(PlacedCheck):
             *("--splits", ",".join(self.splits)),
             *("--collectives", ",".join(self.collectives)),
             *("--sizes", ",".join(map(str, self.sizes))),
-            *scales.timing(self.prepared.scale, repeats=self.repeats),
+            *scales.timing(self.run_scale, repeats=self.repeats),
             *("--start", self.start),
             # On a busy machine ranks begin later, and what is accepted grows; how late they began is in the document.
-            *(
-                ("--late-percent", "3", "--late-most", "90")
-                if self.prepared.scale is scales.Scale.SMALL
-                else ()
-            ),
+            *(("--late-percent", "3", "--late-most", "90") if self.run_scale is scales.Scale.SMALL else ()),
         ]
 
     @run_after("setup")

@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from railyard.applications import convert, mpip, osu, patterns, persistent, torus_counters, witness
+from railyard.applications import convert, judged, mpip, osu, patterns, persistent, torus_counters, witness
 from railyard.applications.reading import Parser
 from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
@@ -72,7 +72,7 @@ def read(
     contains the patterns of a program without a parser. An exception in a parser is returned with its file and line.
     """
     try:
-        parse = patterns.parser(patterns.load(read_by)) if read_by else parser(benchmark, parameters)
+        parse = _parser_of(read_by) if read_by else parser(benchmark, parameters)
         document, fault = _document(folder, stem, benchmark, parameters=parameters, ranks=ranks, parse=parse)
     except InputError as error:
         return str(error)
@@ -80,6 +80,12 @@ def read(
         return broken(benchmark, error)
     archive.write_whole(folder / f"{stem}.json", json.dumps(document), replace=True)
     return fault
+
+
+def _parser_of(read_by: Mapping[str, Json]) -> Parser:
+    if judged.KEY in read_by:
+        return judged.parser(read_by[judged.KEY])
+    return patterns.parser(patterns.load(read_by))
 
 
 def broken(benchmark: str, error: Exception) -> str:

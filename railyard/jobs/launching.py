@@ -28,6 +28,10 @@ from railyard.jobs.nodes.kinds import NodeKind
 from railyard.records.folded.nic_bytes import Nics
 
 
+class Verbatim(str):
+    """Words of a command as a person wrote them, for the shell to read: a launch's line quotes none of them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
     """One combination of a placement and a NIC policy, rendered for a launcher; every repeat of it uses the same.
@@ -43,7 +47,10 @@ class Combination:
     def command(self, program: Sequence[str]) -> str:
         """Return the line that launches a program, ready to be pasted."""
         exports = "".join(f"{name}={shlex.quote(value)} " for name, value in self.environment.items())
-        return exports + shlex.join([*self.words, *program])
+        words = [*self.words, *program]
+        return exports + " ".join(
+            word if isinstance(word, Verbatim) else shlex.quote(word) for word in words if word
+        )
 
 
 def stack_of(features: Sequence[str]) -> str:
@@ -72,8 +79,12 @@ def render(
     devices: Sequence[str] | None = None,
     kinds: Sequence[NodeKind] = (),
     by_script: bool = False,
+    modifier: Sequence[str] = (),
+    options: Sequence[str] = (),
 ) -> Combination:
     """Render a placement and a NIC policy for a launcher; `stem` begins the names of the files.
+
+    The site's `modifier` precedes the launcher, its `options` follow the launcher's own.
 
     With `by_script` a script binds each rank, in the same way under every launcher, and the launcher binds none. The
     script needs the `kinds` of nodes, which only the job knows; its command is the same for all. `devices` are the
@@ -103,7 +114,13 @@ def render(
         scripts |= node_kinds.one_script(binder, [_binder(placed, kind) for kind in kinds], kinds)
     return Combination(
         environment={**rendered.environment, **passed.environment, **_unbound_gpus(chosen, launcher)},
-        words=[*rendered.command, *passed.options, *(f"./{name}" for name in (wrapper, binder) if name)],
+        words=[
+            *map(Verbatim, modifier),
+            *rendered.command,
+            *passed.options,
+            *map(Verbatim, options),
+            *(f"./{name}" for name in (wrapper, binder) if name),
+        ],
         files=rendered.files,
         scripts=scripts,
     )

@@ -157,6 +157,8 @@ def _rendered(
             devices=site.devices,
             kinds=nodes.kinds,
             by_script=site.binds_by_script,
+            modifier=job.launcher_modifier,
+            options=job.launcher_options,
         )
         for name, one in ranks.items()
         for beginning, placement in one.by_stem(name).items()

@@ -101,6 +101,13 @@ def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[st
     return [f"# launch {launch.index}: {name}, repeat {launch.repeat}", *run]
 
 
+def files_kept(launch: Planned) -> str:
+    """Return the line of a job script that copies what a launch wrote to a folder: the next one may overwrite it."""
+    stem = launch.stem
+    written = f"find . -name 'launch-*' -prune -o -name 'rfm_*' -prune -o -type f -newer {stem}.begun -print0"
+    return f"mkdir -p {stem}.files && {written} | xargs -0 -r cp -p --parents -t {stem}.files"
+
+
 def digests(launches: Sequence[Planned], when: str) -> list[str]:
     """Return lines of the job script that write the sha256 of programs and their libraries to `code.WHEN`.
 

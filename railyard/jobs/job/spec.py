@@ -58,6 +58,9 @@ class JobSpec:
     #: Launches of each combination; the launch is the sample unit, and fewer than 6 give no 95 % interval.
     launches: int = 6
 
+    #: Record of a job that ended early, by its path: only the rounds are launched that it lacks.
+    finishes: str = ""
+
     #: Order in which the scheduler grants the nodes: snake, snake-8x8x8, contiguous, random, axes.
     allocation: str = "snake"
 

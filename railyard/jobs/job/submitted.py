@@ -90,7 +90,8 @@ class Submitted:
 
     `roles` are the companions of the measured program, with sizes for this machine. `image` describes the image as the
     record does, `owner` is the process that waits for the job, `written` the code that wrote it. `read_by` contains the
-    patterns of a program without a parser, and `stderr` names the file with the script's error messages.
+    patterns of a program without a parser, and `stderr` names the file with the script's error messages. The site's
+    `launcher_modifier` and `launcher_options` are ReFrame's, for every launch line.
     """
 
     spec: JobSpec
@@ -100,6 +101,8 @@ class Submitted:
     roles: Roles | None = None
     image: Mapping[str, Any] | None = None
     read_by: Mapping[str, Any] | None = None
+    launcher_modifier: Sequence[str] = ()
+    launcher_options: Sequence[str] = ()
     launches: Sequence[Planned] = ()
     id: str = ""
     written: Mapping[str, Any] | None = None

@@ -1,0 +1,31 @@
+"""Read the figures that a ReFrame test's own functions found in a launch, which `railyard.placed.figures` wrote."""
+
+from __future__ import annotations
+
+import json
+
+from railyard.applications.reading import Parser, Reading, single
+from railyard.base.errors import InputError
+
+#: The key of a job's `read_by` that selects this reader; its value is the name of the program.
+KEY = "reframe"
+
+
+def parser(program: str) -> Parser:
+    """Return a parser of the file that the functions' results are in."""
+
+    def read(text: str, left: str, source: str) -> Reading:
+        del text
+        if not left:
+            raise InputError(
+                source, "", problem="ReFrame did not judge this launch", valid="a job that ReFrame waited for"
+            )
+        judged = json.loads(left)
+        series = [single(name, value) for name, value in judged["figures"].items()]
+        fault = judged["fault"] or ("" if series else "the test has no performance variable")
+        version = "unknown"
+        return Reading(
+            program=program, version=version, ranks=None, series=[] if fault else series, fault=fault
+        )
+
+    return read

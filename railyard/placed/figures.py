@@ -1,0 +1,133 @@
+"""Evaluate the sanity and performance functions of a test for each launch, and write what they return.
+
+Models: a launch's output takes the place of the job's while the functions run, so they need not know of launches; the
+files that the launch wrote are back in their places. The result is the launch's file `.left`, which
+`railyard.applications.judged` reads. Leaves out: when that happens (`railyard.placed.mixin`).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import reframe.utility.osext as osext
+import reframe.utility.sanity as sn
+from reframe.core.exceptions import ReframeError
+
+from railyard.jobs.job.submitted import Planned
+from railyard.records import units
+
+#: Pattern of a unit's text, as tests of others have it -> the registered suffix, {} for the first group's letter.
+SUFFIXES: Mapping[str, str] = {
+    r"(?:.*\[)?([num]?)s(?:ecs?|econds?)?\]?": "{}s",
+    r"([kmgt])b(?:ytes?)?/s(?:ecs?|econds?)?": "{}byte_s",
+    r"([mg])ib(?:ytes?)?/s(?:ecs?|econds?)?": "{}ibyte_s",
+    r"([mg])bits?/s(?:ecs?|econds?)?": "{}bit_s",
+    r"([mgtp])flops?(?:/s(?:ecs?|econds?)?)?": "{}flop_s",
+    r"(?:messages?|msgs?)/s(?:ecs?|econds?)?()": "message_s",
+    r".+/s(?:ecs?|econds?)?()|hz()": "per_s",
+    r"bytes?()": "bytes",
+    r"%()|percent()": "percent",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A performance variable of a test: how to evaluate it, and its unit as the test has it."""
+
+    evaluate: Callable[[], Any]
+    unit: str
+
+    def fom(self, name: str) -> str:
+        """Return the name of the variable in a record, which ends in a registered unit; `count` for an unknown one."""
+        stem = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_")
+        stem = stem if stem[:1].isalpha() else f"figure_{stem}"
+        fom = stem if stem.endswith(f"_{suffix(self.unit)}") else f"{stem}_{suffix(self.unit)}"
+        return fom if units.find_unit(fom) else f"{stem}_count"
+
+
+def suffix(unit: str) -> str:
+    """Return the registered suffix of a unit's text, such as `mbyte_s` for MB/s; `count` for one that is unknown."""
+    # Mb and MB differ: bits are not bytes.
+    text = (
+        re.sub(r"([kKMGT])b(?=ps|/s)", r"\1bit", unit.strip().replace("µ", "u")).lower().replace("bps", "b/s")
+    )
+    for pattern, form in SUFFIXES.items():
+        if match := re.fullmatch(pattern, text):
+            return form.format(next(iter(match.groups()), None) or "")
+    return "count"
+
+
+def of(test: Any) -> dict[str, Figure]:
+    """Return the performance variables of a test, of either of ReFrame's two forms."""
+    patterns = getattr(test, "perf_patterns", None) or {}
+    own = {name: Figure(evaluate=expr.evaluate, unit=expr.unit) for name, expr in test.perf_variables.items()}
+    return own | {
+        name: Figure(evaluate=functools.partial(sn.evaluate, expr), unit=_unit(test, name))
+        for name, expr in patterns.items()
+    }
+
+
+def _unit(test: Any, name: str) -> str:
+    """Return the unit of a variable of `perf_patterns`, which only the test's references have."""
+    here, system = test.current_partition.fullname, test.current_system.name
+    for scope in (f"{here}:{name}", f"{system}:{name}", f"*:{name}"):
+        try:
+            entry = test.reference[scope]
+        except (KeyError, TypeError):
+            continue
+        return str(entry[3] or "") if len(entry) > 3 else ""
+    return ""
+
+
+@contextmanager
+def output_of(test: Any, launch: Planned) -> Iterator[None]:
+    """Let a launch's output and files take the place of the job's."""
+    job, folder = test.job, Path(test.stagedir)
+    own = job._stdout, job._stderr  # ReFrame has no other way
+    if (kept := folder / f"{launch.stem}.files").is_dir():
+        shutil.copytree(kept, folder, dirs_exist_ok=True)
+    job._stdout, job._stderr = f"{launch.stem}.out", f"{launch.stem}.err"
+    try:
+        with osext.change_dir(str(folder)):
+            yield
+    finally:
+        job._stdout, job._stderr = own
+
+
+def fault(test: Any, launch: Planned) -> str:
+    """Return why the test's own sanity function rejects a launch, in one line; empty if it accepts it."""
+    own = getattr(test, "_rfm_sanity", None)
+    with output_of(test, launch):
+        try:
+            accepted = sn.evaluate(own() if own else test.sanity_patterns)
+        except (ReframeError, OSError, ValueError, LookupError, TypeError) as error:
+            return " ".join(f"sanity: {error}".split())
+    return "" if accepted else "sanity: its function is false"
+
+
+def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[str, float]:
+    """Return the performance variables of a launch by their names in a record, without those that it does not give."""
+    taken = {}
+    with output_of(test, launch):
+        for name, figure in figures.items():
+            try:
+                value = float(figure.evaluate())
+            except (ReframeError, OSError, ValueError, LookupError, TypeError):
+                continue
+            if math.isfinite(value):
+                taken[figure.fom(name)] = value
+    return taken
+
+
+def write(folder: Path, launch: Planned, why: str, taken: Mapping[str, float]) -> None:
+    """Write what the functions returned for a launch."""
+    (folder / f"{launch.stem}.left").write_text(json.dumps({"fault": why, "figures": dict(taken)}))

@@ -1,0 +1,402 @@
+"""Define the mixin `Placed`: a ReFrame test as one job that runs all placements in seeded random order.
+
+The test's executable, options, sanity and performance functions stay its own. The job launches the executable once for
+each placement and NIC policy in every round. The functions are evaluated for each launch. The test fails if a rank ran
+on another node than its placement named, or if a launch fails its own sanity function.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import statistics
+import sys
+import types
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import performance_function, run_after, run_before
+from reframe.core.exceptions import ReframeError, SanityError
+from reframe.core.logging import getlogger
+from reframe.core.runtime import runtime
+
+from placements import launchers
+from placements.launchers import Launcher
+from placements.orders.allocation import Allocation
+from placements.topology.base import Topology
+from railyard.applications import judged
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
+from railyard.jobs import complaints, interrupted, schedule, stagedir, submission, verdict
+from railyard.jobs import image as images
+from railyard.jobs.job import request, submitted
+from railyard.jobs.job.spec import JobSpec
+from railyard.jobs.job.submitted import Planned, Submitted
+from railyard.jobs.launching import Verbatim
+from railyard.jobs.partition import Partition
+from railyard.jobs.roles import Roles
+from railyard.placed import figures
+from railyard.placed.variables import PLACED, define
+from railyard.records import provenance, references
+from railyard.records.record import Record, Software
+from railyard.torus.simulated import smpi
+
+#: reframe.yml uses this variable in job scripts, because ReFrame may run in any folder.
+os.environ.setdefault("RAILYARD_CHECKOUT", str(CHECKOUT))
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Turn bad input into ReFrame's own error, whose report shows the one line and no traceback."""
+    try:
+        yield
+    except (InputError, RunError) as error:
+        raise ReframeError(str(error)) from None  # ReFrame would print the cause's line again
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What a test and its partition determine before anything is written.
+
+    `carried` is the image that launches run from, `companions` are the programs that run with it. `granted` are the
+    nodes, or as many of the same kind.
+    """
+
+    where: Partition
+    spec: JobSpec
+    carried: images.Carried | None
+    companions: Roles | None
+    granted: Allocation
+
+    @property
+    def topology(self) -> Topology:
+        """Return the topology of the nodes."""
+        return self.granted.topology
+
+    @property
+    def ranks(self) -> int:
+        """Return the number of ranks that the nodes have room for."""
+        return len(self.granted.indices) * self.spec.ranks_per_node
+
+
+#: ReFrame's class for mixins, which was RegressionMixin before 4.9.
+PLUGIN: Any = getattr(rfm, "RegressionTestPlugin", rfm.RegressionMixin)
+_Variables: Any = types.new_class("PlacedVariables", (PLUGIN,), exec_body=define(names=PLACED))
+
+
+class Placed(_Variables):
+    """Placements, NIC policies, random order, proof and a record for the test that inherits this, too."""
+
+    placements = ["plain", "cart-create"]
+
+    @run_before("setup")
+    @plainly()
+    def keep_what_was_left(self) -> None:
+        """Record jobs that a killed ReFrame left in this check's stage directories, which a dry run empties, too."""
+        left = Path(runtime().stage_prefix, self.current_system.name)
+        interrupted.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
+
+    @run_before("run", always_last=True)
+    @plainly()
+    def write_placed_job(self) -> None:
+        """Write the files that the launches read, and the lines of the job script; list the job as submitted."""
+        self._refuse()
+        self._write_job()
+        if not self.is_dry_run():
+            self._list_as_submitted()
+
+    @run_after("run")
+    def give_back_own_values(self) -> None:
+        """Let the test's own functions see the values that the job's script replaced."""
+        self._set(getattr(self, "own_values", {}))
+
+    @run_before("sanity", always_last=True)
+    @plainly()
+    def judge_placed_job(self) -> None:
+        """Evaluate the test's sanity function for each launch; without a good one make the record here, and fail."""
+        if self.is_dry_run():
+            return
+        self._need_torus()
+        if self._judges_itself():
+            self._make_record()
+            return
+        folder = Path(self.stagedir)
+        self.launch_faults = [
+            (launch, figures.fault(self, launch))
+            for launch in submitted.read(folder).launches
+            if (folder / f"{launch.stem}.ended").exists()
+        ]
+        good = next((launch for launch, why in self.launch_faults if not why), None)
+        if good is None:
+            self._judged({})
+            raise SanityError(self._wrong() or "no launch ended")
+        # ReFrame evaluates the function once more, for this launch.
+        self.job._stdout, self.job._stderr = f"{good.stem}.out", f"{good.stem}.err"
+
+    @run_before("performance", always_last=True)
+    @plainly()
+    def report_placed_job(self) -> None:
+        """Evaluate the performance functions for each good launch, make the record, and report medians to ReFrame."""
+        if self.is_dry_run() or self._judges_itself():
+            return
+        of = figures.of(self)
+        self._judged(of)
+        if wrong := self._wrong():
+            raise SanityError(wrong)
+        foms = {figure.fom(name): (name, figure.unit) for name, figure in of.items()}
+        self.perf_patterns = None
+        self.perf_variables = {
+            name: performance_function(unit)(lambda _, v=value: v)(self)
+            for name, value, unit in _reported(self.record, foms, self.nics)
+        }
+
+    def _judged(self, of: Mapping[str, figures.Figure]) -> None:
+        """Write the figures of each launch, and make the record."""
+        for launch, why in self.launch_faults:
+            taken = {} if why or not of else figures.values(self, launch, of)
+            figures.write(Path(self.stagedir), launch, why, taken)
+        self._make_record()
+
+    def _judges_itself(self) -> bool:
+        """Return whether the test reads its record instead of each launch's output."""
+        return False
+
+    def _refuse(self) -> None:
+        """Raise InputError for a variable of ReFrame's that the launches could not obey."""
+        if getattr(self.container_platform, "image", None):
+            valid = "a program of the machine; railyard's own checks take -S image=FILE"
+            raise InputError(self.name, "container_platform", self.container_platform.image, valid)
+        arrays = [
+            word for word in (*self.job.options, *self.job.cli_options) if "array" in word.split("=")[0]
+        ]
+        if arrays or any(word == "-a" for word in self.job.cli_options):
+            problem = "an array's tasks would share one stage directory"
+            raise InputError(
+                self.name, "-J array", problem=problem, valid="-S launches=N, or reframe --repeat=N"
+            )
+
+    def _prepare(self) -> Prepared:
+        """Return the job that test and partition lead to; skip, in one line, if nothing can be measured."""
+        where = self._partition()
+        self._skip_for(where.missing())
+        spec = request.for_partition(self._requested(where), where)
+        self._skip_for(smpi.missing() if where.origin == "simulated" else "")
+        self._skip_for(request.programs_lacking(spec, where))
+        self._skip_for(request.loads_lacking(spec, where))
+        spec, companions = request.with_loads(spec, where)
+        software, carried = self._opened(spec, where)
+        spec = self._fitted(dataclasses.replace(spec, software=software), where)
+        granted = request.allocation(spec, where)
+        grid = spec.grid or tuple(request.whole_grid(spec, where, granted, companions))
+        spec = dataclasses.replace(spec, grid=grid)
+        request.check_size(spec, where, len(granted.indices))
+        return Prepared(where=where, spec=spec, carried=carried, companions=companions, granted=granted)
+
+    def _requested(self, where: Partition) -> JobSpec:
+        """Return the job that the test asks for: its tasks are the ranks, its options the case's parameters."""
+        tasks, per_node = self.num_tasks or 0, self.num_tasks_per_node or self._tasks_per_node(where)
+        if tasks < 0 or (self.grid and tasks and math.prod(self.grid) != tasks):
+            valid = "a number of tasks, 0 for one on each slot of the nodes, and a grid of as many ranks"
+            raise InputError(self.name, "num_tasks, grid", f"{tasks}, {self.grid}", valid)
+        name, *variants = str(self.name).split(" %")
+        return JobSpec.of(
+            {
+                **{name: getattr(self, name) for name in PLACED},
+                "name": str(self.name),
+                "benchmark": Path(str(self.executable).split()[0]).name,
+                "parameters": {
+                    "test": name,
+                    "options": " ".join(map(str, self.executable_opts)),
+                    **dict(variant.partition("=")[::2] for variant in variants),
+                },
+                "grid": tuple(self.grid or (schedule.cubic(tasks) if tasks else ())),
+                "nodes": self.nodes or -(-tasks // per_node),
+                "ranks_per_node": per_node,
+                "software": (Software.NATIVE,),
+                **({"launch_limit_s": int(self.time_limit)} if self.time_limit else {}),
+            }
+        )
+
+    def _tasks_per_node(self, where: Partition) -> int:
+        """Return how many ranks a node gets if the test does not name it: as many as it has processors, at most all."""
+        if where.origin != "measured":
+            return 1
+        processor = self.current_partition.processor
+        return min(max(1, int(processor.num_cpus or 1) if processor else 1), self.num_tasks or 1)
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def _skip_for(self, reason: str) -> None:
+        if reason:
+            self.skip(reason)
+
+    def _partition(self) -> Partition:
+        partition, environ = self.current_partition, self.current_environ
+        return Partition.read(
+            partition.fullname,
+            partition.scheduler.registered_name,
+            partition.extras,
+            os.environ,
+            environment=environ.name,
+            features=environ.features,
+            lacks=environ.extras.get("lacks", []),
+        )
+
+    def _opened(self, spec: JobSpec, where: Partition) -> tuple[tuple[Software, ...], images.Carried | None]:
+        """Return whose programs to launch, and the image that has them; skip if that cannot be run here."""
+        del spec, where
+        return (Software.NATIVE,), None
+
+    def _fitted(self, spec: JobSpec, where: Partition) -> JobSpec:
+        """Return the part of a request that this machine can do, with a warning for each other part; skip if empty."""
+        if counts := spec.no_launch:
+            raise InputError(
+                spec.name, "placements, nics, launches", problem=counts, valid="at least one of each"
+            )
+        processor = self.current_partition.processor
+        self._skip_for(request.lacking(spec, where, int(processor.num_cpus or 0) if processor else 0))
+        fitted = request.fitted(spec, where)
+        for name, reason in fitted.left_out.items():
+            getlogger().warning(f"{self.short_name}: {name} is left out on {where.fullname}: {reason}")
+        self._skip_for(fitted.nothing_left)
+        return fitted.request
+
+    def _write_job(self) -> None:
+        self.prepared = self._prepare()
+        before = [*_own_commands(), *self.prerun_cmds]
+        text = " ".join(map(str, (self.executable, *self.executable_opts)))
+        self.program_text = Verbatim(text)
+        names = (
+            "executable",
+            "executable_opts",
+            "prerun_cmds",
+            "num_tasks",
+            "num_tasks_per_node",
+            "time_limit",
+        )
+        self.own_values = {name: getattr(self, name) for name in names}
+        self._write_launches(before)
+        spec = self.prepared.spec
+        self.num_tasks, self.num_tasks_per_node = self.prepared.ranks, spec.ranks_per_node
+        if self.time_limit:
+            self.time_limit *= len(submitted.read(Path(self.stagedir)).launches)
+
+    def _write_launches(self, preparations: list[str]) -> None:
+        where = self.prepared.where
+        job = self._submitted(
+            launchers.selected(self.current_partition.launcher_type.registered_name, where.features)
+        )
+        planned = submission.planned(job, where, self.prepared.granted)
+        for names in planned.plan.equal:
+            words = f"{self.name}: placements {', '.join(names)} put every rank of the grid on the same node"
+            getlogger().warning(f"{words}: they measure the same; give others by -S placements=...")
+        script = submission.write(Path(self.stagedir), planned, self._program)
+        self.prerun_cmds = script.words(
+            lambda launch: self._lines(launch, only_if_placed=script.only_if_placed), preparations
+        )
+        self.job.options += planned.options
+        self._launch_locally(len(script.launches))
+
+    def _launch_locally(self, launches: int) -> None:
+        """Let the job script launch, so that ReFrame's own launcher only prints how many launches ended."""
+        self.job.launcher = getlauncher("local")()
+        self.executable = "echo"
+        self.executable_opts = [str(launches), "launches ended"]
+
+    def _submitted(self, launcher: Launcher) -> Submitted:
+        """Return the job as it is to be submitted, with the options of ReFrame's own launcher."""
+        prepared, own = self.prepared, self.job.launcher
+        self.job.num_cpus_per_task = self.num_cpus_per_task
+        # Of ReFrame's own words only these of srun's are kept: all others place the ranks.
+        cpus = [word for word in own.command(self.job) if word.startswith(("--cpus-per-task=", "--export="))]
+        words = [*cpus, *map(str, own.options)]
+        modifier = [own.modifier, *own.modifier_options] if getattr(own, "modifier", "") else []
+        site = {"launcher_options": " ".join(words), "launcher_modifier": " ".join(modifier)}
+        options = {name: text for name, text in site.items() if text}
+        return Submitted(
+            spec=dataclasses.replace(prepared.spec, parameters={**prepared.spec.parameters, **options}),
+            site=dataclasses.replace(prepared.where, launcher=launcher.name),
+            roles=prepared.companions,
+            image=prepared.carried.provenance if prepared.carried else None,
+            read_by=self._read_by(),
+            reframe={"version": rfm.VERSION, "session": interrupted.session(), "check": self.unique_name},
+            stderr=str(self.job.stderr),
+            id=uuid.uuid4().hex,
+            written=provenance.state(),
+            owner=interrupted.owner(),
+            launcher_options=words,
+            launcher_modifier=modifier,
+        )
+
+    def _program(self, index: int, whose: Software) -> list[str]:
+        """Return what each rank of a launch runs."""
+        del whose
+        return ["railyard-witness", f"launch-{index:03d}.witness", self.program_text]
+
+    def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
+        """Return a launch as lines of the job script; the files that a test's own program writes are kept."""
+        limit_s = 0 if self.prepared.where.is_computed else self.prepared.spec.launch_limit_s
+        lines = schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s)
+        return lines if self._judges_itself() else [*lines, schedule.files_kept(launch)]
+
+    def _read_by(self) -> dict[str, Any] | None:
+        """Return what reads the program's output: here, what the test's own functions found."""
+        return {judged.KEY: self.prepared.spec.benchmark}
+
+    def _list_as_submitted(self) -> None:
+        """List the job before it runs, so that a job which times out has a record, too."""
+        interrupted.submitted(Path(self.stagedir), lambda: str(self.job.state))
+
+    def _need_torus(self) -> None:
+        folder = Path(self.stagedir)
+        if stagedir.torus_of(folder) is None and self.prepared.where.origin == "emulated":
+            interrupted.recorded(folder)
+            raise SanityError(f"the job had no torus: {complaints.first(folder / str(self.job.stderr))}")
+
+    def _make_record(self) -> None:
+        """Make one record of all launches, good and bad, before anything is judged."""
+        folder = Path(self.stagedir)
+        self.record: Record = stagedir.keep(folder, f"the job ended as {self.job.state}")
+        interrupted.recorded(folder)
+        self.record_path = stagedir.record_path(folder)
+
+    def _wrong(self) -> str:
+        """Return what is wrong with the record, in one line that names its file; empty for a good one."""
+        placed = submitted.read_placed(Path(self.stagedir))
+        wrong = verdict.fault(self.record, placed.cannot if placed else ())
+        return f"{wrong} (record: {self.record_path})" if wrong else ""
+
+
+def _own_commands() -> list[str]:
+    """Return the line of a job script that finds railyard's commands beside this Python, if nothing else does."""
+    return [f'command -v railyard >/dev/null || export PATH="$PATH:{Path(sys.executable).parent}"']
+
+
+def _reported(
+    record: Record, foms: Mapping[str, tuple[str, str]], policies: list[str]
+) -> Iterator[tuple[str, float, str]]:
+    """Yield name, median and unit for ReFrame: the test's own names for the first combination, then all by side."""
+    medians: dict[str, dict[str, list[float]]] = {}
+    for launch in record.launches:
+        if launch.is_result:
+            side = references.side(launch.placement, launch.nic_policy, launch.software, policies)
+            for series in launch.series:
+                median = statistics.median(series.samples)
+                medians.setdefault(side, {}).setdefault(series.fom, []).append(median)
+    first = record.launches[0]
+    own = references.side(record.case.placements[0], record.case.nic_policies[0], first.software, policies)
+    for side, by_fom in sorted(medians.items(), key=lambda item: item[0] != own):
+        for fom, samples in by_fom.items():
+            name, unit = foms[fom]
+            if side == own:
+                yield name, statistics.median(samples), unit
+            yield f"{side}/{name}", statistics.median(samples), unit
