@@ -105,7 +105,8 @@ def files_kept(launch: Planned) -> str:
     """Return the line of a job script that copies what a launch wrote to a folder: the next one may overwrite it."""
     stem = launch.stem
     written = f"find . -name 'launch-*' -prune -o -name 'rfm_*' -prune -o -type f -newer {stem}.begun -print0"
-    return f"mkdir -p {stem}.files && {written} | xargs -0 -r cp -p --parents -t {stem}.files"
+    copied = f"{written} | xargs -0 -r cp -p --parents -t {stem}.files"
+    return f"if [ -e {stem}.begun ]; then mkdir -p {stem}.files; {copied}; fi"
 
 
 def digests(launches: Sequence[Planned], when: str) -> list[str]:

@@ -192,7 +192,7 @@ class Placed(_Variables):
         self._skip_for(request.loads_lacking(spec, where))
         spec, companions = request.with_loads(spec, where)
         software, carried = self._opened(spec, where)
-        spec = self._fitted(dataclasses.replace(spec, software=software), where)
+        spec = request.finishing(self._fitted(dataclasses.replace(spec, software=software), where))
         granted = request.allocation(spec, where)
         grid = spec.grid or tuple(request.whole_grid(spec, where, granted, companions))
         spec = dataclasses.replace(spec, grid=grid)

@@ -29,6 +29,7 @@ from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
 from railyard.records import json_io
+from railyard.records import record as records
 from railyard.records.store import challenge as challenges
 
 #: Bytes of a record's text, about (`python -m perf machine`): for a launch with its figures, in it for each rank that
@@ -172,6 +173,29 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
         request=dataclasses.replace(request, placements=placed, nics=tuple(nics)),
         left_out={**unplaced, **unfitting, **without_setting},
     )
+
+
+def finishing(request: JobSpec) -> JobSpec:
+    """Return a request with as many rounds as the record that it finishes lacks.
+
+    A round counts if each of its launches is a result. The two jobs have a record each, of one case. Raises InputError
+    for a record of another check, of other combinations, or of a job that lacks nothing.
+    """
+    if not request.finishes:
+        return request
+    begun = records.load(Path(request.finishes))
+    case = begun.case
+    wanted = (request.check, tuple(request.placements), tuple(request.nics))
+    if (case.check, tuple(case.placements), tuple(case.nic_policies)) != wanted:
+        valid = f"a record of {request.check} with placements {','.join(wanted[1])} and nics {','.join(wanted[2])}"
+        raise InputError(request.name, "finishes", request.finishes, valid)
+    lacking_rounds = {launch.repeat for launch in begun.launches if not launch.is_result}
+    if not lacking_rounds:
+        problem = f"{request.finishes} lacks no round"
+        raise InputError(
+            request.name, "finishes", problem=problem, valid="a record of a job that ended early"
+        )
+    return dataclasses.replace(request, launches=len(lacking_rounds))
 
 
 def _unfitting(request: JobSpec, where: Partition, placements: Sequence[str]) -> dict[str, str]:

@@ -17,6 +17,10 @@ EXAMPLE = "8MB/100ms"
 #: The message size and the time in the line that `railyard torus up` prints.
 MESSAGE_BYTES = 8e6
 MESSAGE_S = 0.1
+#: Seconds after which a launch is judged, the share of its time that its busiest link must need, and what is long.
+JUDGED_S = 8.0
+FULL_SHARE = 0.5
+LONG_S = 300.0
 _AMOUNT = r"(\d+(?:\.\d+)?) *"
 _PACE = re.compile(f"{_AMOUNT}({'|'.join(BYTES)}) */ *{_AMOUNT}({'|'.join(SECONDS)})")
 
@@ -47,6 +51,29 @@ def line(topology: Topology, shape: Shape) -> str:
         f"{rate_text} Mbit/s: 8 MB take {real_s / shape.rate_scale:.3g} s, on the real machine {real_s * 1e3:.3g} ms; "
         f"--rate-scale {EXAMPLE} makes it {MESSAGE_S:g} s ({_scale(topology, MESSAGE_BYTES, MESSAGE_S):.2g})"
     )
+
+
+def estimate(rate_scale: float, most: float, *, elapsed_s: float, moved_bytes: int, share: float) -> str:
+    """Return one line for a launch that moves far more bytes than the rate scale carries; empty for another one.
+
+    `share` is that of the time so far which its busiest link needed. `most` is the largest scale at which this machine
+    carries the torus, 0 if that is not known. The bytes to come are unknown; their time on the real machine is the
+    user's to say.
+    """
+    if share < FULL_SHARE:
+        return ""
+    moved, long = f"{moved_bytes / 1e6:.3g} MB", f"{LONG_S:g} s"
+    words = [
+        f"after {elapsed_s:.0f} s this launch has moved {moved}, and its busiest link is {share:.0%} full: at rate "
+        f"scale {rate_scale:g} it takes {1 / rate_scale:.3g} times as long as on the real machine, {long} for "
+        f"{LONG_S * rate_scale:.2g} s there. RAILYARD_RATE_SCALE=T/{long[:-2]} (a number) ends one of T s there in "
+        f"{long}; LARGEST-MESSAGE/TIME, such as {EXAMPLE}, chooses by a message"
+    ]
+    if most:
+        words.append(
+            f"this machine carries at most {most:.2g}: none ends one of more than {LONG_S * most:.2g} s"
+        )
+    return "; ".join(words)
 
 
 def _scale(topology: Topology, size_bytes: float, time_s: float) -> float:

@@ -21,7 +21,9 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -33,7 +35,8 @@ from typing import IO, Any
 
 from placements.topology.base import Topology
 from railyard.base.errors import RunError
-from railyard.torus.virtual import counters, error_bound, lifecycle
+from railyard.torus.plan import pace
+from railyard.torus.virtual import counters, error_bound, lifecycle, packet_budget
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
 from railyard.torus.virtual.error_bound import ErrorBound, Lateness, RankActivity
 from railyard.torus.virtual.lifecycle import VirtualTorus
@@ -295,6 +298,9 @@ class Watch:
             command, stdin=subprocess.PIPE, stdout=self.seen, stderr=subprocess.PIPE, text=True
         )
         self._wait_for_snapshot()
+        self.estimate = threading.Timer(pace.JUDGED_S, self._print_estimate)
+        self.estimate.daemon = True
+        self.estimate.start()
         self.begun = datetime.now(UTC)
         self.throttled_s = _throttled_s()
         return self
@@ -310,12 +316,31 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.estimate.cancel()
+        self.estimate.join()
         _, self.complaint = self.process.communicate()
         self.seen.seek(0)
         lines = self.seen.readlines()
         self.seen.close()
         if kind is None:
             self._conclude(lines)
+
+    def _print_estimate(self) -> None:
+        """Print how long a launch may take whose links are full, while it runs."""
+        text = os.pread(self.seen.fileno(), os.fstat(self.seen.fileno()).st_size, 0).decode()
+        observed = intervals(text[: text.rfind("\n") + 1].splitlines())
+        busy = [i for i in observed if i.traffic]
+        if sum(i.seconds for i in busy) < pace.JUDGED_S / 2:
+            return
+        line = pace.estimate(
+            self.torus.shape.rate_scale,
+            packet_budget.most_scale(self.torus.topology, self.torus.shape),
+            elapsed_s=sum(i.seconds for i in observed),
+            moved_bytes=sum(i.bytes for i in busy),
+            share=_mean(busy, "link_share"),
+        )
+        if line:
+            print(f"railyard: {line}", file=sys.stderr, flush=True)
 
     def _conclude(self, lines: list[str]) -> None:
         """Judge the launch by the output of railyard-counters."""

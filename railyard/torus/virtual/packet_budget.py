@@ -115,6 +115,15 @@ def advice(topology: Topology, shape: Shape) -> str:
         return ""
 
 
+def most_scale(topology: Topology, shape: Shape) -> float:
+    """Return the rate scale at which all links together need all that this machine forwards; 0 if not measured yet."""
+    try:
+        budget = float(json.loads(_cache().read_text(encoding="utf-8"))["packets_per_s"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return 0.0
+    return shape.rate_scale * budget / demand_packets_s(topology, shape)
+
+
 def auto_scale(topology: Topology, shape: Shape, *, ranks_per_node: int) -> float:
     """Return the rate scale of `--rate-scale auto` on this machine. Raises as `cached_packets_s` does."""
 
