@@ -23,7 +23,7 @@ from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from checks import scales
 from checks.base import PlacedCheck
-from checks.building import applications_image, applications_native
+from checks.building import applications_build
 from checks.multirail import POSTER
 from placements.hosts.binding import Binding
 from placements.orders import spec
@@ -106,8 +106,7 @@ class ApplicationCheck(PlacedCheck):
     #: :default: ``''``
     build = variable(str, value="")
 
-    built_image = fixture(applications_image, scope="session")
-    built_native = fixture(applications_native, scope="session")
+    built = fixture(applications_build, scope="environment")
 
     #: Folders with the programs (prefixes, or their `bin`), separated by colons; empty for what containers/build-native
     #: built, then the PATH.

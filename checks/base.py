@@ -74,6 +74,7 @@ class PlacedCheck(Knobs):
 
     @run_after("init")
     def tag_studies(self) -> None:
+        self.tags |= {"study"} if self.studies else set()
         self.tags |= set(self.studies) | {SHORT[name] for name in self.studies if name in SHORT}
 
     @run_after("init")

@@ -1,13 +1,14 @@
-"""Build the applications of a session by Spack: an image or native programs, once, before the checks that run them.
+"""Build the applications by Spack: an image or native programs, once per environment, before the checks that run them.
 
-A check of an application has both as fixtures of the session's scope; `-S build=image|native|none` chooses. Each does
-nothing where nothing is to be built. The builds themselves are containers/build-spack-image and
+A check of an application has this as a fixture of the environment's scope; `-S build=image|native|none` chooses. It
+does nothing where nothing is to be built. The builds themselves are containers/build-spack-image and
 containers/build-native. Both lock: of two sessions at once the second waits, and finds everything made.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,11 @@ from railyard.base.checkout import BUILD
 from railyard.placed.mixin import plainly
 
 
-class ApplicationsBuild(rfm.RunOnlyRegressionTest):
-    """A build by Spack on this machine, without any virtual torus; or nothing, where nothing is to be built."""
+class applications_build(rfm.RunOnlyRegressionTest):
+    """Builds by Spack on this machine, without any virtual torus: native programs and an image, or nothing."""
 
     sourcesdir = None
     local = True
-    kind = Build.NONE
 
     #: What to build: image, native or none; empty for what is missing, where a Spack is configured.
     #:
@@ -55,13 +55,13 @@ class ApplicationsBuild(rfm.RunOnlyRegressionTest):
             programs_there=bool(self.programs) or building.view(self.mpi).is_dir(),
             image_there=building.image_file(self.mpi).is_file(),
         )
-        self.wanted = bool(self.mpi) and wish.needs(self.kind, self.spack)
-        self.executable = "true"
-        if not self.wanted:
-            return
-        self.executable = str(building.COMMANDS[self.kind])
-        self.executable_opts = [str(self.spack)] if self.spack else []
-        self.env_vars = {"MPI": self.mpi}
+        kinds = (Build.NATIVE, Build.IMAGE) if self.mpi else ()
+        self.wanted = [kind for kind in kinds if wish.needs(kind, self.spack)]
+        commands = [
+            [str(building.COMMANDS[kind]), *([str(self.spack)] if self.spack else [])] for kind in self.wanted
+        ]
+        self.executable = " && ".join(map(shlex.join, commands)) or "true"
+        self.env_vars = {"MPI": self.mpi} if self.wanted else {}
 
     @run_before("run")
     def stay_on_this_machine(self) -> None:
@@ -70,11 +70,14 @@ class ApplicationsBuild(rfm.RunOnlyRegressionTest):
         Path(self.stagedir, "without-torus").touch()
         if self.wanted and not self.is_dry_run():
             where = f"Spack {self.spack}" if self.spack else "no Spack"
-            getlogger().info(f"[ BUILD    ] {self.kind} for {self.mpi} by {where}; progress: {self.log()}")
+            for kind in self.wanted:
+                getlogger().info(f"[ BUILD    ] {kind} for {self.mpi} by {where}; progress: {self.log(kind)}")
 
-    def log(self) -> Path:
-        """Return the path of the build's log."""
-        return BUILD
+    def log(self, kind: Build) -> Path:
+        """Return the path of a build's log."""
+        if kind is Build.NATIVE:
+            return building.ENVIRONMENTS / f"{self.mpi}.log"
+        return BUILD / f"{building.image_file(self.mpi).name}.log"
 
     @sanity_function
     def it_is_made(self) -> Any:
@@ -83,21 +86,3 @@ class ApplicationsBuild(rfm.RunOnlyRegressionTest):
             return True
         lines = Path(self.stagedir, str(self.stderr)).read_text().strip().splitlines() or ["no error message"]
         return sn.assert_eq(self.job.exitcode, 0, msg=lines[-1])
-
-
-class applications_image(ApplicationsBuild):
-    """The Apptainer image of the whole environment."""
-
-    kind = Build.IMAGE
-
-    def log(self) -> Path:
-        return BUILD / f"{building.image_file(self.mpi).name}.log"
-
-
-class applications_native(ApplicationsBuild):
-    """The programs for this machine."""
-
-    kind = Build.NATIVE
-
-    def log(self) -> Path:
-        return building.ENVIRONMENTS / f"{self.mpi}.log"

@@ -18,7 +18,7 @@ class canary(PlacedCheck):
     """All nodes of the allocation in a ring, all pairs at once: latency and bandwidth by the relation of two nodes."""
 
     descr = "Every node with the next in a minute: pairs that stand out among those of their relation"
-    tags = {"canary"}
+    tags = {"canary", "production"}
     benchmark = "pt2pt"
     torus = "dual-rail-small"
     placements = ["plain"]

@@ -58,7 +58,7 @@ class OverheadCheck(HaloCheck):
     """Native and image in turn, in random order within each round; the figure of merit is the change of each pair."""
 
     descr = "Halo exchange natively and from railyard's image, in one job"
-    built = fixture(railyard_image, scope="session")
+    built = fixture(railyard_image, scope="environment")
     software = ["native", "image"]
     placements = ["cart-create"]
 

@@ -53,7 +53,7 @@ class NoiseCheck(PlacedCheck):
 class noise_cores(NoiseCheck):
     """Noise of all cores of all nodes."""
 
-    tags = {"noise"}
+    tags = {"noise", "production"}
 
 
 @rfm.simple_test

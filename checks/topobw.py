@@ -95,7 +95,7 @@ class topobw_links(TopoBwCheck):
     """All links of a torus with one node per router."""
 
     studies = ["ezell2013"]
-    tags = {"topobw"}
+    tags = {"topobw", "production"}
 
 
 @rfm.simple_test

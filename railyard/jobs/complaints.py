@@ -16,7 +16,7 @@ FRAME = re.compile(
     r"|(thus causing )?the job to be terminated\."
     r"|(mpirun|prterun)\S*( noticed| detected|: Forwarding signal)|signal \d+ \([\w ]+\)\.$"
     r"|\s+(Process name|Exit code): "
-    r"|railyard: (waiting for another|removed torus|after \d+ s this launch) "
+    r"|railyard: (waiting for another|removed torus|after \d+ s this launch has) "
 )
 #: Open MPI's notice that a signal ended a rank, which version 5 breaks into two lines.
 KILLED = re.compile(

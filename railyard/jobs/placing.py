@@ -82,7 +82,7 @@ def plan_all(job: Submitted, nodes: Nodes) -> Plan:
 
 
 def plan_what_can(job: Submitted, nodes: Nodes, *, stand_ins: bool = False) -> Plan:
-    """Return the plan of the placements that the nodes allow; its `placed.cannot` has the reasons for the others.
+    """Return the plan of the placements that the nodes allow; the reasons for the others are in `cannot`.
 
     With `stand_ins` the others are rendered, too, because the nodes that the scheduler grants may allow them.
     InputError is then raised for what the launcher or the stack cannot express.

@@ -93,8 +93,8 @@ def output_of(test: Any, launch: Planned) -> Iterator[None]:
     """Let a launch's output and files take the place of the job's."""
     job, folder = test.job, Path(test.stagedir)
     own = job._stdout, job._stderr  # ReFrame has no other way
-    if (kept := folder / f"{launch.stem}.files").is_dir():
-        shutil.copytree(kept, folder, dirs_exist_ok=True)
+    if (copies := folder / f"{launch.stem}.files").is_dir():
+        shutil.copytree(copies, folder, dirs_exist_ok=True)
     job._stdout, job._stderr = f"{launch.stem}.out", f"{launch.stem}.err"
     try:
         with osext.change_dir(str(folder)):

@@ -200,7 +200,7 @@ class Placed(_Variables):
         return Prepared(where=where, spec=spec, carried=carried, companions=companions, granted=granted)
 
     def _requested(self, where: Partition) -> JobSpec:
-        """Return the job that the test asks for: its tasks are the ranks, its options the case's parameters."""
+        """Return the request of the test: its tasks are the ranks, its options the case's parameters."""
         tasks, per_node = self.num_tasks or 0, self.num_tasks_per_node or self._tasks_per_node(where)
         if tasks < 0 or (self.grid and tasks and math.prod(self.grid) != tasks):
             valid = "a number of tasks, 0 for one on each slot of the nodes, and a grid of as many ranks"
@@ -225,7 +225,7 @@ class Placed(_Variables):
         )
 
     def _tasks_per_node(self, where: Partition) -> int:
-        """Return how many ranks a node gets if the test does not name it: as many as it has processors, at most all."""
+        """Return the number of ranks per node of a test that names none: that of its processors, at most all ranks."""
         if where.origin != "measured":
             return 1
         processor = self.current_partition.processor

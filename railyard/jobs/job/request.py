@@ -183,13 +183,13 @@ def finishing(request: JobSpec) -> JobSpec:
     """
     if not request.finishes:
         return request
-    begun = records.load(Path(request.finishes))
-    case = begun.case
+    earlier = records.load(Path(request.finishes))
+    case = earlier.case
     wanted = (request.check, tuple(request.placements), tuple(request.nics))
     if (case.check, tuple(case.placements), tuple(case.nic_policies)) != wanted:
         valid = f"a record of {request.check} with placements {','.join(wanted[1])} and nics {','.join(wanted[2])}"
         raise InputError(request.name, "finishes", request.finishes, valid)
-    lacking_rounds = {launch.repeat for launch in begun.launches if not launch.is_result}
+    lacking_rounds = {launch.repeat for launch in earlier.launches if not launch.is_result}
     if not lacking_rounds:
         problem = f"{request.finishes} lacks no round"
         raise InputError(

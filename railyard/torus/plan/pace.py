@@ -17,9 +17,8 @@ EXAMPLE = "8MB/100ms"
 #: The message size and the time in the line that `railyard torus up` prints.
 MESSAGE_BYTES = 8e6
 MESSAGE_S = 0.1
-#: Seconds after which a launch is judged, the share of its time that its busiest link must need, and what is long.
-JUDGED_S = 8.0
-FULL_SHARE = 0.5
+#: Seconds after which a launch gets an estimate, and what is long.
+ESTIMATE_S = 8.0
 LONG_S = 300.0
 _AMOUNT = r"(\d+(?:\.\d+)?) *"
 _PACE = re.compile(f"{_AMOUNT}({'|'.join(BYTES)}) */ *{_AMOUNT}({'|'.join(SECONDS)})")
@@ -53,21 +52,20 @@ def line(topology: Topology, shape: Shape) -> str:
     )
 
 
-def estimate(rate_scale: float, most: float, *, elapsed_s: float, moved_bytes: int, share: float) -> str:
-    """Return one line for a launch that moves far more bytes than the rate scale carries; empty for another one.
+def estimate(rate_scale: float, most: float, *, moved_bytes: int, packets: int, share: float) -> str:
+    """Return one line for a launch that still runs after ESTIMATE_S: what it takes, and which scale would do.
 
     `share` is that of the time so far which its busiest link needed. `most` is the largest scale at which this machine
-    carries the torus, 0 if that is not known. The bytes to come are unknown; their time on the real machine is the
-    user's to say.
+    carries the torus, 0 if that is not known. What is still to come is unknown, so the user supplies
+    its network time on the real machine.
     """
-    if share < FULL_SHARE:
-        return ""
-    moved, long = f"{moved_bytes / 1e6:.3g} MB", f"{LONG_S:g} s"
+    moved, long = f"{moved_bytes / 1e6:.3g} MB in {packets} packets", f"{LONG_S:g} s"
     words = [
-        f"after {elapsed_s:.0f} s this launch has moved {moved}, and its busiest link is {share:.0%} full: at rate "
-        f"scale {rate_scale:g} it takes {1 / rate_scale:.3g} times as long as on the real machine, {long} for "
-        f"{LONG_S * rate_scale:.2g} s there. RAILYARD_RATE_SCALE=T/{long[:-2]} (a number) ends one of T s there in "
-        f"{long}; LARGEST-MESSAGE/TIME, such as {EXAMPLE}, chooses by a message"
+        f"after {ESTIMATE_S:g} s this launch has moved {moved}, and its busiest link is {share:.0%} full",
+        f"at rate scale {rate_scale:g} its network takes {1 / rate_scale:.3g} times as long as the real one, {long} "
+        f"for {LONG_S * rate_scale:.2g} s there",
+        f"RAILYARD_RATE_SCALE=T/{long[:-2]} (a number) ends one that takes T s there in {long}; "
+        f"LARGEST-MESSAGE/TIME, such as {EXAMPLE}, chooses by a message",
     ]
     if most:
         words.append(

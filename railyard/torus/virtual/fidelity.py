@@ -298,7 +298,7 @@ class Watch:
             command, stdin=subprocess.PIPE, stdout=self.seen, stderr=subprocess.PIPE, text=True
         )
         self._wait_for_snapshot()
-        self.estimate = threading.Timer(pace.JUDGED_S, self._print_estimate)
+        self.estimate = threading.Timer(pace.ESTIMATE_S, self._print_estimate)
         self.estimate.daemon = True
         self.estimate.start()
         self.begun = datetime.now(UTC)
@@ -326,21 +326,19 @@ class Watch:
             self._conclude(lines)
 
     def _print_estimate(self) -> None:
-        """Print how long a launch may take whose links are full, while it runs."""
+        """Print how long a launch may take, while it runs; not for a program that shows when it takes samples."""
         text = os.pread(self.seen.fileno(), os.fstat(self.seen.fileno()).st_size, 0).decode()
-        observed = intervals(text[: text.rfind("\n") + 1].splitlines())
-        busy = [i for i in observed if i.traffic]
-        if sum(i.seconds for i in busy) < pace.JUDGED_S / 2:
+        seen = intervals(text[: text.rfind("\n") + 1].splitlines())
+        if any(i.timed for i in seen) or not any(i.packets for i in seen):
             return
         line = pace.estimate(
             self.torus.shape.rate_scale,
             packet_budget.most_scale(self.torus.topology, self.torus.shape),
-            elapsed_s=sum(i.seconds for i in observed),
-            moved_bytes=sum(i.bytes for i in busy),
-            share=_mean(busy, "link_share"),
+            moved_bytes=sum(i.bytes for i in seen),
+            packets=sum(i.packets for i in seen),
+            share=_mean(seen, "link_share"),
         )
-        if line:
-            print(f"railyard: {line}", file=sys.stderr, flush=True)
+        print(f"railyard: {line}", file=sys.stderr, flush=True)
 
     def _conclude(self, lines: list[str]) -> None:
         """Judge the launch by the output of railyard-counters."""

@@ -38,7 +38,8 @@ class site_ring(rfm.RegressionTest):
 
 @rfm.simple_test
 class placed_ring(site_ring, railyard.Placed):
-    launches = 2
+    launches = 1
+    nics = ["library-default", "nic-0"]
 
 
 @rfm.simple_test
@@ -49,7 +50,7 @@ class placed_patterns(rfm.RunOnlyRegressionTest, railyard.Placed):
     valid_prog_environs = ["+mpi"]
     sourcesdir = None
     num_tasks = 2
-    executable = "osu_like"
+    executable = "ring-of-a-site"
     executable_opts = ['"$TURNS"']
     env_vars = {"TURNS": 2}
     launches = 1

@@ -1,0 +1,68 @@
+"""Names and units of the performance variables of others, and the words of their launch lines."""
+
+from __future__ import annotations
+
+import pytest
+from support.topology.topologies import gemini
+
+from placements import launchers
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from railyard.jobs import launching
+from railyard.jobs.launching import Verbatim
+from railyard.placed.figures import Figure, suffix
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("us", "us"),
+        ("µs", "us"),
+        ("t[usec]", "us"),
+        ("s", "s"),
+        ("seconds", "s"),
+        ("MB/s", "mbyte_s"),
+        ("Mb/s", "mbit_s"),
+        ("Gbit/s", "gbit_s"),
+        ("Mbytes/sec", "mbyte_s"),
+        ("GiB/s", "gibyte_s"),
+        ("Gflops/seconds", "gflop_s"),
+        ("DOF/s", "per_s"),
+        ("Msg/sec", "message_s"),
+        ("%", "percent"),
+        ("", "count"),
+        ("furlongs", "count"),
+    ],
+)
+def test_units_of_other_suites_are_registered_ones_or_counts(text: str, expected: str) -> None:
+    assert suffix(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "fom"),
+    [
+        ("latency", "us", "latency_us"),
+        ("latency_us", "us", "latency_us"),
+        ("bandwidth", "s", "bandwidth_count"),
+        ("time_2_10", "s", "time_2_10_s"),
+        ("8B latency", "us", "figure_8b_latency_us"),
+    ],
+)
+def test_a_variable_has_a_name_that_a_record_can_have(name: str, unit: str, fom: str) -> None:
+    assert Figure(evaluate=lambda: 1.0, unit=unit).fom(name) == fom
+
+
+def test_options_and_modifier_of_a_site_are_on_the_launch_line_as_they_were_written() -> None:
+    placed = place("plain", allocate(gemini("2x2x2"), "contiguous"), (2, 2, 2))
+    rendered = launching.render(
+        placed,
+        "library-default",
+        launchers.named("slurm"),
+        ["mpi"],
+        stem="plain",
+        modifier=["perf", "stat -o $F"],
+        options=["--mpi=pmix", '--network="$NET"'],
+    )
+    line = rendered.command(["railyard-witness", "a file", Verbatim("./program < in.txt")])
+    assert "perf stat -o $F srun " in line
+    assert line.endswith("--mpi=pmix --network=\"$NET\" railyard-witness 'a file' ./program < in.txt")
