@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support import synthetic
 
 from railyard.base.errors import InputError
 from railyard.jobs.job import request
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
+from railyard.records.assemble import LaunchRun
+from railyard.records.store import archive
 
 ASKED = JobSpec(name="halo_3d %x=1", benchmark="halo", placements=("plain", "custom"))
 TORUS = Partition.read("vtorus:netns", "local", {"origin": "emulated", "topology": "gemini-4x4x4"}, {})
@@ -160,6 +165,30 @@ def test_a_word_that_reframe_yml_cannot_have_is_one_line(name: str) -> None:
 
 def test_the_case_of_a_record_has_the_check_without_its_parameters() -> None:
     assert ASKED.case()["check"] == "halo_3d"
+
+
+def preempted(run: LaunchRun, _: dict[str, Any]) -> LaunchRun:
+    """Return a launch as a job leaves it that ended in its fifth round."""
+    if run.repeat < 4:
+        return run
+    return dataclasses.replace(run, output=None, exit_status=None, started=None, reason="the job ended")
+
+
+def test_a_job_finishes_the_rounds_that_an_earlier_one_lacks(tmp_path: Path) -> None:
+    made = {
+        name: archive.add(synthetic.halo(change=change), tmp_path / name)
+        for name, change in {"early": preempted, "whole": lambda run, _: run}.items()
+    }
+    wanted = asked(placements=["plain", "cart-create", "custom"], nics=["library-default"], launches=6)
+    assert request.finishing(dataclasses.replace(wanted, finishes=str(made["early"]))).launches == 2
+    refused: list[tuple[str, dict[str, Any], str]] = [
+        ("whole", {}, "lacks no round"),
+        ("early", {"placements": ("plain",)}, "expected a record of halo_3d with placements plain and"),
+        ("early", {"name": "halo_folded"}, "expected a record of halo_folded"),
+    ]
+    for record, changes, words in refused:
+        with pytest.raises(InputError, match=words):
+            request.finishing(dataclasses.replace(wanted, finishes=str(made[record]), **changes))
 
 
 @pytest.mark.parametrize(
