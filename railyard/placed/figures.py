@@ -39,6 +39,12 @@ SUFFIXES: Mapping[str, str] = {
 }
 
 
+def variant(name: str) -> dict[str, str]:
+    """Return the parameters in a test's name, such as `osu %build.type=cpu`, by names that a record can have."""
+    parts = [part.partition("=") for part in name.split(" %")[1:]]
+    return {re.sub(r"[^a-z0-9_]+", "_", key.lower()).lstrip("_0123456789"): value for key, _, value in parts}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A performance variable of a test: how to evaluate it, and its unit as the test has it."""

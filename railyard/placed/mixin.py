@@ -205,16 +205,16 @@ class Placed(_Variables):
         if tasks < 0 or (self.grid and tasks and math.prod(self.grid) != tasks):
             valid = "a number of tasks, 0 for one on each slot of the nodes, and a grid of as many ranks"
             raise InputError(self.name, "num_tasks, grid", f"{tasks}, {self.grid}", valid)
-        name, *variants = str(self.name).split(" %")
+        check = str(self.name).partition(" %")[0]
         return JobSpec.of(
             {
                 **{name: getattr(self, name) for name in PLACED},
                 "name": str(self.name),
                 "benchmark": Path(str(self.executable).split()[0]).name,
                 "parameters": {
-                    "test": name,
+                    "test": check,
                     "options": " ".join(map(str, self.executable_opts)),
-                    **dict(variant.partition("=")[::2] for variant in variants),
+                    **figures.variant(str(self.name)),
                 },
                 "grid": tuple(self.grid or (schedule.cubic(tasks) if tasks else ())),
                 "nodes": self.nodes or -(-tasks // per_node),

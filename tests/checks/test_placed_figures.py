@@ -10,7 +10,7 @@ from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from railyard.jobs import launching
 from railyard.jobs.launching import Verbatim
-from railyard.placed.figures import Figure, suffix
+from railyard.placed.figures import Figure, suffix, variant
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,13 @@ def test_units_of_other_suites_are_registered_ones_or_counts(text: str, expected
 )
 def test_a_variable_has_a_name_that_a_record_can_have(name: str, unit: str, fom: str) -> None:
     assert Figure(evaluate=lambda: 1.0, unit=unit).fom(name) == fom
+
+
+def test_parameters_of_a_test_and_of_its_fixtures_have_names_that_a_record_can_have() -> None:
+    """ReFrame names those of a fixture by a dot, and a record with such a name was refused after the job."""
+    name = "osu_check %benchmark_info=mpi.pt2pt.osu_bw %osu_binaries.build_type=cpu %Mode=a=b"
+    expected = {"benchmark_info": "mpi.pt2pt.osu_bw", "osu_binaries_build_type": "cpu", "mode": "a=b"}
+    assert variant(name) == expected and variant("hello") == {}
 
 
 def test_options_and_modifier_of_a_site_are_on_the_launch_line_as_they_were_written() -> None:
