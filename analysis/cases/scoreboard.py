@@ -14,6 +14,7 @@ from analysis.cases.judgement import Comparison
 from analysis.stats import score
 from analysis.stats.score import Ratio, Score
 from analysis.stats.verdicts import Finding
+from analysis.text.numbers import Format
 from railyard.records.record import combination_name
 
 
@@ -55,6 +56,23 @@ class Standing:
     def outcome(self) -> str:
         """Return better, worse or open."""
         return str(self.verdict) if self.verdict in (Finding.BETTER, Finding.WORSE) else "open"
+
+
+def faster(name: str, score: Score, baseline: str) -> str:
+    """Return `a is 2.11 times as fast as b (95 %: 2.09 to 2.13, 3 cases)`, the faster one first."""
+    value, low, high = score.value, score.low, score.high
+    if value < 1:
+        name, baseline, value = baseline, name, 1 / value
+        low, high = (None, None) if low is None or high is None else (1 / high, 1 / low)
+    form = Format.for_values([value - 1 or 1.0])
+    decimals = Format(decimals=min(4, max(2, form.decimals - 2 if form.decimals is not None else 4)))
+    between = "" if low is None or high is None else f"95 %: {decimals.text(low)} to {decimals.text(high)}, "
+    return f"{name} is {decimals.text(value)} times as fast as {baseline} ({between}{_basis(score)})"
+
+
+def _basis(score: Score) -> str:
+    jobs = "" if score.jobs is None else f", {' and '.join(map(str, score.jobs))} jobs"
+    return f"{score.cases} case{'' if score.cases == 1 else 's'}{jobs}"
 
 
 @dataclass(slots=True)

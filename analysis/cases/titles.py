@@ -40,9 +40,12 @@ def title(case: Case) -> str:
 
 
 def heading(case: Case, among: Sequence[Case]) -> str:
-    """Return the title, with the check's name where a case of another check among these has the same title."""
-    checks = {other.first.case.check for other in among if title(other) == title(case)}
-    return f"{title(case)}, {case.first.case.check}" if len(checks) > 1 else title(case)
+    """Return the title, with the check and the system where cases of the same title differ in them."""
+    alike = [other for other in among if title(other) == title(case)]
+    checks = {other.first.case.check for other in alike}
+    systems = {other.first.system.name for other in alike}
+    text = f"{title(case)}, {case.first.case.check}" if len(checks) > 1 else title(case)
+    return f"{text}, {case.first.system.name}" if len(systems) > 1 else text
 
 
 def origin_note(case: Case) -> str:
@@ -117,4 +120,4 @@ def kept_apart(case: Case, earlier: Sequence[Case]) -> str:
     other = min(alike, key=lambda number: len(cases.differences(case, earlier[number - 1])))
     names = cases.differences(case, earlier[other - 1])
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"Not compared with case {other}; differs in: {', '.join(names[:3])}{more}."
+    return f"A case of its own beside case {other}, because of: {', '.join(names[:3])}{more}."

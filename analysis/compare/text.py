@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from analysis.cases import tables
 from analysis.cases.comparison import title, verdict_text
 from analysis.cases.judgement import Group
+from analysis.cases.scoreboard import faster
 from analysis.cases.tables import Row
 from analysis.compare.compare import SideRow, Versus
 from analysis.compare.gather import ENDINGS, Key
@@ -20,7 +21,6 @@ from analysis.stats.jobs import FEWEST
 from analysis.stats.score import Score
 from analysis.stats.verdicts import Finding
 from analysis.text.datatable import DataTable
-from analysis.text.numbers import percent
 from railyard.records import json_io
 from railyard.records.json_io import Json
 
@@ -92,19 +92,14 @@ def figure(row: SideRow) -> str:
     return f"{title(row.comparison)}, {row.comparison.unit.text}"
 
 
-def score_text(score: Score | None) -> str:
-    """Return `1.032 (95 %: 1.021 to 1.043), 12 cases`."""
-    if score is None:
-        return "no case in common"
-    no_interval = score.low is None or score.high is None
-    interval = "" if no_interval else f" (95 %: {score.low:.3f} to {score.high:.3f})"
-    jobs = "" if score.jobs is None else f", {' and '.join(map(str, score.jobs))} jobs"
-    return f"{score.value:.3f}{interval}, {score.cases} case{'' if score.cases == 1 else 's'}{jobs}"
-
-
 def sentences(versus: Versus) -> list[str]:
     """Return the verdict on each side in words, then what was refused."""
     return [*(_sentence(versus, name, origin) for origin, name in versus.scores), *versus.refused]
+
+
+def answers(versus: Versus) -> list[str]:
+    """Return the verdict on each side alone, in one sentence."""
+    return [overall(name, score, versus.baseline, origin) for (origin, name), score in versus.scores.items()]
 
 
 def _sentence(versus: Versus, name: str, origin: str) -> str:
@@ -113,20 +108,26 @@ def _sentence(versus: Versus, name: str, origin: str) -> str:
     listed = ", ".join(f"{word} in {count}" for word, count in counts.items()) or "none"
     fields = list(dict.fromkeys(name for row in rows for name in row.differs))
     differs = f" Records differ in {', '.join(fields)}." if fields else ""
-    text = f"{overall(versus.scores[origin, name])} Of {len(rows)} rows that several sides have: {listed}.{differs}"
-    return f"{name} against {versus.baseline} ({origin}): {text}"
+    text = overall(name, versus.scores[origin, name], versus.baseline, origin)
+    return f"{text} {shown(name)} has {len(rows)} rows in common: {listed}.{differs}"
 
 
-def overall(score: Score | None) -> str:
+def overall(name: str, score: Score | None, baseline: str, origin: str) -> str:
     """Word a score's finding; a winner is named only if the findings of its rows allow it."""
+    name, baseline = shown(name), shown(baseline)
     if score is None:
-        return "no case in common, no score."
+        return f"{name} against {baseline} ({origin}): no case in common, no score."
+    ratio = faster(name, score, baseline)
+    if score.finding in (Finding.BETTER, Finding.WORSE):
+        return f"{ratio}; {origin}."
     if score.finding is Finding.TOO_FEW:
-        return f"score {score_text(score)}; {_too_few(score)}"
-    if score.finding not in (Finding.BETTER, Finding.WORSE):
-        return f"{score.finding} overall: score {score_text(score)}."
-    size = percent(abs(100 * (score.value - 1)), signed=False)
-    return f"{size} {score.finding} overall: score {score_text(score)}."
+        return f"{name} against {baseline} ({origin}): {_too_few(score)} The medians alone: {ratio}."
+    return f"{name} against {baseline} ({origin}): {score.finding} overall; {ratio}."
+
+
+def shown(side: str) -> str:
+    """Return a side's name in a sentence: a system needs no key."""
+    return side.removeprefix("system=")
 
 
 def _too_few(score: Score) -> str:

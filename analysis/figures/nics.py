@@ -24,6 +24,8 @@ OF_ANY_CASE = True
 TITLE = "Bytes sent by each NIC"
 _ROW_IN = 0.42
 _FEWEST_NICS = 2
+#: More combinations than this are counted in the sentence, and named in the figure alone.
+MANY = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ def drawings(case: Case) -> list[Drawing]:
             paint=lambda figure: _paint(figure, rows),
             data=_data(rows),
             height_in=1.45 + _ROW_IN * len(rows),
-            statement=f"{_in_words(rows)}.",
+            statement=_statement(rows),
         )
     ]
 
@@ -87,6 +89,16 @@ def _sent(launch: Launch) -> dict[str, int]:
     for nic in launch.nics or ():
         sent[nic.nic] = sent.get(nic.nic, 0) + nic.tx_bytes
     return sent
+
+
+def _statement(rows: Sequence[Carried]) -> str:
+    """Return the shares of a few combinations in words; of many, how many obeyed, and the shares of the others."""
+    if len(rows) <= MANY:
+        return f"{_in_words(rows)}."
+    requested = [row for row in rows if row.cannot_tell < row.launches]
+    rest = [row for row in requested if row.obeyed < row.launches]
+    text = f"{len(requested) - len(rest)} of {len(requested)} combinations obeyed their NIC policy in every launch"
+    return f"{text}; not so: {_in_words(rest)}." if rest else f"{text}."
 
 
 def _in_words(rows: Sequence[Carried]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from analysis.figures import by_extent as extents
 from analysis.figures import mpi_profile, render_all, svg
 from analysis.figures.drawing import Drawing, inline_svg
 from analysis.judge.judged import Judged, sections
-from analysis.report import case_view
+from analysis.report import answer, case_view
 from analysis.report.case_view import FigureView
 from analysis.stats import medians, ranktest, score
 from railyard.records.record import Origin, Status
@@ -89,6 +89,10 @@ def html(judged: Judged) -> str:
         environment()
         .get_template("report.html.j2")
         .render(
+            answer=answer.sentences(judged),
+            ratios=_figures(filter(None, [answer.drawing(judged)]), "r"),
+            conditions=answer.conditions(grouped),
+            glossary=answer.glossary(grouped),
             cases=views,
             applications=_figures(charts, "a"),
             persistent_note=mpi_profile.persistent_note(mpi_profile.profiled(grouped)),
@@ -118,7 +122,8 @@ def html(judged: Judged) -> str:
     )
 
 
-def _figures(drawings: Sequence[Drawing], prefix: str) -> list[FigureView]:
+def _figures(drawings: Iterable[Drawing], prefix: str) -> list[FigureView]:
+    drawings = list(drawings)
     return case_view.figure_views(drawings, [Markup(inline_svg(figure, prefix)) for figure in drawings])
 
 

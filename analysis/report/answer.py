@@ -1,0 +1,245 @@
+"""Answer first: what the records compare, which is better, by how much, how sure, and on what.
+
+Models: the head of the page. Its sentences and its figure are the scores, of sides and of combinations; its conditions
+and its glossary name only what these records have. Leaves out: single figures of merit (the cases below), markup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from analysis.cases.cases import Case
+from analysis.cases.scoreboard import Standing, faster
+from analysis.cases.titles import ORIGIN_NOTES
+from analysis.compare import text as versus_text
+from analysis.figures import svg
+from analysis.figures.drawing import DataTable, Drawing
+from analysis.judge.judged import Judged
+from analysis.stats.score import Score
+from analysis.stats.verdicts import Finding
+from placements.nics.policies import policies
+from placements.nics.policies.base import NicPolicy
+from placements.orders.choices import choices
+from placements.orders.rank_orders import orders
+from placements.orders.word import Word
+from railyard.records.record import Origin
+
+TITLE = "How many times as fast as the baseline"
+_ROW_IN = 0.27
+_NAME_CHARACTERS = 44
+#: Marker and series colour of what a row shows; all others are open circles.
+_MARKS = {Finding.BETTER: ("^", 2), Finding.WORSE: ("v", 1)}
+_OPEN = ("o", 5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of the figure: a side or a combination against its baseline; `score` is None without a value."""
+
+    name: str
+    baseline: str
+    group: str
+    score: Score | None
+
+
+def sentences(judged: Judged) -> list[str]:
+    """Return the answer, a sentence per side and per system; empty if nothing is compared."""
+    sides = versus_text.answers(judged.sides) if judged.sides else []
+    return [*sides, *(_best(members) for members in _by_baseline(judged.standings))]
+
+
+def drawing(judged: Judged) -> Drawing | None:
+    """Return the figure of all ratios with their intervals; None if nothing is compared."""
+    rows = _rows(judged)
+    if not any(row.score for row in rows):
+        return None
+    return Drawing(
+        name="answer",
+        title=TITLE,
+        description=f"{TITLE}, above 1 is better. {' '.join(map(_described, rows))}",
+        paint=lambda figure: _paint(figure.subplots(), rows),
+        data=_data(rows),
+        width_in=7.6,
+        height_in=0.9 + _ROW_IN * (len(rows) + len(_headings(rows))),
+    )
+
+
+def conditions(grouped: Sequence[Case]) -> list[tuple[str, str]]:
+    """Return on what the records were made, when, by which code, and what identifies them; empty for none."""
+    records = [record for case in grouped for record in case.records]
+    if not records:
+        return []
+    systems = (
+        f"{one.system.name} ({one.system.partition}, {one.system.environment})"
+        + (f", {one.case.topology.name}" if one.case.topology else "")
+        for one in records
+    )
+    mpi = (str((one.provenance["mpi"] or {}).get("library") or "").partition(",")[0] for one in records)
+    code = (one.provenance["railyard"] for one in records)
+    written = (
+        f"{one['version']} ({str(one['git_commit'] or 'commit not known')[:12]}"
+        f"{', with changes' if one['git_dirty'] else ''})"
+        for one in code
+    )
+    days = sorted(one.created[:10] for one in records)
+    jobs = len({one.job for one in records})
+    digest = hashlib.sha256("".join(sorted(one.sha256 for one in records)).encode()).hexdigest()
+    origins = [origin for origin in Origin if any(case.origin is origin for case in grouped)]
+    rows = [
+        ("systems", _listed(systems)),
+        ("MPI", _listed(mpi)),
+        *((f"{origin} numbers", ORIGIN_NOTES[origin]) for origin in origins),
+        ("dates", " to ".join(sorted({days[0], days[-1]}))),
+        ("evidence", f"{_count(len(records), 'record')} of {_count(jobs, 'job')}"),
+        ("written by railyard", _listed(written)),
+        ("sha256 of the records' digests", digest),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def glossary(grouped: Sequence[Case]) -> list[tuple[str, str]]:
+    """Return the placements, node choices and NIC policies of these records, and what each does."""
+    rows: dict[str, str] = {}
+    for case in grouped:
+        for placement in case.first.case.placements:
+            order, _, choice = placement.partition("/")[0].partition("@")
+            rows |= _does(order.partition(":")[0], orders())
+            rows |= _does(choice.partition(":")[0], choices())
+        for policy in case.first.case.nic_policies:
+            rows |= _does(policy, policies())
+    return list(rows.items())
+
+
+def _does(name: str, members: Mapping[str, Word | NicPolicy]) -> dict[str, str]:
+    member = members.get(name) or members.get(re.sub(r"-\d+$", "-K", name))
+    return {name: f"{member.does[:1].upper()}{member.does[1:]}."} if member else {}
+
+
+def _by_baseline(standings: Iterable[Standing]) -> Iterator[list[Standing]]:
+    groups: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
+    for row in standings:
+        groups[row.system, row.origin, row.baseline].append(row)
+    yield from groups.values()
+
+
+def _best(members: Sequence[Standing]) -> str:
+    """Return what the scores of the combinations of one system show, the best first."""
+    first, count = members[0], len(members) + 1
+    scored = sorted(
+        ((row.score, row.combination) for row in members if row.score), key=lambda pair: -pair[0].value
+    )
+    better = [pair for pair in scored if pair[0].finding is Finding.BETTER]
+    worse = [pair for pair in scored if pair[0].finding is Finding.WORSE]
+    where = f"{first.system} ({first.origin})"
+    if better:
+        score, name = better[0]
+        among = f", the highest score of {count} combinations" if count > 2 else ""
+        return (
+            f"{where}: {faster(name, score, first.baseline)}{among}; {len(worse)} of the others are slower."
+        )
+    if worse:
+        score, name = worse[-1]
+        slower = (
+            f"{len(worse)} of the {len(members)} others are slower" if count > 2 else "the other is slower"
+        )
+        return (
+            f"{where}: nothing is shown to be faster than {first.baseline}; {slower}. "
+            f"{faster(name, score, first.baseline)}."
+        )
+    if scored and all(pair[0].finding is Finding.NO_DIFFERENCE for pair in scored):
+        return f"{where}: no difference from {first.baseline} is shown, in {_count(len(members), 'combination')}."
+    return f"{where}: no winner among {count} combinations can be named."
+
+
+def _rows(judged: Judged) -> list[Row]:
+    rows = []
+    if judged.sides:
+        base = versus_text.shown(judged.sides.baseline)
+        rows = [
+            Row(name=versus_text.shown(name), baseline=base, group=f"sides ({origin})", score=score)
+            for (origin, name), score in judged.sides.scores.items()
+        ]
+    return rows + [
+        Row(
+            name=row.combination, baseline=row.baseline, group=f"{row.system} ({row.origin})", score=row.score
+        )
+        for row in judged.standings
+    ]
+
+
+def _headings(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((row.group, row.baseline) for row in rows))
+
+
+def _described(row: Row) -> str:
+    value = f"{row.score.value:.2f} ({row.score.finding})" if row.score else "no value"
+    return f"{row.group}: {row.name} against {row.baseline} {value}."
+
+
+def _data(rows: Sequence[Row]) -> DataTable:
+    columns = ("of", "combination or side", "baseline", "ratio", "95 % interval", "verdict")
+    cells = [
+        (
+            row.group,
+            row.name,
+            row.baseline,
+            f"{row.score.value:.3f}" if row.score else "no value",
+            f"{row.score.low:.3f} to {row.score.high:.3f}"
+            if row.score and row.score.low is not None
+            else "none",
+            str(row.score.finding if row.score else Finding.NO_VALUE),
+        )
+        for row in rows
+    ]
+    return DataTable(columns=columns, rows=cells, numbers=frozenset({"ratio"}))
+
+
+def _paint(axes: Axes, rows: Sequence[Row]) -> None:
+    """Draw each group under its heading, the baseline as a line at 1, a marker and a bar per row."""
+    names: list[str] = []
+    for heading in _headings(rows):
+        names.append(svg.clean(f"{heading[0]}: {heading[1]} = 1"))
+        for row in rows:
+            if (row.group, row.baseline) == heading:
+                _draw(axes, len(names), row.score)
+                names.append(_short(row.name))
+    axes.axvline(1.0, color=svg.INK, linewidth=1.0, zorder=1)
+    svg.name_rows(axes, names)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    low, high = axes.get_xlim()
+    axes.set_xlim(min(low, 0.8), max(high, 1.25))
+    axes.set_xlabel("times as fast (right is better)")
+
+
+def _draw(axes: Axes, at: int, score: Score | None) -> None:
+    if score is None:
+        axes.text(1.0, at, " no value", va="center", fontsize=9.5, style="italic")
+        return
+    marker, series = _MARKS.get(score.finding, _OPEN)
+    colour = svg.sentinel(series)
+    if score.low is not None and score.high is not None:
+        axes.plot([score.low, score.high], [at, at], "-", color=colour, linewidth=2.2, zorder=3)
+    axes.plot([score.value], [at], marker, color=colour, markersize=7, zorder=4)
+
+
+def _short(name: str) -> str:
+    name = svg.clean(name)
+    return name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(filter(None, texts)))
+
+
+def _count(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
