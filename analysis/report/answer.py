@@ -76,11 +76,8 @@ def conditions(grouped: Sequence[Case]) -> list[tuple[str, str]]:
     records = [record for case in grouped for record in case.records]
     if not records:
         return []
-    systems = (
-        f"{one.system.name} ({one.system.partition}, {one.system.environment})"
-        + (f", {one.case.topology.name}" if one.case.topology else "")
-        for one in records
-    )
+    systems = (f"{one.system.name} ({one.system.partition}, {one.system.environment})" for one in records)
+    topologies = (one.case.topology.name for one in records if one.case.topology)
     mpi = (str((one.provenance["mpi"] or {}).get("library") or "").partition(",")[0] for one in records)
     code = (one.provenance["railyard"] for one in records)
     written = (
@@ -94,6 +91,7 @@ def conditions(grouped: Sequence[Case]) -> list[tuple[str, str]]:
     origins = [origin for origin in Origin if any(case.origin is origin for case in grouped)]
     rows = [
         ("systems", _listed(systems)),
+        ("topologies", _listed(topologies)),
         ("MPI", _listed(mpi)),
         *((f"{origin} numbers", ORIGIN_NOTES[origin]) for origin in origins),
         ("dates", " to ".join(sorted({days[0], days[-1]}))),
@@ -131,31 +129,31 @@ def _by_baseline(standings: Iterable[Standing]) -> Iterator[list[Standing]]:
 
 def _best(members: Sequence[Standing]) -> str:
     """Return what the scores of the combinations of one system show, the best first."""
-    first, count = members[0], len(members) + 1
-    scored = sorted(
-        ((row.score, row.combination) for row in members if row.score), key=lambda pair: -pair[0].value
-    )
-    better = [pair for pair in scored if pair[0].finding is Finding.BETTER]
+    baseline, count = _plain(members[0].baseline), len(members) + 1
+    where = f"{members[0].system} ({members[0].origin})"
+    scored = [(row.score, _plain(row.combination)) for row in members if row.score]
+    scored.sort(key=lambda pair: -pair[0].value)
     worse = [pair for pair in scored if pair[0].finding is Finding.WORSE]
-    where = f"{first.system} ({first.origin})"
-    if better:
-        score, name = better[0]
+    if any(score.finding is Finding.BETTER for score, _ in scored):
+        score, name = next(pair for pair in scored if pair[0].finding is Finding.BETTER)
         among = f", the highest score of {count} combinations" if count > 2 else ""
-        return (
-            f"{where}: {faster(name, score, first.baseline)}{among}; {len(worse)} of the others are slower."
-        )
+        slower = f"; {len(worse)} of the others are slower" if worse else ""
+        return f"{where}: {faster(name, score, baseline)}{among}{slower}."
     if worse:
         score, name = worse[-1]
         slower = (
             f"{len(worse)} of the {len(members)} others are slower" if count > 2 else "the other is slower"
         )
-        return (
-            f"{where}: nothing is shown to be faster than {first.baseline}; {slower}. "
-            f"{faster(name, score, first.baseline)}."
-        )
-    if scored and all(pair[0].finding is Finding.NO_DIFFERENCE for pair in scored):
-        return f"{where}: no difference from {first.baseline} is shown, in {_count(len(members), 'combination')}."
+        none = f"nothing is shown to be faster than {baseline}; {slower}"
+        return f"{where}: {none}. {faster(name, score, baseline)}."
+    if scored and all(score.finding is Finding.NO_DIFFERENCE for score, _ in scored):
+        return f"{where}: no difference from {baseline} is shown, in {_count(len(members), 'combination')}."
     return f"{where}: no winner among {count} combinations can be named."
+
+
+def _plain(combination: str) -> str:
+    """Return a combination's name without the policy that sets nothing."""
+    return combination.removesuffix(" + library-default")
 
 
 def _rows(judged: Judged) -> list[Row]:
@@ -168,7 +166,10 @@ def _rows(judged: Judged) -> list[Row]:
         ]
     return rows + [
         Row(
-            name=row.combination, baseline=row.baseline, group=f"{row.system} ({row.origin})", score=row.score
+            name=_plain(row.combination),
+            baseline=_plain(row.baseline),
+            group=f"{row.system} ({row.origin})",
+            score=row.score,
         )
         for row in judged.standings
     ]

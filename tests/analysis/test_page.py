@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +65,7 @@ def opened(browser: Browser, file: Path) -> Iterator[Page]:
     shown.on("console", lambda message: complaints.append(message.text))
     shown.on("pageerror", lambda error: complaints.append(str(error)))
     shown.goto(file.as_uri())
+    shown.get_by_role("button", name="Unfold all cases").click()
     yield shown
     context.close()
     assert complaints == []
@@ -91,6 +93,32 @@ def test_page_fits_its_window_and_follows_the_colour_scheme(
     context.close()
 
 
+#: What a reader asks of a page, and the visible text that answers it.
+QUESTIONS = {
+    "which system is better, by how much, how sure": r"vtorus is 1\.\d+ times as fast as vtorus-degraded \(",
+    "can that be trusted": r"cannot tell: a side needs 4 jobs",
+    "which placement is best": r"vtorus \(emulated\): custom is 1\.\d+ times as fast as plain \(95 %: 1\.",
+    "how many cases are behind it": r"times as fast as plain \(95 %: [\d. to]+, 1 case\)",
+    "on what machine": r"vtorus \(netns, openmpi\); .*\s+topologies\s+gemini-4x4x4",
+    "which MPI": r"MPI\s+Open MPI",
+    "how many jobs": r"4 records of 4 jobs",
+    "what is custom": r"custom\s+[A-Z]",
+    "what is emulated": r"Real MPI and real packets on a virtual torus",
+    "which records": r"[0-9a-f]{64}",
+}
+
+
+def test_the_first_section_answers_what_a_reader_asks(browser: Browser, file: Path) -> None:
+    """Only what is visible before anything is clicked counts; verdict, ratio and figure are on the first screen."""
+    shown = browser.new_page(viewport={"width": 1280, "height": 900})
+    shown.goto(file.as_uri())
+    text = shown.locator("section:has(#answer)").inner_text()
+    assert [question for question, answer in QUESTIONS.items() if not re.search(answer, text)] == [], text
+    first, figure = (shown.locator(where).first.bounding_box() for where in (".answer", "figure"))
+    assert first and first["y"] < 300 and figure and figure["y"] < 600
+    shown.close()
+
+
 def column(shown: Page, table: str, place: int) -> list[str]:
     texts: list[str] = shown.eval_on_selector_all(
         f"{table} tbody tr:not(.section)", "(rows, at) => rows.map(row => row.cells[at].textContent)", place
@@ -99,6 +127,7 @@ def column(shown: Page, table: str, place: int) -> list[str]:
 
 
 def test_a_head_sorts_its_table_up_and_down_by_numbers(opened: Page) -> None:
+    opened.locator("section:has(#sides) details > summary").first.click()
     table = "section:has(#sides) table.sortable"
     head = opened.locator(f"{table} th:nth-child(4)")
     head.locator("button").click()
@@ -163,7 +192,10 @@ def test_the_page_is_whole_without_its_script(browser: Browser, file: Path) -> N
     context = browser.new_context(java_script_enabled=False)
     shown = context.new_page()
     shown.goto(file.as_uri())
-    assert shown.locator("details.case table.sortable:has(tr.section)").first.is_visible()
+    table = shown.locator("details.case table.sortable:has(tr.section)").first
+    assert not table.is_visible(), "several cases are folded"
+    shown.locator("details.case > summary").first.click()
+    assert table.is_visible()
     assert not shown.get_by_role("button", name="Fold all cases").is_visible()
     context.close()
 

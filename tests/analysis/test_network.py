@@ -1,0 +1,64 @@
+"""The picture of the network: its loads are the model's, large networks stay small files, unknown ones have none."""
+
+from __future__ import annotations
+
+import dataclasses
+from xml.etree import ElementTree
+
+import pytest
+from support.commands import CHECKOUT
+
+from analysis.cases import cases
+from analysis.figures import network
+from analysis.figures.drawing import Drawing, svg_file
+from placements.arrays import np
+from placements.linkload import model, traffic
+from placements.linkload.patterns import make
+from placements.topology import catalog
+from railyard.records.store import archive
+
+HALO = [
+    record for record in archive.load_all(CHECKOUT / "results" / "example") if record.case.benchmark == "halo"
+]
+
+
+def test_the_example_says_why_random_is_slower() -> None:
+    (drawing,) = network.drawings(cases.group(HALO[:1])[0])
+    assert [row[0] for row in drawing.data.rows] == ["plain", "cart-create", "random"]
+    slowest = [float(row[2].replace(",", "")) for row in drawing.data.rows]
+    assert slowest[2] == 3 * slowest[0] == 3 * slowest[1]
+    assert "plain" in drawing.statement and "random" in drawing.statement
+    ElementTree.fromstring(svg_file(drawing))
+
+
+def test_a_topology_of_another_file_has_no_picture() -> None:
+    record = HALO[0]
+    assert record.case.topology
+    other = dataclasses.replace(record.case.topology, sha256="0" * 64)
+    changed = dataclasses.replace(record, case=dataclasses.replace(record.case, topology=other))
+    assert network.drawings(cases.group([changed])[0]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"), [("gemini-4x4x4", (4, 4, 4)), ("dragonfly-72", (4, 4, 4)), ("titan", (8, 8, 8))]
+)
+def test_each_kind_of_network_is_drawn_with_a_line_per_loaded_cable(name: str, grid: tuple[int, ...]) -> None:
+    topology = catalog.load(name)
+    sent = make("stencil6", grid, size_bytes=traffic.face_bytes(64, len(grid)))
+    nodes = np.arange(sent.ranks, dtype=np.int64)
+    panel = network.Panel(
+        placement="plain",
+        nodes=nodes,
+        loads=model.load(topology, nodes, sent, model.PROTOCOLS["payload"]),
+    )
+    drawing = Drawing(
+        name="network",
+        title=network.TITLE,
+        description="",
+        paint=lambda figure: network.paint(figure, [panel], 1),
+        data=network.data([panel]),
+    )
+    text = svg_file(drawing)
+    assert len(text) < 600_000, "a page of many cases stays small"
+    places = network.layout(topology).points
+    assert len(places) <= network.MOST_CELLS and len(set(places.values())) == len(places)
