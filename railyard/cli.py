@@ -12,54 +12,76 @@ import click
 from click.shell_completion import CompletionItem
 
 from railyard import __version__
-from railyard.base.errors import InputError, RunError, as_seen
+from railyard.base.errors import InputError, RunError, as_seen, did_you_mean
 
-#: Where each command is, and its line in the list of commands: none is loaded for that.
-COMMANDS = {
-    "application": (
-        "railyard.applications.cli:application",
-        "List and try the parsers of third-party programs.",
-    ),
-    "ci": ("railyard.ci.cli:ci", "Print a workflow that runs the smoke checks."),
-    "compare": (
-        "analysis.compare.cli:compare",
-        "Compare systems, placements, NIC policies, dates or archives.",
-    ),
-    "completion": ("railyard.completion:completion", "Print the script that completes commands in a shell."),
-    "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
-    "doctor": ("railyard.doctor.cli:doctor", "Report what railyard can use on this machine."),
+#: Heading -> command -> where it is, and its line in the list of commands: none is loaded for that.
+GROUPS = {
+    "Start here": {
+        "doctor": ("railyard.doctor.cli:doctor", "Report what railyard can use on this machine."),
+        "checks": (
+            "railyard.reference.cli:checks",
+            "List the checks that ReFrame can run, and what each measures.",
+        ),
+        "topology": ("placements.cli.place:topology", "Describe a topology: extents, link classes, rates."),
+        "completion": (
+            "railyard.completion:completion",
+            "Print the script that completes commands in a shell.",
+        ),
+    },
+    "Predict, without a run": {
+        "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
+        "links": ("placements.cli.links:links", "Predict bytes and seconds on every link of a topology."),
+        "model": (
+            "railyard.torus.modelled.cli:model",
+            "Predict the times of a program if only links took time.",
+        ),
+        "nics": ("placements.cli.nics:nics", "Print the settings that make a stack obey a NIC policy."),
+        "plan": ("analysis.plan.cli:plan", "Print how many launches and jobs find a difference."),
+    },
+    "Run": {
+        "torus": ("railyard.torus.cli.torus:torus", "Make and use a virtual torus on this machine."),
+        "sim": ("railyard.torus.simulated.cli:sim", "Run a program on a simulated topology."),
+        "where": ("railyard.jobs.nodes.node_cli:where", "Print this node's cores, NICs and GPUs as JSON."),
+        "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
+        "application": (
+            "railyard.applications.cli:application",
+            "List and try the parsers of third-party programs.",
+        ),
+        "recover": ("railyard.jobs.cli:recover", "Make the records of interrupted jobs."),
+    },
+    "Read what was measured": {
+        "report": ("analysis.report.cli:report", "Write a page, or another format, from records."),
+        "compare": (
+            "analysis.compare.cli:compare",
+            "Compare systems, placements, NIC policies, dates or archives.",
+        ),
+        "over": ("analysis.over.cli:over", "Show series of records over dates, sizes or allocations."),
+        "moved": ("analysis.compare.moved:moved", "Compare outputs of topobw before and after a repair."),
+        "results": ("railyard.records.cli:results", "Add, list, show, check, pack and unpack records."),
+        "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
+    },
+    "Exchange with others": {
+        "tender": ("railyard.tender.cli:tender", "Write, check and evaluate the bids of a tender."),
+        "ci": ("railyard.ci.cli:ci", "Print a workflow that runs the smoke checks."),
+    },
+}
+#: Commands that job scripts alone call: the list of commands and the shell's completion leave them out.
+IN_JOB_SCRIPTS = {
     "granted": ("railyard.jobs.cli:granted", "Place a job on the nodes that were granted (in job scripts)."),
-    "links": ("placements.cli.links:links", "Predict bytes and seconds on every link of a topology."),
-    "model": ("railyard.torus.modelled.cli:model", "Predict the times of a program if only links took time."),
-    "moved": ("analysis.compare.moved:moved", "Compare outputs of topobw before and after a repair."),
-    "nics": ("placements.cli.nics:nics", "Print the settings that make a stack obey a NIC policy."),
-    "over": ("analysis.over.cli:over", "Show series of records over dates, sizes or allocations."),
-    "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
-    "plan": ("analysis.plan.cli:plan", "Print how many launches and jobs find a difference."),
-    "recover": ("railyard.jobs.cli:recover", "Make the records of interrupted jobs."),
-    "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
-    "report": ("analysis.report.cli:report", "Write a page, or another format, from records."),
-    "results": ("railyard.records.cli:results", "Add, list, show, check, pack and unpack records."),
-    "sim": ("railyard.torus.simulated.cli:sim", "Run a program on a simulated topology."),
     "strays": ("railyard.jobs.nodes.node_cli:strays", "End what a launch left behind (in job scripts)."),
-    "tender": ("railyard.tender.cli:tender", "Write, check and evaluate the bids of a tender."),
     "together": (
         "railyard.jobs.cli:together",
         "Run a program while others load the network (in job scripts).",
     ),
-    "topology": ("placements.cli.place:topology", "Describe a topology: extents, link classes, rates."),
-    "torus": ("railyard.torus.cli.torus:torus", "Make and use a virtual torus on this machine."),
-    "where": ("railyard.jobs.nodes.node_cli:where", "Print this node's cores, NICs and GPUs as JSON."),
 }
-#: Commands that job scripts alone call: the list of commands and the shell's completion leave them out.
-IN_JOB_SCRIPTS = {"granted", "strays", "together"}
+COMMANDS = {name: entry for group in (*GROUPS.values(), IN_JOB_SCRIPTS) for name, entry in group.items()}
 
 
 class Rooms(click.Group):
     """Loads a room only when its command is called: `torus mpirun` must not wait for the plotting library."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return sorted(COMMANDS.keys() - IN_JOB_SCRIPTS.keys())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -69,17 +91,24 @@ class Rooms(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; end with the nearest name if there is none."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = did_you_mean(args[0], COMMANDS)
+            ctx.fail(f"no command {args[0]!r}{near or '; railyard --help lists them'}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self._for_people(ctx)])
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         options = click.Command.shell_complete(self, ctx, incomplete)
-        names = [name for name in self._for_people(ctx) if name.startswith(incomplete)]
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         return [CompletionItem(name, help=COMMANDS[name][1]) for name in names] + options
-
-    def _for_people(self, ctx: click.Context) -> list[str]:
-        return [name for name in self.list_commands(ctx) if name not in IN_JOB_SCRIPTS]
 
 
 @click.group(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})
@@ -87,7 +116,9 @@ class Rooms(click.Group):
 def cli() -> None:
     """Reproducible, placement- and NIC-aware benchmarks of HPC interconnects.
 
-    The benchmarks themselves are run by ReFrame: reframe -C reframe.yml -c checks -r
+    ReFrame runs the benchmarks:  reframe -C reframe.yml -c checks -r
+
+    New here?  railyard doctor, then docs/tutorial.md
     """
 
 

@@ -32,10 +32,10 @@ _MANY = 20
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["html", "md", "csv", "json", "openmetrics", "bencher"]),
+    type=click.Choice(["html", "text", "md", "csv", "json", "openmetrics", "bencher"]),
     default="html",
     show_default=True,
-    help="A page, Markdown for a job's summary, CSV for spreadsheets, JSON for programs, "
+    help="A page, one screen of text, Markdown for a job's summary, CSV for spreadsheets, JSON for programs, "
     "OpenMetrics and Bencher's JSON for services that watch figures over time.",
 )
 @click.option(

@@ -24,7 +24,7 @@ from analysis.compare import text as versus_text
 from analysis.compare.compare import Versus
 from analysis.figures import by_extent, drawing, mpi_profile
 from analysis.judge.judged import Judged, JudgedCase, Section, documents, sections
-from analysis.report import case_view, monitors, page
+from analysis.report import case_view, monitors, page, screen
 from analysis.stats.medians import Summary
 from railyard.records import json_io, units
 from railyard.records.json_io import Json
@@ -34,6 +34,7 @@ class Format(StrEnum):
     """What `railyard report --format` writes."""
 
     HTML = "html"
+    TEXT = "text"
     MD = "md"
     CSV = "csv"
     JSON = "json"
@@ -46,6 +47,8 @@ def text(judged: Judged, form: Format) -> str:
     match form:
         case Format.HTML:
             return page.html(judged)
+        case Format.TEXT:
+            return "".join(f"{line}\n" for line in screen.lines(judged, []))
         case Format.MD:
             return markdown(judged)
         case Format.CSV:

@@ -1,4 +1,4 @@
-"""Print the last screen of a command: what was measured, what it shows, and where the page is.
+"""Print the last screen of a command: the answer, what was measured, what it shows, and where the page is.
 
 Models: at most `HEIGHT` lines of at most `WIDTH` columns; a longer path is not cut. The statements are the page's.
 Cases with a named winner come first, and the cases that have no room are counted.
@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from analysis.cases import cases, comparison
 from analysis.cases.cases import Case, Tally
 from analysis.cases.titles import title
-from analysis.compare import text as versus_text
 from analysis.judge.judged import Judged, JudgedCase
-from analysis.report import case_view
+from analysis.report import answer, case_view
 from analysis.report.case_view import Statement
 from analysis.stats.verdicts import Outcome
 from analysis.text.numbers import Format
@@ -41,10 +40,13 @@ _ORIGINS = {
 
 def lines(judged: Judged, written: Sequence[str]) -> list[str]:
     """Return the screen of judged records; `written` are the files that were written."""
-    head = _measured(judged.grouped)
+    measured = ["", *_measured(judged.grouped)]
     tail = ["", "Files", *(f"  {path}" for path in written)] if written else []
-    room = HEIGHT - len(head) - len(tail) - 2
-    return [*map(_cut, [*head, "", "Found", *_findings(judged, room)]), *tail]
+    room = HEIGHT - len(measured) - len(tail) - 3
+    answers = _first([_statement_lines(text) for text in answer.sentences(judged)], room // 2)
+    head = ["Answer", *itertools.chain(*answers)] if answers else []
+    findings = _findings(judged, room - len(head))
+    return [*map(_cut, [*head, *measured[not head :], "", "Found", *findings]), *tail]
 
 
 def _measured(grouped: Sequence[Case]) -> list[str]:
@@ -59,15 +61,12 @@ def _measured(grouped: Sequence[Case]) -> list[str]:
 
 def _findings(judged: Judged, room: int) -> list[str]:
     """Return the statements that `room` lines hold, and the number of cases left out."""
-    blocks = [_statement_lines(text) for text in versus_text.sentences(judged.sides)] if judged.sides else []
-    blocks = _first(blocks, room // 2)
-    used = sum(map(len, blocks))
     strongest = sorted(((one.case, _strongest(one)) for one in judged.cases), key=lambda pair: _rank(pair[1]))
     of_cases = [_case_lines(case, statement) for case, statement in strongest]
-    shown = _first(of_cases, room - used)
+    shown = _first(of_cases, room)
     left_out = len(of_cases) - len(shown)
     more = [f"  {_number(left_out, 'more case')}: see the page"] if left_out else []
-    return [line for block in [*blocks, *shown, more] for line in block]
+    return [line for block in [*shown, more] for line in block]
 
 
 def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:

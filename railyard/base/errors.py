@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Iterable
 from typing import Any
+
+#: How much alike two words are, of 1, from which on one is taken for a slip of the other.
+_NEAR = 0.7
 
 
 def as_seen(text: str) -> str:
@@ -13,6 +19,12 @@ def as_seen(text: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text
     )
+
+
+def did_you_mean(word: object, words: Iterable[str]) -> str:
+    """Return ` (did you mean 'report'?)` for a word that is nearly one of these, otherwise an empty text."""
+    near = difflib.get_close_matches(word, list(words), 1, _NEAR) if isinstance(word, str) else []
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 class InputError(ValueError):
@@ -29,7 +41,8 @@ class InputError(ValueError):
         self.source, self.field, self.value, self.valid, self.problem = source, field, value, valid, problem
         place = f"{source}: {field}" if field else source
         problem = problem or ("no value" if value is None else "")
-        super().__init__(as_seen(f"{place}: {problem or f'{value!r} is not valid'}; expected {valid}"))
+        text = problem or f"{value!r} is not valid{did_you_mean(value, re.split(', | or ', valid))}"
+        super().__init__(as_seen(f"{place}: {text}; expected {valid}"))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Return how a worker process passes the error to its parent."""
