@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.commands import CHECKOUT, Run
+from support.commands import CHECKOUT, Run, environment
 from support.reframe import reframe_in
 
+from railyard.base.checkout import TORUS_BIN
 from railyard.ci import workflows
 
 SMOKE = CHECKOUT / "tools/smoke"
@@ -113,6 +114,25 @@ def test_a_pipeline_of_reframe_keeps_the_records(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     artifacts = yaml.safe_load(pipeline.read_text())["halo_smoke"]["artifacts"]
     assert f"{CHECKOUT.name}/results/vtorus/" in artifacts["paths"] and artifacts["when"] == "always"
+
+
+@pytest.mark.reframe
+def test_an_mpi_of_ones_own_takes_the_place_of_debians(small: str, tmp_path: Path) -> None:
+    """Checks get its compiler and benchmarks; the torus's mpirun starts its launcher."""
+    mine = {"RAILYARD_MPI": str(tmp_path / "mpi"), "RAILYARD_MPI_FEATURES": "openmpi5, openmpi-tcp"}
+    done = reframe_in(tmp_path)("-n", "halo_smoke", "--dry-run", **mine)
+    assert done.returncode == 0 and "halo_smoke" in done.stdout, done.stdout + done.stderr
+    (script,) = tmp_path.rglob("rfm_job.sh")
+    assert script.parent.parent.name == "own" and "build/benchmarks-site/bin" in script.read_text()
+    for name in ("mpirun", "mpiexec"):
+        done = subprocess.run(
+            [TORUS_BIN / name, "-n", "2", "true"],
+            capture_output=True,
+            text=True,
+            env=environment(**mine, RAILYARD_TORUS=small),
+            check=False,
+        )
+        assert done.returncode == 2 and str(tmp_path / "mpi/bin" / name) in done.stderr, done.stderr
 
 
 def test_text_that_would_break_the_workflow_is_one_line(railyard: Run) -> None:
