@@ -49,6 +49,7 @@ def measure(console: Console, root: Path) -> list[dict[str, Any]]:
     words = f"ci github --source {SOURCE} --checks ci/checks --programs build/bin --select".split()
     printed = _run(CHECKOUT / ".venv/bin/railyard", *words, "-n ring")
     workflow.write_text(printed)
+    commit = _run("git", "rev-parse", "HEAD").strip()  # of all pushes, whatever is committed while they run
     rows: list[dict[str, Any]] = []
     for message, sent, passes in PUSHES:
         source = repository / "ring.c"
@@ -57,7 +58,7 @@ def measure(console: Console, root: Path) -> list[dict[str, Any]]:
         )
         _git(repository, "add", "--all")
         _git(repository, "commit", "--quiet", "--allow-empty", "--message", message)
-        _deliver(root)
+        _deliver(root, commit)
         console.print(f"\n[bold]{message}[/bold]; expected: {'green' if passes else 'red'}")
         done = subprocess.run(
             [
@@ -73,13 +74,13 @@ def measure(console: Console, root: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _deliver(root: Path) -> None:
+def _deliver(root: Path, commit: str) -> None:
     """Put the files of the commit where the runner puts an action, and take the workspace of the last push away."""
     for folder in (ACTION, WORKSPACE):
         shutil.rmtree(root / folder.relative_to("/"), ignore_errors=True)
     folder = root / ACTION.relative_to("/")
     folder.mkdir(parents=True)
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=CHECKOUT, capture_output=True, check=True)
+    archive = subprocess.run(["git", "archive", commit], cwd=CHECKOUT, capture_output=True, check=True)
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
     _run(CHECKOUT / "tools/clean-root", "run", root, "root", "chown", "-R", "runner:", str(ACTION.parent))
 
