@@ -92,7 +92,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     ),
     "gate-runs": (
         "every benchmark and OSU at first, unchanged, and degraded: what the gate reports",
-        lambda options: runs.measure(console, options.group, options.osu),
+        lambda options: runs.measure(console, options.check, options.osu),
     ),
     "forgeries": (
         "100,000 random changes of a record: which the strict check accepts",

@@ -1,13 +1,13 @@
-"""Run every benchmark, and OSU, three times by `tools/smoke`: at first, unchanged (A/A), and with something degraded.
+"""Run every benchmark, and OSU, three times: at first, unchanged (A/A), and with something degraded.
 
-Models: what a push does that changes nothing, and one that makes a machine worse without a word in its record. The
-unchanged run must be green. The degraded one must be red, with a variable of every benchmark and by how much. Leaves
-out how large a change the gate can find (`perf.gates.simulated`), and real machines.
+Models: a push that changes nothing, and one that makes a machine worse without a word in its record.
+`railyard references judge` holds both against the first run. The unchanged run must be green. The degraded one must be red, with a variable
+and by how much, or fail by the check's own verdict. Leaves out how large a change the gate can find
+(`perf.gates.simulated`), and real machines. A run with a record is not repeated, so that another call continues.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from argparse import ArgumentParser
@@ -18,6 +18,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from support.commands import BIN, environment
+from support.reframe import QUICK, command
 
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -43,126 +45,112 @@ done >/dev/null 2>&1 &
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """Checks that one change degrades: a script that runs when the torus is up, or variables of the ranks' MPI."""
+class Degraded:
+    """What makes a check worse: a script that runs when the torus is up, or variables of the ranks' MPI."""
 
     name: str
-    checks: str
-    degraded: str
-    preparation: str = ""
+    preparation: str = "#!/bin/sh\n"
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-GROUPS = (
-    Group(
-        name="network",
-        checks="^(halo|rowcol|hops|paths|contention|congestion|sonar|topobw|multirail)_smoke",
-        degraded="a NIC at 20 %",
-        preparation=SLOW_NIC,
-    ),
-    Group(name="canary", checks="^canary", degraded="a NIC at 20 %", preparation=SLOW_NIC),
-    Group(name="noise", checks="^noise_smoke", degraded="a rank slowed", preparation=SLOW_RANK),
-    Group(name="pairs", checks="^osu_pairs", degraded="a NIC at 20 %", preparation=SLOW_NIC),
-    Group(
-        name="collectives",
-        checks="^osu_all.%test=osu_(allreduce|bcast)",
-        degraded="a linear algorithm forced",
-        variables={
-            "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
-            "OMPI_MCA_coll_tuned_allreduce_algorithm": "1",
-            "OMPI_MCA_coll_tuned_bcast_algorithm": "1",
-        },
-    ),
+NIC = Degraded(name="a NIC at 20 %", preparation=SLOW_NIC)
+RANK = Degraded(name="a rank slowed", preparation=SLOW_RANK)
+ALGORITHM = Degraded(
+    name="a linear algorithm forced",
+    variables={
+        "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+        "OMPI_MCA_coll_tuned_bcast_algorithm": "1",
+    },
 )
+NETWORK = ["halo", "rowcol", "hops", "paths", "contention", "congestion", "sonar", "topobw", "multirail"]
+#: Checks by name, and what degrades them.
+RUNS: Mapping[str, Degraded] = {
+    **{f"{name}_smoke": NIC for name in NETWORK},
+    "canary": NIC,
+    "noise_smoke": RANK,
+    "osu_pairs.%test=osu_bw": NIC,
+    "osu_all.%test=osu_bcast": ALGORITHM,
+}
 
 
 def options(parser: ArgumentParser) -> None:
-    """Add which groups run, and where."""
+    """Add which checks run."""
     parser.add_argument(
-        "--group",
+        "--check",
         action="append",
-        choices=[group.name for group in GROUPS],
-        help="gate-runs: a group of benchmarks  [default: all; those of OSU need --osu]",
+        choices=RUNS,
+        metavar="CHECK",
+        help="gate-runs: a check  [default: all; those of OSU need --osu]",
     )
 
 
-def measure(
-    console: Console, names: list[str] | None, osu: Path | None, folder: Path = BUILD / "gate-runs"
-) -> list[dict[str, Any]]:
-    """Run the groups, and print what each run judged; records are in `folder`."""
-    table = Table("check", "degraded by", "A/A", "degraded", "variable furthest off")
+def measure(console: Console, names: list[str] | None, osu: Path | None) -> list[dict[str, Any]]:
+    """Run the checks, and print what each run was judged to be; records and logs are in build/gate-runs."""
+    table = Table("check", "degraded by", "A/A", "degraded", "furthest off")
     rows = []
-    for group in GROUPS:
-        needs_osu = "osu" in group.checks
-        if (names and group.name not in names) or (needs_osu and osu is None):
-            continue
-        for row in _group(group, folder / group.name, str(osu) if needs_osu else ""):
+    for name, degraded in RUNS.items():
+        if name in (names or RUNS) and (osu or "osu" not in name):
+            row = _judged(name, degraded, BUILD / "gate-runs" / re.sub(r"\W+", "-", name), osu)
+            console.print(", ".join(map(str, row.values())))
             table.add_row(*map(str, row.values()))
             rows.append(row)
     console.print(table)
     return rows
 
 
-def _group(group: Group, folder: Path, programs: str) -> list[dict[str, Any]]:
-    first, unchanged, degraded = folder / "first", folder / "unchanged", folder / "degraded"
-    baseline = {"BASELINE": str(first / "baseline")}
-    _smoke(group, first, {}, programs)
-    _, equal = _smoke(group, unchanged, baseline, programs)
+def _judged(name: str, degraded: Degraded, folder: Path, osu: Path | None) -> dict[str, Any]:
     script = folder / "preparation"
-    script.write_text(group.preparation or "#!/bin/sh\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    script.write_text(degraded.preparation)
     script.chmod(0o755)
-    status, worse = _smoke(
-        group, degraded, {**baseline, **group.variables}, programs, f"-S preparations={script}"
-    )
-    return [
-        {
-            "check": check,
-            "degraded by": group.degraded,
-            "A/A": "; ".join(equal.get(check, ())) or "green",
-            "degraded": "red" if status and check in worse else "green",
-            "variable": max(worse.get(check, ("",)), key=_percent),
-        }
-        for check in _checks(first)
-    ]
+    programs = {"RAILYARD_PROGRAMS": str(osu or "")}
+    _run(name, folder / "first", programs)
+    references = str(folder / "references.yaml")
+    _railyard("update", "--archive", str(folder / "first/archive"), "-o", references)
+    results = []
+    for side, variables, words in (
+        ("unchanged", {}, ()),
+        ("degraded", degraded.variables, ("-S", f"preparations={script}")),
+    ):
+        failure = _run(name, folder / side, {**programs, **variables}, *words)
+        done = _railyard("judge", "--archive", str(folder / side / "archive"), "-o", references)
+        worse = re.findall(r"^worse: \S+: (.*?) \(", done.stdout, re.MULTILINE)
+        results.append((done.returncode != 0 or bool(failure), max(worse, key=_percent, default=failure)))
+    (is_red, why), (is_found, variable) = results
+    return {
+        "check": name,
+        "degraded by": degraded.name,
+        "A/A": f"red: {why}" if is_red else "green",
+        "degraded": "red" if is_found else "green",
+        "furthest off": variable,
+    }
 
 
-def _smoke(
-    group: Group, out: Path, variables: Mapping[str, str], programs: str, *words: str
-) -> tuple[int, dict[str, list[str]]]:
-    """Run `tools/smoke` into a folder; return its status, and for each check the lines on what is worse."""
-    done = subprocess.run(
-        [CHECKOUT / "tools/smoke"],
-        env={
-            **os.environ,
-            **variables,
-            "OUT": str(out),
-            "SELECT": " ".join(["-n", group.checks, *words]),
-            "LAUNCHES": str(LAUNCHES),
-            "PROGRAMS": programs,
-            "RAILYARD_RATE_SCALE": "0.0001",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
+def _run(name: str, folder: Path, variables: Mapping[str, str], *words: str) -> str:
+    """Run a check into an archive of its own, unless it was run before; return why it failed, if it did."""
+    log = folder / "log"
+    if not log.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        into = ["-S", f"archive={folder}/archive", "-S", f"launches={LAUNCHES}"]
+        done = subprocess.run(
+            command(folder, "-n", f"^{name}$", *into, *words, "-r"),
+            cwd=CHECKOUT,
+            env=environment(**QUICK, **variables),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        log.write_text(done.stdout + done.stderr)
+    reason = re.search(r"\* Reason: (.*)", log.read_text())
+    return reason[1] if reason else ""
+
+
+def _railyard(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [BIN / "railyard", "references", *words], capture_output=True, text=True, check=False
     )
-    (out.parent / f"{out.name}.log").write_text(done.stdout + done.stderr)
-    worse: dict[str, list[str]] = {}
-    judged = re.findall(r"^worse: (\S+): (.*)$", done.stdout, re.MULTILINE)
-    # Checks that judge for themselves, such as the canary, make no record that could be judged.
-    failed = re.findall(r"FAILURE INFO for (\S+).*?\* Reason: ([^\n]*)", done.stdout, re.DOTALL)
-    for check, text in judged:
-        worse.setdefault(check, []).append(text.partition(" (")[0])
-    for check, text in failed:
-        worse.setdefault(check, [text])
-    return done.returncode, worse
 
 
 def _percent(line: str) -> float:
     match = re.search(r"([\d.]+) % (?:above|below)", line)
     return float(match[1]) if match else 0.0
-
-
-def _checks(out: Path) -> list[str]:
-    """Return the checks that have a reference in the baseline of a run."""
-    text = (out / "baseline/references.yaml").read_text()
-    return sorted(re.findall(r"^(\w+):$", text, re.MULTILINE))
