@@ -1,9 +1,9 @@
 """Run every benchmark, and OSU, three times: at first, unchanged (A/A), and with something degraded.
 
-Models: a push that changes nothing, and one that makes a machine worse without a word in its record. `railyard
-references judge` holds both against the first run. The unchanged run must be green. The degraded one must be red, with a variable
-and by how much, or fail by the check's own verdict. A run with a log is not repeated, so that another call continues.
-Leaves out how large a change the gate can find (`perf.gates.simulated`), and real machines.
+Models: a push that changes nothing, and one that makes a machine worse without a word in its record. Both are judged
+against the first run. The unchanged run must be green. The degraded one must be red, with a variable and by how much,
+or fail by the check's own verdict. A run with a log is not repeated, so that another call continues. Leaves out how
+large a change the gate can find (`perf.gates.simulated`), and real machines.
 """
 
 from __future__ import annotations
