@@ -37,7 +37,7 @@ name=$(ls /run/netns | grep "\\.$RAILYARD_TORUS\\.n" | head -n 1)
 while [ -e "/run/netns/$name" ]; do
     for process in $(ip netns pids "$name"); do
         [ "$(cat "/proc/$process/comm" 2>/dev/null)" = noise ] || continue
-        kill -STOP "$process"; sleep 0.05; kill -CONT "$process"
+        while kill -STOP "$process"; do sleep 0.05; kill -CONT "$process"; sleep 0.01; done
     done
     sleep 0.01
 done >/dev/null 2>&1 &
@@ -68,8 +68,8 @@ RUNS: Mapping[str, Degraded] = {
     **{f"{name}_smoke": NIC for name in NETWORK},
     "canary": NIC,
     "noise_smoke": RANK,
-    "osu_pairs.%test=osu_bw": NIC,
-    "osu_all.%test=osu_bcast": ALGORITHM,
+    "osu_pairs%test=osu_bw": NIC,
+    "osu_all%test=osu_bcast": ALGORITHM,
 }
 
 
@@ -115,7 +115,8 @@ def _judged(name: str, degraded: Degraded, folder: Path, osu: Path | None) -> di
         failure = _run(name, folder / side, {**programs, **variables}, *words)
         done = _railyard("judge", "--archive", str(folder / side / "archive"), "-o", references)
         worse = re.findall(r"^worse: \S+: (.*?) \(", done.stdout, re.MULTILINE)
-        results.append((done.returncode != 0 or bool(failure), max(worse, key=_percent, default=failure)))
+        why = max(worse, key=_percent, default=failure or done.stderr.strip())
+        results.append((done.returncode != 0 or bool(failure), why))
     (is_red, why), (is_found, variable) = results
     return {
         "check": name,
