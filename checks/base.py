@@ -29,7 +29,7 @@ from railyard.jobs.job import spec as job_spec
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
 from railyard.placed.mixin import plainly
-from railyard.records import references, units, watched
+from railyard.records import programs, references, units, watched
 from railyard.records.record import Software
 
 #: Partitions of real machines, in ReFrame's syntax.
@@ -149,17 +149,34 @@ class PlacedCheck(Knobs):
 
     def _write_job(self) -> None:
         """Take the options that hooks of the check chose since the job was prepared."""
-        scale = {"scale": str(self.run_scale)} if scales.sizes(type(self), self.run_scale) else {}
         spec = self._spec()
-        spec = dataclasses.replace(spec, parameters={**scale, **spec.parameters})
+        spec = dataclasses.replace(spec, parameters={**self._scale_parameter(), **spec.parameters})
         self.prepared = dataclasses.replace(self.prepared, spec=spec)
         self._write_launches([*self.preparations, *self.prerun_cmds])
+
+    def _scale_parameter(self) -> dict[str, str]:
+        """Return the scale as a parameter, if the check has sizes by scale."""
+        return {"scale": str(self.run_scale)} if scales.sizes(type(self), self.run_scale) else {}
 
     def _program(self, index: int, whose: Software) -> list[str]:
         """Return what each rank of a launch runs."""
         own = [self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"]
         carried = self.prepared.carried
         return [*carried.command, *own] if carried and whose is Software.IMAGE else own
+
+    def _options(self, **unrecorded: float) -> list[str]:
+        """Return the options of railyard's own benchmark from the parameters, as the strict check makes them again.
+
+        `unrecorded` are numbers that are no parameters because they do not change the work.
+        """
+        where = self.prepared.where
+        given = programs.Given(
+            parameters={**self._scale_parameter(), **self.parameters},
+            is_located=where.knows_coordinates,
+            is_emulated=where.origin == "emulated",
+            unrecorded=unrecorded,
+        )
+        return programs.options(self.benchmark, given)
 
     def _read_by(self) -> dict[str, Any] | None:
         """Return the patterns that read the program's output; None for a program with a parser."""

@@ -49,14 +49,7 @@ class canary(PlacedCheck):
     def choose_options(self) -> None:
         sizes = [8, self.size]
         self.parameters = {"pattern": "ring", "sizes_bytes": sizes, "repeats": self.repeats}
-        self.options = [
-            *("--pattern", "ring"),
-            *("--tests", "latency,bandwidth"),
-            *("--sizes", ",".join(map(str, sizes))),
-            *("--window", "4"),
-            *("--repeats", str(self.repeats)),
-            *("--max-time-per-point", "10"),
-        ]
+        self.options = self._options()
 
     @sanity_function
     def no_pair_stands_out(self) -> Any:

@@ -10,7 +10,6 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
-from checks import scales
 from checks.base import PlacedCheck
 from checks.halo import HaloCheck
 
@@ -57,15 +56,7 @@ class Pt2ptVictim(PlacedCheck):
             "window": self.window,
             "repeats": self.repeats,
         }
-        self.options = [
-            *("--pattern", "random"),
-            *("--tests", self.test),
-            *("--sizes", ",".join(map(str, self.sizes))),
-            *("--window", str(self.window)),
-            *("--batch", "1"),
-            *("--windows", "1"),
-            *scales.timing(scales.Scale.SMALL, repeats=self.repeats, warmups=1),
-        ]
+        self.options = self._options()
 
 
 @rfm.simple_test
@@ -114,7 +105,7 @@ class congestion_allreduce(PlacedCheck):
     @run_after("setup")
     def choose_options(self) -> None:
         self.parameters = {"pattern": "allreduce", "size_bytes": 8, "rounds": self.rounds}
-        self.options = ["--pattern", "allreduce", "--size", "8B", "--rounds", str(self.rounds)]
+        self.options = self._options()
 
 
 @rfm.simple_test

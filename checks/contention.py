@@ -8,6 +8,7 @@ from reframe.core.builtins import run_after, variable
 
 from checks import scales
 from checks.base import PlacedCheck
+from railyard.records.programs.contention import LEAST_S
 
 
 class ContentionCheck(PlacedCheck):
@@ -48,7 +49,7 @@ class ContentionCheck(PlacedCheck):
     #:
     #: :type: :class:`float`
     #: :default: ``3``
-    least_s = variable(float, value=3.0)
+    least_s = variable(float, value=LEAST_S)
 
     small = {"sizes": [8, 1 << 16], "repeats": 5, "window": 2}
     standard = {"sizes": scales.SWEEP, "repeats": 20, "window": 64}
@@ -61,13 +62,9 @@ class ContentionCheck(PlacedCheck):
             "sizes_bytes": self.sizes,
             "window": self.window,
             "repeats": self.repeats,
+            **({"least_s": self.least_s} if self.least_s != LEAST_S else {}),
         }
-        self.options = [
-            *("--pairs", ",".join(map(str, self.pairs))),
-            *("--sizes", ",".join(map(str, self.sizes))),
-            *("--window", str(self.window)),
-            *scales.timing(self.run_scale, repeats=self.repeats, warmups=1, least_s=self.least_s),
-        ]
+        self.options = self._options()
 
 
 @rfm.simple_test

@@ -6,7 +6,6 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, variable
 
-from checks import scales
 from checks.base import GROUP_PLACEMENTS, REAL, PlacedCheck
 
 
@@ -83,33 +82,18 @@ class HaloCheck(PlacedCheck):
 
     @run_after("setup")
     def choose_options(self) -> None:
-        cells = [self.cells] * len(self.grid)
         self.parameters = {
             "grid": self.grid,
-            "cells": cells,
+            "cells": [self.cells] * len(self.grid),
             "variants": self.variants,
             "repeats": self.repeats,
+            **({"order": self.order} if self.order != "row-major" else {}),
+            **({"stencil": self.stencil} if self.stencil != "faces" else {}),
+            **({"values": self.values} if self.values != 1 else {}),
+            **({"memory": self.memory} if self.memory != "host" else {}),
+            **({"face_memory_bytes": self.face_memory} if self.face_memory else {}),
         }
-        self.options = [
-            *("--grid", "x".join(map(str, self.grid))),
-            *("--cells", "x".join(map(str, cells))),
-            *("--variants", ",".join(self.variants)),
-            *scales.timing(self.run_scale, repeats=self.repeats, warmups=self.warmups),
-        ]
-        if self.order != "row-major":
-            self.parameters["order"] = self.order
-            self.options += ["--order", self.order]
-        if self.stencil != "faces":
-            self.parameters["stencil"] = self.stencil
-            self.options += ["--stencil", self.stencil]
-        if self.values != 1:
-            self.parameters["values"] = self.values
-            self.options += ["--values", str(self.values)]
-        if self.memory != "host":
-            self.parameters["memory"] = self.memory
-            self.options += ["--memory", self.memory]
-        if self.face_memory:
-            self.options += ["--face-memory", f"{self.face_memory}B"]
+        self.options = self._options(warmups=self.warmups)
 
 
 @rfm.simple_test

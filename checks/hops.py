@@ -54,17 +54,7 @@ class HopsCheck(PlacedCheck):
             "repeats": self.repeats,
             "pairs_per_point": self.pairs_per_point,
         }
-        self.options = [
-            *(("--coordinates", "coordinates") if self.prepared.where.knows_coordinates else ()),
-            *("--sizes", ",".join(map(str, self.sizes))),
-            *("--window", str(self.window)),
-            *(
-                ("--pairs-per-point", str(self.pairs_per_point))
-                if self.prepared.where.knows_coordinates
-                else ()
-            ),
-            *scales.timing(self.run_scale, repeats=self.repeats),
-        ]
+        self.options = self._options()
 
 
 @rfm.simple_test

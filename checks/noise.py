@@ -42,11 +42,7 @@ class NoiseCheck(PlacedCheck):
     @run_after("setup")
     def choose_options(self) -> None:
         self.parameters = {"quantum_s": self.quantum_s, "count": self.count, "repeats": self.repeats}
-        self.options = [
-            *("--quantum", f"{self.quantum_s:g}"),
-            *("--count", str(self.count)),
-            *("--repeats", str(self.repeats)),
-        ]
+        self.options = self._options()
 
 
 @rfm.simple_test

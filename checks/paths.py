@@ -55,14 +55,7 @@ class PathsCheck(PlacedCheck):
             "window": self.window,
             "repeats": self.repeats,
         }
-        self.options = [
-            *("--coordinates", "coordinates"),
-            *("--paths", ",".join(map(str, self.paths))),
-            *("--sizes", ",".join(map(str, self.sizes))),
-            *("--tests", "bandwidth"),
-            *("--window", str(self.window)),
-            *scales.timing(self.run_scale, repeats=self.repeats),
-        ]
+        self.options = self._options()
 
 
 @rfm.simple_test

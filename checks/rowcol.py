@@ -11,7 +11,6 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
-from checks import scales
 from checks.base import GROUP_PLACEMENTS, REAL, PlacedCheck
 from railyard.torus.simulated import cost
 from railyard.torus.simulated.cost import SimulationCost
@@ -77,16 +76,7 @@ class RowcolCheck(PlacedCheck):
             "repeats": self.repeats,
             "start": self.start,
         }
-        self.options = [
-            *(("--coordinates", "coordinates") if self.prepared.where.knows_coordinates else ()),
-            *("--splits", ",".join(self.splits)),
-            *("--collectives", ",".join(self.collectives)),
-            *("--sizes", ",".join(map(str, self.sizes))),
-            *scales.timing(self.run_scale, repeats=self.repeats),
-            *("--start", self.start),
-            # On a busy machine ranks begin later, and what is accepted grows; how late they began is in the document.
-            *(("--late-percent", "3", "--late-most", "90") if self.run_scale is scales.Scale.SMALL else ()),
-        ]
+        self.options = self._options()
 
     @run_after("setup")
     def refuse_what_cannot_be_simulated(self) -> None:

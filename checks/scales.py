@@ -29,13 +29,6 @@ class Scale(StrEnum):
 #: Message sizes on a machine, each 16 times the one before, from 64 B to 4 MiB, and a word of 8 B.
 SWEEP = [8, *(1 << power for power in range(6, 23, 4))]
 
-#: Untimed and timed seconds of each point of the programs that choose the length of a sample themselves.
-TIMES: Mapping[Scale, tuple[str, ...]] = {
-    Scale.SMALL: ("--warmup-time", "0", "--min-time-per-point", "0", "--max-time-per-point", "0"),
-    Scale.STANDARD: ("--warmup-time", "0.05", "--min-time-per-point", "0.2", "--max-time-per-point", "10"),
-    Scale.LARGE: ("--warmup-time", "0.2", "--min-time-per-point", "2", "--max-time-per-point", "60"),
-}
-
 
 def chosen(check: str, named: str, origin: str) -> Scale:
     """Return the scale that was named, or else that of the numbers' origin; raises InputError for an unknown name."""
@@ -65,17 +58,3 @@ def chosen_values(check: Any, scale: Scale) -> dict[str, Any]:
     """Return the values of a scale for the variables of a check that the user did not set."""
     sized = sizes(type(check), scale).items()
     return {name: value for name, value in sized if not is_set(name, getattr(check, name))}
-
-
-def timing(scale: Scale, *, repeats: int, warmups: int = 0, least_s: float = 0) -> list[str]:
-    """Return the options of a program that takes `repeats` samples of each point; `least_s` counts at `small` alone."""
-    times = list(TIMES[scale])
-    if scale is Scale.SMALL:
-        times[times.index("--min-time-per-point") + 1] = f"{least_s:g}"
-    return [
-        "--repeats",
-        str(repeats),
-        "--warmups",
-        str(warmups if warmups or scale is Scale.SMALL else 2),
-        *times,
-    ]

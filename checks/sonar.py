@@ -61,15 +61,11 @@ class SonarCheck(PlacedCheck):
         )  # its NICs are network interfaces, whatever the machine has
         group = "linux-net" if emulated and self.group == "auto" else self.group
         self.parameters = {"sizes_bytes": self.sizes, "repeats": self.repeats}
+        if self.pings != ["send"]:
+            self.parameters["pings"] = self.pings
         if group != "auto":  # then the program's output alone names the group that it found
             self.parameters["group"] = group
-        self.options = [
-            *("--sizes", ",".join(map(str, self.sizes))),
-            *("--pings", ",".join(self.pings)),
-            *("--count", str(self.count)),
-            *("--repeats", str(self.repeats)),
-            *("--group", group),
-        ]
+        self.options = self._options(count=self.count)
 
 
 @rfm.simple_test

@@ -70,19 +70,7 @@ class TopoBwCheck(PlacedCheck):
             self.preparations = [
                 f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else command
             ]
-        self.options = [
-            *("--coordinates", "coordinates"),
-            *("--links", "links"),
-            *("--size", str(self.message_bytes)),
-            *("--messages", str(self.messages)),
-            *("--repeats", str(self.repeats)),
-            *("--tolerance", f"{self.tolerance_percent:g}"),
-        ]
-        if self.prepared.where.origin == "emulated":
-            self.options += [
-                "--routes",
-                "strict",
-            ]  # hosts' names belong to the torus, elsewhere to another network
+        self.options = self._options()
 
     @run_before("run")
     def write_links(self) -> None:

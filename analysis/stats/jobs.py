@@ -35,21 +35,36 @@ def difference(rows: Sequence[Row]) -> float:
 
 def interval(rows: Sequence[Row], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
     """Return the interval of `difference`, or None if a side of a row has fewer than `FEWEST` jobs."""
-    sides = [(sign * row.weight, jobs) for row in rows for sign, jobs in ((1, row.side), (-1, row.baseline))]
-    if min(len(jobs) for _, jobs in sides) < FEWEST:
-        return None
-    import scipy.stats  # imported here: takes 1 s, and commands without sides do not need it
-
-    variances = [_variance(cluster) for cluster in _clusters(sides)]
-    variance = math.fsum(value for value, _ in variances)
-    if variance == 0:
-        return difference(rows), difference(rows)
-    freedom = variance**2 / math.fsum(value**2 / degrees for value, degrees in variances)
-    half = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(variance)
-    return difference(rows) - half, difference(rows) + half
+    return contrast(
+        [(sign * row.weight, jobs) for row in rows for sign, jobs in ((1, row.side), (-1, row.baseline))],
+        confidence,
+    )
 
 
 Weighted = tuple[float, Mapping[str, float]]
+
+
+def contrast(sides: Sequence[Weighted], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
+    """Return the interval of a weighted sum of the mean logarithms of sides, or None as `interval` does."""
+    if min(len(jobs) for _, jobs in sides) < FEWEST:
+        return None
+    value = math.fsum(weight * _mean(jobs) for weight, jobs in sides)
+    error, freedom = standard_error(sides)
+    if error == 0:
+        return value, value
+    import scipy.stats  # imported here: takes 1 s, and commands without sides do not need it
+
+    half = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * error
+    return value - half, value + half
+
+
+def standard_error(sides: Sequence[Weighted]) -> tuple[float, float]:
+    """Return the standard error of a weighted sum of mean logarithms, and its degrees of freedom (0 without error)."""
+    variances = [_variance(cluster) for cluster in _clusters(sides)]
+    variance = math.fsum(value for value, _ in variances)
+    if variance == 0:
+        return 0.0, 0.0
+    return math.sqrt(variance), variance**2 / math.fsum(value**2 / degrees for value, degrees in variances)
 
 
 def _clusters(sides: Sequence[Weighted]) -> list[list[Weighted]]:

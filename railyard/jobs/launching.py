@@ -7,29 +7,23 @@ job is written (`railyard.jobs.submission`), and its record (`railyard.jobs.stag
 from __future__ import annotations
 
 import dataclasses
-import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from placements import launchers
 from placements.hosts import node as node_layout
-from placements.hosts.binding import Binding
 from placements.hosts.gpus import any_pairs, pairs
 from placements.hosts.node import NodeLayout
 from placements.launchers import Launcher, Rendered
-from placements.nics import evidence, policies, stacks
+from placements.nics import evidence, lines, policies, stacks
 from placements.nics.evidence import Found, judge, senders
+from placements.nics.lines import Line, Verbatim, file_name
 from placements.orders.placement import Placement
 from placements.topology.base import Topology
 from railyard.base.errors import InputError
 from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes.kinds import NodeKind
 from railyard.records.folded.nic_bytes import Nics
-
-
-class Verbatim(str):
-    """Words of a command as a person wrote them, for the shell to read: a launch's line quotes none of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,18 +33,13 @@ class Combination:
     `files` and `scripts` (executable) are texts by file name, which the command reads.
     """
 
-    environment: Mapping[str, str]
-    words: Sequence[str]
+    line: Line
     files: Mapping[str, str]
     scripts: Mapping[str, str]
 
     def command(self, program: Sequence[str]) -> str:
         """Return the line that launches a program, ready to be pasted."""
-        exports = "".join(f"{name}={shlex.quote(value)} " for name, value in self.environment.items())
-        words = [*self.words, *program]
-        return exports + " ".join(
-            word if isinstance(word, Verbatim) else shlex.quote(word) for word in words if word
-        )
+        return self.line.command(program)
 
 
 def stack_of(features: Sequence[str]) -> str:
@@ -92,9 +81,7 @@ def render(
 
     Raises InputError for a placement or a policy that cannot be expressed there, or not on every node.
     """
-    bound = by_script and placed.binding.is_known
-    unbound = dataclasses.replace(placed, binding=Binding.NONE) if bound else placed
-    rendered = launcher.rendered(unbound, file_name(stem))
+    rendered = lines.rendered(placed, launcher, stem, by_script=by_script)
     chosen = policies.parse(policy, rails(placed.allocation.topology, devices))
     if launcher.nic_by_host:
         return _simulated(placed, chosen, rendered, file_name(policy))
@@ -104,23 +91,19 @@ def render(
     ]
     settings = [_settings(placed, chosen, features, node) for node in hosts]
     _same_on_all(chosen, settings, hosts, kinds)
-    passed = launcher.pass_variables(settings[0].environment)
-    wrapper = f"{file_name(policy)}.sh" if settings[0].by_local_rank else ""
-    binder = f"{file_name(stem)}.bind.sh" if bound else ""
+    wrapper = lines.wrapper(policy, settings[0])
+    binder = lines.binder(stem, placed.binding, by_script=by_script)
     scripts = (
         node_kinds.one_script(wrapper, [setting.wrapper() for setting in settings], kinds) if wrapper else {}
     )
     if binder and kinds:
         scripts |= node_kinds.one_script(binder, [_binder(placed, kind) for kind in kinds], kinds)
     return Combination(
-        environment={**rendered.environment, **passed.environment, **_unbound_gpus(chosen, launcher)},
-        words=[
-            *map(Verbatim, modifier),
-            *rendered.command,
-            *passed.options,
-            *map(Verbatim, options),
-            *(f"./{name}" for name in (wrapper, binder) if name),
-        ],
+        line=dataclasses.replace(
+            lines.line(rendered, launcher, chosen, settings[0], scripts=(wrapper, binder)),
+            modifier=tuple(map(Verbatim, modifier)),
+            options=tuple(map(Verbatim, options)),
+        ),
         files=rendered.files,
         scripts=scripts,
     )
@@ -157,11 +140,6 @@ def _same_on_all(
             raise InputError(
                 "nics", "policy", problem=problem, valid=f"a description of every NIC for {policy}"
             )
-
-
-def _unbound_gpus(policy: policies.ChosenPolicy, launcher: Launcher) -> Mapping[str, str]:
-    """Return the variables that stop a launcher from choosing GPUs, so that ranks see the node's numbers."""
-    return launcher.all_gpus if policy.kind.with_gpus else {}
 
 
 def rails(topology: Topology, devices: Sequence[str] | None) -> int:
@@ -219,9 +197,9 @@ def _simulated(
     (before,) = (name for name in rendered.files if name.endswith(".hostfile"))
     after = before if not any(rails) else f"{stem}-{before}"
     files = {name: text for name, text in rendered.files.items() if name != before}
-    command = [after if word == before else word for word in rendered.command]
+    command = tuple(after if word == before else word for word in rendered.command)
     text = "".join(f"{host}\n" for host in hosts)
-    return Combination(environment={}, words=command, files={**files, after: text}, scripts={})
+    return Combination(line=Line(environment={}, words=command), files={**files, after: text}, scripts={})
 
 
 def assigned_nics(policy: str, on: policies.Host) -> list[list[str]]:
@@ -264,8 +242,3 @@ def judge_nics(
     return judge(
         senders(hosts, local_ranks, nics), None if counted is None else counted.sent, setup_bytes=setup_bytes
     )
-
-
-def file_name(text: str) -> str:
-    """Return the name of a placement or a policy as the beginning of a file name."""
-    return re.sub(r"[^A-Za-z0-9.x-]+", "-", text).strip("-.") or "placement"

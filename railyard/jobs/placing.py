@@ -15,6 +15,7 @@ from pathlib import Path
 
 from placements import launchers
 from placements.launchers import files
+from placements.nics import lines
 from placements.orders import spec
 from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement, place
@@ -220,7 +221,7 @@ def _write(folder: Path, combination: Combination) -> None:
 
 def mark(folder: Path, placement: str) -> Path:
     """Return the path of the empty file whose existence lets the job script launch a placement."""
-    return folder / f"{launching.file_name(placement)}.placed"
+    return folder / f"{lines.file_name(placement)}.placed"
 
 
 def equal(placed: Mapping[str, Placement]) -> list[list[str]]:

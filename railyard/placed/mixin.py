@@ -29,6 +29,7 @@ from reframe.core.runtime import runtime
 
 from placements import launchers
 from placements.launchers import Launcher
+from placements.nics.lines import Verbatim
 from placements.orders.allocation import Allocation
 from placements.topology.base import Topology
 from railyard.applications import judged
@@ -39,7 +40,6 @@ from railyard.jobs import image as images
 from railyard.jobs.job import request, submitted
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Planned, Submitted
-from railyard.jobs.launching import Verbatim
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
 from railyard.placed import figures

@@ -1,13 +1,14 @@
 """Refuse text that does not show all its characters: control, bidirectional and invisible ones.
 
 Models: every key and string of a JSON document. A terminal executes an escape sequence, and a name with a zero-width
-character looks like another name. Leaves out: letters of different scripts that look alike.
+character looks like another name, as does a name with letters of another script (`mixed_scripts`).
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import orjson
@@ -73,3 +74,18 @@ def strings(document: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[
     elif isinstance(document, list | tuple):
         for index, item in enumerate(document):
             yield from strings(item, (*path, index))
+
+
+def mixed_scripts(name: str) -> str:
+    """Return the letters of a name that are of another script than the first of their word; empty if none are.
+
+    A script is the first word of a letter's Unicode name, such as LATIN or CYRILLIC.
+    """
+    strange = []
+    for word in name.split():
+        scripts = [
+            (letter, unicodedata.name(letter, "").split(" ")[0]) for letter in word if letter.isalpha()
+        ]
+        counts = Counter(script for _, script in scripts)
+        strange += [letter for letter, script in scripts if script != counts.most_common(1)[0][0]]
+    return ", ".join(f"{letter} ({unicodedata.name(letter, '?')})" for letter in dict.fromkeys(strange))

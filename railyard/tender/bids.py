@@ -38,7 +38,10 @@ _BEFORE_RUBBISH = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """A bid as it was read. `broken` lists faults of the file itself, and of records that cannot be read."""
+    """A bid as it was read. `broken` lists faults of the file itself, and of records that cannot be read.
+
+    `digest` is the sha256 of the file that has the sums of all others of a bag, or of the bundle.
+    """
 
     path: Path
     bid: Bid
@@ -46,6 +49,7 @@ class Read:
     records: Sequence[Judged]
     faults: Sequence[Fault]
     broken: Sequence[Fault]
+    digest: str = ""
 
 
 class _Task(NamedTuple):
@@ -73,6 +77,7 @@ class _Opened:
     signed: Signed
     tasks: Iterable[_Task]
     broken: list[Fault]
+    digest: str = ""
 
 
 def read(path: Path, allowed: Path | None = None, *, again: bool = False) -> Read:
@@ -204,7 +209,13 @@ def _gathered(opened: _Opened, verdicts: Iterator[_Verdict]) -> Read:
     except InputError as error:  # the bundle ends badly
         return _broken(opened, [Fault(field="", text=str(error))])
     return Read(
-        path=opened.path, bid=opened.bid, signed=opened.signed, records=records, faults=faults, broken=broken
+        path=opened.path,
+        bid=opened.bid,
+        signed=opened.signed,
+        records=records,
+        faults=faults,
+        broken=broken,
+        digest=opened.digest,
     )
 
 
@@ -216,7 +227,8 @@ def _of_bag(path: Path, allowed: Path | None) -> _Opened:
     try:
         bid, sums = bag.opened(path)
         tasks = [_Task(path, name, digest=digest) for name, digest in sums]
-        return _Opened(path=path, bid=bid, signed=bag.signed(path, allowed), tasks=tasks, broken=[])
+        signed, digest = bag.signed(path, allowed), bag.digest(path)
+        return _Opened(path=path, bid=bid, signed=signed, tasks=tasks, broken=[], digest=digest)
     except InputError as error:
         return _unreadable(path, error)
 
@@ -228,7 +240,9 @@ def _of_bundle(path: Path, allowed: Path | None) -> _Opened:
     except InputError as error:
         return _unreadable(path, error)
     tasks = (_Task(path, member.path, content=member.content) for member in bundle.members(path))
-    return _Opened(path=path, bid=bid, signed=Signed(), tasks=tasks, broken=[])
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return _Opened(path=path, bid=bid, signed=Signed(), tasks=tasks, broken=[], digest=digest)
 
 
 def _unreadable(path: Path, error: InputError) -> _Opened:

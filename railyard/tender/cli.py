@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import math
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from railyard.base.errors import InputError, RunError
+from railyard.records import provenance
 from railyard.records.cli import files_of
+from railyard.records.rules.registry import Fault
 from railyard.records.store import archive, bag
 from railyard.records.store.bag import Bid
 from railyard.tender import bids, completeness, evaluation, exports, presets, request, retention, text
@@ -114,8 +119,8 @@ def check(
     click.echo(f"{read.bid.bidder}: {len(read.records)} records, {read.signed.text}")
     for rule in rules:
         click.echo(f"{'missing' if rule.faults else 'ok':<8} {rule.name}: {rule.text}")
-        for fault in rule.faults:
-            click.echo(f"         {': '.join(filter(None, [fault.field, fault.text]))}")
+        for line in (*map(_line, rule.faults), *map(_line, rule.notes)):
+            click.echo(f"         {line}")
     for preset, rule_by_hand in completeness.by_hand(wanted):
         click.echo(f"by hand  {preset}, {rule_by_hand.name}: {rule_by_hand.text}; {rule_by_hand.by_hand}")
     is_complete = not any(rule.faults for rule in rules)
@@ -149,7 +154,22 @@ def evaluate(
     """Rank BIDS (bags or bundles) by the tender's metric with intervals; incomplete bids have no score."""
     wanted = request.load(request_file)
     result = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers, again=again))
+    result = dataclasses.replace(result, made=_made(request_file))
     _write(text.FORMATS[form](result), output)
+
+
+def _line(item: Fault | completeness.Note) -> str:
+    return ": ".join(filter(None, [item.field, item.text]))
+
+
+def _made(request_file: Path) -> str:
+    """Return by what and when an evaluation is made, and of which tender file."""
+    code, digest = provenance.code(), hashlib.sha256(request_file.read_bytes()).hexdigest()
+    commit = str(code["git_commit"])[:12] + (" with changes" if code["git_dirty"] else "")
+    today = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    return (
+        f"Written {today} by railyard {code['version']} ({commit}) from {request_file.name}, sha256 {digest}"
+    )
 
 
 @tender.command()
@@ -157,9 +177,18 @@ def evaluate(
 @click.argument("later", type=PATH)
 @request_option
 @signers_option
+@click.option(
+    "--challenge", required=True, help="The challenge of the later measurement, made after the bid."
+)
 @click.pass_context
 def retain(
-    ctx: click.Context, *, bid: Path, later: Path, request_file: Path, allowed_signers: Path | None
+    ctx: click.Context,
+    *,
+    bid: Path,
+    later: Path,
+    request_file: Path,
+    allowed_signers: Path | None,
+    challenge: str,
 ) -> None:
     """Compare LATER, a bag measured at acceptance or in service, with what BID pledged or measured.
 
@@ -167,13 +196,16 @@ def retain(
     """
     wanted = request.load(request_file)
     before, now = bids.read_all([bid, later], allowed_signers)
-    for fault in [*now.broken, *now.faults]:
+    wrong = [*now.broken, *now.faults, *retention.faults(wanted, before, now, challenge)]
+    if now.signed.problem:
+        wrong.append(Fault(field="signature", text=now.signed.text))
+    for fault in wrong:
         click.echo(f"{later}: {': '.join(filter(None, [fault.field, fault.text]))}")
     promises = retention.promises(wanted, before, now)
     for promise in promises:
         click.echo(text.promise(promise, wanted.retention))
     is_kept = all(promise.verdict is retention.Kept.KEPT for promise in promises)
-    ctx.exit(0 if is_kept and not now.broken and not now.faults else 1)
+    ctx.exit(0 if is_kept and not wrong else 1)
 
 
 @tender.command()

@@ -5,42 +5,59 @@ The docstring of a rule is its text in the output of `railyard tender`.
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from railyard.records import versions
-from railyard.records.benchmark import point
+from railyard.base.errors import as_seen
+from railyard.records import text_rules, versions
+from railyard.records.json_io import Json
+from railyard.records.record import Origin
+from railyard.records.rules.commands import OWN_OPTIONS
 from railyard.records.rules.registry import Fault
-from railyard.records.units import Better
-from railyard.tender import bids
+from railyard.tender import measured, request
 from railyard.tender.bids import Read
 from railyard.tender.judged import Judged
+from railyard.tender.measured import Measured, Meets
 from railyard.tender.presets import Rule
 from railyard.tender.request import OF_A_SYSTEM, OF_TWO_SYSTEMS, Case, Tender
 
-Check = Callable[[Tender, Read], Iterator[Fault]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What a reader should know of a bid without its being a fault."""
+
+    field: str
+    text: str
+
+
+Check = Callable[[Tender, Read], Iterator[Fault | Note]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruled:
-    """One rule and its faults in a bid."""
+    """One rule, and its faults and notes in a bid."""
 
     name: str
     text: str
     faults: Sequence[Fault]
+    notes: Sequence[Note] = ()
 
 
-def check(tender: Tender, bid: Read) -> list[Ruled]:
-    """Return every rule with its faults; the bid is complete if none has any."""
-    return [
-        Ruled(
-            name=rule.__name__.replace("_", "-"),
-            text=(rule.__doc__ or "").strip(),
-            faults=list(rule(tender, bid)),
-        )
-        for rule in RULES
-    ]
+def check(tender: Tender, bid: Read, others: Sequence[Read] = ()) -> list[Ruled]:
+    """Return every rule with its faults; the bid is complete if none has any. `others` are the other bids."""
+    results = [_ruled(rule, rule(tender, bid)) for rule in RULES]
+    return [*results, *(_ruled(rule, rule(tender, bid, others)) for rule in (ACROSS if others else ()))]
+
+
+def _ruled(rule: Callable[..., object], items: Iterable[Fault | Note]) -> Ruled:
+    results = list(items)
+    return Ruled(
+        name=rule.__name__.replace("_", "-"),
+        text=(rule.__doc__ or "").strip(),
+        faults=[item for item in results if isinstance(item, Fault)],
+        notes=[item for item in results if isinstance(item, Note)],
+    )
 
 
 def by_hand(tender: Tender) -> Iterator[tuple[str, Rule]]:
@@ -49,40 +66,57 @@ def by_hand(tender: Tender) -> Iterator[tuple[str, Rule]]:
         yield from ((preset.name, rule) for rule in preset.rules if rule.by_hand)
 
 
-def values_of(case: Case, records: Sequence[Judged]) -> list[float]:
-    """Return the figure of merit of every launch that answers a case, whichever record it is in."""
-    answering = [record for record in records if case.is_met_by(record)]
-    key = case.fom, point(case.labels)
-    launches = bids.values(answering, case.placement, case.nic_policy)
-    return [launch.values[key] for launch in launches if key in launch.values]
-
-
-def readable(tender: Tender, bid: Read) -> Iterator[Fault]:
+def readable(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """The bag or bundle is whole, and every file in it is a valid record."""
     yield from bid.broken
     if not bid.broken and not bid.records:
         yield Fault(field="records", text="none")
 
 
-def signature(tender: Tender, bid: Read) -> Iterator[Fault]:
-    """The bid is signed where the tender demands it, and no signature is wrong."""
+def signature(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """The bid is signed where the tender demands it, by a key that the buyer's list, if there is one, accepts."""
     if bid.signed.problem or (tender.signed and not bid.signed.key):
         yield Fault(field="signature", text=bid.signed.text)
+    elif bid.signed.key and not bid.signed.by:
+        text = "without a list of allowed signers nobody knows whose key this is; run: --allowed-signers FILE"
+        yield Note(field="signature", text=text)
 
 
-def evidence(tender: Tender, bid: Read) -> Iterator[Fault]:
-    """Every record passes the strict check."""
-    yield from bid.faults
+def bidder(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """The bidder's name has letters of one script in each word, and is the one whose key the tender names."""
+    name = bid.bid.bidder
+    if strange := text_rules.mixed_scripts(name):
+        yield Fault(field="bidder", text=f"{as_seen(name)} has letters that look like others: {strange}")
+    wanted = tender.bidders.get(name)
+    if tender.bidders and wanted is None:
+        yield Fault(field="bidder", text=f"{as_seen(name)} is none of {', '.join(tender.bidders)}")
+    elif wanted is not None and bid.signed.by != wanted:
+        yield Fault(
+            field="bidder",
+            text=f"{as_seen(name)} is signed by {bid.signed.by or 'nobody known'}; expected {wanted}",
+        )
+    elif bid.signed.by:
+        yield Note(field="bidder", text=f"{as_seen(name)} is signed by {bid.signed.by}")
 
 
-def record_format(tender: Tender, bid: Read) -> Iterator[Fault]:
+def evidence(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """Every record passes the strict check; launcher options of a site's own are those that the tender allows."""
+    for fault in bid.faults:
+        own = fault.text.partition(OWN_OPTIONS)[2]
+        if own and own in tender.launcher_options:
+            yield Note(field=fault.field, text=fault.text)
+        else:
+            yield fault
+
+
+def record_format(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record is of version 1.3 or younger, which has what the checker works out."""
     for read in bid.records:
         if read.schema in versions.WITHOUT_DIGEST:
             yield Fault(field=f"record {read.id}: schema", text=read.schema)
 
 
-def challenge(tender: Tender, bid: Read) -> Iterator[Fault]:
+def challenge(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record answers the tender's challenge, so that it was made for this tender."""
     for read in bid.records:
         if read.challenge != tender.challenge:
@@ -90,7 +124,7 @@ def challenge(tender: Tender, bid: Read) -> Iterator[Fault]:
             yield Fault(field=f"record {read.id}: case.challenge", text=text)
 
 
-def origin(tender: Tender, bid: Read) -> Iterator[Fault]:
+def origin(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record has an origin that the tender accepts, and all are of one system."""
     for read in bid.records:
         if read.origin not in tender.origins:
@@ -101,7 +135,7 @@ def origin(tender: Tender, bid: Read) -> Iterator[Fault]:
         yield Fault(field="records", text=f"of {len(systems)} systems: {', '.join(systems)}")
 
 
-def sessions(tender: Tender, bid: Read) -> Iterator[Fault]:
+def sessions(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every session's records are there from the first on: none between them was left out."""
     by_session: dict[str, list[Judged]] = {}
     for read in bid.records:
@@ -116,7 +150,7 @@ def sessions(tender: Tender, bid: Read) -> Iterator[Fault]:
             previous = read.sha256
 
 
-def launches_once(tender: Tender, bid: Read) -> Iterator[Fault]:
+def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """No job and no launch is in the bid twice."""
     jobs: dict[str, str] = {}
     seen: dict[str, str] = {}
@@ -131,25 +165,65 @@ def launches_once(tender: Tender, bid: Read) -> Iterator[Fault]:
                 )
 
 
-def cases(tender: Tender, bid: Read) -> Iterator[Fault]:
-    """Every case of the tender has enough results with its figure of merit."""
+def parameters(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """Every record of a case's check has the parameters that the tender names, and else the defaults of the check."""
+    for read in one_of_each_work(bid.records):
+        wanted = [case for case in tender.cases if case.check == read.check]
+        if not wanted or any(case.is_met_by(read) for case in wanted):
+            continue
+        differences = min((list(case.differences(read)) for case in wanted), key=len)
+        for text in differences:
+            yield Fault(field=f"record {read.id}", text=text)
+
+
+def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """Every case of the tender has enough results and jobs with its figure of merit, all measured alike."""
     for case in tender.cases:
-        answering = [read for read in bid.records if case.is_met_by(read)]
-        sizes = sorted({read.nodes for read in answering})
-        if len(sizes) > 1:
-            text = f"on {', '.join(map(str, sizes))} nodes; expected one number of nodes"
-            yield Fault(field=f"case {case.name}", text=text)
-        count = len(values_of(case, bid.records))
-        if not answering:
-            yield Fault(field=f"case {case.name}", text=f"no record of {case.check} on {case.nodes} nodes")
-        elif count < case.launches:
-            what = f"{case.fom} under {case.placement} + {case.nic_policy}"
+        answering = measured.answering(case, bid.records)
+        where = f"case {case.name}"
+        if len(works := {read.work: read for read in answering}) > 1:
+            one, other = itertools.islice(works.values(), 2)
             yield Fault(
-                field=f"case {case.name}", text=f"{count} results with {what}; {case.launches} are needed"
+                field=where, text=f"records {one.id} and {other.id} are not one case: {_unlike(one, other)}"
             )
+        results = measured.of_case(case, answering)
+        launches, jobs = (results.launches, len(results.by_job)) if results else (0, 0)
+        what = f"{case.fom} under {case.placement} + {case.nic_policy}"
+        if not answering:
+            yield Fault(field=where, text=f"no record of {case.check} on {case.nodes} nodes")
+        elif launches < case.launches:
+            yield Fault(field=where, text=f"{launches} results with {what}; {case.launches} are needed")
+        elif jobs < case.jobs:
+            yield Fault(field=where, text=f"{jobs} jobs with {what}; {case.jobs} are needed")
+        else:
+            yield Note(field=where, text=_shown(case, answering[0], launches, jobs))
 
 
-def tier(tender: Tender, bid: Read) -> Iterator[Fault]:
+def one_of_each_work(records: Sequence[Judged]) -> list[Judged]:
+    """Return the first record of each case that records are of."""
+    return list({read.work: read for read in reversed(records)}.values())[::-1]
+
+
+def _unlike(one: Judged, other: Judged) -> str:
+    """Return the first difference between two records that answer a case."""
+    first, second = ({**read.setting, **read.parameters} for read in (one, other))
+    for name in sorted(first.keys() | second.keys()):
+        if first.get(name) != second.get(name):
+            return f"{name} {first.get(name)} and {second.get(name)}"
+    for name in ("nodes", "environment", "commit"):
+        if getattr(one, name) != getattr(other, name):
+            return f"{name} {getattr(one, name)} and {getattr(other, name)}"
+    return "the MPI library"
+
+
+def _shown(case: Case, read: Judged, launches: int, jobs: int) -> str:
+    """Return on what a case ran, and what of it the tender does not name."""
+    unnamed = ", ".join(f"{name} {value}" for name, value in case.unnamed(read).items())
+    used = f"{read.nodes} of {read.granted} nodes"
+    return f"{launches} results of {jobs} jobs on {used}; not named by the tender: {unnamed or 'nothing'}"
+
+
+def tier(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """The bid's tier is accepted, and one other than baseline attaches its changes."""
     if bid.bid.tier not in tender.tiers:
         yield Fault(field="tier", text=f"{bid.bid.tier!r}; accepted: {', '.join(tender.tiers)}")
@@ -157,18 +231,19 @@ def tier(tender: Tender, bid: Read) -> Iterator[Fault]:
         yield Fault(field="tier", text=f"{bid.bid.tier} without an attachment that shows what was changed")
 
 
-def limits(tender: Tender, bid: Read) -> Iterator[Fault]:
-    """The median of every case is within the tender's limit."""
+def limits(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """Every case meets the tender's limit with both bounds of its interval."""
     for case in tender.cases:
-        values = values_of(case, bid.records)
-        if case.limit is None or not values:
+        results = measured.of_case(case, bid.records)
+        if case.limit is None or results is None:
             continue
-        median = statistics.median(values)
-        if is_worse(case, median, case.limit):
-            yield Fault(field=f"case {case.name}", text=f"median {median:.6g}; the limit is {case.limit:.6g}")
+        verdict = measured.meets(case, results, case.limit)
+        text = f"{verdict} the limit of {case.limit:.6g}: {results.text}"
+        kind = Note if verdict is Meets.MEETS else Fault
+        yield kind(field=f"case {case.name}", text=text)
 
 
-def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault]:
+def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """The bid states how many nodes its system has where the metric counts them, and no case needs more."""
     if tender.metric in OF_A_SYSTEM and bid.bid.nodes is None:
         yield Fault(field="nodes", text=f"not said; {tender.metric} counts the nodes of the system")
@@ -180,33 +255,36 @@ def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault]:
             )
 
 
-def speedups(tender: Tender, bid: Read) -> Iterator[Fault]:
+def speedups(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """No case is slower than its reference where the metric is SSI or SSNI, which demand it."""
     for case in tender.cases if tender.metric in OF_TWO_SYSTEMS else ():
-        values = scored_values(tender, case, bid)
-        if values and is_worse(case, statistics.median(values), case.reference):
-            text = f"{statistics.median(values):.6g}; the reference is {case.reference:.6g}"
-            yield Fault(field=f"case {case.name}", text=text)
+        results = measured.scored(tender, case, bid)
+        if results:
+            yield from _demanded(case, results, case.reference, "reference")
 
 
-def pledges(tender: Tender, bid: Read) -> Iterator[Fault]:
+def pledges(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every pledge is of a case of the tender; what is measured reaches it, unless the tender scores pledges."""
     by_name = {case.name: case for case in tender.cases}
     for name, pledged in bid.bid.pledges.items():
         if name not in by_name:
             yield Fault(field="pledges", text=f"{name!r} is no case of the tender")
             continue
-        values = values_of(by_name[name], bid.records)
-        if (
-            tender.scored == "measured"
-            and values
-            and is_worse(by_name[name], statistics.median(values), pledged)
-        ):
-            text = f"median {statistics.median(values):.6g}; the pledge is {pledged:.6g}"
-            yield Fault(field=f"case {name}", text=text)
+        results = measured.of_case(by_name[name], bid.records)
+        if tender.scored == "measured" and results:
+            yield from _demanded(by_name[name], results, pledged, "pledge")
 
 
-def presets(tender: Tender, bid: Read) -> Iterator[Fault]:
+def _demanded(case: Case, results: Measured, bound: float, what: str) -> Iterator[Fault | Note]:
+    """Yield a fault if results do not meet a bound, and a note if the interval contains it."""
+    verdict = measured.meets(case, results, bound)
+    text = f"{verdict}: {results.text}; the {what} is {bound:.6g}"
+    if verdict is not Meets.MEETS:
+        kind = Fault if verdict is Meets.DOES_NOT_MEET else Note
+        yield kind(field=f"case {case.name}", text=text)
+
+
+def presets(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every test that the tender's presets require is answered by a record of the bid."""
     for preset in tender.presets:
         for rule in preset.rules:
@@ -215,33 +293,72 @@ def presets(tender: Tender, bid: Read) -> Iterator[Fault]:
                 yield Fault(field=f"{preset.name}, {rule.name}", text=f"{problem} ({rule.source})")
 
 
-def is_worse(case: Case, value: float, than: float) -> bool:
-    """Return whether a value of a case's figure of merit is worse than another."""
-    return value > than if case.better is Better.LOWER else value < than
-
-
-def scored_values(tender: Tender, case: Case, bid: Read) -> list[float]:
-    """Return the values of a case that the evaluation uses: every launch's figure, or only the pledge."""
-    pledged = bid.bid.pledges.get(case.name)
-    if tender.scored == "pledged" and pledged is not None:
-        return [pledged]
-    return values_of(case, bid.records)
-
-
 def nodes_of(case: Case, records: Sequence[Judged]) -> int | None:
     """Return how many nodes a bid used for a case; None if no record answers it."""
-    return next((read.nodes for read in records if case.is_met_by(read)), None)
+    return next((read.nodes for read in measured.answering(case, records)), None)
+
+
+def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
+    """No job and no launch of the bid is in another bid."""
+    jobs = {read.job: other for other in others for read in other.records}
+    samples = {
+        launch.samples: other for other in others for read in other.records for launch in read.launches
+    }
+    boots = {read.boot: other for other in others for read in other.records if read.boot}
+    for read in bid.records:
+        copied = next(
+            (launch for launch in read.launches if launch.samples and launch.samples in samples), None
+        )
+        if read.job in jobs:
+            yield Fault(field=f"record {read.id}: run.job", text=f"is in the bid of {_name(jobs[read.job])}")
+        elif copied is not None:
+            field = f"record {read.id}: launches[{copied.place}]"
+            yield Fault(field=field, text=f"is in the bid of {_name(samples[copied.samples])}")
+        elif read.boot in boots:
+            text = f"the machine and the boot of a record of {_name(boots[read.boot])}"
+            yield Note(field=f"record {read.id}: run.boot", text=text)
+
+
+def _name(bid: Read) -> str:
+    return as_seen(bid.bid.bidder)
+
+
+def one_network(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
+    """Networks that are not a machine's own are alike in all bids: topology, rate scale, engine of the packets."""
+    for case in tender.cases:
+        stated = {
+            tuple(_network(read)): other
+            for other in others
+            for read in measured.answering(case, other.records)
+        }
+        for read in measured.answering(case, bid.records):
+            own = tuple(_network(read))
+            for network, other in stated.items():
+                if read.origin is not Origin.MEASURED and network != own:
+                    pairs = zip(sorted(request.OF_THE_MACHINE), own, network, strict=True)
+                    name, one, another = next(pair for pair in pairs if pair[1] != pair[2])
+                    text = (
+                        f"{name} is {one}, in the bid of {_name(other)} {another}; the tender should name it"
+                    )
+                    yield Fault(field=f"case {case.name}", text=text)
+                    return
+
+
+def _network(read: Judged) -> Iterator[Json]:
+    return (read.setting.get(name) for name in sorted(request.OF_THE_MACHINE))
 
 
 RULES: Sequence[Check] = (
     readable,
     signature,
+    bidder,
     evidence,
     record_format,
     challenge,
     origin,
     sessions,
     launches_once,
+    parameters,
     cases,
     tier,
     limits,
@@ -249,4 +366,9 @@ RULES: Sequence[Check] = (
     speedups,
     pledges,
     presets,
+)
+#: Rules that compare a bid with the others.
+ACROSS: Sequence[Callable[[Tender, Read, Sequence[Read]], Iterator[Fault | Note]]] = (
+    own_launches,
+    one_network,
 )

@@ -8,19 +8,24 @@ whether another bid wins when one weight is halved, doubled, or its case left ou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
-from analysis.stats.score import DRAWS, median_draws
+from analysis.stats import jobs
+from analysis.stats.score import DRAWS
 from placements.arrays import Floats, np
-from railyard.tender import completeness, metrics
+from railyard.tender import completeness, measured, metrics
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled
+from railyard.tender.measured import Measured
 from railyard.tender.metrics import Given
 from railyard.tender.request import Tender
 
 SEED = 20131
+#: Relative difference below which two scores are equal.
+EQUAL = 1e-12
 #: Shares of noise on every median that the sensitivity tries.
 NOISE = (0.01, 0.02, 0.05)
 #: Weights are drawn between 1 / SPREAD and SPREAD times the tender's.
@@ -57,6 +62,12 @@ class Line:
     wins: float
     wins_by: Mapping[str, float] = field(default_factory=dict)
     pledges: Mapping[str, float] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the notes of all rules as lines."""
+        return [": ".join([note.field, note.text]) for rule in self.rules for note in rule.notes]
 
     @property
     def faults(self) -> int:
@@ -66,22 +77,41 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The bids, best first, then those without a score. `sentence` is the award, `flips` what would change it."""
+    """The bids, best first, then those without a score. `sentence` is the award, `flips` what would change it.
+
+    `made` is by what and when it was made, and of which tender file.
+    """
 
     tender: Tender
     lines: Sequence[Line]
     sentence: str
     flips: Sequence[str]
+    made: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawn:
-    """A complete bid: the medians of its cases, exact and in bootstrap draws."""
+    """A complete bid: the results of its cases, their values, exact and in draws, and the weight of each in its score.
 
+    `weights` are the derivatives of the score's logarithm by those of the values.
+    """
+
+    results: Mapping[str, Measured]
     exact: Mapping[str, Floats]
     drawn: Mapping[str, Floats]
     nodes: Mapping[str, int]
     system_nodes: int
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def sides(self) -> list[jobs.Weighted]:
+        """Return the weight and the values by job of each case, for an interval over jobs."""
+        return [(self.weights[name], results.logs) for name, results in self.results.items()]
+
+    @property
+    def jobs(self) -> int:
+        """Return the fewest jobs of any case."""
+        return min(len(results.by_job) for results in self.results.values())
 
 
 Weights = Mapping[str, float]
@@ -89,14 +119,14 @@ Weights = Mapping[str, float]
 
 def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
     """Evaluate bids against a tender; a bid with any fault has no score."""
-    ruled = [completeness.check(tender, bid) for bid in read]
+    ruled = [completeness.check(tender, bid, [other for other in read if other is not bid]) for bid in read]
     chance = np.random.default_rng(SEED)
+    weights = {case.name: case.weight for case in tender.cases}
     drawn = {
-        index: _draw(tender, bid, chance)
+        index: _draw(tender, bid, chance, weights)
         for index, (bid, rules) in enumerate(zip(read, ruled, strict=True))
         if not any(rule.faults for rule in rules)
     }
-    weights = {case.name: case.weight for case in tender.cases}
     scores = {index: _score(tender, values, values.drawn, weights) for index, values in drawn.items()}
     wins, disturbed = _wins(scores), _disturbed(tender, drawn, weights, chance)
     lines = {}
@@ -109,6 +139,7 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             pledges=bid.bid.pledges,
             wins=wins.get(index, 0.0),
             wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
+            digest=bid.digest,
             **_scored(tender, drawn.get(index), weights),
         )
     order = sorted(lines, key=lambda place: _rank(lines[place]))
@@ -116,20 +147,52 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
         tender=tender,
         lines=[lines[index] for index in order],
         sentence=_sentence(
-            [lines[index] for index in order], [scores[index] for index in order if index in scores]
+            tender, [lines[index] for index in order], [drawn[index] for index in order if index in drawn]
         ),
         flips=_flips(tender, drawn, lines, weights),
     )
 
 
-def _draw(tender: Tender, bid: Read, chance: np.random.Generator) -> _Drawn:
-    values = {case.name: completeness.scored_values(tender, case, bid) for case in tender.cases}
-    return _Drawn(
-        exact={name: np.array([np.median(samples)]) for name, samples in values.items()},
-        drawn={name: median_draws(samples, chance) for name, samples in values.items()},
+def _draw(tender: Tender, bid: Read, chance: np.random.Generator, weights: Weights) -> _Drawn:
+    scored = {case.name: measured.scored(tender, case, bid) for case in tender.cases}
+    results = {name: result for name, result in scored.items() if result is not None}
+    one = _Drawn(
+        results=results,
+        exact={name: np.array([result.value]) for name, result in results.items()},
+        drawn=_draws(results, chance),
         nodes={case.name: completeness.nodes_of(case, bid.records) or case.nodes for case in tender.cases},
         system_nodes=bid.bid.nodes or 0,
     )
+    return replace(one, weights=_derivatives(tender, one, weights))
+
+
+def _draws(results: Mapping[str, Measured], chance: np.random.Generator) -> dict[str, Floats]:
+    """Return values of each case drawn again: launches within jobs, and where there are enough jobs also these.
+
+    A job adds its own effect to all cases that it has, so that one draw of the jobs serves all cases.
+    """
+    names = sorted({job for result in results.values() for job in result.by_job})
+    effect = dict(zip(names, chance.standard_normal((len(names), DRAWS)), strict=True))
+    drawn = {}
+    for name, result in results.items():
+        if not result.is_of_machine:
+            drawn[name] = result.draws(chance)
+            continue
+        logs, count = result.logs, len(result.logs)
+        mean = sum(logs.values()) / count
+        noise = sum((log - mean) * effect[job] for job, log in logs.items()) / np.sqrt(count * (count - 1))
+        drawn[name] = np.exp(mean + noise)
+    return drawn
+
+
+def _derivatives(tender: Tender, bid: _Drawn, weights: Weights) -> dict[str, float]:
+    """Return by how much the score's logarithm rises with that of each value."""
+    step, base = 1e-4, _exact(tender, bid, weights)
+    changed = {
+        name: _score(tender, bid, {**bid.exact, name: value * np.exp(step)}, weights)
+        for name, value in bid.exact.items()
+    }
+    return {name: float(np.log(score[0] / base)) / step for name, score in changed.items()}
 
 
 def _score(tender: Tender, bid: _Drawn, medians: Mapping[str, Floats], weights: Weights) -> Floats:
@@ -146,16 +209,21 @@ def _scored(tender: Tender, bid: _Drawn | None, weights: Weights) -> _Scores:
     """Return a bid's score and the speedups of its cases, with their bounds."""
     if bid is None:
         return {"score": None, "cases": {}}
-    cases = {
-        case.name: _interval(
-            float(metrics.speedup(case, bid.exact[case.name])[0]), metrics.speedup(case, bid.drawn[case.name])
-        )
-        for case in tender.cases
-    }
-    return {
-        "score": _interval(_exact(tender, bid, weights), _score(tender, bid, bid.drawn, weights)),
-        "cases": cases,
-    }
+    cases = {}
+    for case in tender.cases:
+        bounds = metrics.speedup(case, np.array(bid.results[case.name].bounds()))
+        exact = float(metrics.speedup(case, bid.exact[case.name])[0])
+        cases[case.name] = Interval(value=exact, low=float(min(bounds)), high=float(max(bounds)))
+    exact, interval = _exact(tender, bid, weights), jobs.contrast(bid.sides)
+    if interval is None:
+        return {"score": _interval(exact, _score(tender, bid, bid.drawn, weights)), "cases": cases}
+    shift = math.log(exact) - sum(weight * _mean(logs) for weight, logs in bid.sides)
+    low, high = (math.exp(shift + end) for end in interval)
+    return {"score": Interval(value=exact, low=low, high=high), "cases": cases}
+
+
+def _mean(logs: Mapping[str, float]) -> float:
+    return sum(logs.values()) / len(logs)
 
 
 class _Scores(TypedDict):
@@ -198,8 +266,10 @@ def _wins(scores: Mapping[int, Floats]) -> dict[int, float]:
     if not scores:
         return {}
     places = list(scores)
-    best = np.argmax(np.stack([scores[index] for index in places]), axis=0)
-    return {index: float(np.mean(best == number)) for number, index in enumerate(places)}
+    stacked = np.stack([scores[index] for index in places])
+    best = stacked >= stacked.max(axis=0) * (1 - EQUAL)
+    shares = np.mean(best / best.sum(axis=0), axis=1)  # equal scores share the first place
+    return {index: float(share) for index, share in zip(places, shares, strict=True)}
 
 
 def _interval(exact: float, drawn: Floats) -> Interval:
@@ -211,19 +281,60 @@ def _rank(line: Line) -> tuple[bool, float, str]:
     return line.score is None, -line.score.value if line.score else 0.0, line.bidder
 
 
-def _sentence(lines: Sequence[Line], scores: Sequence[Floats]) -> str:
-    """Return the award in one sentence, with whether the lead is larger than noise."""
+def _sentence(tender: Tender, lines: Sequence[Line], bids: Sequence[_Drawn]) -> str:
+    """Return the award in one sentence: whether the best bid leads all others, or which are close to it."""
     complete = [line for line in lines if line.score is not None]
     if not complete or complete[0].score is None:
         return "No bid is complete, so none is ranked."
-    first = f"{complete[0].bidder} is best with a score of {complete[0].score.value:.4g}"
+    first, best = complete[0].bidder, f"has the best score, {complete[0].score.value:.4g}"
     if len(complete) == 1:
-        return f"{first}; no other bid is complete."
-    low, high = np.percentile(scores[0] / scores[1], [2.5, 97.5])
-    lead = f"{low:.3f} to {high:.3f} times the score of {complete[1].bidder}"
-    if low > 1:
-        return f"{first}, {lead} (95 %)."
-    return f"{first}, but {lead} (95 %) includes 1: the two cannot be told apart."
+        return f"{first} {best}; no other bid is complete."
+    leads = [
+        _lead(tender, (complete[0], bids[0]), pair, len(complete))
+        for pair in zip(complete[1:], bids[1:], strict=True)
+    ]
+    if few := [bid.jobs for bid, lead in zip(bids[1:], leads, strict=True) if lead is None]:
+        least = min(*few, bids[0].jobs)
+        return (
+            f"{first} {best}, but nobody can tell whether its machine is better: {least} "
+            f"job{'' if least == 1 else 's'} of a case in a bid; {jobs.FEWEST} are needed in each."
+        )
+    close = [line.bidder for line, lead in zip(complete[1:], leads, strict=True) if lead and lead.low <= 1]
+    if close:
+        names = ", ".join(close)
+        return f"{first} {best}, but cannot be told apart from {names} (95 %, over all pairs of bids)."
+    lead = min((lead for lead in leads if lead), key=lambda one: one.value)
+    second = next(line.bidder for line, one in zip(complete[1:], leads, strict=True) if one is lead)
+    bounds = f"{lead.low:.3f} to {lead.high:.3f}"
+    return f"{first} is best: it {best}, {lead.value:.3f} times that of {second} (95 %: {bounds})."
+
+
+def level(bids: int) -> float:
+    """Return the confidence of one interval at which those of all pairs of bids have 95 % together."""
+    return 1 - 0.05 / (bids * (bids - 1) / 2)
+
+
+def _lead(
+    tender: Tender, best: tuple[Line, _Drawn], other: tuple[Line, _Drawn], bids: int
+) -> Interval | None:
+    """Return the ratio of two scores with its bounds, None if there are too few jobs.
+
+    The level is that of all pairs of bids together, because the best was chosen among them. Pledges do not vary.
+    """
+    (line, bid), (second, rival) = best, other
+    assert line.score is not None and second.score is not None
+    ratio = line.score.value / second.score.value
+    if tender.scored == "pledged" and all(
+        set(r.by_job) == {"pledge"} for r in (*bid.results.values(), *rival.results.values())
+    ):
+        return Interval(value=ratio, low=ratio, high=ratio)
+    sides = [*bid.sides, *((-weight, logs) for weight, logs in rival.sides)]
+    interval = jobs.contrast(sides, level(bids))
+    if interval is None:
+        return None
+    center = sum(weight * _mean(logs) for weight, logs in sides)
+    low, high = (ratio * math.exp(end - center) for end in interval)
+    return Interval(value=ratio, low=low, high=high)
 
 
 def _flips(
@@ -236,7 +347,7 @@ def _flips(
     def best(changed: Weights) -> int:
         return max(drawn, key=lambda place: _exact(tender, drawn[place], changed))
 
-    usual, flips = best(weights), []
+    usual, flips = best(weights), list[str]()
     for name in weights:
         changes = {"halved": 0.5, "doubled": 2.0, **({"left out": 0.0} if len(weights) > 1 else {})}
         for word, factor in changes.items():

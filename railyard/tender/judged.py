@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import orjson
+
 from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Launch, Origin, Record
-from railyard.records.rules import figures
+from railyard.records.rules import figures, rebuilt
 from railyard.records.store import archive, entries
 
 
@@ -35,7 +37,11 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One record. `nodes` and `nics` are numbers; `nics` is None if not recorded. `path` is its path in a bag."""
+    """One record. `nics` is a number, None if not recorded. `path` is its path in a bag.
+
+    `nodes` are those on which ranks ran, at most `granted`. `setting` is what changes the work and is no parameter.
+    Records with one text `work` are of one case.
+    """
 
     id: str
     sha256: str
@@ -50,11 +56,16 @@ class Judged:
     check: str
     benchmark: str
     parameters: Mapping[str, Json]
+    setting: Mapping[str, Json]
+    environment: str
+    work: str
     nodes: int
+    granted: int
     ranks_per_node: int | None
     nics: int | None
     challenge: str
     job: str
+    boot: str | None
     session: str | None
     number: int
     previous: str | None
@@ -64,6 +75,10 @@ class Judged:
 def of_record(read: Record, content: bytes = b"") -> Judged:
     """Return what a tender needs of a record; `content` are its file's bytes."""
     case, run = read.case, read.run
+    setting, environment = _setting(read), read.system.environment
+    commit = str(read.provenance["railyard"]["git_commit"])
+    nodes = max((len(launch.ranks.counts()) for launch in read.launches if launch.is_result), default=0)
+    work = [case.check, case.parameters, setting, nodes, environment, commit, read.provenance["mpi"]]
     return Judged(
         id=read.id,
         sha256=read.sha256,
@@ -73,21 +88,40 @@ def of_record(read: Record, content: bytes = b"") -> Judged:
         started=min((launch.started for launch in read.launches if launch.started), default=read.created),
         origin=read.origin,
         system=read.system.name,
-        commit=str(read.provenance["railyard"]["git_commit"]),
+        commit=commit,
         version=str(read.provenance["railyard"]["version"]),
         check=case.check,
         benchmark=case.benchmark,
         parameters=case.parameters,
-        nodes=len(case.allocation["nodes"]),
+        setting=setting,
+        environment=environment,
+        work=orjson.dumps(work, option=orjson.OPT_SORT_KEYS).decode(),
+        nodes=nodes,
+        granted=len(case.allocation["nodes"]),
         ranks_per_node=case.ranks_per_node,
         nics=_nics(read),
         challenge=case.challenge,
         job=read.job,
+        boot=None if run is None else run["boot"],
         session=None if run is None else str(run["session"]),
         number=0 if run is None else int(run["number"]),
         previous=None if run is None else run["previous"],
         launches=tuple(_ran(read, launch) for launch in read.launches),
     )
+
+
+def _setting(read: Record) -> dict[str, Json]:
+    """Return what changes the work of a case and is no parameter: ranks per node, software, loads, and the network."""
+    case, torus = read.case, read.provenance["torus"] or {}
+    given = {
+        "ranks_per_node": rebuilt.ranks_per_node(read),
+        "software": ",".join(case.software),
+        "split": case.roles and case.roles["rule"],
+        "topology": case.topology and case.topology.name,
+        "rate_scale": torus.get("rate_scale"),
+        "network": torus.get("network"),
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _ran(read: Record, launch: Launch) -> Ran:

@@ -27,7 +27,7 @@ from railyard.records.record import Origin
 from railyard.records.store import archive
 from railyard.tender.judged import Judged, Ran
 
-VERSION = b"railyard-judged/1\n"
+VERSION = b"railyard-judged/2\n"
 #: Files that a judgement depends on in addition to the record.
 _CHECKER = ("railyard", "placements", "checks", "results/schema", "results/studies")
 _SUFFIXES = frozenset({".py", ".yml", ".json"})

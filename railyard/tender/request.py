@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from railyard.records import json_io, text_rules, units
 from railyard.records.json_io import Json
 from railyard.records.record import Origin
 from railyard.records.units import Better
-from railyard.tender import presets
+from railyard.tender import defaults, presets
 from railyard.tender.judged import Judged
 from railyard.tender.presets import Preset
 
@@ -37,6 +37,15 @@ OF_A_SYSTEM = frozenset({Metric.SSI, Metric.SSNI, Metric.SSP, Metric.P_TOT})
 OF_TWO_SYSTEMS = frozenset({Metric.SSI, Metric.SSNI})
 
 
+#: Defaults of variables that every check has.
+EVERY_CHECK: Mapping[str, Json] = {"ranks_per_node": 1, "software": "native", "split": "interleaved"}
+#: What the machine decides, and a tender may name.
+OF_THE_MACHINE = frozenset({"topology", "rate_scale", "network"})
+#: Share of the promised performance that a later measurement must reach if the tender names none: with 5 jobs each
+#: and 1.5 % from job to job, an unchanged machine reaches it in 95 of 100 cases (tests/tender/test_decisions.py).
+RETENTION = 0.95
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One required measurement: which records answer it, and the figure of merit that counts.
@@ -44,6 +53,9 @@ class Case:
     `reference` is the value that scores 1, `limit` the worst median that is accepted, both in the unit of `fom`.
     `reference_nodes` is how many nodes gave the reference, `capability` how much larger the problem is than the
     reference's, `work` the operations of one run. With `fewer_nodes` the bidder may use fewer than `nodes`.
+
+    What `parameters` do not name is the check's default. `nodes` are those on which ranks run. `launches` and `jobs`
+    are the least numbers of results and of jobs.
     """
 
     name: str
@@ -55,6 +67,7 @@ class Case:
     parameters: Mapping[str, Json] = field(default_factory=dict)
     nic_policy: str = "library-default"
     launches: int = 6
+    jobs: int = 1
     labels: Mapping[str, str | int] = field(default_factory=dict)
     weight: float = 1.0
     limit: float | None = None
@@ -75,17 +88,41 @@ class Case:
 
     def is_met_by(self, read: Judged) -> bool:
         """Return whether a record is one of this case."""
-        given = all(read.parameters.get(name) == value for name, value in self.parameters.items())
-        is_of_size = read.nodes == self.nodes or (self.fewer_nodes and read.nodes < self.nodes)
-        return given and read.check == self.check and is_of_size
+        return read.check == self.check and next(self.differences(read), None) is None
+
+    def differences(self, read: Judged) -> Iterator[str]:
+        """Yield in what a record of the check differs from the case; what the case does not name is the default."""
+        is_of_size = read.nodes == self.nodes or (self.fewer_nodes and 0 < read.nodes < self.nodes)
+        if not is_of_size:
+            yield f"ranks ran on {read.nodes} of {read.granted} nodes; the tender names {self.nodes}"
+        stated = {**read.setting, **read.parameters}
+        scale = str(read.parameters.get("scale") or defaults.scale_of(read.origin))
+        dimensions = len(read.parameters.get("grid") or ())
+        for name in sorted({*stated, *self.parameters} - (defaults.FREE - self.parameters.keys())):
+            default = _default(self.check, name, scale, dimensions)
+            if name in self.parameters:
+                value = stated.get(name, default)
+                if value != self.parameters[name]:
+                    yield f"{name} is {value}; the tender names {self.parameters[name]}"
+            elif name == "scale":
+                if read.origin is Origin.MEASURED and scale == defaults.SCALES[0]:
+                    yield f"scale is {scale}, which the tender does not name; the default is standard"
+            elif name not in OF_THE_MACHINE and stated[name] != default:
+                shown = "is not known" if default is None else f"is {default}"
+                yield f"{name} is {stated[name]}, which the tender does not name; the default {shown}"
+
+    def unnamed(self, read: Judged) -> dict[str, Json]:
+        """Return the parameters and settings of a record that the tender does not name."""
+        return {n: v for n, v in {**read.setting, **read.parameters}.items() if n not in self.parameters}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tender:
     """What the buyer requests. `reference_nodes` is the size of the reference system.
 
-    With `scored` "pledged" a pledge counts instead of the median. `retention` is the share of what was promised that a
-    later measurement must reach.
+    `bidders` maps a bidder to the name of its key in the list of allowed signers. `launcher_options` are words that a
+    site's launcher may have. With `scored` "pledged" a pledge counts instead of the measured value. `retention` is the
+    share of what was promised that a later measurement must reach.
     """
 
     title: str
@@ -98,7 +135,9 @@ class Tender:
     reference_nodes: int | None = None
     presets: tuple[Preset, ...] = ()
     scored: str = "measured"
-    retention: float = 1.0
+    retention: float = RETENTION
+    launcher_options: tuple[str, ...] = ()
+    bidders: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def nodes_of_reference(self) -> int:
@@ -122,7 +161,7 @@ def load(path: Path) -> Tender:
         ) from error
     json_io.validate(document, SCHEMA, str(path))
     text_rules.check(document, str(path))
-    cases = tuple(Case(**case) for case in document["cases"])
+    cases = _with_sizes(tuple(Case(**case) for case in document["cases"]))
     _check(cases, str(path))
     chosen = tuple(presets.load(name) for name in document.get("presets", []))
     tiers = next((preset.tiers for preset in chosen if preset.tiers), ("baseline",))
@@ -135,12 +174,34 @@ def load(path: Path) -> Tender:
         presets=chosen,
         tiers=tuple(document.get("tiers", tiers)),
         metric=Metric(document.get("metric", metric)),
+        launcher_options=tuple(document.get("launcher_options", ())),
     )
     _check_metric(tender, str(path))
     return tender
 
 
-_AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "retention")
+def _default(check: str, name: str, scale: str, dimensions: int) -> Json:
+    """Return a check's default; a variable that no check of its family sets has that of every check."""
+    default = defaults.value(check, name, scale=scale, dimensions=dimensions)
+    return EVERY_CHECK.get(name) if default is None else default
+
+
+def _with_sizes(cases: tuple[Case, ...]) -> tuple[Case, ...]:
+    """Return the cases with the sizes and the grid that a case leaves to the other cases of its check."""
+
+    def completed(case: Case) -> Case:
+        others = [other.parameters for other in cases if other.check == case.check]
+        added: dict[str, Json] = {}
+        for name in sorted({name for parameters in others for name in parameters} - case.parameters.keys()):
+            values = [parameters[name] for parameters in others if name in parameters]
+            if defaults.is_size(case.check, name) and all(value == values[0] for value in values):
+                added[name] = values[0]
+        return replace(case, parameters={**case.parameters, **added})
+
+    return tuple(map(completed, cases))
+
+
+_AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "retention", "bidders")
 
 
 def _check_metric(tender: Tender, source: str) -> None:

@@ -1,22 +1,25 @@
 """Compare a later measurement with what a bid promised: at acceptance, or after years of service.
 
-Models: each case of the tender, the later median over the pledge, or over the bid's own median where there is no
-pledge, turned so that above 1 is better; bounds by drawing the launches of both again. The tender file names the share
-that must be reached as `retention`. Leaves out: why performance was lost.
+Models: each case of the tender, the later value over the pledge, or over the bid's own value where there is no pledge,
+turned so that above 1 is better; bounds over jobs, of which each side needs `analysis.stats.jobs.FEWEST`. The tender
+file names the share that must be reached as `retention`. Leaves out: why performance was lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
-from analysis.stats.score import median_draws
-from placements.arrays import Floats, np
+from analysis.stats import jobs
+from railyard.records.rules.registry import Fault
 from railyard.records.units import Better
-from railyard.tender import completeness
+from railyard.tender import measured
 from railyard.tender.bids import Read
-from railyard.tender.evaluation import SEED, Interval
+from railyard.tender.evaluation import Interval
+from railyard.tender.measured import Measured
 from railyard.tender.request import Case, Tender
 
 
@@ -31,53 +34,75 @@ class Kept(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """One case: what was promised and by what, the later median, and their ratio with bounds."""
+    """One case: what was promised and by what, the later value of so many jobs, and their ratio with bounds."""
 
     case: Case
     promised: float
     is_pledge: bool
     later: float | None
+    jobs: int
     ratio: Interval | None
     verdict: Kept
 
 
 def promises(tender: Tender, bid: Read, later: Read) -> list[Promise]:
     """Compare a later measurement with a bid, case by case."""
-    chance = np.random.default_rng(SEED)
-    return [_promise(tender, case, bid, (later, chance)) for case in tender.cases]
+    return [_promise(tender, case, bid, later) for case in tender.cases]
 
 
-def _promise(tender: Tender, case: Case, bid: Read, against: tuple[Read, np.random.Generator]) -> Promise:
-    later, chance = against
+def faults(tender: Tender, bid: Read, later: Read, challenge: str) -> Iterator[Fault]:
+    """Yield why records of a later measurement are none: of the bid, not newer, or made for another challenge."""
+    jobs_before = {read.job for read in bid.records}
+    samples = {launch.samples for read in bid.records for launch in read.launches} - {""}
+    newest = max((read.created for read in bid.records), default="")
+    if challenge == tender.challenge:
+        yield Fault(
+            field="--challenge", text=f"{challenge} is that of the tender; expected one made after the bid"
+        )
+    for read in later.records:
+        field = f"record {read.id}"
+        if read.job in jobs_before or any(launch.samples in samples for launch in read.launches):
+            yield Fault(field=f"{field}: run.job", text="a job or a launch of the bid")
+        if datetime.fromisoformat(read.started) <= datetime.fromisoformat(newest or read.created):
+            yield Fault(
+                field=f"{field}: started", text=f"{read.started}, before the bid's newest record, {newest}"
+            )
+        if read.challenge != challenge:
+            yield Fault(
+                field=f"{field}: case.challenge", text=f"{read.challenge or 'none'}; expected {challenge}"
+            )
+
+
+def _promise(tender: Tender, case: Case, bid: Read, later: Read) -> Promise:
     pledge = bid.bid.pledges.get(case.name)
-    before = completeness.values_of(case, bid.records) if pledge is None else [pledge]
-    now = completeness.values_of(case, later.records)
-    if not before or len(now) < case.launches:
-        return _made(case, before, pledge, None)
-    medians = np.array([np.median(now)]), np.array([np.median(before)])
-    drawn = median_draws(now, chance), median_draws(before, chance)
-    low, high = np.percentile(_ratio(case, *drawn), [2.5, 97.5])
-    ratio = Interval(value=float(_ratio(case, *medians)[0]), low=float(low), high=float(high))
-    verdict = Kept.CANNOT_TELL
-    if ratio.low >= tender.retention:
-        verdict = Kept.KEPT
-    elif ratio.high < tender.retention:
-        verdict = Kept.NOT_KEPT
-    return _made(case, before, pledge, (float(medians[0][0]), ratio, verdict))
-
-
-def _ratio(case: Case, now: Floats, before: Floats) -> Floats:
-    return before / now if case.better is Better.LOWER else now / before
-
-
-def _made(
-    case: Case,
-    before: Sequence[float],
-    pledge: float | None,
-    outcome: tuple[float, Interval, Kept] | None,
-) -> Promise:
-    later, ratio, verdict = outcome or (None, None, Kept.NOT_MEASURED)
-    promised = float(np.median(before)) if before else float("nan")
+    before, now = measured.of_case(case, bid.records), measured.of_case(case, later.records)
+    promised = pledge if pledge is not None else before.value if before else math.nan
+    verdict, ratio = Kept.NOT_MEASURED, None
+    if now and now.launches >= case.launches and not math.isnan(promised):
+        ratio = _ratio(case, now, promised, before if pledge is None else None)
+        verdict = Kept.CANNOT_TELL
+        if ratio and ratio.low >= tender.retention:
+            verdict = Kept.KEPT
+        elif ratio and ratio.high < tender.retention:
+            verdict = Kept.NOT_KEPT
     return Promise(
-        case=case, promised=promised, is_pledge=pledge is not None, later=later, ratio=ratio, verdict=verdict
+        case=case,
+        promised=promised,
+        is_pledge=pledge is not None,
+        later=now.value if now else None,
+        jobs=len(now.by_job) if now else 0,
+        ratio=ratio,
+        verdict=verdict,
     )
+
+
+def _ratio(case: Case, now: Measured, promised: float, before: Measured | None) -> Interval | None:
+    """Return the ratio to what was promised, above 1 is better, with bounds over jobs; None for too few jobs."""
+    sign = -1.0 if case.better is Better.LOWER else 1.0
+    sides = [(sign, now.logs), *([(-sign, before.logs)] if before else [])]
+    interval = jobs.contrast(sides)
+    if interval is None:
+        return None
+    shift = 0.0 if before else -sign * math.log(promised)
+    value = (now.value / promised) ** sign
+    return Interval(value=value, low=math.exp(interval[0] + shift), high=math.exp(interval[1] + shift))

@@ -28,7 +28,12 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def workbook(result: Evaluation) -> bytes:
     """Return the bytes of an .xlsx file."""
-    sheets = {"Scores": list(_scores(result)), "Cases": list(_cases(result)), "Faults": list(_faults(result))}
+    sheets = {
+        "Scores": list(_scores(result)),
+        "Cases": list(_cases(result)),
+        "Faults": list(_faults(result)),
+        "Notes": list(_notes(result)),
+    }
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in _files(sheets).items():
@@ -75,6 +80,15 @@ def _faults_of(line: Line) -> Iterator[Row]:
     for rule in line.rules:
         for fault in rule.faults:
             yield [line.bidder, rule.name, fault.field, fault.text]
+
+
+def _notes(result: Evaluation) -> Iterator[Row]:
+    yield ["bid", "rule", "field", "note"]
+    for line in result.lines:
+        for rule in line.rules:
+            yield from ([line.bidder, rule.name, note.field, note.text] for note in rule.notes)
+        yield [line.bidder, "", "sha256", line.digest]
+    yield [result.made]
 
 
 def _numbers(interval: Interval | None) -> list[Cell]:

@@ -8,11 +8,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from analysis.stats.jobs import FEWEST
 from railyard.records.json_io import Json
 from railyard.tender import board, spreadsheet
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.metrics import FORMULAS
-from railyard.tender.retention import Promise
+from railyard.tender.retention import Kept, Promise
 
 
 def markdown(result: Evaluation) -> str:
@@ -50,6 +51,11 @@ def _markdown(result: Evaluation) -> Iterator[str]:
     )
     for line in result.lines:
         yield from _faults(line)
+    yield "\n## What was measured\n"
+    for line in result.lines:
+        yield from (f"- {_plain(line.bidder)}: {_plain(note)}" for note in line.notes)
+        yield f"- {_plain(line.bidder)}: sha256 of the bid {line.digest}"
+    yield f"\n{_plain(result.made)}"
 
 
 def _faults(line: Line) -> Iterator[str]:
@@ -105,6 +111,7 @@ def as_json(result: Evaluation) -> str:
         "sentence": result.sentence,
         "metric": str(result.tender.metric),
         "flips": list(result.flips),
+        "made": result.made,
         "bids": [
             {
                 "bidder": line.bidder,
@@ -115,6 +122,8 @@ def as_json(result: Evaluation) -> str:
                 "wins": line.wins,
                 "wins_by": dict(line.wins_by),
                 "pledges": dict(line.pledges),
+                "notes": line.notes,
+                "sha256": line.digest,
                 "cases": {name: _numbers(interval) for name, interval in line.cases.items()},
                 "faults": [
                     {"rule": rule.name, "field": fault.field, "text": fault.text}
@@ -136,10 +145,13 @@ def promise(promised: Promise, least: float) -> str:
     """Return one line of a case's promise and whether it is kept."""
     what = "pledge" if promised.is_pledge else "median of the bid"
     head = f"{promised.verdict:<12} {promised.case.name}: {what} {promised.promised:.6g}"
-    if promised.ratio is None or promised.later is None:
+    if promised.later is None or promised.verdict is Kept.NOT_MEASURED:
         return f"{head}; {promised.case.launches} results are needed"
-    ratio = f"{promised.ratio.value:.3f} ({promised.ratio.low:.3f} to {promised.ratio.high:.3f})"
-    return f"{head}, later {promised.later:.6g}: {ratio} of what was promised; at least {least:g} is needed"
+    if promised.ratio is None:
+        needed = f"{promised.jobs} jobs, and {FEWEST} are needed in the bid and later"
+        return f"{head}, later {promised.later:.6g}; {needed}"
+    reached = f"{_text(promised.ratio)} of what was promised; at least {least:g} is needed"
+    return f"{head}, later {promised.later:.6g}: {reached}"
 
 
 FORMATS: Mapping[str, Callable[[Evaluation], str | bytes]] = {

@@ -9,6 +9,7 @@ import pytest
 from checks import scales
 from checks.scales import Scale
 from railyard.base.errors import InputError
+from railyard.records.programs import Given
 
 
 class Base:
@@ -46,7 +47,7 @@ def test_what_was_set_by_hand_is_told_from_what_was_not() -> None:
 
 
 def test_a_machine_gets_long_points_and_a_virtual_torus_the_shortest() -> None:
-    small = scales.timing(Scale.SMALL, repeats=3, least_s=0.6)
+    small = list(Given(parameters={"scale": "small", "repeats": 3}).timing(least_s=0.6))
     assert small[small.index("--min-time-per-point") + 1] == "0.6"
-    large = scales.timing(Scale.LARGE, repeats=100, least_s=0.6)
+    large = list(Given(parameters={"scale": "large", "repeats": 100}).timing(least_s=0.6))
     assert large[large.index("--min-time-per-point") + 1] == "2"

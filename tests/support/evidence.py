@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from placements import launchers
 from placements.launchers import files
 from placements.nics import policies
 from placements.orders.allocation import allocate
@@ -24,7 +25,7 @@ from placements.topology import catalog
 from placements.topology.base import Node, Topology
 from railyard.base.checkout import CHECKOUT
 from railyard.jobs import launching
-from railyard.records import launch_order
+from railyard.records import launch_order, programs
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Software, Verdict
@@ -137,7 +138,7 @@ def good(
                 placement=placement,
                 nic_policy=policy,
                 repeat=repeat,
-                command=_command(case, placement, index),
+                command=_command(case, (placement, policy, origin), placed, index),
                 exit_status=0,
                 started=(begun + timedelta(seconds=since - UP_S)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
                 elapsed_s=LAUNCH_S,
@@ -207,15 +208,21 @@ def _time(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _command(case: Mapping[str, Any], placement: str, index: int) -> str:
-    launcher = (
-        f"mpirun -np 16 --map-by seq --hostfile {launching.file_name(placement)}.hostfile --bind-to none"
+def _command(
+    case: Mapping[str, Any], combination: tuple[str, str, str], placed: Placement, index: int
+) -> str:
+    """The line as a job renders it, under Open MPI over TCP."""
+    placement, policy, origin = combination
+    rendered = launching.render(
+        placed,
+        policy,
+        launchers.named("openmpi4"),
+        ["openmpi-tcp"],
+        stem=placement,
+        by_script=origin == "measured",
     )
-    launcher = launcher.replace("16", str(_ranks(case)))
-    options = (
-        f"--grid {'x'.join(map(str, case['grid']))} --cells {'x'.join(map(str, CELLS))} --repeats {REPEATS}"
-    )
-    return f"{launcher} halo {options} --json launch-{index:03d}.json"
+    options = programs.options("halo", programs.Given(parameters=case["parameters"]))
+    return rendered.command(["halo", *options, "--json", f"launch-{index:03d}.json"])
 
 
 def _ranks(case: Mapping[str, Any]) -> int:

@@ -161,6 +161,11 @@ def replace_in_commands(old: str, new: str) -> Change:
     return change
 
 
+def change_commands(document: Document, change: Callable[[str], str]) -> None:
+    for launch in document["launches"]:
+        launch["command"] = change(launch["command"])
+
+
 def nodes(document: Document) -> list[Document]:
     found: list[Document] = document["case"]["allocation"]["nodes"]
     return found
@@ -345,39 +350,69 @@ ALL: Mapping[str, Forgery] = {
         "repeats is 20",
         lambda d: [s.update(samples=s["samples"][:10]) for s in first(d)["series"]],
     ),
-    "a command that runs nothing": _one("program", "does not run halo", in_first(command="true")),
-    "another benchmark": _one("program", "does not run hops", lambda d: d["case"].update(benchmark="hops")),
+    "a command that runs nothing": _one("command", "begins with 'true'", in_first(command="true")),
+    "another benchmark": _one(
+        "command", "does not run hops: halo", lambda d: d["case"].update(benchmark="hops")
+    ),
     "other cells": _one(
-        "parameters", "the parameter cells", lambda d: d["case"]["parameters"].update(cells=[1, 1])
+        "command", "give '--cells 1x1'", lambda d: d["case"]["parameters"].update(cells=[1, 1])
     ),
     "a parameter that no command has": _one(
-        "parameters", "no option gives", lambda d: d["case"]["parameters"].update(turbo=1)
+        "command", "no option gives", lambda d: d["case"]["parameters"].update(turbo=1)
     ),
-    "a smaller run": _one("parameters", "'1x1'", replace_in_commands("2048x2048", "1x1")),
+    "a smaller run": _one("command", "'--cells 1x1'", replace_in_commands("2048x2048", "1x1")),
+    "a second option": _one(
+        "command", "'--cells 16x16' again", replace_in_commands(" --json", " --cells 16x16 --json")
+    ),
+    "a second option with a sign": _one(
+        "command", "'--cells=16x16 --json' again", replace_in_commands(" --json", " --cells=16x16 --json")
+    ),
+    "an option that no parameter names": _one(
+        "command", "'--face-memory 1B', which no", replace_in_commands(" --json", " --face-memory 1B --json")
+    ),
+    "an iteration that sends nothing": _one(
+        "command", "'--variants copy', which no", replace_in_commands(" --json", " --variants copy --json")
+    ),
+    "a line that only names the program": _one(
+        "command", "not one plain command", lambda d: change_commands(d, lambda line: f"echo {line}; ./fast")
+    ),
+    "a program whose name begins alike": _one(
+        "command", "does not run halo: /tmp/halo-fast", replace_in_commands(" halo ", " /tmp/halo-fast ")
+    ),
+    "a library in front": _one(
+        "command",
+        "replaces libraries of the program: LD_PRELOAD=",
+        lambda d: change_commands(d, lambda line: f"LD_PRELOAD=/tmp/fastclock.so {line}"),
+    ),
+    "a library that the launcher passes": _one(
+        "command", "replaces libraries", replace_in_commands("mpirun ", "mpirun -x LD_PRELOAD=/tmp/f.so ")
+    ),
+    "a variable in front": _one(
+        "command",
+        "sets the variables",
+        lambda d: change_commands(d, lambda line: f"OMPI_MCA_btl=self {line}"),
+    ),
+    "another transport": _one(
+        "command",
+        "options of its own: --mca btl self,vader",
+        replace_in_commands(" halo ", " --mca btl self,vader halo "),
+    ),
     "the output of another launch": _one(
-        "own-files",
-        "the files of another launch",
-        in_first(
-            command="mpirun -np 16 halo --grid 4x4 --cells 2048x2048 --repeats 20 --json launch-009.json"
-        ),
+        "command", "give '--json launch-N.json'", replace_in_commands("launch-000", "launch-009")
     ),
     "the hosts of another placement": _one(
-        "own-files",
-        "the hosts of another placement",
-        replace_in_commands("plain.hostfile", "random.hostfile"),
+        "command", "the case gives 'plain.hostfile", replace_in_commands("plain.hostfile", "random.hostfile")
     ),
-    "another number of ranks": _one(
-        "rank-count", "-np 2; 16 ranks ran", replace_in_commands("-np 16", "-np 2")
-    ),
+    "another number of ranks": _one("command", "'2 --map-by'", replace_in_commands("-np 16", "-np 2")),
     "another NIC in the command": _one(
-        "nic-option",
-        "the policy is nic-0",
+        "command",
+        "'nic1 halo'; the case gives 'nic0'",
         lambda d: (
             d["case"].update(nic_policies=["library-default", "nic-0"]),
             [
                 e.update(
                     nic_policy="nic-0",
-                    command=e["command"].replace("halo", "--mca btl_tcp_if_include nic1 halo", 1),
+                    command=e["command"].replace("./local-nic.sh", "--mca btl_tcp_if_include nic1"),
                 )
                 for e in d["launches"]
                 if e["nic_policy"] == "local-nic"

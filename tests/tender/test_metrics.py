@@ -6,6 +6,7 @@ import json
 import math
 import xml.etree.ElementTree as ElementTree
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from support import evidence
+from support import evidence, synthetic
 from support.commands import CHECKOUT
 
 from railyard.base.errors import InputError
@@ -117,6 +118,8 @@ def test_every_formula_names_a_public_source_and_stands_in_the_page() -> None:
         assert metric is Metric.GEOMETRIC_MEAN or formula.source.startswith("http")
 
 
+LATER = "of-the-year-after"
+
 # ---- the whole way with a metric, pledges and presets ----
 
 
@@ -132,7 +135,12 @@ def document(**changes: Any) -> dict[str, Any]:
         "challenge": "12345678",
         "origins": ["measured"],
         "cases": [
-            {"name": "plain", "placement": "plain", **halo},
+            {
+                "name": "plain",
+                "placement": "plain",
+                "parameters": {"grid": [4, 4], "cells": [2048, 2048]},
+                **halo,
+            },
             {"name": "random", "placement": "random", **halo},
         ],
         **changes,
@@ -147,14 +155,14 @@ def written(folder: Path, **changes: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Three honest records: fast and slow of two bidders, and of the fast one a year later, 20 % slower."""
+    """Two honest records: fast and slow, of two bidders."""
     folder = tmp_path_factory.mktemp("records")
 
     def made(speed: float, system: str) -> Path:
         read: Record = evidence.good(origin="measured", challenge="12345678", speed=speed, system=system)
         return archive.add(read, folder)
 
-    return {"fast": made(1.5, "fast"), "slow": made(1.2, "slow"), "later": made(1.2, "fast")}
+    return {"fast": made(1.5, "fast"), "slow": made(1.2, "slow")}
 
 
 def packed(folder: Path, record: Path, *options: object) -> Path:
@@ -176,7 +184,7 @@ def test_a_metric_of_systems_needs_their_nodes(records: dict[str, Path], tmp_pat
     more = packed(tmp_path, records["slow"], "--nodes", 4000)
     fewer = packed(tmp_path, records["fast"], "--nodes", 2000)
     done = run("evaluate", fewer, more, "--request", wanted)
-    assert f"{more.name} is best" in done.output, "twice the nodes outweigh a quarter of the speed"
+    assert f"{more.name} has the best score" in done.output, "twice the nodes outweigh a quarter of the speed"
     assert "Scalable System Improvement" in done.output
 
 
@@ -205,14 +213,29 @@ def test_pledges_are_demonstrated_or_scored(records: dict[str, Path], tmp_path: 
 
 
 def test_a_later_measurement_is_held_against_the_promise(records: dict[str, Path], tmp_path: Path) -> None:
-    bid, later = packed(tmp_path, records["fast"]), packed(tmp_path, records["later"])
+    def jobs(folder: Path, speed: float, challenge: str, days: int) -> Path:
+        for job in range(4):
+            created = synthetic.CREATED + timedelta(days=days, hours=job)
+            named: dict[str, Any] = {"session": f"{days}-{job}", "created": created, "challenge": challenge}
+            read = evidence.good(
+                origin="measured", seed=100 * days + job, speed=speed, system="fast", **named
+            )
+            archive.add(read, folder)
+        return packed(tmp_path, folder)
+
+    bid, later = jobs(tmp_path / "a", 1.5, "12345678", 0), jobs(tmp_path / "b", 1.2, LATER, 2)
     wanted = written(tmp_path, retention=0.9)
-    same = run("retain", bid, bid, "--request", wanted)
-    assert same.exit_code == 0 and same.output.count("kept  ") == 2, same.output
-    lost = run("retain", bid, later, "--request", wanted)
+    common = ("--request", wanted, "--challenge", LATER)
+    same = run("retain", bid, bid, *common)
+    for words in ("a job or a launch of the bid", "before the bid's newest record", "12345678; expected"):
+        assert words in same.output, words
+    assert same.exit_code == 1
+    lost = run("retain", bid, later, *common)
     assert lost.exit_code == 1 and lost.output.count("not kept") == 2 and "0.8" in lost.output, lost.output
-    less = run("retain", bid, later, "--request", written(tmp_path, retention=0.7))
-    assert less.exit_code == 0
+    less = run("retain", bid, later, "--request", written(tmp_path, retention=0.7), "--challenge", LATER)
+    assert less.exit_code == 0, less.output
+    one = run("retain", packed(tmp_path, records["fast"]), later, *common)
+    assert one.exit_code == 1 and one.output.count("cannot tell") == 2 and "4 are needed" in one.output
 
 
 @pytest.mark.parametrize("name", presets.names())
@@ -271,7 +294,7 @@ def test_the_spreadsheet_is_a_workbook_with_numbers_as_numbers(
         parts = {name: ElementTree.fromstring(opened.read(name)) for name in opened.namelist()}
     space = {"m": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
     names = [each.get("name") for each in parts["xl/workbook.xml"].iterfind(".//m:sheet", space)]
-    assert names == ["Scores", "Cases", "Faults"]
+    assert names == ["Scores", "Cases", "Faults", "Notes"]
     sheet = parts["xl/worksheets/sheet1.xml"]
     cells = {cell.get("r"): cell for cell in sheet.iterfind(".//m:c", space)}
     assert "".join(cells["A5"].itertext()) == bags[0].name and cells["A5"].get("t") == "inlineStr"

@@ -1,48 +1,58 @@
-"""Rules about commands: a launch's command line names the program, its parameters, its placement and its own files."""
+"""Rules about commands: a launch's line is the one that the case gives, with no other word, variable or operator."""
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
-import itertools
+import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
+from placements.nics import lines
+from placements.nics.lines import Line
+from placements.orders import spec
+from placements.orders.placement import Placement, place
 from railyard.base.checkout import CHECKOUT
-from railyard.records.json_io import Json
-from railyard.records.record import Origin, Record, Software
-from railyard.records.rules.registry import Fault, ended_well, rule
+from railyard.base.errors import InputError, as_seen
+from railyard.records import programs
+from railyard.records.programs import Free, Given, Word
+from railyard.records.record import Launch, Origin, Record, Software
+from railyard.records.rules import rebuilt
+from railyard.records.rules.registry import Fault, ended_well, of_case, rule
 
-BENCHMARKS = CHECKOUT / "benchmarks"
-#: Further names under which the program `pt2pt` is built (benchmarks/CMakeLists.txt).
-OF_PT2PT = frozenset({"hops", "paths", "contention"})
-#: Folders of `benchmarks/` that contain a library and no program, as in benchmarks/CMakeLists.txt.
-LIBRARIES = frozenset({"counters", "witness"})
-#: Parameters that no option of the benchmark passes.
-NO_OPTIONS = frozenset({"injection_percent", "fault", "scale", "pattern", "build"})
-#: Parameters whose option has another name; that an option may omit the unit is not listed here.
-OPTIONS = {"pairs_per_node": "pairs"}
+#: Parameters of railyard's own benchmarks that no option passes: those of the job, and of the torus.
+NO_OPTIONS = frozenset({"injection_percent", "pause_s"})
+#: Variables by which a program's libraries are replaced; no command of railyard sets one.
+PRELOADS = re.compile(r"(?:.*[= ])?(?:LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)\b.*", re.DOTALL)
+#: Most words of a site's modifier, such as `numactl --interleave=all`, before the launcher.
+MOST_OF_A_MODIFIER = 8
+#: Words that railyard writes before a third-party program.
+BEFORE_A_PROGRAM = re.compile(
+    r"env|[A-Z_]+=.*|railyard-witness|launch-N\.witness|--preload|(?:.*/)?libmpiP\.so", re.DOTALL
+)
+#: Beginning of the fault of words between railyard's own line and the program; a tender may allow such words.
+OWN_OPTIONS = "launcher options of its own: "
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
-@functools.cache
 def own() -> frozenset[str]:
-    """Return the names of railyard's own benchmarks (NAME/NAME.c), whose options are named as their parameters."""
-    mains = {path.stem for path in BENCHMARKS.glob("*/*.c") if path.stem == path.parent.name}
-    return frozenset(mains - LIBRARIES) | OF_PT2PT
+    """Return the names of railyard's own benchmarks, whose options follow from the case."""
+    return frozenset(programs.PROGRAMS)
 
 
 @functools.cache
 def programs_of_checks() -> Mapping[str, str]:
     """Return benchmark -> program as `_plain` has it, read from the source files of the checks."""
-    programs: dict[str, str] = {}
+    names: dict[str, str] = {}
     for path in sorted((CHECKOUT / "checks").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             named = _named(node) if isinstance(node, ast.ClassDef) else {}
             if {"benchmark", "program"} <= named.keys():
-                programs[named["benchmark"]] = _plain(named["program"])
-    return programs
+                names[named["benchmark"]] = _plain(named["program"])
+    return names
 
 
 def _named(check: ast.ClassDef) -> dict[str, str]:
@@ -63,148 +73,245 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-@functools.lru_cache(maxsize=1024)
-def _split(command: str) -> tuple[str, ...]:
-    """Return the words of a command; cached, because five rules need them and splitting is slow."""
-    try:
-        return tuple(shlex.split(command))
-    except ValueError:
-        return ()
-
-
-@rule("program")
-def program(read: Record) -> Iterator[Fault]:
-    """A launch's command runs the benchmark that the case names; a site's own program has its name in it."""
+@rule("command")
+def command(read: Record) -> Iterator[Fault]:
+    """A launch's command is the line that the case gives: launcher, variables, program, options, own files alone."""
+    verdicts, bodies = _judged_of_case(read), dict[str, str]()
     for field, launch in ended_well(read):
-        if not any(_runs(read.case.benchmark, program) for program in _programs(launch.command)):
-            yield Fault(field=f"{field}.command", text=f"does not run {read.case.benchmark}")
+        text = launch.command.replace(f"launch-{launch.index:03d}.", "launch-N.")
+        key = launch.placement, launch.nic_policy, str(launch.software), len(launch.ranks), text
+        if key not in verdicts:
+            verdicts[key] = _judged(read, launch, text)
+        problem, body = verdicts[key]
+        first = body if problem else bodies.setdefault(str(launch.software), body)
+        if body != first:
+            problem = f"another program than the first launch's: {_difference(body.split(), first.split())}"
+        if problem:
+            yield Fault(field=f"{field}.command", text=as_seen(problem)[:300])
+
+
+@of_case
+def _judged_of_case(read: Record) -> dict[tuple[str, str, str, int, str], tuple[str, str]]:
+    """Return the cache of a case, empty at first: a launch's combination and line -> its problem, and its program."""
+    return {}
+
+
+def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
+    """Return what is wrong with a line (empty if nothing is), and the words of its program.
+
+    In the line, the launch's own number in names of files is N.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        return f"no line of a shell: {error}", ""
+    variables, rest = _variables(words)
+    is_canonical = lines.Line(environment=variables, words=tuple(rest)).command(()) == text
+    if not is_canonical and (read.case.benchmark in own() or _has_operator(text)):
+        return f"not one plain command: {text[:160]}", ""
+    if preload := next((word for word in words if PRELOADS.fullmatch(word)), ""):
+        return f"replaces libraries of the program: {preload}", ""
+    for number, first in enumerate(rest[:MOST_OF_A_MODIFIER]):
+        if possible := _possible(read, launch, first):
+            return _after_modifier(read, launch, rest[:number], (possible, variables, rest[number:]))
+    shown = rest[0] if rest else ""
+    return f"begins with {shown!r}, which no launcher of railyard writes for {launch.placement}", ""
+
+
+def _has_operator(text: str) -> bool:
+    """Return whether a line has an operator of the shell, or a substitution, outside of quotes."""
+    lexer = shlex.shlex(text, posix=False, punctuation_chars=";|&<>()`$\n")
+    lexer.whitespace_split, lexer.whitespace = True, " \t"
+    return any(set(word) <= set(";|&<>()`$\n") for word in lexer)
+
+
+def _possible(read: Record, launch: Launch, first: str) -> list[Line]:
+    """Return the lines by which railyard may start a launch that begin with a word."""
+    possible = _lines_of_case(read)
+    key = launch.placement, launch.nic_policy, len(launch.ranks), first
+    if key not in possible:
+        possible[key] = list(_lines(read, launch, first))
+    return possible[key]
+
+
+def _after_modifier(
+    read: Record,
+    launch: Launch,
+    modifier: Sequence[str],
+    stated: tuple[Sequence[Line], Mapping[str, str], Sequence[str]],
+) -> tuple[str, str]:
+    """Return what is wrong with a line after the words before its launcher, and the words of its program."""
+    possible, variables, rest = stated
+    fits = [
+        line
+        for line in possible
+        if line.environment == variables and _begins(rest, line.words) and set(line.scripts) <= set(rest)
+    ]
+    if not fits:
+        return _nearest(possible, variables, rest), ""
+    line = max(fits, key=lambda one: (len(one.scripts), len(one.words)))
+    after = rest[len(line.words) :]
+    start = after.index(line.scripts[0]) if line.scripts else 0
+    end = start + len(line.scripts)
+    problem, body = _program(read, launch, after[end:])
+    if tuple(after[start:end]) != line.scripts:
+        return f"{' '.join(after[start:end])!r}; the case gives {' '.join(line.scripts)!r} there", body
+    added = shlex.join([*modifier, *after[:start]])
+    if added and (not problem or problem.startswith(OWN_OPTIONS)):
+        return f"{OWN_OPTIONS}{added} {problem.removeprefix(OWN_OPTIONS)}".rstrip(), body
+    return problem, body
+
+
+def _variables(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the variables that a line sets before its first word, and the words after them."""
+    variables: dict[str, str] = {}
+    for number, word in enumerate(words):
+        match = _ASSIGNMENT.fullmatch(word)
+        if match is None:
+            return variables, list(words[number:])
+        variables[match[1]] = match[2]
+    return variables, []
+
+
+def _begins(words: Sequence[str], beginning: Sequence[str]) -> bool:
+    return tuple(words[: len(beginning)]) == tuple(beginning)
+
+
+def _nearest(possible: Sequence[Line], variables: Mapping[str, str], words: Sequence[str]) -> str:
+    """Return the first difference from the line that has the most words in common."""
+
+    def common(line: Line) -> int:
+        return next(
+            (n for n, pair in enumerate(zip(line.words, words, strict=False)) if pair[0] != pair[1]),
+            len(line.words),
+        )
+
+    line = max(possible, key=lambda one: (common(one), one.environment == variables))
+    number = common(line)
+    if number == len(line.words) and (missing := [name for name in line.scripts if name not in words]):
+        return f"no {' '.join(missing)}, which the case gives"
+    if number == len(line.words):
+        return f"sets the variables {sorted(variables)}; the case gives {sorted(line.environment)}"
+    stated, wanted = (" ".join(part[number : number + 2]) for part in (words, line.words))
+    return f"{stated!r}; the case gives {wanted!r} there"
+
+
+@of_case
+def _lines_of_case(read: Record) -> dict[tuple[str, str, int, str], list[Line]]:
+    """Return the cache of a case, empty at first: (placement, NIC policy, ranks, first word) -> possible lines."""
+    return {}
+
+
+def _lines(read: Record, launch: Launch, first: str) -> Iterator[Line]:
+    """Yield the lines by which railyard may start a combination's ranks, up to the program."""
+    for placed in _placed(read, launch.placement, len(launch.ranks)):
+        try:
+            yield from lines.possible(
+                placed,
+                launch.nic_policy,
+                launch.placement,
+                devices=read.case.devices,
+                first=first,
+                by_script=read.origin is Origin.MEASURED,
+            )
+        except InputError:
+            continue
+
+
+def _placed(read: Record, name: str, ranks: int) -> Iterator[Placement]:
+    """Yield a placement, and the stand-ins that a job renders before its scheduler grants the nodes."""
+    allocation = rebuilt.allocation(read)
+    if allocation is None:
+        return
+    grid, most = rebuilt.grid(read) or (ranks,), rebuilt.ranks_per_node(read)
+    for nodes in (allocation, rebuilt.flat(read)):
+        own = rebuilt.victims(read, nodes)
+        try:
+            if (placed := rebuilt.placement(read, nodes, name, ranks)) is not None:
+                yield placed
+            if own is not None and math.prod(grid) == ranks:
+                plain = place("plain", own, grid, ranks_per_node=most)
+                parsed = spec.parse(name)
+                for order in (plain.order, parsed.order):
+                    yield dataclasses.replace(plain, order=order, binding=parsed.binding)
+        except InputError:
+            continue
+
+
+def _program(read: Record, launch: Launch, words: Sequence[str]) -> tuple[str, str]:
+    """Return what is wrong with the words of the program, and the words without the image and the counting of NICs."""
+    counted = ("env", "RAILYARD_NICS=launch-N.nics")
+    if read.origin is Origin.MEASURED and _begins(words, counted):
+        words = words[len(counted) :]
+    benchmark = read.case.benchmark
+    if launch.software is Software.IMAGE:
+        inside = next(
+            (
+                n
+                for n, word in enumerate(words)
+                if BEFORE_A_PROGRAM.fullmatch(word) or _is_program(benchmark, word)
+            ),
+            0,
+        )
+        words = words[inside:]
+    body = shlex.join(words)
+    given = Given(
+        parameters=read.case.parameters,
+        is_located=read.case.topology is not None,
+        is_emulated=read.origin is Origin.EMULATED,
+    )
+    options = programs.expected(benchmark, given)
+    start = next((n for n, word in enumerate(words) if _is_program(benchmark, word)), None)
+    if start is None:
+        return f"does not run {benchmark}: {' '.join(words[:3])}", body
+    if extra := [
+        word for word in words[:start] if options is not None or not BEFORE_A_PROGRAM.fullmatch(word)
+    ]:
+        return f"{OWN_OPTIONS}{shlex.join(extra)}", body
+    if options is None:
+        return "", body
+    if unused := sorted(read.case.parameters.keys() - given.used - NO_OPTIONS):
+        return f"no option gives the parameter {unused[0][:60]}", body
+    wanted = [benchmark, *options, "--json", "launch-N.json"]
+    return _unlike(words, wanted), body
+
+
+def _is_program(benchmark: str, word: str) -> bool:
+    """Return whether a word is a benchmark's program: railyard's own by its whole name, others at any path."""
+    return word == benchmark if benchmark in own() else _runs(benchmark, _plain(PurePath(word).name))
 
 
 def _runs(benchmark: str, program: str) -> bool:
-    if benchmark in own():
-        return program.startswith(_plain(benchmark))
     return _plain(benchmark) in program or program == programs_of_checks().get(benchmark)
 
 
-@functools.lru_cache(maxsize=1024)
-def _programs(command: str) -> frozenset[str]:
-    """Return `_plain` of the last path component of each word of a command."""
-    return frozenset(_plain(PurePath(word).name) for word in _split(command))
-
-
-@rule("parameters")
-def parameters(read: Record) -> Iterator[Fault]:
-    """A launch's options have the values of the case's parameters, and every parameter of ours is an option."""
-    if read.case.benchmark not in own():
-        return
-    wanted = [
-        (name, value, _option_words(name), _forms(name, value))
-        for name, value in read.case.parameters.items()
-        if name not in NO_OPTIONS
-    ]
-    for field, launch in ended_well(read):
-        options = _options(launch.command)
-        for name, value, words, forms in wanted:
-            given = next((options[word] for word in words if word in options), None)
-            if given is None:
-                yield Fault(field=f"{field}.command", text=f"no option gives the parameter {name[:60]}")
-            elif given not in forms:
-                yield Fault(
-                    field=f"{field}.command", text=f"{given!r}; the parameter {name[:60]} is {value!r}"[:300]
-                )
-
-
-@functools.lru_cache(maxsize=1024)
-def _options(command: str) -> Mapping[str, str]:
-    """Return option -> following word, for the words of a command that begin with `--`; the first duplicate counts."""
-    words = _split(command)
-    values: dict[str, str] = {}
-    for word, value in itertools.pairwise(words):
-        if word.startswith("--"):
-            values.setdefault(word, value)
-    return values
-
-
-@functools.lru_cache(maxsize=256)
-def _option_words(name: str) -> tuple[str, ...]:
-    """Return the options that may pass a parameter: `--sizes-bytes` or `--sizes` for `sizes_bytes`."""
-    options = (name, OPTIONS.get(name, name), name.rpartition("_")[0] or name)
-    return tuple(f"--{option.replace('_', '-')}" for option in options)
-
-
-def _forms(name: str, value: Json) -> set[str]:
-    """Return the ways to write a parameter's value on a command line; a number of bytes may end in `B`."""
-    if isinstance(value, list):
-        return {mark.join(map(str, value)) for mark in "x,"}
-    unit = {f"{value}B"} if name.endswith("_bytes") else set()
-    return {f"{value:g}", str(value), *unit} if isinstance(value, int | float) else {str(value)}
-
-
-@rule("own-files")
-def own_files(read: Record) -> Iterator[Fault]:
-    """A launch's command writes the launch's own output, and reads the host file of its own placement."""
-    for field, launch in ended_well(read):
-        for word, number, stem in _files(launch.command):
-            if number is not None and number != launch.index:
-                yield Fault(field=f"{field}.command", text=f"{word}: the files of another launch")
-            if stem is not None and not stem.endswith(_file_name(launch.placement)):
-                yield Fault(
-                    field=f"{field}.command",
-                    text=f"{word}: the hosts of another placement than {launch.placement}",
-                )
-
-
-@functools.lru_cache(maxsize=1024)
-def _files(command: str) -> tuple[tuple[str, int | None, str | None], ...]:
-    """Return the words of a command that name a launch's files, as (word, launch number, stem of a host or rank file).
-
-    The number or the stem is None if the word has none.
-    """
-    files = []
-    for word in _split(command):
-        numbered = re.match(r"launch-(\d+)\.", word)
-        file = re.fullmatch(r"(.+)\.(hostfile|rankfile)", word)
-        if numbered or file:
-            files.append((word, int(numbered[1]) if numbered else None, file[1] if file else None))
-    return tuple(files)
-
-
-@functools.lru_cache(maxsize=256)
-def _file_name(placement: str) -> str:
-    """Return a placement as part of a file name, as `railyard.jobs.launching.file_name` does; a test compares both."""
-    return re.sub(r"[^A-Za-z0-9.x-]+", "-", placement).strip("-.") or "placement"
-
-
-@rule("rank-count")
-def rank_count(read: Record) -> Iterator[Fault]:
-    """A launcher that is given a number of ranks is given the number that ran."""
-    for field, launch in ended_well(read):
-        for option, value in _counts(launch.command):
-            if int(value) != len(launch.ranks):
-                yield Fault(field=f"{field}.command", text=f"{option} {value}; {len(launch.ranks)} ranks ran")
-
-
-@functools.lru_cache(maxsize=1024)
-def _counts(command: str) -> tuple[tuple[str, str], ...]:
-    """Return (option, number) for each option that passes a number of ranks to the launcher."""
-    words, counts = list(_split(command)), []
-    for option in ("-np", "-n", "--ntasks"):
-        value = words[words.index(option) + 1] if option in words[:-1] else ""
-        is_launcher = option in words[:3] or (value and words.index(option) < 4)
-        if value.isdecimal() and is_launcher:
-            counts.append((option, value))
-    return tuple(counts)
-
-
-@rule("nic-option")
-def nic_option(read: Record) -> Iterator[Fault]:
-    """A command that includes one NIC alone includes the one that the policy nic-K names."""
-    for field, launch in ended_well(read):
-        policy = re.fullmatch(r"nic-(\d+)", launch.nic_policy)
-        words = () if policy is None else _split(launch.command)
-        if "btl_tcp_if_include" not in words[:-1] or launch.software is Software.IMAGE or policy is None:
+def _unlike(words: Sequence[str], wanted: Sequence[Word]) -> str:
+    """Return the first word of a program that the case does not give; empty if all are as the case gives them."""
+    for number, word in enumerate(words):
+        if number < len(wanted) and _is(word, wanted[number]):
             continue
-        value, nic = words[words.index("btl_tcp_if_include") + 1], int(policy[1])
-        devices = read.case.devices or ([f"nic{nic}"] * (nic + 1) if read.origin is Origin.EMULATED else [])
-        if nic < len(devices) and value != devices[nic]:
-            yield Fault(field=f"{field}.command", text=f"includes {value}; the policy is {launch.nic_policy}")
+        name, value = word.partition("=")[0], " ".join(words[number : number + 2])
+        if word.startswith("--") and (name not in wanted or name in words[:number]):
+            again = " again" if name in wanted else ""
+            return f"the option {value!r}{again}, which no parameter of the case gives"
+        stated = " ".join(words[number - 1 : number + 1])
+        return f"{stated!r}; the parameters of the case give {_shown(wanted, number)!r}"
+    if len(words) < len(wanted):
+        return f"no {_shown(wanted, len(words) + 1)!r}, which the parameters of the case give"
+    return ""
+
+
+def _is(word: str, wanted: Word) -> bool:
+    return re.fullmatch(wanted.pattern, word) is not None if isinstance(wanted, Free) else word == wanted
+
+
+def _shown(wanted: Sequence[Word], number: int) -> str:
+    shown = wanted[max(0, number - 1) : number + 1]
+    return " ".join("NUMBER" if isinstance(word, Free) else word for word in shown)
+
+
+def _difference(words: Sequence[str], others: Sequence[str]) -> str:
+    pairs = zip(words, others, strict=False)
+    return next(
+        (f"{one!r}, there {other!r}" for one, other in pairs if one != other), "another number of words"
+    )

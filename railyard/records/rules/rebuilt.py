@@ -16,7 +16,7 @@ from placements.arrays import np
 from placements.hosts import naming
 from placements.orders import division, spec
 from placements.orders.allocation import Allocation, AllocationOrder, taken
-from placements.orders.placement import place
+from placements.orders.placement import Placement, place
 from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.base.errors import InputError
@@ -111,10 +111,7 @@ def allocation(read: Record) -> Rebuilt | None:
     order = AllocationOrder(read.case.allocation["order"])
     block = read.case.block
     if topology is None or any(coordinate is None for coordinate in coordinates):
-        flat = naming.flat(node_names, rails=read.case.topology.rails if read.case.topology else 1)
-        row = np.arange(len(node_names), dtype=np.int64)
-        nodes = Allocation(topology=flat, order=order, seed=None, block=flat.extents, indices=row)
-        return Rebuilt(allocation=nodes, is_located=False, is_exact=read.case.topology is None)
+        return flat(read)
     is_own = has_own_names(read)
     if is_own:
         index = _indices(topology.name)
@@ -131,12 +128,22 @@ def allocation(read: Record) -> Rebuilt | None:
     return Rebuilt(allocation=nodes, is_located=True, is_exact=is_own or topology.nodes_per_router == 1)
 
 
-def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[str] | None:
-    """Return the host of each rank under a placement; None if the record does not determine it.
+def flat(read: Record) -> Rebuilt:
+    """Return the nodes of a record in a row, as a job has them that knows no coordinates."""
+    node_names = names(read)
+    topology = naming.flat(node_names, rails=read.case.topology.rails if read.case.topology else 1)
+    row = np.arange(len(node_names), dtype=np.int64)
+    order = AllocationOrder(read.case.allocation["order"])
+    nodes = Allocation(topology=topology, order=order, seed=None, block=topology.extents, indices=row)
+    return Rebuilt(allocation=nodes, is_located=False, is_exact=read.case.topology is None)
+
+
+def placement(read: Record, rebuilt: Rebuilt, name: str, ranks: int) -> Placement | None:
+    """Return a placement on a rebuilt allocation; None if the record does not determine it.
 
     Raises InputError if the placement is impossible on these nodes.
     """
-    parsed = spec.parse(placement)
+    parsed = spec.parse(name)
     if not parsed.order.determined or (parsed.needs_coordinates and not rebuilt.is_located):
         return None
     if not rebuilt.is_exact and (parsed.needs_coordinates or parsed.order.needs_routers):
@@ -144,20 +151,14 @@ def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[st
     shape = grid(read)
     if shape is None and parsed.order.needs_grid:
         return None
-    nodes = _victims(read, rebuilt)
+    nodes = victims(read, rebuilt)
     if nodes is None:
         return None
-    placed = place(
-        placement,
-        nodes,
-        shape or (ranks,),
-        ranks_per_node=ranks_per_node(read),
-        seed=read.case.seed,
-    )
-    return [node.name for node in placed.nodes]
+    per_node = ranks_per_node(read)
+    return place(name, nodes, shape or (ranks,), ranks_per_node=per_node, seed=read.case.seed)
 
 
-def _victims(read: Record, rebuilt: Rebuilt) -> Allocation | None:
+def victims(read: Record, rebuilt: Rebuilt) -> Allocation | None:
     """Return the nodes of the measured program; None if the rule that divides the nodes needs unknown coordinates."""
     roles = read.case.roles
     if roles is None:
@@ -188,11 +189,11 @@ def expected_hosts(read: Record) -> dict[str, list[str] | None]:
     ranks = {launch.placement: len(launch.ranks) for launch in read.launches if launch.status is Status.OK}
     cached = _hosts_of_case(read)
     hosts: dict[str, list[str] | None] = {}
-    for placement, count in ranks.items():
-        key = placement, count if shape is None else math.prod(shape), most
+    for name, count in ranks.items():
+        key = name, count if shape is None else math.prod(shape), most
         if key not in cached:
-            cached[key] = _hosts(read, placement, key[1])
-        hosts[placement] = cached[key]
+            cached[key] = _hosts(read, name, key[1])
+        hosts[name] = cached[key]
     return hosts
 
 
@@ -205,13 +206,14 @@ def _hosts_of_case(read: Record) -> dict[tuple[str, int, int | None], list[str] 
     return {}
 
 
-def _hosts(read: Record, placement: str, ranks: int) -> list[str] | None:
+def _hosts(read: Record, name: str, ranks: int) -> list[str] | None:
     """Return the host of each rank; empty if the placement is impossible, None if the record does not determine it."""
     nodes = allocation(read)
     try:
-        return hosts(read, nodes, placement, ranks) if nodes else None
+        placed = placement(read, nodes, name, ranks) if nodes else None
     except InputError:
         return []
+    return None if placed is None else [node.name for node in placed.nodes]
 
 
 def asked_of(launch: Launch, expected: dict[str, list[str] | None]) -> list[str]:

@@ -10,12 +10,15 @@ Leaves out: who owns a key, for which the reader has a list of allowed signers; 
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import hashlib
 import os
 import re
 import shutil
 import stat
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -33,6 +36,7 @@ FORMAT = "railyard-bid/1"
 RECORDS = "data/records/"
 MOST_FILES = 200_000
 MOST_FILE_BYTES = 64 << 20
+MOST_SIGNATURE_BYTES = 64 << 10
 #: The largest value that a bid may pledge, above any figure of merit of a real machine.
 MOST_PLEDGED = 1e18
 _TIMEOUT_S = 60
@@ -139,47 +143,97 @@ def _sums(contents: Mapping[str, bytes]) -> str:
     return "".join(f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents))
 
 
+def digest(folder: Path) -> str:
+    """Return the sha256 of the file that has the sums of all other files of a bag, and that is signed."""
+    return hashlib.sha256(_content(folder, "tagmanifest-sha256.txt")).hexdigest()
+
+
 def _sign(folder: Path, key: Path) -> None:
-    command = ["ssh-keygen", "-q", "-Y", "sign", "-f", str(key), "-n", NAMESPACE, "tagmanifest-sha256.txt"]
-    done = _run(command, folder, b"")
+    file = folder.absolute() / "tagmanifest-sha256.txt"
+    done = _keygen(folder, ["-q", "-Y", "sign", "-f", str(key.absolute()), "-n", NAMESPACE, str(file)], b"")
     if done.returncode != 0 or not (folder / SIGNATURE).is_file():
         why = " ".join(done.stderr.decode(errors="replace").split())[:200]
         raise RunError(f"{folder} could not be signed with {key}: {why}")
 
 
 def signed(folder: Path, allowed: Path | None = None) -> Signed:
-    """Return the signature of a bag; `allowed` is the reader's file of allowed signers (see ssh-keygen(1))."""
-    if not (folder / SIGNATURE).is_file():
+    """Return the signature of a bag; `allowed` is the reader's file of allowed signers (see ssh-keygen(1)).
+
+    A key that the file does not accept is a problem. Raises InputError for a file that cannot be read, and RunError
+    where there is no ssh-keygen.
+    """
+    names = None if allowed is None else _names_of_keys(allowed)
+    if not os.path.lexists(folder / SIGNATURE):
         return Signed()
-    content = _content(folder, "tagmanifest-sha256.txt")
-    checked = _run(
-        ["ssh-keygen", "-Y", "check-novalidate", "-n", NAMESPACE, "-s", SIGNATURE], folder, content
-    )
-    match = re.search(rb"(SHA256:[A-Za-z0-9+/=]+)", checked.stdout)
-    if checked.returncode != 0 or not match:
-        return Signed(problem="it does not fit the bag")
-    key = match[1].decode()
-    if allowed is None:
-        return Signed(key=key)
-    named = _run(
-        ["ssh-keygen", "-Y", "find-principals", "-s", SIGNATURE, "-f", str(allowed.absolute())], folder, b""
-    )
-    for name in named.stdout.decode(errors="replace").splitlines()[:1] if named.returncode == 0 else []:
-        command = ["ssh-keygen", "-Y", "verify", "-n", NAMESPACE, "-s", SIGNATURE, "-I", name, "-f"]
-        if _run([*command, str(allowed.absolute())], folder, content).returncode == 0:
-            return Signed(key=key, by=as_seen(name))
-    return Signed(key=key)
-
-
-def _run(command: Sequence[str], folder: Path, content: bytes) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(
-            command, cwd=folder, input=content, capture_output=True, timeout=_TIMEOUT_S, check=False
-        )
-    except FileNotFoundError as error:
-        raise RunError("ssh-keygen is not installed; it signs bags and verifies them") from error
-    except subprocess.TimeoutExpired as error:
-        raise RunError(f"ssh-keygen did not answer within {_TIMEOUT_S} s") from error
+        signature = _content(folder, SIGNATURE, MOST_SIGNATURE_BYTES)
+        content = _content(folder, "tagmanifest-sha256.txt")
+    except InputError as error:
+        return Signed(problem=str(error).removeprefix(f"{folder}: "))
+    try:
+        return _verified(folder, signature, content, (allowed, names or {}))
+    except subprocess.TimeoutExpired:
+        return Signed(problem=f"ssh-keygen did not answer within {_TIMEOUT_S} s")
+
+
+def _verified(
+    folder: Path, signature: bytes, content: bytes, signers: tuple[Path | None, Mapping[str, str]]
+) -> Signed:
+    """Return what ssh-keygen finds; it reads a copy of the signature, which nobody can replace meanwhile."""
+    allowed, names = signers
+    with tempfile.NamedTemporaryFile(prefix="railyard-", suffix=".sig") as copy:
+        copy.write(signature)
+        copy.flush()
+        verify = ["-n", NAMESPACE, "-s", copy.name]
+        checked = _keygen(folder, ["-Y", "check-novalidate", *verify], content)
+        match = re.search(rb"(SHA256:[A-Za-z0-9+/=]+)", checked.stdout)
+        if checked.returncode != 0 or not match:
+            return Signed(problem="it does not fit the bag")
+        key = match[1].decode()
+        if allowed is None:
+            return Signed(key=key)
+        if key not in names:
+            return Signed(key=key, problem=f"its key {key} is not in {allowed}")
+        name = names[key]
+        done = _keygen(folder, ["-Y", "verify", *verify, "-I", name, "-f", str(allowed.absolute())], content)
+    if done.returncode != 0:
+        why = (done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"])[0]
+        return Signed(key=key, problem=f"{allowed} does not accept its key {key}: {as_seen(why)[:200]}")
+    return Signed(key=key, by=as_seen(name))
+
+
+def _names_of_keys(allowed: Path) -> dict[str, str]:
+    """Return fingerprint -> first name of each line of a file of allowed signers."""
+    names: dict[str, str] = {}
+    try:
+        lines = allowed.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        problem = getattr(error, "strerror", None) or "no text"
+        raise InputError(str(allowed), "", problem=problem, valid="lines NAME KEYTYPE KEY") from error
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        for word in line.split():
+            with contextlib.suppress(ValueError):
+                blob = base64.b64decode(word, validate=True) if word.startswith("AAAA") else b""
+                digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+                names.setdefault(f"SHA256:{digest}", line.split()[0].split(",")[0])
+    return names
+
+
+def _keygen(folder: Path, arguments: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
+    """Run ssh-keygen by its absolute path, outside the bag, so that no file of a bag is run."""
+    outside = [
+        part
+        for part in os.environ.get("PATH", os.defpath).split(os.pathsep)
+        if Path(part).is_absolute() and not Path(part).resolve().is_relative_to(folder.resolve())
+    ]
+    program = shutil.which("ssh-keygen", path=os.pathsep.join(outside))
+    if program is None:
+        raise RunError("ssh-keygen is not installed; it signs bags and verifies them")
+    return subprocess.run(
+        [program, *arguments], cwd="/", input=content, capture_output=True, timeout=_TIMEOUT_S, check=False
+    )
 
 
 def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
@@ -231,6 +285,11 @@ def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
             str(folder), "data/bid.json", problem="no bid", valid=f"a bid of {FORMAT}"
         ) from error
     text_rules.check(bid, str(folder))
+    stated = re.search(rb"^Source-Organization: (.*)$", content(folder, TAGS[0], tags[TAGS[0]]), re.MULTILINE)
+    if stated is None or stated[1].decode(errors="replace") != opened_bid.bidder:
+        raise InputError(
+            str(folder), "bag-info.txt", problem="another Source-Organization", valid=opened_bid.bidder
+        )
     return opened_bid, sums
 
 
@@ -292,7 +351,7 @@ def content(folder: Path, name: str, digest: str) -> bytes:
     return content
 
 
-def _content(folder: Path, name: str) -> bytes:
+def _content(folder: Path, name: str, most_bytes: int = MOST_FILE_BYTES) -> bytes:
     path = str(folder)
     status: os.stat_result | None = None
     try:
@@ -305,11 +364,17 @@ def _content(folder: Path, name: str) -> bytes:
         status = None
     if status is None or not stat.S_ISREG(status.st_mode):
         raise InputError(str(folder), name, problem="no plain file", valid="a file of the bag")
-    if status.st_size > MOST_FILE_BYTES:
+    if status.st_size > most_bytes:
         raise InputError(
-            str(folder), name, problem=f"{status.st_size} bytes", valid=f"at most {MOST_FILE_BYTES:,}"
+            str(folder), name, problem=f"{status.st_size} bytes", valid=f"at most {most_bytes:,}"
         )
-    return Path(path).read_bytes()
+    with Path(path).open("rb") as file:
+        if os.lseek(file.fileno(), 0, os.SEEK_HOLE) < status.st_size:
+            raise InputError(
+                str(folder), name, problem="a sparse file", valid="a file whose bytes are all written"
+            )
+        file.seek(0)
+        return file.read(most_bytes + 1)
 
 
 def parse(folder: Path, name: str, content: bytes) -> Record:

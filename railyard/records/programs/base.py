@@ -1,0 +1,96 @@
+"""Define one of railyard's own benchmarks: the options that the parameters of a case give.
+
+Parameters that old records or small cases lack are left out. `Free` marks a number that no parameter has and that does
+not change the work, such as warm-up iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from railyard.records.json_io import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A word of a command that no parameter determines; `pattern` matches every such word."""
+
+    pattern: str
+
+
+Word = str | Free
+NUMBER = Free(r"\d+(?:\.\d+)?")
+SMALL = "small"
+#: Untimed and timed seconds of each point of the programs that choose the length of a sample themselves, by scale.
+TIMES: Mapping[str, tuple[str, ...]] = {
+    SMALL: ("--warmup-time", "0", "--min-time-per-point", "0", "--max-time-per-point", "0"),
+    "standard": ("--warmup-time", "0.05", "--min-time-per-point", "0.2", "--max-time-per-point", "10"),
+    "large": ("--warmup-time", "0.2", "--min-time-per-point", "2", "--max-time-per-point", "60"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The parameters of a case, and what else the options depend on.
+
+    `unrecorded` are numbers that are no parameters, by name; a number that is missing there is `Free`. `used` are the
+    parameters of which options were made.
+    """
+
+    parameters: Mapping[str, Json]
+    is_located: bool = True
+    is_emulated: bool = False
+    unrecorded: Mapping[str, float] = field(default_factory=dict)
+    used: set[str] = field(default_factory=lambda: {"scale"})
+
+    def value(self, parameter: str, default: Json = None) -> Json:
+        """Return the value of a parameter, and note that the command has it."""
+        self.used.add(parameter)
+        return self.parameters.get(parameter, default)
+
+    def option(self, name: str, parameter: str, mark: str = ",", unit: str = "") -> Iterator[Word]:
+        """Yield an option with the value of a parameter; nothing if the case lacks the parameter."""
+        value = self.value(parameter)
+        if isinstance(value, list | tuple):
+            yield from (name, mark.join(map(str, value)))
+        elif value is not None:
+            yield from (name, f"{value:g}{unit}" if isinstance(value, float) else f"{value}{unit}")
+
+    def number(self, name: str, unrecorded: str) -> Iterator[Word]:
+        """Yield an option with a number that is no parameter."""
+        value = self.unrecorded.get(unrecorded)
+        yield from (name, NUMBER if value is None else f"{value:g}")
+
+    @property
+    def scale(self) -> str:
+        """Return the case's scale; empty for a case of a check without sizes by scale."""
+        return str(self.parameters.get("scale", ""))
+
+    def timing(self, scale: str = "", warmups: int | None = 0, least_s: float = 0) -> Iterator[Word]:
+        """Yield the options that set how often each point is measured; `warmups` None is a number of no parameter."""
+        yield from self.option("--repeats", "repeats")
+        if not (scale or self.scale):
+            return
+        scale = scale or self.scale
+        if warmups is None:
+            yield from self.number("--warmups", "warmups")
+        else:
+            yield from ("--warmups", str(warmups if warmups or scale == SMALL else 2))
+        times = list(TIMES[scale])
+        if scale == SMALL:
+            times[times.index("--min-time-per-point") + 1] = f"{least_s:g}"
+        yield from times
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Return the option that names the file of the nodes' coordinates, where the machine has any."""
+        return ("--coordinates", "coordinates") if self.is_located else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """One benchmark: its name, and the function that yields its options in order."""
+
+    name: str
+    options: Callable[[Given], Iterator[Word]]

@@ -1,0 +1,27 @@
+"""Make the options of `pt2pt` from the parameters of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from railyard.records.programs.base import SMALL, Given, Program, Word
+
+
+def options(given: Given) -> Iterator[Word]:
+    """Yield the options in the order of the job's line."""
+    yield from given.option("--pattern", "pattern")
+    if given.value("pattern") == "ring":  # checks/canary.py
+        yield from ("--tests", "latency,bandwidth")
+        yield from given.option("--sizes", "sizes_bytes")
+        yield from ("--window", "4")
+        yield from given.option("--repeats", "repeats")
+        yield from ("--max-time-per-point", "10")
+        return
+    yield from given.option("--tests", "tests")
+    yield from given.option("--sizes", "sizes_bytes")
+    yield from given.option("--window", "window")
+    yield from ("--batch", "1", "--windows", "1")
+    yield from given.timing(SMALL, warmups=1)
+
+
+PROGRAM = Program(name="pt2pt", options=options)

@@ -1,0 +1,127 @@
+"""Summarise what a bid measured for a case: one value with an interval, by jobs where there are enough of them.
+
+Models: the value is the geometric mean of the medians of the jobs. The interval is that of the machine, Student's over
+jobs, from `FEWEST` jobs on. With fewer it is that of these jobs alone, a bootstrap over their launches, because
+launches of one job do not distinguish two machines from two jobs. Leaves out: what is demanded, and scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from analysis.stats import jobs
+from analysis.stats.jobs import FEWEST
+from analysis.stats.score import median_draws
+from placements.arrays import Floats, np
+from railyard.records.benchmark import point
+from railyard.records.units import Better
+from railyard.tender import bids
+from railyard.tender.bids import Read
+from railyard.tender.judged import Judged
+from railyard.tender.request import Case, Tender
+
+SEED = 20131
+
+
+class Meets(StrEnum):
+    """Whether results satisfy a demand, by the bounds of the measured value."""
+
+    MEETS = "meets"
+    DOES_NOT_MEET = "does not meet"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The results of a case: job -> values of its launches. A pledge that is scored is one job of one value."""
+
+    by_job: Mapping[str, tuple[float, ...]]
+
+    @property
+    def launches(self) -> int:
+        """Return the number of results."""
+        return sum(map(len, self.by_job.values()))
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Return whether there are enough jobs for an interval of the machine."""
+        return len(self.by_job) >= FEWEST
+
+    @property
+    def logs(self) -> dict[str, float]:
+        """Return job -> logarithm of the median of its launches."""
+        return {job: math.log(float(np.median(values))) for job, values in self.by_job.items()}
+
+    @property
+    def value(self) -> float:
+        """Return the geometric mean of the medians of the jobs."""
+        return math.exp(math.fsum(self.logs.values()) / len(self.by_job))
+
+    def draws(self, chance: np.random.Generator) -> Floats:
+        """Return values with each job's launches drawn again, as a bootstrap does; jobs are not drawn."""
+        logs = [np.log(median_draws(values, chance)) for values in self.by_job.values()]
+        return np.asarray(np.exp(np.mean(logs, axis=0)))
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the bounds of 95 % of the value: of the machine, or of these jobs where they are too few."""
+        interval = jobs.contrast([(1.0, self.logs)]) if self.is_of_machine else None
+        if interval is None:
+            low, high = np.percentile(self.draws(np.random.default_rng(SEED)), [2.5, 97.5])
+            return float(low), float(high)
+        return math.exp(interval[0]), math.exp(interval[1])
+
+    @property
+    def text(self) -> str:
+        """Return value and bounds in one line."""
+        low, high = self.bounds()
+        whose = (
+            f"{len(self.by_job)} jobs"
+            if self.is_of_machine
+            else f"launches of {_jobs(len(self.by_job))} alone"
+        )
+        return f"{self.value:.6g} (95 %: {low:.6g} to {high:.6g}, {whose})"
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"
+
+
+def answering(case: Case, records: Sequence[Judged]) -> list[Judged]:
+    """Return the records of a case."""
+    answers: dict[str, bool] = {}
+    for read in records:
+        if read.work not in answers:
+            answers[read.work] = case.is_met_by(read)
+    return [read for read in records if answers[read.work]]
+
+
+def of_case(case: Case, records: Sequence[Judged]) -> Measured | None:
+    """Return what records measured for a case; None without a result."""
+    key = case.fom, point(case.labels)
+    by_job: dict[str, tuple[float, ...]] = {}
+    for record in answering(case, records):
+        launches = bids.values([record], case.placement, case.nic_policy)
+        values = tuple(launch.values[key] for launch in launches if launch.values.get(key, 0) > 0)
+        if values:
+            by_job[record.job] = by_job.get(record.job, ()) + values
+    return Measured(by_job=by_job) if by_job else None
+
+
+def scored(tender: Tender, case: Case, bid: Read) -> Measured | None:
+    """Return what is scored of a case: the results, or only the pledge."""
+    pledged = bid.bid.pledges.get(case.name)
+    if tender.scored == "pledged" and pledged is not None:
+        return Measured(by_job={"pledge": (pledged,)})
+    return of_case(case, bid.records)
+
+
+def meets(case: Case, results: Measured, bound: float) -> Meets:
+    """Return whether results are at least as good as a bound: both ends of the interval, none, or one."""
+    sign = 1 if case.better is Better.LOWER else -1
+    ends = sorted(sign * end for end in results.bounds())
+    if ends[1] <= sign * bound:
+        return Meets.MEETS
+    return Meets.DOES_NOT_MEET if ends[0] > sign * bound else Meets.CANNOT_TELL

@@ -1,0 +1,158 @@
+"""Bids that need no forged number: honest runs of something easier. Each is refused by a line that names the trick."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from support import evidence, forgeries, synthetic
+from support.commands import CHECKOUT
+
+from railyard.records.record import Record
+from railyard.records.store import archive
+from railyard.tender.cli import tender
+
+CHALLENGE = "7f3a-Sunday-rain"
+Document = dict[str, Any]
+Change = Callable[[Document], object]
+
+
+def good(**changes: Any) -> Record:
+    return evidence.good(origin="measured", challenge=CHALLENGE, system="swift", **changes)
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    """The tender file of docs/tender.md, without a signature."""
+    (text,) = re.findall(r"```yaml\n(.*?)```", (CHECKOUT / "docs" / "tender.md").read_text(), re.DOTALL)
+    path = tmp_path / "tender.yml"
+    path.write_text(re.sub(r"(?m)^ *(signed|jobs): .*\n", "", text))
+    return path
+
+
+def packed(folder: Path, name: str, *records: Record) -> Path:
+    files = [archive.add(read, folder / name / "archive") for read in records]
+    done = CliRunner().invoke(
+        tender, ["pack", *map(str, files), "-o", str(folder / name / "bag"), "--bidder", name]
+    )
+    assert done.exit_code == 0, done.output
+    return folder / name / "bag"
+
+
+def checked(bag: Path, request: Path) -> str:
+    done = CliRunner().invoke(tender, ["check", str(bag), "--request", str(request)])
+    return "complete" if done.exit_code == 0 else done.output
+
+
+def scaled(document: Document, factor: float) -> None:
+    """As if every iteration took `factor` of the time."""
+    for launch in document["launches"]:
+        for series in launch["series"]:
+            by = 1 / factor if series["fom"] == "bandwidth_gbyte_s" else factor
+            series["samples"] = [sample * by for sample in series["samples"]]
+
+
+def on_one_node(document: Document) -> None:
+    """What `-S ranks_per_node=16` gives: all ranks in the shared memory of the first of 16 nodes."""
+    document["case"]["ranks_per_node"] = 16
+    for launch in document["launches"]:
+        for rank in launch["ranks"]:
+            rank["host"] = document["case"]["allocation"]["nodes"][0]["name"]
+        launch["spans"] = {"switches": 1, "groups": None, "group_nodes": None}
+    scaled(document, 0.1)
+
+
+def given(option: str, **parameters: Any) -> Change:
+    """What an option of the check gives, which is a parameter of the case and a word of every command."""
+
+    def change(document: Document) -> None:
+        document["case"]["parameters"].update(parameters)
+        forgeries.replace_in_commands(" --json", f" {option} --json")(document)
+        scaled(document, 0.05)
+
+    return change
+
+
+def only_copy(document: Document) -> None:
+    """What `-S variants=copy` gives: iterations that send no message."""
+    document["case"]["parameters"]["variants"] = ["copy"]
+    forgeries.replace_in_commands(" --repeats", " --variants copy --repeats")(document)
+    for launch in document["launches"]:
+        launch["series"] = [each for each in launch["series"] if each["fom"] == "iteration_us"]
+    scaled(document, 0.05)
+
+
+def small_cells(document: Document) -> None:
+    document["case"]["parameters"]["cells"] = [16, 16]
+    forgeries.replace_in_commands("2048x2048", "16x16")(document)
+    scaled(document, 0.2)
+
+
+TRICKS: dict[str, tuple[str, Change]] = {
+    "one-node": ("ranks ran on 1 of 16 nodes; the tender names 16", on_one_node),
+    "copy": ("variants is ['copy'], which the tender does not name; the default is ['manual']", only_copy),
+    "small-cells": ("cells is [16, 16]; the tender names [2048, 2048]", small_cells),
+    "second-cells": ("'--cells 16x16' again", given("--cells 16x16")),
+    "folded": (
+        "face_memory_bytes is 1, which the tender does not name",
+        given("--face-memory 1B", face_memory_bytes=1),
+    ),
+    "diagonals": ("stencil is full, which the tender does not name", given("--stencil full", stencil="full")),
+}
+
+
+def test_an_honest_bid_is_complete_and_shows_on_what_it_ran(asked: Path, tmp_path: Path) -> None:
+    bag = packed(tmp_path, "honest", good())
+    assert checked(bag, asked) == "complete"
+    shown = CliRunner().invoke(tender, ["check", str(bag), "--request", str(asked)]).output
+    assert "on 16 of 16 nodes; not named by the tender: ranks_per_node 1" in shown and "repeats 20" in shown
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_an_easier_run_is_refused_by_a_line_that_names_it(name: str, asked: Path, tmp_path: Path) -> None:
+    words, change = TRICKS[name]
+    assert words in checked(packed(tmp_path, name, forgeries.changed(good(), change)), asked)
+
+
+def test_records_of_an_easier_run_are_not_pooled_with_honest_ones(asked: Path, tmp_path: Path) -> None:
+    first = good()
+    second = good(seed=2, created=synthetic.CREATED + timedelta(hours=3), number=1, previous=first.sha256)
+    mixed = packed(tmp_path, "mixed", first, forgeries.changed(second, only_copy))
+    assert "variants is ['copy']" in checked(mixed, asked)
+
+    def fewer(document: Document) -> None:
+        document["case"]["parameters"]["repeats"] = 10
+        forgeries.replace_in_commands("--repeats 20", "--repeats 10")(document)
+        for launch in document["launches"]:
+            for series in launch["series"]:
+                series["samples"] = series["samples"][:10]
+
+    other = packed(tmp_path, "other", first, forgeries.changed(second, fewer))
+    assert "are not one case: repeats 20 and 10" in checked(other, asked)
+
+
+def test_two_bids_with_the_same_launches_are_both_incomplete(asked: Path, tmp_path: Path) -> None:
+    honest = good()
+
+    def renamed(document: Document) -> None:
+        document["system"].update(name="other")
+        document["run"].update(job="f" * 32)
+
+    bags = packed(tmp_path, "a", honest), packed(tmp_path, "b", forgeries.changed(honest, renamed))
+    done = CliRunner().invoke(tender, ["evaluate", *map(str, bags), "--request", str(asked)])
+    assert "No bid is complete" in done.output and "own-launches: record" in done.output
+    assert "launches\\[0\\]: is in the bid of b" in done.output
+
+
+def test_the_best_of_several_sessions_gives_no_award(asked: Path, tmp_path: Path) -> None:
+    lucky = packed(tmp_path, "lucky", good(speed=1.08))
+    plain = packed(
+        tmp_path, "plain", evidence.good(origin="measured", challenge=CHALLENGE, system="plain", seed=9)
+    )
+    done = CliRunner().invoke(tender, ["evaluate", str(lucky), str(plain), "--request", str(asked)])
+    assert "nobody can tell whether its machine is better: 1 job of a case in a bid" in done.output
