@@ -39,6 +39,10 @@ SUFFIXES: Mapping[str, str] = {
 }
 
 
+#: What a function of a test raises for an output that it does not expect.
+FAULTS = (ReframeError, OSError, ValueError, LookupError, TypeError, AttributeError)
+
+
 def variant(name: str) -> dict[str, str]:
     """Return the parameters in a test's name, such as `osu %build.type=cpu`, by names that a record can have."""
     parts = [part.partition("=") for part in name.split(" %")[1:]]
@@ -115,7 +119,7 @@ def fault(test: Any, launch: Planned) -> str:
     with output_of(test, launch):
         try:
             accepted = sn.evaluate(own() if own else test.sanity_patterns)
-        except (ReframeError, OSError, ValueError, LookupError, TypeError) as error:
+        except FAULTS as error:
             return " ".join(f"sanity: {error}".split())
     return "" if accepted else "sanity: its function is false"
 
@@ -127,7 +131,7 @@ def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[st
         for name, figure in figures.items():
             try:
                 value = float(figure.evaluate())
-            except (ReframeError, OSError, ValueError, LookupError, TypeError):
+            except FAULTS:
                 continue
             if math.isfinite(value):
                 taken[figure.fom(name)] = value
