@@ -24,6 +24,7 @@ from perf import (
     placements,
     same,
     scale,
+    statistics,
     topobw,
     vtorus,
 )
@@ -94,6 +95,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
         "every benchmark and OSU at first, unchanged, and degraded: what the gate reports",
         lambda options: runs.measure(console, options.check, options.osu),
     ),
+    "statistics": (
+        "error rates, power and coverage of what reports conclude, over values drawn with fixed seeds",
+        lambda options: statistics.measure(console, options.count or statistics.DRAWS),
+    ),
     "forgeries": (
         "100,000 random changes of a record: which the strict check accepts",
         lambda options: forgeries.measure(options.count or forgeries.COUNT),
@@ -118,7 +123,7 @@ def main() -> None:
         "--count",
         type=int,
         metavar="N",
-        help="archive, forgeries, fuzz: records, changes, inputs of each kind",
+        help="archive, forgeries, fuzz, statistics: records, changes, inputs of each kind, draws",
     )
     pieces.options(parser, "bound, same, osu, topobw: ")
     for add_options in (

@@ -45,5 +45,9 @@ def entry(
         "created": f"2026-{1 + number // 28:02d}-{1 + number % 28:02d}T03:00:00Z",
         "allocation": allocation,
         "noise_percent": 0.0,
+        "ok": len(values),
+        "void": 0,
+        "failed": 0,
+        "not_measured": 0,
     }
     return Entry(path=f"{number}.json", setting={**SETTING, **changes}, own=own, values=[(key, list(values))])
