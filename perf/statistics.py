@@ -62,8 +62,8 @@ class Rate:
 
     @property
     def error(self) -> float:
-        """Return the binomial standard error of the share, of at least one count."""
-        near = min(max(self.count, 1), self.draws - 1) / self.draws
+        """Return the standard error of the share by Agresti and Coull, which is above 0 for a share of 0 or 1, too."""
+        near = (self.count + 1) / (self.draws + 2)
         return math.sqrt(near * (1 - near) / self.draws)
 
     @property
@@ -131,16 +131,11 @@ def of_combinations(draws: int) -> Iterator[Rate]:
         yield Rate(what=f"{what}: 5 % found at 2.5 % noise", count=winners.count("0"), draws=draws)
         wrong = len(winners) - winners.count("0")
         yield Rate(what=f"{what}: wrong winner", count=wrong, draws=draws, most=0.005)
-        if count == 2:
-            intervals = [_stated(one) for one in faster]
-            stated = [interval for interval in intervals if interval is not None]
+        stated = [interval for one in faster if (interval := _stated(one)) is not None]
+        if count == 2 and stated:
             covered = sum(low <= 5 <= high for low, high in stated)
-            yield Rate(
-                what=f"{what}: ratio covered, of those printed",
-                count=covered,
-                draws=max(2, len(stated)),
-                least=0.9,
-            )
+            text = f"{what}: ratio covered, of those printed"
+            yield Rate(what=text, count=covered, draws=len(stated), least=0.9)
 
 
 def _judged(chance: Chance, shape: str, count: int, launches: int, *, change: float) -> Comparison:

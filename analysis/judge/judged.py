@@ -21,6 +21,8 @@ from analysis.over import allocations, dates, sizes, text
 from analysis.over.allocations import Spread
 from analysis.over.dates import Dated
 from analysis.over.sizes import Scaled
+from analysis.stats import ranktest
+from analysis.stats.verdicts import Outcome
 from analysis.text.datatable import DataTable
 from railyard.base.errors import InputError
 from railyard.records import json_io
@@ -77,6 +79,24 @@ class Judged:
         """Return the score of each combination against its baseline."""
         return scoreboard.standings([(judged.case, judged.comparisons) for judged in self.cases])
 
+    @property
+    def by_chance(self) -> str:
+        """Return how many combinations are named best, and how many chance alone could name; empty without tests.
+
+        Every figure of merit of a case is one family of tests, which names a false winner with `ALPHA` at most.
+        """
+        families: dict[tuple[str, str], list[Comparison]] = {}
+        for judged in self.cases:
+            for member in judged.comparisons:
+                if member.verdict.outcome in (Outcome.BEST, Outcome.NO_DIFFERENCE) and not _is_exact(member):
+                    families.setdefault((judged.case.key, member.fom), []).append(member)
+        if not families:
+            return ""
+        named = sum(member.verdict.outcome is Outcome.BEST for of in families.values() for member in of)
+        tests = f"{len(families)} famil{'y' if len(families) == 1 else 'ies'} of tests"
+        expected = f"{ranktest.ALPHA * len(families):.2g}"
+        return f"Chance alone would name a winner in at most {expected} of {tests}; winners named: {named}."
+
     @functools.cached_property
     def over(self) -> Over:
         """Return what the records show over dates, sizes and allocations."""
@@ -84,6 +104,14 @@ class Judged:
         return Over(
             dated=dates.dated(records), scaled=sizes.scaled(records), spreads=allocations.spreads(records)
         )
+
+
+def _is_exact(member: Comparison) -> bool:
+    """Return whether the groups of a comparison do not vary, as in a model."""
+    return all(
+        group.summary is not None and group.summary.minimum == group.summary.maximum
+        for group in member.measured
+    )
 
 
 def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | None = None) -> Judged:

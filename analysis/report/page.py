@@ -100,6 +100,7 @@ def html(judged: Judged) -> str:
             over=sections(judged.over),
             extent_statements=[(figure.title, figure.statement) for figure in by_extent if figure.statement],
             counts=counts(grouped),
+            by_chance=judged.by_chance,
             records=len(days),
             days=" to ".join(sorted({days[0], days[-1]})) if days else "",
             scores=judged.standings,

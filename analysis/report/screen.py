@@ -41,7 +41,8 @@ _ORIGINS = {
 def lines(judged: Judged, written: Sequence[str]) -> list[str]:
     """Return the screen of judged records; `written` are the files that were written."""
     measured = ["", *_measured(judged.grouped)]
-    tail = ["", "Files", *(f"  {path}" for path in written)] if written else []
+    chance = [f"  {judged.by_chance}"] if judged.by_chance else []
+    tail = [*chance, "", "Files", *(f"  {path}" for path in written)] if written else chance
     room = HEIGHT - len(measured) - len(tail) - 3
     answers = _first([_statement_lines(text) for text in answer.sentences(judged)], room // 2)
     head = ["Answer", *itertools.chain(*answers)] if answers else []

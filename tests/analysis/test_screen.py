@@ -46,6 +46,7 @@ def test_it_states_what_was_measured_what_was_found_and_where_the_page_is() -> N
     sentence = comparison.sentence(judged.comparisons[0])
     assert sentence in " ".join(" ".join(found).split())
     assert found[-2:] == ["Files", "  report.html"]
+    assert any(line.startswith("  Chance alone would name a winner in at most 0.0") for line in found)
 
 
 def test_a_case_with_a_winner_comes_before_those_without_and_the_rest_is_counted() -> None:
