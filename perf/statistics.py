@@ -83,19 +83,21 @@ def rates(draws: int) -> Iterator[Rate]:
 def of_sides(draws: int) -> Iterator[Rate]:
     """Yield how often two systems differ overall, if they are alike and if one is 5 % slower."""
     for shape, between, count in itertools.product(SHAPES, (0.0, 0.005, 0.01, 0.02), (1, 3, 5, 10)):
-        found = [_side(chance, shape, between, count, change=0.0) for chance in _chances(draws)]
+        findings = [_side(chance, shape, between, count, change=0.0) for chance in _chances(draws)]
         text = f"equal sides, {shape}, {between:.1%} between jobs, {count} jobs: a winner"
         yield Rate(
             what=text,
-            count=sum(one is not None for one in found),
+            count=sum(one is not None for one in findings),
             draws=draws,
             most=0.05 if count >= jobs.FEWEST else 0.0,
         )
     for shape in SHAPES:
-        found = [_side(chance, shape, 0.01, 5, change=0.05) for chance in _chances(draws)]
+        findings = [_side(chance, shape, 0.01, 5, change=0.05) for chance in _chances(draws)]
         what = f"sides 5 % apart, {shape}, 1 % between jobs, 5 jobs"
-        yield Rate(what=f"{what}: found", count=found.count(Finding.WORSE), draws=draws, least=0.9)
-        yield Rate(what=f"{what}: wrong winner", count=found.count(Finding.BETTER), draws=draws, most=0.005)
+        yield Rate(what=f"{what}: found", count=findings.count(Finding.WORSE), draws=draws, least=0.9)
+        yield Rate(
+            what=f"{what}: wrong winner", count=findings.count(Finding.BETTER), draws=draws, most=0.005
+        )
 
 
 def _chances(draws: int) -> Iterator[Chance]:

@@ -41,7 +41,7 @@ def test_it_fits_one_screen(records: list[Record]) -> None:
 
 def test_it_states_what_was_measured_what_was_found_and_where_the_page_is() -> None:
     found = shown([SLOWER], "report.html")
-    assert found[0] == "Measured: 1 case in 1 record; launches: 16 with a result"
+    assert "Measured: 1 case in 1 record; launches: 16 with a result" in found
     (judged,) = judge([SLOWER]).cases
     sentence = comparison.sentence(judged.comparisons[0])
     assert sentence in " ".join(" ".join(found).split())
@@ -62,7 +62,7 @@ def test_launches_without_a_result_are_counted() -> None:
         return dataclasses.replace(run, exit_status=137, output=None) if run.index == 0 else run
 
     found = shown([synthetic.halo(launches=8, change=spoiled)])
-    assert "1 failed" in found[0]
+    assert any("1 failed" in line for line in found if line.startswith("Measured"))
 
 
 def test_a_case_of_which_the_page_states_nothing_has_a_line_with_what_was_measured() -> None:
