@@ -341,6 +341,14 @@ ALL: Mapping[str, Forgery] = {
     ),
     "faster times alone": _one("bytes", "bytes in an iteration", scale_samples("iteration_us", 0.9)),
     "higher rates alone": _one("bytes", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)),
+    "higher rates in all launches": _one(
+        "bytes",
+        "196608 bytes in an iteration; expected 131072",
+        scale_samples("bandwidth_gbyte_s", 1.5, launches=99),
+    ),
+    "lower times in all launches": _one(
+        "bytes", "bytes in an iteration; expected 131072", scale_samples("iteration_us", 0.6, launches=99)
+    ),
     "a sample less": _one("bytes", "not as many samples", lambda d: first(d)["series"][2]["samples"].pop()),
     "a part longer than the whole": _one(
         "parts", "longer than the iteration", scale_samples("exchange_us", 2.0)

@@ -9,6 +9,7 @@ import orjson
 
 from railyard.records import units
 from railyard.records.benchmark import Series
+from railyard.records.programs import halo
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
@@ -63,10 +64,11 @@ def _point(series: Series) -> _Point:
 
 @rule("bytes")
 def payload(read: Record) -> Iterator[Fault]:
-    """In `halo`, bandwidth times the iteration's time is the same number of bytes in every sample of every launch."""
+    """In `halo`, bandwidth times the iteration's time is the number of bytes that cells, values and stencil give."""
     if read.case.benchmark != "halo":
         return
     wanted: dict[_Point, float] = {}
+    stated = halo.exchanged_bytes(read.case.parameters)
     for field, launch in ended_well(read):
         times = {_point(s): s for s in launch.series if s.fom == "iteration_us"}
         for index, series in enumerate(launch.series):
@@ -78,12 +80,12 @@ def payload(read: Record) -> Iterator[Fault]:
                 yield Fault(field=f"{field}.series[{index}]", text="not as many samples as there are times")
                 continue
             sizes = [1e3 * rate * time for rate, time in zip(series.samples, taken, strict=True)]
-            expected = wanted.setdefault(key, sizes[0])
+            expected = wanted.setdefault(key, sizes[0] if stated is None else float(stated))
             if max(sizes) - expected > 1e-3 * expected or expected - min(sizes) > 1e-3 * expected:
                 size = next(
                     size_bytes for size_bytes in sizes if abs(size_bytes - expected) > 1e-3 * expected
                 )
-                text = f"{size:.0f} bytes in an iteration, elsewhere {expected:.0f}"
+                text = f"{size:.0f} bytes in an iteration; expected {expected:.0f}"
                 yield Fault(field=f"{field}.series[{index}]", text=text)
 
 
