@@ -21,14 +21,14 @@ def checks(*, tag: str | None, as_json: bool) -> None:
 
     Run one by `reframe -C reframe.yml -c checks -n NAME -r`.
     """
-    known = sources.checks()
-    if not known:
+    every_check = sources.checks()
+    if not every_check:
         raise RunError(f"{sources.FOLDER}: no checks; run this in a checkout of railyard")
-    tags = sorted({word for check in known for word in check.tags})
+    tags = sorted({word for check in every_check for word in check.tags})
     if tag is not None and tag not in tags:
         near = did_you_mean(tag, tags)
         raise InputError("--tag", "", problem=f"no check has {tag!r}{near}", valid=", ".join(tags))
-    chosen = [check for check in known if tag is None or tag in check.tags]
+    chosen = [check for check in every_check if tag is None or tag in check.tags]
     if as_json:
         rows = [
             {"name": check.name, "text": check.text, "tags": list(check.tags), "file": check.module}
