@@ -300,10 +300,10 @@ def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
     within: dict[Cell, float] = {}
     seconds = panel.loads.link_s.ravel().tolist()
     rates = panel.loads.rate_gbyte_s.ravel().tolist()
-    for place, (link_s, rate) in enumerate(zip(seconds, rates, strict=True)):
+    for position, (link_s, rate) in enumerate(zip(seconds, rates, strict=True)):
         if rate <= 0:
             continue
-        link = topology.link_at(place)
+        link = topology.link_at(position)
         ends = sorted((cell_of[link.source], cell_of[link.target]))
         share = link_s / worst
         if ends[0] == ends[1] or (topology.rings is not None and ends[0][2:] != ends[1][2:]):
