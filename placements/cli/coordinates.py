@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -32,16 +33,20 @@ def coordinates(
 ) -> None:
     """Print the coordinates file (HOST X Y Z a line) of the nodes in FILE.
 
-    FILE has one of the forms of --source. In trees X is the leaf switch, in a Slingshot fabric X the group and Y the
-    switch.
+    FILE has one of the forms of --source. In trees of two levels X is the leaf switch; in trees of more levels X is the
+    pod and Y its leaf; in a Slingshot fabric X is the group and Y the switch. Lines that are passed over are reported.
     """
     located = sources.read(file, kind)
+    if note := located.note(str(file)):
+        click.echo(f"railyard: {note}", err=True)
     if names is not None:
         located = hosts.renamed(located, hosts.read(names), str(names))
     extents = located.extents
     if topology is not None:
-        fits = naming.named(catalog.load(topology), located.coordinates, str(file))
-        extents = fits.extents
+        machine = catalog.load(topology)
+        fits = naming.fitted(machine, located, str(file))
+        extents = naming.named(machine, fits, str(file)).extents
+        located = dataclasses.replace(located, coordinates=fits)
     if as_json:
         document = {"kind": located.kind, "stands": located.coordinates, "extents": extents}
         click.echo(json.dumps({**document, "dimensions": located.dimensions}, indent=1))

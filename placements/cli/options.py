@@ -52,7 +52,7 @@ class SharedOptions:
         """Return the allocation; InputError for options without one."""
         topology = self._machine()
         if self.nodes is not None:
-            return scheduled(topology, hostfile.read(self.nodes, topology))
+            return scheduled(topology, hostfile.granted(self.nodes, topology))
         box = parse_extents(self.block, "--block", most=MOST_DIMENSIONS) if self.block else None
         granted = allocate(topology, self.allocation, block=box, seed=self.seed)
         if self.occupied_percent is None:
@@ -72,7 +72,10 @@ class SharedOptions:
         topology = catalog.load(self.topology)
         if self.coordinates is None:
             return topology
-        coordinates = sources.read(self.coordinates).coordinates
+        located = sources.read(self.coordinates)
+        if note := located.note(str(self.coordinates)):
+            click.echo(f"railyard: {note}", err=True)
+        coordinates = naming.fitted(topology, located, str(self.coordinates))
         hosts = hostfile.names(self.nodes) if self.nodes is not None else list(coordinates)
         return naming.named(topology, naming.by_host(hosts, coordinates), str(self.coordinates))
 

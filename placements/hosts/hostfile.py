@@ -1,21 +1,47 @@
-"""Host files: the nodes of an allocation, or the node of each rank, as a scheduler or a person wrote them.
+"""Host files: the nodes of an allocation, or the node of each rank, as schedulers, launchers and people write them.
 
-One node per line, its name first; the rest of the line (`slots=4`) and what follows `#` is not read. A name may be a
-Slurm host list (`nid[001000-001003]`). The names are those of the topology: a node that it does not have has no
-coordinate.
+    cn01                              one node a line, repeated for each slot (PBS, LSF, OAR)
+    cn01 slots=4 max_slots=8          Open MPI; np=, cpus= and ppn= count likewise
+    cn01:4    cn01*4    cn01 4 q@cn01 UNDEFINED       Hydra and Intel MPI; Slurm; Grid Engine
+    cn[01-03],cn07                    a host list
+    cn01 cn01 cn02    cn01 2 cn02 1   LSB_HOSTS and LSB_MCPU_HOSTS
+    rank 0=cn01 slot=0                a rank file; the number orders the lines
+
+`#` starts a comment. Anything else is an error that names the line. The names are those of the topology: a node that it
+does not have has no coordinate.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from placements.arrays import NDArray, np
-from placements.hosts.sources.located import expand
+from placements.hosts.hostlist import expand, split_outside_brackets
+from placements.hosts.text import content_lines, readable
 from placements.topology.base import Node, Topology
 from railyard.base.errors import InputError
+
+#: A host's name or address; a number alone is none.
+NAME = re.compile(r"(?![0-9]+$)[A-Za-z0-9_][A-Za-z0-9._-]{0,254}")
+RANK = re.compile(r"rank\s+(\d{1,9})\s*=\s*(\S+)(?:\s+slots?\s*=.*)?", re.IGNORECASE)
+OPTION = re.compile(r"([A-Za-z_-]+)=(\S*)")
+COUNTED = re.compile(r"(.*[^:*])[:*](\d{1,6})", re.DOTALL)
+SLOTS = ("slots", "np", "cpus", "cpu", "ppn")
+FORMS = "HOST, HOST:SLOTS, HOST*SLOTS, HOST slots=N, a host list such as cn[01-03], or `rank N=HOST`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One host in a host file: its line, its slots there, and how many ranks a rank file puts on it in a row."""
+
+    line: int
+    name: str
+    slots: int = 1
+    ranks: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,27 +52,21 @@ class Nic:
     rail: int = 0
 
 
-def read(path: Path, topology: Topology, *, most: int = 1) -> NDArray[np.int64]:
-    """Return the nodes of a host file as indices into `topology.nodes`, line by line.
+def granted(path: Path, topology: Topology) -> NDArray[np.int64]:
+    """Return the nodes of a host file as indices into `topology.nodes`, each once, in the file's order.
 
-    Raises InputError, in one line, for a file that cannot be read or is empty, a node that the topology does not have,
-    or one named more than `most` times.
+    Raises InputError, in one line, for a file that cannot be read or is empty, or a node that the topology lacks.
     """
-    index = {node.name: k for k, node in enumerate(topology.nodes)}
-    indices: list[int] = []
-    seen: Counter[str] = Counter()
-    for number, name in _names(path):
-        if name not in index:
-            valid = f"a node of {topology.name}, whose coordinate is known: {_some(topology)}"
-            raise InputError(str(path), f"line {number}", name, valid)
-        seen[name] += 1
-        if seen[name] > most:
-            times = "once" if most == 1 else f"at most {most} times"
-            raise InputError(
-                str(path), f"line {number}", problem=f"{name} is named again", valid=f"each node {times}"
-            )
-        indices.append(index[name])
-    return np.array(indices, dtype=np.int64)
+    return _indices(path, topology, most=None)
+
+
+def of_ranks(path: Path, topology: Topology, *, most: int) -> NDArray[np.int64]:
+    """Return the node of each rank as an index into `topology.nodes`: a host file's lines, one rank each.
+
+    `NODE:COUNT` and `NODE*COUNT` are so many ranks. Raises InputError as `granted`, and for a node that is named more
+    than `most` times.
+    """
+    return _indices(path, topology, most=most)
 
 
 def read_nics(path: Path, topology: Topology) -> list[Nic]:
@@ -56,32 +76,123 @@ def read_nics(path: Path, topology: Topology) -> list[Nic]:
     """
     nodes = {node.name: node for node in topology.nodes}
     nics = []
-    for number, word in _names(path):
-        name, _, nic = (word, "", "") if word in nodes else word.rpartition(".nic")
-        rail = int(nic) if nic.isdecimal() else 0
+    for entry in entries(path):
+        name, _, nic = (entry.name, "", "") if entry.name in nodes else entry.name.rpartition(".nic")
+        rail = int(nic) if re.fullmatch(r"[0-9]{1,6}", nic) else 0
         if name not in nodes or rail >= topology.rails or (nic and not nic.isdecimal()):
             valid = f"a node of {topology.name}, {_some(topology)}, or NODE.nicK"
-            raise InputError(str(path), f"line {number}", word, valid)
-        nics.append(Nic(node=nodes[name], rail=rail))
+            raise InputError(str(path), f"line {entry.line}", entry.name, valid)
+        nics += [Nic(node=nodes[name], rail=rail)] * entry.ranks
     return nics
 
 
 def names(path: Path) -> list[str]:
-    """Return the names in a host file, in its order; raises InputError for a file without one."""
-    return [name for _, name in _names(path)]
+    """Return the nodes in a host file, each once, in its order; raises InputError for a file without one."""
+    return list(slots(entries(path)))
 
 
-def _names(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line number and first word of each line that has one; InputError where none has."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", path.name, "a readable host file") from error
-    content = [(number, line.partition("#")[0].split()) for number, line in enumerate(lines, start=1)]
-    if not any(words for _, words in content):
-        raise InputError(str(path), "", problem="no node", valid="one node a line")
-    yield from ((number, name) for number, words in content if words for name in expand(words[0]))
+def slots(parsed: Iterable[Entry]) -> dict[str, int]:
+    """Return host -> all its slots, in the order of the entries."""
+    counts: dict[str, int] = {}
+    for entry in parsed:
+        counts[entry.name] = counts.get(entry.name, 0) + entry.slots
+    return counts
+
+
+def entries(path: Path) -> list[Entry]:
+    """Return the hosts of a file in its order; InputError names the line of what is no host, or says there is none."""
+    return parse(readable(path), str(path))
+
+
+def parse(text: str, source: str) -> list[Entry]:
+    """Return the hosts of a host file's text; InputError as `entries`."""
+    parsed: list[Entry] = []
+    by_rank: dict[int, Entry] = {}
+    for number, line in content_lines(text):
+        try:
+            if rank := RANK.fullmatch(line):
+                by_rank[int(rank[1])] = Entry(line=number, name=_host(rank[2]))
+            else:
+                parsed += [
+                    Entry(line=number, name=_host(name), slots=count, ranks=ranks)
+                    for name, count, ranks in _hosts(line)
+                ]
+        except InputError as error:
+            raise InputError(source, f"line {number}", line[:60], FORMS) from error
+        if sum(entry.ranks for entry in parsed[-1:]) > 1 << 20:
+            raise InputError(source, f"line {number}", line[:60], "at most 1,048,576 ranks")
+    parsed += [entry for _, entry in sorted(by_rank.items())]
+    if not parsed:
+        raise InputError(source, "", problem="no node", valid=FORMS)
+    return parsed
+
+
+def _hosts(line: str) -> Iterator[tuple[str, int, int]]:
+    """Yield name, slots and ranks of each host of a line."""
+    first, *rest = re.split(r"\s+(?![^\[]*\])", re.sub(r"\s*=\s*", "=", re.sub(r",\s+", ",", line)))
+    if rest and rest[0].isdecimal():
+        pairs = len(rest) % 2 == 1 and all(word.isdecimal() for word in rest[::2])
+        later = zip(rest[1::2], rest[2::2], strict=True) if pairs else ()
+        for name, count in ((first, rest[0]), *later):
+            yield from ((host, int(count), 1) for host in expand(name))
+        return
+    options = {match[1]: match[2] for word in rest if (match := OPTION.fullmatch(word))}
+    if rest and not options:
+        words = (first, *rest)
+        if len({re.search(r"\d", word) is None for word in words}) > 1:
+            raise InputError("host file", "", line, FORMS)
+        for word in words:
+            yield from _counted(word)
+        return
+    count = next((int(options[key]) for key in SLOTS if options.get(key, "").isdecimal()), None)
+    for name, slots_of_name, ranks in _counted(first):
+        yield name, slots_of_name if count is None else count, ranks
+
+
+def _counted(word: str) -> Iterator[tuple[str, int, int]]:
+    for part in split_outside_brackets(word):
+        match = COUNTED.fullmatch(part)
+        name, count = (match[1], int(match[2])) if match else (part, 1)
+        for host in expand(name):
+            yield host, count, count
+
+
+def _host(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise InputError("host file", "", name, FORMS)
+    return name
+
+
+def _indices(path: Path, topology: Topology, *, most: int | None) -> NDArray[np.int64]:
+    index = {node.name: k for k, node in enumerate(topology.nodes)}
+    indices: list[int] = []
+    seen: Counter[str] = Counter()
+    for entry in entries(path):
+        where, name = f"line {entry.line}", entry.name
+        if name not in index:
+            valid = f"a node of {topology.name}, whose coordinate is known: {_some(topology)}"
+            raise InputError(str(path), where, name, valid)
+        seen[name] += entry.ranks
+        if most is not None and seen[name] > most:
+            times = "once" if most == 1 else f"at most {most} times"
+            raise InputError(str(path), where, problem=f"{name} is named again", valid=f"each node {times}")
+        indices += [index[name]] * entry.ranks
+    return np.array(indices if most is not None else list(dict.fromkeys(indices)), dtype=np.int64)
 
 
 def _some(topology: Topology) -> str:
     return ", ".join(node.name for node in topology.nodes[:2]) + ", ..."
+
+
+def without_batch_node(parsed: Iterable[Entry]) -> tuple[list[str], str]:
+    """Return the nodes of an LSF host file without its batch node, and that node's name, empty if there is none.
+
+    LSF lists the node of the batch script first, with one slot, before compute nodes that all have the same number of
+    slots. The first node is taken for it if that number is above 1.
+    """
+    counts = slots(parsed)
+    first, *others = counts
+    of_others = {counts[name] for name in others}
+    if counts[first] == 1 and len(of_others) == 1 and max(of_others) > 1:
+        return others, first
+    return [first, *others], ""

@@ -11,6 +11,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from placements.hosts.sources.located import NodeCoordinates
 from placements.topology.base import Coordinate, LinkClass, Topology
 from placements.topology.fattree import FatTree
 from railyard.base.errors import InputError
@@ -33,6 +34,43 @@ def named(topology: Topology, coordinates: Mapping[str, Coordinate], source: str
         names[at, slots[at]] = name
         slots[at] += 1
     return dataclasses.replace(topology, names=names)
+
+
+def fitted(topology: Topology, located: NodeCoordinates, source: str) -> dict[str, Coordinate]:
+    """Return a source's coordinates with the numbers that the kind of the topology has.
+
+    Raises InputError for a source with other numbers than the topology: groups on a torus, leaves without their pods.
+    Lines `HOST X Y Z` have the topology's own numbers.
+    """
+    given = tuple(name for name in located.dimensions if name)
+    wanted, coordinates = topology.coordinate_names, located.coordinates
+    if located.kind == "coordinates" or not wanted or (given[0] == wanted[0] == "x"):
+        return dict(coordinates)
+    if "x" not in {given[0], wanted[0]}:
+        if len(wanted) == 1:
+            return dict(coordinates) if located.dimensions[0] == given[-1] else leaves(coordinates)
+        if len(given) > 1:
+            return {name: _in_group(topology, at, given, source) for name, at in coordinates.items()}
+        if topology.extents[0] == 1:
+            return {name: (0, max(at), 0) for name, at in coordinates.items()}
+    problem = f"its coordinates are {', '.join(given)}, those of {topology.name} are {', '.join(wanted)}"
+    raise InputError(source, "", problem=problem, valid=f"a source with {', '.join(wanted)}")
+
+
+def _in_group(topology: Topology, at: Coordinate, given: tuple[str, ...], source: str) -> Coordinate:
+    """Return (group, switch, 0) of a coordinate that may have numbers of blocks before the group, or a port after."""
+    *groups, switch = at[:2] if given[-1] == "port" else at[: len(given)]
+    number, *inside = groups
+    sizes = topology.group_blocks[: len(inside)][::-1]
+    if inside and len(topology.group_blocks) <= len(inside):
+        problem = f"it has {len(given) + 1} levels of switches, {topology.name} has fewer"
+        raise InputError(source, "", problem=problem, valid="a topology with as many levels")
+    for part, size in zip(inside, sizes, strict=True):
+        if part >= size:
+            problem = f"a switch above the pods has {part + 1} or more parts below it"
+            raise InputError(source, "", problem=problem, valid=f"at most {size}, as {topology.name} has")
+        number = number * size + part
+    return (number, switch, 0)
 
 
 def by_host(hosts: Sequence[str], coordinates: Mapping[str, Coordinate]) -> dict[str, Coordinate]:

@@ -66,6 +66,8 @@ class Topology(ABC):
     calibration: ClassVar[str] = "plain"
     #: The axis of a coordinate along which the nodes of one router get separate lattice positions (`cells`).
     slot_axis: ClassVar[int] = 1
+    #: What the numbers of a node's coordinate are, without those that are always 0; empty if the kind does not say.
+    coordinate_names: ClassVar[tuple[str, ...]] = ()
 
     name: str
     tile_rates_gbyte_s: Mapping[str, float]
@@ -214,6 +216,11 @@ class Topology(ABC):
 
     #: Whether the first number of a coordinate is the number of a group.
     has_groups: ClassVar[bool] = False
+
+    @property
+    def group_blocks(self) -> tuple[int, ...]:
+        """Return how many groups a block of groups has, how many such blocks one of the next level has, and so on."""
+        return ()
 
     @property
     def groups(self) -> NDArray[np.int64]:

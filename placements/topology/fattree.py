@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from placements.arrays import NDArray, np
 from placements.topology import defaults
@@ -46,6 +46,8 @@ KINDS = ("leaf", "spine")
 @dataclass(frozen=True, kw_only=True)
 class FatTree(Topology):
     """`nodes_per_router` is the nodes of a leaf; `oversubscription` the nodes of a leaf for each of its spines."""
+
+    coordinate_names: ClassVar[tuple[str, ...]] = ("leaf",)
 
     leaves: int
     oversubscription: int = 1

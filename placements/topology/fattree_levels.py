@@ -54,6 +54,10 @@ class FatTreeLevels(Switched):
     leaf_nodes: tuple[int, ...]
 
     @property
+    def group_blocks(self) -> tuple[int, ...]:
+        return tuple(level.children for level in self.levels[1:])
+
+    @property
     def leaf_count(self) -> int:
         return len(self.leaf_nodes)
 

@@ -84,6 +84,7 @@ class Switched(Topology):
     """Base of the kinds whose network is a table of switches and cables."""
 
     has_groups: ClassVar[bool] = True
+    coordinate_names: ClassVar[tuple[str, ...]] = ("group", "switch")
 
     #: What the switches of each level are called in names.
     level_words: ClassVar[tuple[str, ...]] = ("r",)

@@ -73,6 +73,7 @@ class Torus(Topology):
     """One to three dimensions that close on themselves."""
 
     calibration: ClassVar[str] = "gemini"
+    coordinate_names: ClassVar[tuple[str, ...]] = ("x", "y", "z")
 
     dimensions: tuple[Dimension, Dimension, Dimension]
 

@@ -14,12 +14,18 @@ from typing import Any
 
 import yaml
 
-from railyard.doctor.inventory import Machine, Mpi, Scheduler
+from railyard.doctor.inventory import Machine, Mpi, Nic, Partition, Scheduler
 
 DEFAULT_NODES = 16
 LAUNCHERS = {"slurm": "srun", "squeue": "srun"}
 #: The communication stack that gets the settings of NIC policies, by fabric; MPICH and Cray MPICH have their own.
-STACKS = {"infiniband": "ucx", "omni-path": "psm2", "ethernet": "openmpi-tcp"}
+STACKS = {
+    "infiniband": "ucx",
+    "roce": "ucx",
+    "omni-path": "psm2",
+    "efa": "efa",
+    "ethernet": "openmpi-tcp",
+}
 #: MPIs that use the stack of the fabric.
 TAKES_FABRIC = frozenset({"openmpi", "openmpi5"})
 OWN_STACKS = {"cray-mpich": ["cray-mpich"], "mvapich2": ["mvapich2"], "intel-mpi": ["intel-mpi"]}
@@ -66,7 +72,7 @@ class Finding:
 def findings(machine: Machine) -> Iterator[Finding]:
     """Yield a finding for every part: scheduler, MPI, NICs, then tools."""
     scheduler = machine.scheduler
-    partitions = ", ".join(f"{p.name} ({p.nodes} nodes)" for p in scheduler.partitions)
+    partitions = ", ".join(f"{p.fullname} ({p.nodes} nodes)" for p in scheduler.partitions)
     yield Finding(
         part="scheduler",
         there=scheduler.name != "local",
@@ -84,7 +90,7 @@ def findings(machine: Machine) -> Iterator[Finding]:
     yield Finding(
         part="NICs",
         there=bool(machine.nics),
-        found=", ".join(f"{nic.name} ({nic.fabric}{_numa(nic.numa_node)})" for nic in machine.nics),
+        found="; ".join(filter(None, (", ".join(map(_nic, machine.nics)), *machine.nic_notes))),
         enables="NIC policies" if len(fast) > 1 else "NIC policies where a node has several of a fast fabric",
     )
     yield Finding(
@@ -142,8 +148,9 @@ def _tool(part: str, value: str, enables: str) -> Finding:
     return Finding(part=part, there=bool(value), found=value, enables=enables)
 
 
-def _numa(node: int) -> str:
-    return f", NUMA node {node}" if node >= 0 else ""
+def _nic(nic: Nic) -> str:
+    numa = f", NUMA node {nic.numa_node}" if nic.numa_node >= 0 else ""
+    return f"{nic.name} ({nic.fabric}{numa})"
 
 
 def system_name(machine: Machine) -> str:
@@ -169,8 +176,8 @@ def fragment(machine: Machine, *further: Machine) -> str:
     }
     body = {"systems": [system], "environments": [_environment(machine, mpi, name) for mpi in mpis]}
     text = yaml.safe_dump(body, sort_keys=False, width=120, default_flow_style=None)
-    names = [one.scheduler.chosen.name for one in machines if one.scheduler.chosen]
-    others = [p.name for p in machine.scheduler.partitions if p.name not in names]
+    names = [one.scheduler.chosen.fullname for one in machines if one.scheduler.chosen]
+    others = [p.fullname for p in machine.scheduler.partitions if p.fullname not in names]
     more = f"# Other partitions (--partition NAME): {', '.join(others)}.\n" if others else ""
     more += "".join(map(_gpu_lines, machines))
     return HEADER.format(hostname=machine.hostname, name=name) + more + text
@@ -191,7 +198,7 @@ def _gpu_lines(machine: Machine) -> str:
 def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
     scheduler, chosen = machine.scheduler, machine.scheduler.chosen
     name = _partition_name(machine)
-    access = [*(_access(scheduler, name) if chosen else ()), *machine.access]
+    access = [*(_access(scheduler, chosen) if chosen else ()), *machine.access]
     nodes = min(chosen.nodes or DEFAULT_NODES, DEFAULT_NODES) if chosen else 1
     extras: dict[str, Any] = {"origin": "measured", "nodes": nodes}
     if scheduler.name in SCHEDULERS:
@@ -226,8 +233,9 @@ def _launcher(scheduler: Scheduler, mpis: Sequence[Mpi]) -> str:
     return LAUNCHERS.get(scheduler.name, "mpirun") if by_srun else "mpirun"
 
 
-def _access(scheduler: Scheduler, name: str) -> list[str]:
-    return [option.format(name=name) for option in ACCESS.get(scheduler.name, ())]
+def _access(scheduler: Scheduler, chosen: Partition) -> list[str]:
+    cluster = [f"--clusters={chosen.cluster}"] if chosen.cluster else []
+    return [*cluster, *(option.format(name=chosen.name) for option in ACCESS.get(scheduler.name, ()))]
 
 
 def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:

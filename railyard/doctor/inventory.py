@@ -12,27 +12,39 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from placements.nics import sysfs
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError
 from railyard.jobs.image_engines import apptainer
 from railyard.jobs.nodes import node
 
 SYS = Path("/sys")
+#: Why a device is no NIC where every machine has such devices, which are not listed.
+UNLISTED = ("", "the loopback", "no hardware", "a bridge", "a tunnel")
 TIMEOUT_S = 10
-VIRTUAL = ("lo", "veth", "br-", "docker", "ifb", "virbr", "tun", "tap", "mgmt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """One partition or queue: its name, how many nodes it has (0: not known), whether jobs go there by default."""
+    """One partition or queue: its name, how many nodes it has (0: not known), whether jobs go there by default.
+
+    `cluster` is Slurm's name of its cluster where sinfo lists several.
+    """
 
     name: str
     nodes: int
     default: bool = False
+    cluster: str = ""
+
+    @property
+    def fullname(self) -> str:
+        """Return CLUSTER:NAME, or the name alone."""
+        return f"{self.cluster}:{self.name}" if self.cluster else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +82,7 @@ class Mpi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic:
-    """A network device; `fabric` is infiniband, omni-path, slingshot or ethernet, `numa_node` is -1 if unknown.
+    """A network device; `fabric` is one of `placements.nics.sysfs`, `numa_node` is -1 if unknown.
 
     `name` contains the port if the stack needs it: mlx5_0:1.
     """
@@ -102,15 +114,16 @@ class Machine:
     nics_of_a_node: bool = False
     gpus: int = 0
     access: tuple[str, ...] = ()
+    nic_notes: tuple[str, ...] = ()
 
     def on(self, partition: str) -> Machine:
         """Return the machine with another partition chosen; InputError for one that the scheduler does not list."""
         scheduler = self.scheduler
-        nodes = {one.name: one.nodes for one in scheduler.partitions}
-        if partition not in nodes and (scheduler.name != "pbs"):  # of PBS only the default queue is known
-            raise InputError("--partition", "", partition, ", ".join(nodes) or "none: no partition is known")
-        others = (Partition(name=name, nodes=count) for name, count in nodes.items() if name != partition)
-        chosen = Partition(name=partition, nodes=nodes.get(partition, 0), default=True)
+        listed = {one.fullname: one for one in scheduler.partitions}
+        if partition not in listed and (scheduler.name != "pbs"):  # of PBS only the default queue is known
+            raise InputError("--partition", "", partition, ", ".join(listed) or "none: no partition is known")
+        others = (dataclasses.replace(one, default=False) for name, one in listed.items() if name != partition)
+        chosen = dataclasses.replace(listed.get(partition, Partition(name=partition, nodes=0)), default=True)
         return dataclasses.replace(
             self, scheduler=dataclasses.replace(scheduler, partitions=(*others, chosen))
         )
@@ -121,16 +134,17 @@ class Machine:
         return tuple(nic for nic in self.nics if self.nics_of_a_node or nic.fabric != "ethernet")
 
 
-def look(sys: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machine:
-    """Return the parts of this machine; `sys` is the folder of its /sys."""
+def look(root: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machine:
+    """Return the parts of this machine; `root` is its /sys."""
     return Machine(
         hostname=platform.node().partition(".")[0],
         cpus=os.cpu_count() or 1,
-        numa_nodes=max(1, len(list((sys / "bus/node/devices").glob("node*")))),
+        numa_nodes=max(1, len(list((root / "bus/node/devices").glob("node*")))),
         scheduler=scheduler(),
         mpis=tuple(_mpis(environment)),
-        nics=nics(sys),
-        gpus=gpus(sys),
+        nics=nics(root),
+        nic_notes=nic_notes(root),
+        gpus=gpus(root),
         modules=tuple(name for name in environment.get("LOADEDMODULES", "").split(":") if name),
         modules_system=modules_system(environment),
         built=tuple(
@@ -142,9 +156,9 @@ def look(sys: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machin
     )
 
 
-def gpus(sys: Path) -> int:
+def gpus(root: Path) -> int:
     """Return the number of GPUs of this node."""
-    return len(node.gpus(sys.parent))
+    return len(node.gpus(root.parent))
 
 
 def modules_system(environment: Mapping[str, str]) -> str:
@@ -206,49 +220,37 @@ def _cluster() -> str:
     return match[1] if match else ""
 
 
-def nics(sys: Path) -> tuple[Nic, ...]:
-    """Return the adapters of high-speed fabrics, or else the interfaces of Ethernet cards."""
-    fast = [nic for path in sorted((sys / "class/infiniband").glob("*")) for nic in _adapter(path)]
-    fast += [_nic(path, "slingshot") for path in sorted((sys / "class/cxi").glob("*"))]
-    if fast:
-        return tuple(fast)
-    interfaces = sorted(path for path in (sys / "class/net").glob("*") if path.is_dir())
-    return tuple(_nic(path, "ethernet") for path in interfaces if not path.name.startswith(VIRTUAL))
+def nics(root: Path) -> tuple[Nic, ...]:
+    """Return the adapters of high-speed fabrics, or else of RoCE, or else the interfaces of Ethernet cards."""
+    usable = (device for device in sysfs.devices(root) if not device.why_not)
+    return tuple(Nic(name=one.name, fabric=one.fabric, numa_node=one.numa) for one in usable)
 
 
-def _adapter(path: Path) -> list[Nic]:
-    """Return an adapter's active ports on a fabric: no Ethernet (RoCE, EFA, iWARP), none that is down."""
-    if path.name.startswith("hfi1"):
-        return [_nic(path, "omni-path")] if _is_active(path / "ports/1") else []
-    ports = sorted(port for port in (path / "ports").glob("*") if port.name.isdigit())
-    active = [port for port in ports if _is_active(port) and _text(port / "link_layer") == "InfiniBand"]
-    return [dataclasses.replace(_nic(path, "infiniband"), name=f"{path.name}:{port.name}") for port in active]
-
-
-def _is_active(port: Path) -> bool:
-    return "ACTIVE" in _text(port / "state")
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""
-
-
-def _nic(path: Path, fabric: str) -> Nic:
-    text = _text(path / "device/numa_node")
-    return Nic(name=path.name, fabric=fabric, numa_node=int(text) if re.fullmatch(r"-?\d+", text) else -1)
+def nic_notes(root: Path) -> tuple[str, ...]:
+    """Return one text for each card with several NICs, and one for all devices with hardware that are no NICs."""
+    every = sysfs.devices(root)
+    shared = sysfs.together([device for device in every if not device.why_not])
+    left_out = [f"{device.name} ({device.why_not})" for device in every if device.why_not not in UNLISTED]
+    return (*shared, *([f"left out: {', '.join(left_out)}"] if left_out else []))
 
 
 def _partitions(text: str) -> tuple[Partition, ...]:
-    nodes: dict[str, int] = {}
-    for line in text.splitlines():
-        name, _, count = line.strip().partition(" ")
-        nodes[name] = nodes.get(name, 0) + int(count.strip() or 0)
+    """Return the partitions in what sinfo prints; before Slurm 20.02 lines CLUSTER: NAME are among them."""
+    nodes: dict[tuple[str, str], int] = {}
+    cluster = ""
+    for line in filter(str.strip, text.splitlines()):
+        if heading := re.fullmatch(r"\s*CLUSTER: *(\S+)\s*", line):
+            cluster = heading[1]
+        elif row := re.fullmatch(r"\s*(\S+)\s+([0-9]{1,9})\s*", line):
+            nodes[cluster, row[1]] = nodes.get((cluster, row[1]), 0) + int(row[2])
+        else:
+            print(
+                f"railyard: sinfo: {line.strip()!r} is no partition with its nodes: passed over",
+                file=sys.stderr,
+            )
     return tuple(
-        Partition(name=name.removesuffix("*"), nodes=count, default=name.endswith("*"))
-        for name, count in nodes.items()
+        Partition(name=name.removesuffix("*"), nodes=count, default=name.endswith("*"), cluster=cluster)
+        for (cluster, name), count in nodes.items()
     )
 
 

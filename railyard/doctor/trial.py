@@ -21,7 +21,8 @@ LIMIT_S = 300
 #: The time limit of the step that describes a node, in minutes.
 STEP_MIN = 2
 SHOW = "import json; from railyard.doctor import inventory as i; from dataclasses import asdict; "
-SHOW += "print(json.dumps({'nics': [asdict(nic) for nic in i.nics(i.SYS)], 'gpus': i.gpus(i.SYS)}))"
+SHOW += "shown = {'nics': [asdict(nic) for nic in i.nics(i.SYS)], 'notes': i.nic_notes(i.SYS), 'gpus': i.gpus(i.SYS)}; "
+SHOW += "print(json.dumps(shown))"
 
 
 def fault(fragment: str, system: str) -> str:
@@ -66,7 +67,8 @@ def on_a_node(machine: Machine) -> Machine:
     chosen = machine.scheduler.chosen
     if chosen is None or not {"slurm", "squeue"} & {machine.scheduler.name}:
         raise RunError("--on-a-node: no Slurm partition here; run: qsub -I, then railyard doctor on the node")
-    options = [f"--partition={chosen.name}", *shlex.split(" ".join(machine.access))]
+    cluster = [f"--clusters={chosen.cluster}"] if chosen.cluster else []
+    options = [*cluster, f"--partition={chosen.name}", *shlex.split(" ".join(machine.access))]
     step = ["srun", *options, "--nodes=1", "--ntasks=1", f"--time={STEP_MIN}", "--mpi=none"]
     print(f"railyard: one step on a node: {shlex.join(step)}", file=sys.stderr, flush=True)
     try:
@@ -82,4 +84,6 @@ def on_a_node(machine: Machine) -> Machine:
         raise RunError(f"--on-a-node: srun ended with status {done.returncode} and the lines above; {advice}")
     shown = json.loads(done.stdout.splitlines()[-1])
     nics = tuple(Nic(**nic) for nic in shown["nics"])
-    return dataclasses.replace(machine, nics=nics, gpus=shown["gpus"], nics_of_a_node=True)
+    return dataclasses.replace(
+        machine, nics=nics, nic_notes=tuple(shown["notes"]), gpus=shown["gpus"], nics_of_a_node=True
+    )

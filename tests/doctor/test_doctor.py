@@ -147,14 +147,14 @@ def test_adapters_are_ports_that_are_active_on_a_fabric_and_a_file_is_no_card(tm
     device(tmp_path, "infiniband/mlx5_2", "1", state="1: DOWN")
     device(tmp_path, "infiniband/hfi1_0", "1")
     device(tmp_path, "cxi/cxi0", "3")
-    (tmp_path / "class/net/eth0").mkdir(parents=True)
+    device(tmp_path, "net/eth0", "0")
     assert [(nic.name, nic.fabric, nic.numa_node) for nic in inventory.nics(tmp_path)] == [
         ("hfi1_0", "omni-path", 1),
         ("mlx5_0:1", "infiniband", 0),
         ("cxi0", "slingshot", 3),
     ]
     (tmp_path / "bare/class/net/lo").mkdir(parents=True)
-    (tmp_path / "bare/class/net/eth0").mkdir(parents=True)
+    device(tmp_path / "bare", "net/eth0", "-1")
     (tmp_path / "bare/class/net/bonding_masters").write_text("bond0\n")
     assert inventory.nics(tmp_path / "bare") == (Nic(name="eth0", fabric="ethernet", numa_node=-1),)
 

@@ -182,7 +182,7 @@ def test_custom_on_an_allocation_with_gaps_names_what_helps() -> None:
     ("text", "words"),
     [
         ("n0-0-0\nn9-9-9\n", ["line 2", "n9-9-9", "whose coordinate is known"]),
-        ("n0-0-0\nn0-0-1\nn0-0-0\n", ["line 3", "n0-0-0 is named again", "once"]),
+        ("n0-0-0\nrank zero\n", ["line 2", "rank zero", "HOST:SLOTS"]),
         ("# nothing\n", ["no node"]),
     ],
 )
@@ -196,7 +196,7 @@ def test_a_host_file_that_is_wrong_is_one_line(
 
 
 def test_a_host_file_is_an_allocation_in_its_order(railyard: Run, tmp_path: Path) -> None:
-    (tmp_path / "hosts").write_text("n1-1-1 slots=4\nn0-0-0  # mine\n\nn0-1-0\n")
+    (tmp_path / "hosts").write_text("n1-1-1 slots=4\nn0-0-0  # mine\n\nn0-1-0:2\nn1-1-1\n")
     arguments = [
         "--nodes",
         str(tmp_path / "hosts"),

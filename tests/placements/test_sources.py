@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from support.commands import Run
 from support.topology.topologies import gemini
 
 from placements.hosts import naming, sources
+from placements.hosts.hostlist import expand
 from placements.hosts.sources import ibnetdiscover, names, slurm_tree
-from placements.hosts.sources.located import NodeCoordinates, expand
+from placements.hosts.sources.located import NodeCoordinates
 from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.torus.slurm import config
@@ -156,16 +158,15 @@ def test_xtprocadmin_gives_the_hosts_of_interconnect_txt(tmp_path: Path, railyar
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "no known format"),
-        ("hello world\n", "no known format"),
+        ("", "it is empty; expected"),
+        ("hello world\n", "line 1: begins with 'hello world'"),
+        ("NodeName=cn1 State=IDLE\n", "scontrol show topology"),
         (XTPROCADMIN, "columns x, y, z"),
-        (INTERCONNECT[:120], "line 2"),
         ("n0 0 0 0\nn0 1 0 0\n", "it was at 0,0,0"),
         ("SwitchName=a Nodes=n[1-\n", "numbers and ranges"),
         ("SwitchName=spine Switches=leaf0\n", "at least one node"),
         ("node,x,y,z\na,1,2\n", "4 columns"),
         ("node,x,y,z\na,1,two,3\n", "'two'"),
-        (IBNETDISCOVER.replace("node02 mlx5_0", "node02"), "HOST DEVICE"),
     ],
 )
 def test_what_is_cut_off_or_wrong_is_one_line(tmp_path: Path, railyard: Run, text: str, told: str) -> None:
@@ -173,7 +174,28 @@ def test_what_is_cut_off_or_wrong_is_one_line(tmp_path: Path, railyard: Run, tex
     path.write_text(text)
     done = railyard("coordinates", str(path))
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
-    assert told in done.stderr and str(path if "Nodes=n[1-" not in text else "host list") in done.stderr
+    assert told in done.stderr and str(path) in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes", "told"),
+    [
+        (INTERCONNECT[:120], 4, "1 line passed over: line 2"),
+        (IBNETDISCOVER.replace("node02 mlx5_0", "node02"), 2, "line 16: 'node02'; expected HOST DEVICE"),
+        (IBNETDISCOVER.replace("[2]\t", "[2] -> "), 2, "2 lines passed over, the first line 16"),
+        (SLURM + "SwitchName=leaf7 Nodes=n[9-3]\n", 4, "the smaller number first"),
+        (CSV + "nid7;a;b;c\nnid8;0\n", 2, "2 lines passed over, the first line 5: 'a'"),
+        ("a 1 2 3\nb 1 2\nc 1 2 3\n", 2, "line 2: 'b 1 2'; expected HOST X Y Z"),
+    ],
+)
+def test_one_odd_line_is_reported_and_does_not_refuse_the_rest(
+    tmp_path: Path, railyard: Run, text: str, nodes: int, told: str
+) -> None:
+    path = tmp_path / "source"
+    path.write_text(text)
+    done = railyard("coordinates", str(path), "--json")
+    assert done.returncode == 0 and len(json.loads(done.stdout)["stands"]) == nodes
+    assert told in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
 @given(
@@ -191,6 +213,7 @@ def test_no_text_breaks_a_parser(noise: str, form: str) -> None:
     [
         ("n0", ["n0"]),
         ("n[0-2,07],m1", ["n0", "n1", "n2", "n07", "m1"]),
+        ("n[0-1], m[3]x", ["n0", "n1", "m3x"]),
         ("n[0-1]-[08-10]", ["n0-08", "n0-09", "n0-10", "n1-08", "n1-09", "n1-10"]),
     ],
 )

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 from support import evidence, forgeries, synthetic
 
 from analysis.report import exports
-from placements.hosts.sources import coordinates, csv_table, located
+from placements.hosts import hostlist
+from placements.hosts.sources import coordinates, csv_table
 from placements.topology import catalog
 from railyard.base import yaml_io
 from railyard.base.errors import InputError
@@ -241,8 +242,8 @@ def test_long_cells_numbers_and_lists_are_refused() -> None:
         coordinates.parse("n0 " + "9" * 5000 + " 0 0\n", "c")
     for text in ("n[0-999999999]", "n[0-999][0-999][0-999]", "n[" + "9" * 5000 + "]"):
         with pytest.raises(InputError):
-            located.expand(text)
-    assert located.expand("n[0-1,07][1-2]") == ["n01", "n02", "n11", "n12", "n071", "n072"]
+            hostlist.expand(text)
+    assert hostlist.expand("n[0-1,07][1-2]") == ["n01", "n02", "n11", "n12", "n071", "n072"]
 
 
 def test_markdown_makes_no_link_mention_or_formula_of_a_record() -> None:

@@ -10,37 +10,44 @@ import re
 from placements.hosts.sources.located import (
     CoordinateSource,
     NodeCoordinates,
-    content_lines,
+    OddLineError,
+    located,
     put,
+    read_lines,
     whole_number,
 )
+from placements.hosts.text import content_lines
 from placements.topology.base import Coordinate
-from railyard.base.errors import InputError
 
 
 def matches(text: str) -> bool:
-    """Return whether every line has four words or more, all but the first of them numbers."""
+    """Return whether most lines have four words or more, all but the first of them numbers."""
     lines = [line for _, line in content_lines(text)]
-    return bool(lines) and all(re.fullmatch(r"\S+(\s+\d+){3,}", line) for line in lines)
+    return 2 * sum(re.fullmatch(r"\S+(\s+[0-9]+){3,}", line) is not None for line in lines) > len(lines)
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
-    """Return name -> coordinate; InputError names the line."""
+    """Return name -> coordinate; all lines have as many numbers as the first."""
     coordinates: dict[str, Coordinate] = {}
-    extents: Coordinate | None = None
-    dimensions = 0
-    for number, line in content_lines(text):
-        words = line.split()
-        if len(words) < 4 or len(words) != 1 + (dimensions or len(words) - 1):
-            as_before = f", with {dimensions} numbers as the lines before" if dimensions > 3 else ""
-            raise InputError(source, f"line {number}", line, f"HOST X Y Z{as_before}")
-        dimensions = len(words) - 1
-        at = tuple(whole_number(word, source, number, "HOST X Y Z") for word in words[1:])
-        if words[0] == "torus":
-            extents = at
+    extents: list[Coordinate] = []
+    dimensions: list[int] = []
+
+    def read(number: int, line: str) -> None:
+        name, *words = line.split()
+        if len(words) < 3 or len(words) != (dimensions or [len(words)])[0]:
+            as_before = (
+                f", with {dimensions[0]} numbers as the lines before" if (dimensions or [0])[0] > 3 else ""
+            )
+            raise OddLineError(source, f"line {number}", line[:60], f"HOST X Y Z{as_before}")
+        at = tuple(whole_number(word, source, number, "HOST X Y Z") for word in words)
+        dimensions.append(len(words))
+        if name == "torus":
+            extents.append(at)
         else:
-            put(coordinates, words[0], at, source=source, number=number)
-    return NodeCoordinates(coordinates=coordinates, extents=extents)
+            put(coordinates, name, at, source=source, number=number)
+
+    odd = read_lines(content_lines(text), read)
+    return located(coordinates, odd, extents=extents[-1] if extents else None)
 
 
 SOURCE = CoordinateSource(

@@ -1,65 +1,94 @@
 """A table with a header: one column names the node, up to three others are its coordinate.
 
 Columns are found by name, whatever their case and order: `node`, `host`, `hostname`, `name` or `nodename`; then `x`,
-`y`, `z`, or `group`, `switch`, `port`, or `leaf` (or `switch`) alone. Separated by commas, semicolons or tabs. A row
-without numbers is a node whose place is not known, and is left out.
+`y`, `z`, or `group`, `switch`, `port`, or `pod`, `leaf`, or `leaf` (or `switch`) alone. Separated by commas, semicolons
+or tabs, with or without quotes; a spreadsheet's line `sep=;` is read. A row without numbers is a node whose place is
+not known, and is left out.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
+import re
 from collections.abc import Iterator
 
-from placements.hosts.sources.located import CoordinateSource, NodeCoordinates, put, whole_number
+from placements.hosts.sources.located import (
+    CoordinateSource,
+    NodeCoordinates,
+    OddLineError,
+    located,
+    put,
+    whole_number,
+)
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
 NAMES = ("node", "host", "hostname", "name", "nodename")
-DIMENSIONS = (("x", "y", "z"), ("group", "switch", "port"), ("leaf", "", ""), ("switch", "", ""))
+DIMENSIONS = (
+    ("x", "y", "z"),
+    ("group", "switch", "port"),
+    ("group", "switch", ""),
+    ("pod", "leaf", ""),
+    ("leaf", "", ""),
+    ("switch", "", ""),
+    ("x", "y", ""),
+)
+SEPARATORS = ",;\t"
+#: A spreadsheet may write whole numbers with a fraction of zeros.
+WHOLE = re.compile(r"([0-9]{1,9})[.,]0+")
 
 
 def matches(text: str) -> bool:
     """Return whether the first line is a header with a node's name and coordinates."""
-    header = _header(text)
+    _, header, _ = _table(text)
     return _first(NAMES, header) is not None and _dimensions(header) is not None
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
-    """Return name -> coordinate; InputError names the header or the line."""
-    header = _header(text)
+    """Return name -> coordinate; InputError names the header."""
+    line, header, rows = _table(text)
     name, dimensions = _first(NAMES, header), _dimensions(header)
     if name is None or dimensions is None:
-        valid = f"a column of {', '.join(NAMES)}, and x,y,z or group,switch,port or leaf"
-        raise InputError(source, "line 1", ",".join(header), valid)
+        valid = f"a column of {', '.join(NAMES)}, and x,y,z or group,switch,port or pod,leaf or leaf"
+        raise InputError(source, f"line {line}", ",".join(header)[:80], valid)
     columns = [header.index(d) for d in dimensions if d]
     coordinates: dict[str, Coordinate] = {}
-    for number, row in enumerate(_rows(text, source), start=1):
-        if number == 1 or not any(cell.strip() for cell in row):
-            continue
-        if len(row) < len(header):
-            raise InputError(source, f"line {number}", ",".join(row), f"{len(header)} columns")
-        words = [row[column].strip() for column in columns]
-        if any(words):
-            at = [whole_number(word, source, number, "a coordinate") for word in words]
-            x, y, z = (*at, 0, 0)[:3]
-            put(coordinates, row[header.index(name)].strip(), (x, y, z), source=source, number=number)
-    return NodeCoordinates(coordinates=coordinates, dimensions=dimensions)
-
-
-def _rows(text: str, source: str) -> Iterator[list[str]]:
+    odd = []
     try:
-        yield from csv.reader(text.splitlines(), delimiter=_separator(text))
+        for number, row in rows:
+            try:
+                if len(row) < len(header):
+                    raise OddLineError(source, f"line {number}", ",".join(row)[:60], f"{len(header)} columns")
+                words = [WHOLE.sub(r"\1", row[column].strip()) for column in columns]
+                if any(words):
+                    at = [whole_number(word, source, number, "a coordinate") for word in words]
+                    x, y, z = (*at, 0, 0)[:3]
+                    put(coordinates, row[header.index(name)].strip(), (x, y, z), source=source, number=number)
+            except OddLineError as error:
+                odd.append(error)
     except csv.Error as error:
-        raise InputError(source, "", str(error), "a table") from error
+        raise InputError(source, "", problem=str(error), valid="a table of short cells") from error
+    return located(coordinates, odd, dimensions=dimensions)
 
 
-def _separator(text: str) -> str:
-    first = text.partition("\n")[0]
-    return max(",;\t", key=first.count)
-
-
-def _header(text: str) -> list[str]:
-    return [word.strip().lower() for word in text.partition("\n")[0].split(_separator(text))]
+def _table(text: str) -> tuple[int, list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the header's line and its words, and the rows after it with their lines, without empty rows."""
+    lines = text.split("\n")
+    first = next(
+        (k for k, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))), 0
+    )
+    marked = next((line[4:5] for line in lines[:first] if line.startswith("sep=")), "")
+    separator = marked or max(SEPARATORS, key=lines[first].count)
+    reader = csv.reader(lines[first:], delimiter=separator, skipinitialspace=True)
+    try:
+        header = [word.strip().lower() for word in next(reader, [])]
+    except csv.Error:
+        header = []
+    rows = ((first + reader.line_num, row) for row in reader)
+    full = ((number, row) for number, row in rows if any(cell.strip() for cell in row))
+    without_comments = itertools.filterfalse(lambda item: item[1][0].startswith("#"), full)
+    return first + 1, header, without_comments
 
 
 def _first(names: tuple[str, ...], header: list[str]) -> str | None:

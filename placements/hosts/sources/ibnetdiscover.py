@@ -2,51 +2,92 @@
 
     Switch  36 "S-0002c902004a1b60"   # "leaf0" enhanced port 0 lid 2 lmc 0
     [1]     "H-0002c903000f1a2c"[1](2c903000f1a2d)   # "node01 mlx5_0" lid 5 4xEDR
+    [2][ext 7]  "S-0002c902004a1b80"[9][ext 2]   # "spine" lid 1 4xEDR        in groups (-g)
 
-A node's name is the first word of its adapter's description, which the driver sets to host and device. Coordinates are
-(leaf switch, 0, 0), leaves being the switches with adapters, numbered as the dump lists them. A node with several
-adapters has the leaf of the first by name. A switch's own adapter (SHARP) and an adapter without a
-description are no nodes. Omni-Path's opareport has another form: write a table (csv) of it.
+and its list of ports (`-p`): SW 2 1 0x... 4x EDR - CA 5 1 0x... ( 'leaf0' - 'node01 mlx5_0' )
+
+`fabric` has the rules for descriptions, `trees` those for leaves and pods.
 """
 
 from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import CoordinateSource, NodeCoordinates
-from placements.topology.base import Coordinate
+from placements.hosts.sources.fabric import Fabric
+from placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError
 from railyard.base.errors import InputError
 
-SWITCH = re.compile(r'^Switch\s+\d+\s+"(S-[0-9a-f]+)"', re.I | re.M)
-TO_ADAPTER = re.compile(r'^\[\d+\]\s+"H-[0-9a-f]+"\[\d+\](?:\([0-9a-f]+\))?\s+#\s+"([^"]*)"', re.I)
-#: The adapter inside each Quantum switch (SHARP), and the driver's own words for a node that has no description.
-NO_HOST = re.compile(r"Aggregation Node|^MT\d+\b|^Mellanox Technologies")
+SWITCH = re.compile(r'^Switch\s+\d+\s+"(S-[0-9a-f]+)"', re.IGNORECASE | re.MULTILINE)
+NODE = re.compile(r'^(?:Ca|Rt|\?\?\?)\s+\d+\s+"', re.IGNORECASE)
+PORT = re.compile(
+    r'^\[\d+\](?:\[ext \d+\])?\s+"([SHR]-[0-9a-f]+)"\[\d+\](?:\[ext \d+\])?\s*(?:\([0-9a-f]+\))?\s*#\s*"(.*?)"(?:\s|$)',
+    re.IGNORECASE,
+)
+LISTED = re.compile(
+    r"^(SW|CA|RT)\s+(\d+)\s+\d+\s+0x[0-9a-f]+\s.*? - "
+    r"(SW|CA|RT)\s+(\d+)\s+\d+\s+0x[0-9a-f]+\s+\(\s*'(.*)' - '(.*)'\s*\)",
+    re.IGNORECASE | re.MULTILINE,
+)
+LIST = re.compile(r"^(?:Switch|Ca)\s*: 0x[0-9a-f]+ ports \d+", re.IGNORECASE | re.MULTILINE)
+
+
+def matches(text: str) -> bool:
+    """Return whether a text has a switch, a port or a node as ibnetdiscover prints them."""
+    return any(pattern.search(text) for pattern in (SWITCH, LISTED, LIST))
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
-    """Return node name -> (leaf, 0, 0); InputError for an adapter whose description names no host."""
-    leaves: dict[str, int] = {}
-    first: dict[str, tuple[str, int]] = {}
+    """Return node name -> (leaf, 0, 0), or (pod, leaf, 0) in trees of three levels."""
+    fabric = Fabric()
+    if SWITCH.search(text):
+        _dump(text, fabric, source)
+    elif LISTED.search(text):
+        _ports(text, fabric)
+    elif LIST.search(text):
+        raise InputError(
+            source, "", problem="a list of nodes without their ports", valid="ibnetdiscover without -l"
+        )
+    return fabric.located(source)
+
+
+def _dump(text: str, fabric: Fabric, source: str) -> None:
     switch = ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if block := SWITCH.match(line):
             switch = block[1]
-        elif not line.strip():
+            fabric.switches.append(switch)
+        elif NODE.match(line) or not line.strip():
             switch = ""
-        elif switch and (port := TO_ADAPTER.match(line)):
-            host, _, device = port[1].partition(" ")
-            if NO_HOST.search(port[1]):
-                continue
-            if not host or not device:
-                valid = 'HOST DEVICE, as the driver describes an adapter ("node01 mlx5_0")'
-                raise InputError(source, f"line {number}", port[1], valid)
-            leaf = leaves.setdefault(switch, len(leaves))
-            first[host] = min(first.get(host, (device, leaf)), (device, leaf))
-    coordinates: dict[str, Coordinate] = {host: (leaf, 0, 0) for host, (_, leaf) in first.items()}
-    extents = (max(len(leaves), 1), 1, 1)
-    return NodeCoordinates(coordinates=coordinates, extents=extents, dimensions=("leaf", "", ""))
+        elif switch and (port := PORT.match(line)):
+            if port[1][0] in "Ss":
+                fabric.cables.append((switch, port[1]))
+            else:
+                fabric.adapters.append((port[2], switch, number))
+        elif switch and line.startswith("["):
+            valid = '[PORT] "S-GUID"[PORT] or "H-GUID"[PORT](GUID) # "DESCRIPTION"'
+            fabric.odd.append(OddLineError(source, f"line {number}", line[:60], valid))
+
+
+def _ports(text: str, fabric: Fabric) -> None:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not (link := LISTED.match(line)):
+            continue  # a port without a cable, which has no other end
+        kind, lid, other, far, name, description = link.groups()
+        if kind.upper() == "SW":
+            fabric.switches.append(lid)
+            if other.upper() == "SW":
+                fabric.cables.append((lid, far))
+            else:
+                fabric.adapters.append((description, lid, number))
+        elif other.upper() == "SW":
+            fabric.switches.append(far)
+            fabric.adapters.append((name, far, number))
 
 
 SOURCE = CoordinateSource(
-    name="ibnetdiscover", does="the dump of that command", precedence=20, matches=SWITCH.search, parse=parse
+    name="ibnetdiscover",
+    does="the dump of that command, or its ports (-p)",
+    precedence=20,
+    matches=matches,
+    parse=parse,
 )

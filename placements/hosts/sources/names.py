@@ -9,7 +9,8 @@ import dataclasses
 from pathlib import Path
 
 from placements.hosts.sources import xtprocadmin
-from placements.hosts.sources.located import NodeCoordinates, content_lines, readable
+from placements.hosts.sources.located import NodeCoordinates
+from placements.hosts.text import content_lines, readable
 from railyard.base.errors import InputError
 
 

@@ -16,7 +16,15 @@ import operator
 import re
 from dataclasses import dataclass
 
-from placements.hosts.sources.located import CoordinateSource, NodeCoordinates, content_lines, whole_number
+from placements.hosts.sources.located import (
+    CoordinateSource,
+    NodeCoordinates,
+    OddLineError,
+    located,
+    read_lines,
+    whole_number,
+)
+from placements.hosts.text import content_lines
 from placements.topology.base import Coordinate
 
 PORT = re.compile(r"\b(x(\d+)c\d+r\d+)(?:j\d+)?(?:p\d+)?\b")
@@ -41,33 +49,34 @@ def matches(text: str) -> bool:
 
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return node's xname -> (group, switch, 0); InputError for a group that is no number."""
-    edges = list(_edges(text, source))
+    edges, odd = _edges(text, source)
     switches = sorted({(edge.group, _natural(edge.switch)) for edge in edges})
     by_group = itertools.groupby(switches, key=operator.itemgetter(0))
     number_of = {pair: number for _, pairs in by_group for number, pair in enumerate(pairs)}
     coordinates: dict[str, Coordinate] = {}
     for edge in sorted(edges, key=lambda e: (_natural(e.node), e.nic)):
         coordinates.setdefault(edge.node, (edge.group, number_of[edge.group, _natural(edge.switch)], 0))
-    return NodeCoordinates(coordinates=coordinates, dimensions=("group", "switch", ""))
+    return located(coordinates, odd, dimensions=("group", "switch", ""))
 
 
-def _edges(text: str, source: str) -> list[_Edge]:
-    group_column: int | None = None
+def _edges(text: str, source: str) -> tuple[list[_Edge], list[OddLineError]]:
+    group_column: list[int] = []
     cabinets: dict[str, int] = {}
     edges: list[_Edge] = []
-    for number, line in content_lines(text):
-        words = re.split(r"[,\s]+", line)
+
+    def read(number: int, line: str) -> None:
+        words = [word.strip("\"'") for word in re.split(r"[,;\s]+", line)]
         port, nic = PORT.search(line), NIC.search(line)
         if not (port and nic):
-            named = [words.index(name) for name in GROUPS if name in words]
-            group_column = named[0] if named else group_column
-            continue
-        if group_column is not None and group_column < len(words):
-            group = whole_number(words[group_column], source, number, "a group's number")
+            group_column.extend(words.index(name) for name in GROUPS if name in words)
+            return
+        if group_column and group_column[0] < len(words):
+            group = whole_number(words[group_column[0]], source, number, "a group's number")
         else:
             group = cabinets.setdefault(port[2], len(cabinets))
         edges.append(_Edge(node=nic[1], nic=int(nic[2] or 0), group=group, switch=port[1]))
-    return edges
+
+    return edges, read_lines(content_lines(text), read)
 
 
 def _natural(xname: str) -> tuple[int, ...]:

@@ -1,38 +1,65 @@
-"""topology.conf of Slurm's topology/tree (topology.conf(5)).
+"""Slurm's topology.conf, and what `scontrol show topology` prints (topology.conf(5)): trees and blocks.
 
-    SwitchName=leaf0 Nodes=n[0-3]
-    SwitchName=spine Switches=leaf[0-1]
+    SwitchName=leaf0 Nodes=n[0-3]              BlockName=b0 Nodes=n[0-17]
+    SwitchName=spine Switches=leaf[0-1]        BlockSizes=18,36
 
-What `scontrol show topology` prints is read, too: there a switch of switches lists all nodes below it, and is no leaf.
-A node's coordinate is (leaf switch, 0, 0), leaves numbered as the file lists them: what a fat tree's topology needs.
+A leaf's or a block's nodes are at one place; the levels above give pods (`trees`). In what scontrol prints a switch of
+switches lists all nodes below it and is no leaf; aggregated blocks are made of blocks. A torus or a ring has no order
+of nodes in these texts.
 """
 
 from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import CoordinateSource, NodeCoordinates, content_lines, expand, put
-from placements.topology.base import Coordinate
+from placements.hosts.sources import trees
+from placements.hosts.sources.located import (
+    CoordinateSource,
+    NodeCoordinates,
+    OddLineError,
+    expand,
+    read_lines,
+)
+from placements.hosts.text import content_lines
 from railyard.base.errors import InputError
 
-SWITCH = re.compile(r"^\s*SwitchName=", re.M | re.I)
+LINE = re.compile(r"^\s*(?:Switch|Block|Torus|Ring)Name\s*=", re.M | re.I)
+FIELD = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|\S+)")
+WITHOUT_ORDER = ("torusname", "ringname")
+#: Keys of lines that have no node of their own.
+OTHERS = ("blocksizes", "aggregatedblock", "topologyplugin", "topologyparam")
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
-    """Return name -> (leaf, 0, 0); InputError names the line."""
-    coordinates: dict[str, Coordinate] = {}
-    leaf = 0
-    for number, line in content_lines(text.replace("\\\n", " ")):
-        fields = {key.lower(): value for key, value in re.findall(r"(\w+)=(\S+)", line)}
-        if "switchname" not in fields:
-            raise InputError(source, f"line {number}", line, "SwitchName=NAME with Nodes= or Switches=")
-        if "nodes" in fields and "switches" not in fields:
-            for name in expand(fields["nodes"]):
-                put(coordinates, name, (leaf, 0, 0), source=source, number=number)
-            leaf += 1
-    return NodeCoordinates(coordinates=coordinates, extents=(leaf, 1, 1), dimensions=("leaf", "", ""))
+    """Return name -> (leaf, 0, 0), or (pod, leaf, 0) where the tree has pods; InputError where no line can be read."""
+    tree = trees.Tree()
+
+    def read(number: int, line: str) -> None:
+        fields = {key.lower(): value.strip('"') for key, value in FIELD.findall(line)}
+        if any(key in fields for key in WITHOUT_ORDER):
+            problem = f"{line.split()[0]} lists nodes in no order of coordinates"
+            valid = "topology.yaml, or no file: jobs read SLURM_TOPOLOGY_ADDR"
+            raise InputError(source, f"line {number}", problem=problem, valid=valid)
+        name = fields.get("switchname") or fields.get("blockname")
+        if not name:
+            if not any(key in fields for key in OTHERS):
+                raise OddLineError(
+                    source, f"line {number}", line[:60], "SwitchName=NAME with Nodes= or Switches="
+                )
+            return
+        if "switches" in fields:
+            tree.joined.extend((lower, name) for lower in expand(fields["switches"], source, number))
+        elif "nodes" in fields:
+            tree.nodes.setdefault(name, []).extend(expand(fields["nodes"], source, number))
+
+    odd = read_lines(content_lines(re.sub(r"\\\n", " ", text)), read)
+    return trees.from_file(tree, odd, source)
 
 
 SOURCE = CoordinateSource(
-    name="slurm", does="topology.conf of topology/tree", precedence=30, matches=SWITCH.search, parse=parse
+    name="slurm",
+    does="topology.conf of a tree or of blocks, or `scontrol show topology`",
+    precedence=30,
+    matches=LINE.search,
+    parse=parse,
 )

@@ -10,16 +10,21 @@ names of interconnect.txt their hosts (`placements.hosts.sources.names`). Servic
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 from placements.hosts.sources.located import (
     CoordinateSource,
+    Line,
     NodeCoordinates,
-    content_lines,
+    OddLineError,
+    located,
     put,
+    read_lines,
     whole_number,
 )
+from placements.hosts.text import content_lines
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -39,15 +44,20 @@ def parse(text: str, source: str) -> NodeCoordinates:
         valid = "columns x, y, z; or interconnect.txt as the source and this table as --names"
         raise InputError(source, "line 1", " ".join(header), valid)
     coordinates: dict[str, Coordinate] = {}
-    for number, row in _rows(text, source):
-        x, y, z = (whole_number(row[column], source, number, "a coordinate") for column in columns)
-        put(coordinates, host(row, source, number), (x, y, z), source=source, number=number)
-    return NodeCoordinates(coordinates=coordinates)
+
+    def read(number: int, line: str) -> None:
+        if row := _row(line, header, source, number):
+            x, y, z = (whole_number(row[column], source, number, "a coordinate") for column in columns)
+            put(coordinates, host(row, source, number), (x, y, z), source=source, number=number)
+
+    return located(coordinates, read_lines(_lines(text), read))
 
 
 def hosts(text: str, source: str) -> dict[str, str]:
     """Return physical name -> host of the compute nodes."""
-    return {row["nodename"]: host(row, source, number) for number, row in _rows(text, source)}
+    header = _header(text)
+    rows = ((number, _row(line, header, source, number)) for number, line in _lines(text))
+    return {row["nodename"]: host(row, source, number) for number, row in rows if row}
 
 
 def host(row: dict[str, str], source: str, number: int) -> str:
@@ -55,15 +65,17 @@ def host(row: dict[str, str], source: str, number: int) -> str:
     return f"nid{whole_number(row['nid'], source, number, 'a node number'):05d}"
 
 
-def _rows(text: str, source: str) -> Iterator[tuple[int, dict[str, str]]]:
-    header = _header(text)
-    for number, line in list(content_lines(text))[1:]:
-        words = line.split()
-        if len(words) < len(header):
-            raise InputError(source, f"line {number}", line, f"{len(header)} columns: {' '.join(header)}")
-        row = dict(zip(header, words, strict=False))
-        if row.get("type", "compute") == "compute":
-            yield number, row
+def _lines(text: str) -> Iterator[Line]:
+    return itertools.islice(content_lines(text), 1, None)
+
+
+def _row(line: str, header: list[str], source: str, number: int) -> dict[str, str] | None:
+    """Return the fields of a line by the names of their columns; None for a service node."""
+    words = line.split()
+    if len(words) < len(header):
+        raise OddLineError(source, f"line {number}", line, f"{len(header)} columns: {' '.join(header)}")
+    row = dict(zip(header, words, strict=False))
+    return row if row.get("type", "compute") == "compute" else None
 
 
 def _header(text: str) -> list[str]:

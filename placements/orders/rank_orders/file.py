@@ -13,7 +13,7 @@ from railyard.base.errors import InputError
 def place(job: PlacementJob) -> Ints:
     """Return the node of each rank; InputError for another number of lines, or a node that was not granted."""
     path = Path(job.argument)
-    nodes = hostfile.read(path, job.allocation.topology, most=job.ranks_per_node)
+    nodes = hostfile.of_ranks(path, job.allocation.topology, most=job.ranks_per_node)
     if len(nodes) != job.ranks:
         valid = f"{job.ranks}: one for each rank"
         raise InputError(str(path), "", problem=f"{len(nodes)} lines", valid=valid)

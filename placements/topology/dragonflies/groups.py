@@ -29,6 +29,7 @@ class Groups(Topology):
     """`counts[group][switch]` are the nodes of a switch; `nodes_per_router` is the largest of them."""
 
     has_groups: ClassVar[bool] = True
+    coordinate_names: ClassVar[tuple[str, ...]] = ("group", "switch")
 
     counts: tuple[tuple[int, ...], ...]
 

@@ -10,14 +10,16 @@ import dataclasses
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from placements import launchers
 from placements.arrays import np
-from placements.hosts import in_job, naming, sources
-from placements.hosts.sources.located import expand
+from placements.hosts import hostfile, in_job, naming, sources
+from placements.hosts.hostlist import expand
+from placements.hosts.sources.located import NodeCoordinates
 from placements.launchers import files
 from placements.orders.allocation import allocate, scheduled
 from placements.topology import catalog
@@ -33,8 +35,11 @@ from railyard.jobs.placing import Nodes
 from railyard.records import provenance
 from railyard.records.store import archive
 
-#: Variables that name a host file: the user's own first, then those of batch systems. The host is a line's first word.
+#: Variables that name a host file: the user's own first, then those of batch systems.
 NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
+LSF = "LSB_DJOB_HOSTFILE"
+#: The source of coordinates where no file is named.
+ITSELF = "the nodes themselves"
 
 
 def names(environment: Mapping[str, str]) -> list[str]:
@@ -47,25 +52,24 @@ def names(environment: Mapping[str, str]) -> list[str]:
             return expand(nodelist)
     for variable in NODE_FILES:
         if path := environment.get(variable):
-            return _in_file(Path(path))
+            return _in_file(variable, Path(path))
     for variable, command in launchers.node_commands().items():
         if variable in environment:
-            return _output(command).split()
+            return list(hostfile.slots(hostfile.parse(_output(command), command[0])))
     variables = ", ".join((*launchers.node_list_variables(), *NODE_FILES, *launchers.node_commands()))
     valid = f"a job, which sets one of {variables}; or a host file, one node per line, in RAILYARD_NODES"
     raise InputError("environment", "", problem="no variable that lists nodes", valid=valid)
 
 
-def _in_file(path: Path) -> list[str]:
-    """Return the nodes of a host file: the first word of each line, each node once."""
-    try:
-        lines = path.read_text().splitlines()
-    except OSError as error:
-        raise InputError("environment", "", str(path), f"a readable host file ({error.strerror})") from error
-    nodes = [words[0] for words in (line.partition("#")[0].split() for line in lines) if words]
-    if not nodes:
-        raise InputError(str(path), "", problem="no node", valid="one node per line")
-    return list(dict.fromkeys(nodes))
+def _in_file(variable: str, path: Path) -> list[str]:
+    """Return the nodes of a host file, each once; LSF's batch node is left out, which is reported in one line."""
+    if variable != LSF:
+        return hostfile.names(path)
+    nodes, batch = hostfile.without_batch_node(hostfile.entries(path))
+    if batch:
+        what = f"{variable}: {batch} has one slot and every other node more: left out as the batch node"
+        print(f"railyard: {what}; to keep it, list the nodes in RAILYARD_NODES", file=sys.stderr)
+    return nodes
 
 
 def _output(command: Sequence[str]) -> str:
@@ -119,9 +123,7 @@ def allocation(
     topology = catalog.load(job.site.topology)
     try:
         topology = (
-            naming.named(topology, coordinates, job.site.coordinates or "the nodes themselves")
-            if coordinates
-            else topology
+            naming.named(topology, coordinates, job.site.coordinates or ITSELF) if coordinates else topology
         )
     except InputError as error:
         return _unknown(job, granted, coordinates, str(error))
@@ -156,15 +158,19 @@ def _coordinates_of(
 
     Empty if the topology itself has these names. Raises InputError for a file that cannot be read.
     """
+    topology = catalog.load(job.site.topology) if job.site.topology else None
+    source = job.site.coordinates or ITSELF
     if job.site.coordinates:
-        coordinates = sources.read(Path(job.site.coordinates)).coordinates
-    elif job.site.topology and {node.name for node in catalog.load(job.site.topology).nodes} >= set(granted):
+        located: NodeCoordinates | None = sources.read(Path(source))
+        if located and (note := located.note(source)):
+            print(f"railyard: {note}", file=sys.stderr)
+    elif topology and {node.name for node in topology.nodes} >= set(granted):
         return {}
     else:
         located = in_job.coordinates(described) if set(described) >= set(granted) else None
-        coordinates = located.coordinates if located else {}
-        if job.site.topology and catalog.load(job.site.topology).extents[1:] == (1, 1):
-            coordinates = naming.leaves(coordinates)
+    if not located:
+        return {}
+    coordinates = naming.fitted(topology, located, source) if topology else located.coordinates
     return naming.by_host(granted, coordinates)
 
 

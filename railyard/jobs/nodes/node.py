@@ -14,14 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from placements.nics import sysfs
+
 ROOT = Path("/")
 #: A variable that names another root folder, for tests: a tree of files is read in place of this node's.
 ROOT_VARIABLE = "RAILYARD_NODE_ROOT"
 #: PCI vendors' classes of processors that compute: 3D controllers and processing accelerators.
 GPU_CLASSES = ("0x0302", "0x1200", "0x0380")
-#: Adapters of high-speed networks, and Slingshot's and plain Ethernet interfaces.
-CLASSES = ("infiniband", "cxi", "net")
-VIRTUAL = ("lo", "veth", "br-", "docker", "ifb", "virbr", "tun", "tap", "bonding_masters", "mgmt")
 
 
 def describe(root: Path | None = None, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
@@ -39,7 +38,7 @@ def describe(root: Path | None = None, environment: Mapping[str, str] = os.envir
         "pattern": environment.get("SLURM_TOPOLOGY_ADDR_PATTERN", ""),
         "node_id": environment.get("SLURM_NODEID", ""),
         "node_name": environment.get("SLURMD_NODENAME", ""),
-        "xname": _text(root / "etc/cray/xname") or _text(root / "proc/cray_xt/cname"),
+        "xname": sysfs.text(root / "etc/cray/xname") or sysfs.text(root / "proc/cray_xt/cname"),
     }
 
 
@@ -48,13 +47,13 @@ def write(folder: Path) -> None:
     description = describe()
     path = folder / f"{description['node_name'] or description['host']}.json"
     part = path.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps(description), encoding="utf-8")
+    part.writesysfs.text(json.dumps(description), encoding="utf-8")
     part.replace(path)
 
 
 def allowed_cpus(root: Path = ROOT) -> set[int]:
     """Return the CPUs that this process may run on; all of the node if the kernel does not list them."""
-    match = re.search(r"^Cpus_allowed_list:\s*(\S+)$", _text(root / "proc/self/status"), re.M)
+    match = re.search(r"^Cpus_allowed_list:\s*(\S+)$", sysfs.text(root / "proc/self/status"), re.M)
     return set(cpu_list(match[1])) if match else {int(path.name.removeprefix("cpu")) for path in _cpus(root)}
 
 
@@ -74,7 +73,7 @@ def cores(root: Path, allowed: set[int]) -> list[dict[str, Any]]:
     for path in _cpus(root):
         number = int(path.name.removeprefix("cpu"))
         if number in allowed:
-            siblings = cpu_list(_text(path / "topology/thread_siblings_list")) or [number]
+            siblings = cpu_list(sysfs.text(path / "topology/thread_siblings_list")) or [number]
             domain_of.setdefault(tuple(cpu for cpu in siblings if cpu in allowed), numa.get(number, 0))
     if not domain_of:
         domain_of = {(cpu,): numa.get(cpu, 0) for cpu in allowed}
@@ -87,22 +86,23 @@ def distances(root: Path) -> list[list[int]]:
     domains = sorted(int(path.name.removeprefix("node")) for path in _nodes(root))
     table = []
     for domain in domains:
-        row = _text(root / f"sys/devices/system/node/node{domain}/distance").split()
+        row = sysfs.text(root / f"sys/devices/system/node/node{domain}/distance").split()
         table += [[domain, other, int(far)] for other, far in zip(domains, row, strict=False)]
     return table
 
 
 def nics(root: Path) -> list[dict[str, Any]]:
     """Return the network devices: name, class, NUMA domain, Ethernet address and PCI path, both empty where unknown."""
-    devices = []
-    for kind in CLASSES:
-        for path in sorted((root / "sys/class" / kind).glob("*")):
-            if path.is_dir() and not path.name.startswith(VIRTUAL):
-                numa, mac = _number(path / "device/numa_node", -1), _text(path / "address")
-                devices.append(
-                    {"name": path.name, "class": kind, "numa": numa, "mac": mac, "pci": _pci(path / "device")}
-                )
-    return devices
+    return [
+        {
+            "name": path.name,
+            "class": kind,
+            "numa": _number(path / "device/numa_node", -1),
+            "mac": sysfs.text(path / "address"),
+            "pci": sysfs.pci(path / "device"),
+        }
+        for kind, path in sysfs.named(root)
+    ]
 
 
 def gpus(root: Path) -> list[dict[str, Any]]:
@@ -111,19 +111,12 @@ def gpus(root: Path) -> list[dict[str, Any]]:
         {
             "name": path.name,
             "numa": _number(path / "numa_node", -1),
-            "vendor": _text(path / "vendor"),
-            "pci": _pci(path),
+            "vendor": sysfs.text(path / "vendor"),
+            "pci": sysfs.pci(path),
         }
         for path in sorted((root / "sys/bus/pci/devices").glob("*"))
-        if _text(path / "class").startswith(GPU_CLASSES)
+        if sysfs.text(path / "class").startswith(GPU_CLASSES)
     ]
-
-
-def _pci(device: Path) -> str:
-    """Return the path of bridges that leads to a PCI device; empty for another device."""
-    parts = device.resolve().parts
-    first = next((index for index, part in enumerate(parts) if part.startswith("pci")), len(parts))
-    return "/".join(parts[first:])
 
 
 def _cpus(root: Path) -> list[Path]:
@@ -140,19 +133,12 @@ def _numa_of_cpus(root: Path) -> dict[int, int]:
     return {
         cpu: int(path.name.removeprefix("node"))
         for path in _nodes(root)
-        for cpu in cpu_list(_text(path / "cpulist"))
+        for cpu in cpu_list(sysfs.text(path / "cpulist"))
     }
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""
 
 
 def _number(path: Path, otherwise: int) -> int:
     try:
-        return int(_text(path))
+        return int(sysfs.text(path))
     except ValueError:
         return otherwise

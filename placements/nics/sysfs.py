@@ -1,0 +1,182 @@
+"""Read the network devices of a node from /sys: which can be a job's NICs, and why the others cannot.
+
+The kernel says what a device is, so no name decides. A device without hardware is a bridge, VLAN, tunnel or one end of
+a pair. `master` names the bond that an interface belongs to, and `physfn` marks a virtual function. `operstate` and a
+port's `state` tell whether there is a link, `link_layer` tells InfiniBand from Ethernet (RoCE). Names are in natural
+order: mlx5_2 before mlx5_10. Leaves out addresses and routes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from placements.hosts.hostlist import natural
+
+#: Fabrics that a job uses before Ethernet: the devices of RDMA and Slingshot. RoCE is used where no other is there.
+FAST = ("infiniband", "omni-path", "slingshot", "efa")
+#: Kernel's numbers of interface types (if_arp.h) that are neither Ethernet nor made in software.
+INFINIBAND = "32"
+#: Files or folders below an interface that say what made it, and the word for it.
+MADE = (("bridge", "a bridge"), ("wireless", "wireless"), ("phy80211", "wireless"), ("tun_flags", "a tunnel"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """A port of an adapter, or an interface. `name` contains the port if stacks need it: mlx5_0:1.
+
+    `fabric` is infiniband, omni-path, slingshot, efa, roce or ethernet, `numa` -1 if unknown. `card` is the PCI address
+    without the function, which ports of one card share; `why_not` is the reason why it is no NIC of a job, or empty.
+    """
+
+    name: str
+    fabric: str
+    numa: int
+    card: str = ""
+    why_not: str = ""
+    virtual_function: bool = False
+
+
+def devices(sys: Path) -> tuple[Device, ...]:
+    """Return every device, those that a job uses first; `sys` is the folder of a node's /sys."""
+    found = [*_adapters(sys), *_slingshot(sys)]
+    usable = {device.fabric for device in found if not device.why_not}
+    if usable & {*FAST}:
+        found = [_without(device, "roce", "RoCE beside a faster fabric") for device in found]
+    interfaces = list(_interfaces(sys))
+    if usable:
+        interfaces = [_without(device, "ethernet", "Ethernet beside RDMA") for device in interfaces]
+    found += interfaces
+    physical = {device.fabric for device in found if not device.why_not and not device.virtual_function}
+    found = [
+        dataclasses.replace(device, why_not="a virtual function")
+        if device.virtual_function and device.fabric in physical and not device.why_not
+        else device
+        for device in found
+    ]
+    return tuple(sorted(found, key=lambda device: bool(device.why_not)))
+
+
+def named(root: Path) -> Iterator[tuple[str, Path]]:
+    """Yield class and folder of the devices that have hardware or are a bond, in natural order; `root` is of a node."""
+    for kind in ("infiniband", "cxi", "net"):
+        for path in folders(root / "sys/class" / kind):
+            if kind != "net" or (path / "device").exists() or (path / "bonding").exists():
+                yield kind, path
+
+
+def folders(path: Path) -> list[Path]:
+    """Return the folders below a path, or links to such, in natural order of their names."""
+    return sorted((one for one in path.glob("*") if one.is_dir()), key=lambda one: natural(one.name))
+
+
+def text(path: Path) -> str:
+    """Return the text of a file; empty if it cannot be read."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def pci(device: Path) -> str:
+    """Return the path of bridges that leads to a PCI device; empty for another device."""
+    parts = device.resolve().parts
+    first = next((index for index, part in enumerate(parts) if part.startswith("pci")), len(parts))
+    return "/".join(parts[first:])
+
+
+def together(chosen: Sequence[Device]) -> list[str]:
+    """Return one text for each card with several of these devices: they share its PCI slot."""
+    cards: dict[str, list[str]] = {}
+    for device in chosen:
+        cards.setdefault(device.card or device.name, []).append(device.name)
+    return [f"{' and '.join(names)} are ports of one card" for names in cards.values() if len(names) > 1]
+
+
+def _without(device: Device, fabric: str, why_not: str) -> Device:
+    applies = device.fabric == fabric and not device.why_not
+    return dataclasses.replace(device, why_not=why_not) if applies else device
+
+
+def _adapters(sys: Path) -> Iterator[Device]:
+    """Yield the ports of RDMA adapters."""
+    for path in folders(sys / "class/infiniband"):
+        for port in (port for port in folders(path / "ports") if port.name.isdecimal()):
+            layer, state = text(port / "link_layer"), text(port / "state")
+            fabric, name = _fabric(path, layer), f"{path.name}:{port.name}"
+            why_not = "" if "ACTIVE" in state else f"port {_word(state) or 'without a state'}"
+            if (path / "parent").exists() and not (path / "device").exists():
+                why_not = f"RDMA in software on {text(path / 'parent') or 'an interface'}"
+            elif text(path / "node_type").startswith("4"):
+                why_not = why_not or "iWARP"
+            name = path.name if fabric in {"omni-path", "efa"} else name
+            yield _device(path, name, fabric, why_not)
+
+
+def _fabric(path: Path, layer: str) -> str:
+    if path.name.startswith("hfi1"):
+        return "omni-path"
+    driver = (path / "device/driver").resolve().name
+    if driver == "efa" or path.name.startswith("efa"):
+        return "efa"
+    return "infiniband" if layer == "InfiniBand" else "roce"
+
+
+def _slingshot(sys: Path) -> Iterator[Device]:
+    """Yield the Slingshot adapters; one is down if its interface is."""
+    for path in folders(sys / "class/cxi"):
+        states = [text(interface / "operstate") for interface in folders(path / "device/net")]
+        why_not = "link down" if states and all(state == "down" for state in states) else ""
+        yield _device(path, path.name, "slingshot", why_not)
+
+
+def _interfaces(sys: Path) -> Iterator[Device]:
+    """Yield the interfaces of Ethernet cards and bonds of them."""
+    for path in folders(sys / "class/net"):
+        yield _device(path, path.name, "ethernet", _why_not(path))
+
+
+def _why_not(path: Path) -> str:
+    """Return why an interface is no NIC of a job; empty for a card with a link, or a bond."""
+    kind = text(path / "type")
+    made = next((word for name, word in MADE if (path / name).exists()), "")
+    if made:
+        return made
+    if kind == "772":
+        return "the loopback"
+    if kind == INFINIBAND:
+        return "IP over InfiniBand"
+    if not (path / "device").exists() and not (path / "bonding").exists():
+        return "no hardware"
+    device = path / "device"
+    if any(re.fullmatch(r"usb\d+", part) for part in device.resolve().parts) or (
+        (device / "subsystem").resolve().name == "usb"
+    ):
+        return "a USB device, such as a management controller's"
+    master = path / "master"
+    if master.exists() and not any((master / name).exists() for name in ("bridge", "brport")):
+        return f"a member of {master.resolve().name if master.is_symlink() else 'a bond'}"
+    if re.fullmatch(r"(?:c\d+)?pf\d+(?:vf|sf)\d+", text(path / "phys_port_name")):
+        return "the switch's end of a virtual function"
+    state = text(path / "operstate")
+    return f"link {state}" if state in {"down", "lowerlayerdown", "notpresent"} else ""
+
+
+def _device(path: Path, name: str, fabric: str, why_not: str) -> Device:
+    numa = text(path / "device/numa_node")
+    address = pci(path / "device").rpartition("/")[2]
+    return Device(
+        name=name,
+        fabric=fabric,
+        numa=int(numa) if re.fullmatch(r"-?[0-9]{1,6}", numa) else -1,
+        card=address.rpartition(".")[0],
+        why_not=why_not,
+        virtual_function=(path / "device/physfn").exists(),
+    )
+
+
+def _word(state: str) -> str:
+    return state.rpartition(": ")[2].lower()
