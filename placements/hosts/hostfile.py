@@ -139,7 +139,7 @@ def _hosts(line: str) -> Iterator[tuple[str, int, int]]:
     options = {match[1]: match[2] for word in rest if (match := OPTION.fullmatch(word))}
     if rest and not options:
         words = (first, *rest)
-        if len({re.search(r"\d", word) is None for word in words}) > 1:
+        if not all(re.search(r"\d", word) for word in words):  # a state or a property, as sinfo prints it
             raise InputError("host file", "", line, FORMS)
         for word in words:
             yield from _counted(word)

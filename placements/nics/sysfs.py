@@ -18,6 +18,8 @@ from placements.hosts.hostlist import natural
 
 #: Fabrics that a job uses before Ethernet: the devices of RDMA and Slingshot. RoCE is used where no other is there.
 FAST = ("infiniband", "omni-path", "slingshot", "efa")
+#: PCI vendor of EFA, whose link layer the kernel does not tell.
+AMAZON = "0x1d0f"
 #: Kernel's numbers of interface types (if_arp.h) that are neither Ethernet nor made in software.
 INFINIBAND = "32"
 #: Files or folders below an interface that say what made it, and the word for it.
@@ -107,11 +109,15 @@ def _adapters(sys: Path) -> Iterator[Device]:
         for port in (port for port in folders(path / "ports") if port.name.isdecimal()):
             layer, state = text(port / "link_layer"), text(port / "state")
             fabric, name = _fabric(path, layer), f"{path.name}:{port.name}"
-            why_not = "" if "ACTIVE" in state else f"port {_word(state) or 'without a state'}"
+            why_not = (
+                "" if "ACTIVE" in state else f"port {state.rpartition(': ')[2].lower() or 'without a state'}"
+            )
             if (path / "parent").exists() and not (path / "device").exists():
                 why_not = f"RDMA in software on {text(path / 'parent') or 'an interface'}"
             elif text(path / "node_type").startswith("4"):
                 why_not = why_not or "iWARP"
+            elif fabric == "roce" and layer != "Ethernet":
+                why_not = why_not or f"link layer {layer or 'unknown'}"
             name = path.name if fabric in {"omni-path", "efa"} else name
             yield _device(path, name, fabric, why_not)
 
@@ -119,8 +125,7 @@ def _adapters(sys: Path) -> Iterator[Device]:
 def _fabric(path: Path, layer: str) -> str:
     if path.name.startswith("hfi1"):
         return "omni-path"
-    driver = (path / "device/driver").resolve().name
-    if driver == "efa" or path.name.startswith("efa"):
+    if text(path / "device/vendor") == AMAZON:
         return "efa"
     return "infiniband" if layer == "InfiniBand" else "roce"
 
@@ -176,7 +181,3 @@ def _device(path: Path, name: str, fabric: str, why_not: str) -> Device:
         why_not=why_not,
         virtual_function=(path / "device/physfn").exists(),
     )
-
-
-def _word(state: str) -> str:
-    return state.rpartition(": ")[2].lower()

@@ -70,6 +70,21 @@ def test_a_record_that_could_not_be_read_again_is_refused_beforehand() -> None:
         request.check_size(asked(grid=[10_000, 128], launches=60), where, 10_000)
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"placements": ["plain", "plain"]}, "placements: plain is listed twice; expected each word once"),
+        ({"nics": ["stripe", "nic-0", "stripe"]}, "nics: stripe is listed twice"),
+        ({"software": ["native", "native"]}, "software: native is listed twice"),
+        ({"placements": ["file:" + "x" * 200]}, "at most 200 printable characters"),
+    ],
+)
+def test_what_no_record_may_have_is_refused_before_the_job(changes: dict[str, Any], told: str) -> None:
+    """The launches would run, and no record could be made of them."""
+    with pytest.raises(InputError, match=told):
+        request.for_partition(asked(**changes), CLUSTER)
+
+
 def test_a_virtual_torus_of_the_job_gives_all() -> None:
     fitted = request.fitted(asked(block=[2, 2, 2]), TORUS)
     assert (fitted.request, fitted.left_out) == (asked(block=[2, 2, 2]), {})

@@ -23,7 +23,7 @@ from placements.orders import spec
 from placements.orders.allocation import Allocation, allocate, scheduled, within
 from placements.orders.placement import place
 from placements.topology import catalog
-from railyard.base.errors import InputError
+from railyard.base.errors import InputError, as_seen
 from railyard.jobs import requirements, roles, schedule
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
@@ -32,6 +32,10 @@ from railyard.records import json_io
 from railyard.records import record as records
 from railyard.records.store import challenge as challenges
 
+#: Variables that are lists of words, each of which a record has once.
+LISTS = ("placements", "nics", "software", "loads", "studies")
+#: The longest word that a record may have (`name` in its schema).
+MOST_CHARACTERS = 200
 #: Bytes of a record's text, about (`python -m perf machine`): for a launch with its figures, in it for each rank that
 #: nothing binds (CPU and NUMA domain), and for each NIC (sent and received).
 LAUNCH_BYTES, RANK_BYTES, NIC_BYTES = 16 << 10, 8, 26
@@ -40,13 +44,25 @@ LAUNCH_BYTES, RANK_BYTES, NIC_BYTES = 16 << 10, 8, 26
 def for_partition(request: JobSpec, where: Partition) -> JobSpec:
     """Return a request with the seed of its challenge, and one launch of each combination where it is computed.
 
-    A computed launch repeats bit for bit, so that one is enough. Raises InputError for a challenge that is no word.
+    A computed launch repeats bit for bit, so that one is enough. Raises InputError for a challenge that is no word, and
+    for lists of words that no record may have.
     """
+    for name in LISTS:
+        _check_words(name, getattr(request, name))
     seed = challenges.seed_of(request.challenge, request.check, request.seed)
     launches = min(request.launches, 1) if where.is_computed else request.launches
     return dataclasses.replace(
         request, seed=seed, launches=launches, archive=str(Path(request.archive).absolute())
     )
+
+
+def _check_words(name: str, words: Sequence[str]) -> None:
+    """Raise InputError for a word that is listed twice or that a record cannot hold, before machine time is spent."""
+    for index, word in enumerate(words):
+        if word in words[:index]:
+            raise InputError(name, "", problem=f"{word} is listed twice", valid="each word once")
+        if len(word) > MOST_CHARACTERS or as_seen(word) != word:
+            raise InputError(name, "", word[:60], f"a word of at most {MOST_CHARACTERS} printable characters")
 
 
 def programs_lacking(request: JobSpec, where: Partition) -> str:

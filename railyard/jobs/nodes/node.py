@@ -47,7 +47,7 @@ def write(folder: Path) -> None:
     description = describe()
     path = folder / f"{description['node_name'] or description['host']}.json"
     part = path.with_suffix(f".{os.getpid()}")
-    part.writesysfs.text(json.dumps(description), encoding="utf-8")
+    part.write_text(json.dumps(description), encoding="utf-8")
     part.replace(path)
 
 

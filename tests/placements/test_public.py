@@ -1,0 +1,120 @@
+"""What public reports, documents and recorded outputs of real sites have: each a folder of tests/data/public.
+
+`case.yaml` has what it is, its source, the reader, and the right value or the error. The texts are our own, of the same
+shape. tests/data/public/outputs has outputs of programs (tests/applications).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support.commands import CHECKOUT
+
+from placements.hosts import in_job, sources
+from placements.nics import sysfs
+from railyard.base.errors import InputError
+from railyard.doctor import inventory
+from railyard.jobs.nodes import allocated_nodes
+
+PUBLIC = CHECKOUT / "tests/data/public"
+CASES = sorted(path.parent for path in PUBLIC.glob("*/case.yaml"))
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+Case = dict[str, Any]
+#: What editors and spreadsheets do to a text that must not change its value.
+SAVED: dict[str, Callable[[bytes], bytes]] = {
+    "as it is": bytes,
+    "with a byte order mark": lambda content: BYTE_ORDER_MARK + content,
+    "with CRLF": lambda content: content.replace(b"\n", b"\r\n"),
+    "without a last newline": lambda content: content.rstrip(b"\n"),
+}
+
+
+def coordinates(case: Case, path: Path) -> Case:
+    located = sources.read(path)
+    wanted = case.get("value", {}).get("coordinates", {})
+    return {
+        "kind": located.kind,
+        "dimensions": list(located.dimensions),
+        "coordinates": {name: list(located.coordinates.get(name, ())) for name in wanted},
+        "nodes": len(located.coordinates),
+        "passed_over": len(located.passed_over),
+    }
+
+
+def hosts(case: Case, path: Path) -> list[str]:
+    return allocated_nodes.names({case["variable"]: str(path)})
+
+
+def nics(case: Case, path: Path) -> list[str]:
+    """Make the tree of the case, where `->` is a link, and return the NICs; the others are compared here."""
+    for name, content in case["tree"].items():
+        entry = path.parent / "tree" / name
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        if str(content).startswith("-> "):
+            target = path.parent / "tree" / content.removeprefix("-> ")
+            target.mkdir(parents=True, exist_ok=True)
+            entry.symlink_to(target)
+        elif content == "(folder)":
+            entry.mkdir()
+        else:
+            entry.write_text(f"{content}\n")
+    every = sysfs.devices(path.parent / "tree")
+    left_out = {one.name: one.why_not for one in every if one.why_not not in inventory.UNLISTED}
+    assert left_out == case["left_out"]
+    chosen = [one for one in every if not one.why_not]
+    assert sysfs.together(chosen) == case.get("together", sysfs.together(chosen))
+    return [f"{one.name} {one.fabric}" for one in chosen]
+
+
+def address(case: Case, path: Path) -> dict[str, list[int]]:
+    described = {
+        host: {"switches": text, "pattern": case["pattern"]} for host, text in case["addresses"].items()
+    }
+    located = in_job.coordinates(described)
+    assert list(located.dimensions if located else ()) == case["dimensions"]
+    return {host: list(at) for host, at in located.coordinates.items()} if located else {}
+
+
+def sinfo(case: Case, path: Path) -> list[str]:
+    return [
+        f"{partition.fullname} {partition.nodes}{' default' * partition.default}"
+        for partition in inventory._partitions(path.read_text())
+    ]
+
+
+READERS: dict[str, Callable[[Case, Path], Any]] = {
+    reader.__name__: reader for reader in (coordinates, hosts, nics, address, sinfo)
+}
+
+
+@pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
+def test_what_a_site_has_is_read_or_refused_with_a_reason(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = yaml.safe_load((folder / "case.yaml").read_text())
+    reader, file = READERS[case["reader"]], case.get("file", "case.yaml")
+    assert case["what"] and re.match(r"https?://", case["source"])
+    for number, (how, saved) in enumerate(
+        SAVED.items() if "file" in case and reader is not sinfo else [("", bytes)]
+    ):
+        path = tmp_path / str(number) / file
+        path.parent.mkdir()
+        path.write_bytes(saved((folder / file).read_bytes()))
+        if "error" in case:
+            with pytest.raises(InputError) as caught:
+                reader(case, path)
+            assert case["error"] in str(caught.value) and "\n" not in str(caught.value), how
+        else:
+            assert reader(case, path) == case["value"], how
+    assert case.get("note", "") in capsys.readouterr().err
+
+
+def test_there_are_enough_of_each_kind() -> None:
+    readers = [yaml.safe_load((folder / "case.yaml").read_text())["reader"] for folder in CASES]
+    assert all(readers.count(name) >= 5 for name in ("coordinates", "hosts", "nics", "address"))
