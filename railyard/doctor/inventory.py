@@ -122,7 +122,9 @@ class Machine:
         listed = {one.fullname: one for one in scheduler.partitions}
         if partition not in listed and (scheduler.name != "pbs"):  # of PBS only the default queue is known
             raise InputError("--partition", "", partition, ", ".join(listed) or "none: no partition is known")
-        others = (dataclasses.replace(one, default=False) for name, one in listed.items() if name != partition)
+        others = (
+            dataclasses.replace(one, default=False) for name, one in listed.items() if name != partition
+        )
         chosen = dataclasses.replace(listed.get(partition, Partition(name=partition, nodes=0)), default=True)
         return dataclasses.replace(
             self, scheduler=dataclasses.replace(scheduler, partitions=(*others, chosen))
