@@ -2,7 +2,8 @@
 
 Models: GPUs in the order of their PCI addresses, which is that of CUDA (with CUDA_DEVICE_ORDER=PCI_BUS_ID), ROCm and
 Level Zero. The nearest NIC has the smallest distance of NUMA domains and, among equals, the longest common part of the
-PCI paths, such as a NIC behind the GPU's own PCI switch. Leaves out: links between GPUs, parts of GPUs (tiles, MIG),
+PCI paths, such as a NIC behind the GPU's own PCI switch. NICs as near as each other, such as two behind that switch or
+two ports of one adapter, are dealt to the GPUs in turn. Leaves out: links between GPUs, parts of GPUs (tiles, MIG),
 verifying the result.
 
 Sources: CUDA C programming guide, "CUDA environment variables"; ROCm documentation, "GPU isolation techniques"; Level
@@ -89,9 +90,10 @@ def _pair(layout: NodeLayout, gpu: int, nics: Sequence[str]) -> Pair:
         return layout.distance(domain, layout.nics[name]), -shared
 
     by_nearness = sorted(range(len(nics)), key=lambda index: (farness(index), index))
-    last = farness(by_nearness[-1])
+    first, last = farness(by_nearness[0]), farness(by_nearness[-1])
+    nearest = [index for index in by_nearness if farness(index) == first]
     farthest = [index for index in by_nearness if farness(index) == last]
-    return Pair(gpu=gpu, near=by_nearness[0], far=farthest[gpu % len(farthest)])
+    return Pair(gpu=gpu, near=nearest[gpu % len(nearest)], far=farthest[gpu % len(farthest)])
 
 
 def _common(one: str, other: str) -> int:

@@ -30,6 +30,8 @@ NAME = re.compile(r"(?![0-9]+$)[A-Za-z0-9_][A-Za-z0-9._-]{0,254}")
 RANK = re.compile(r"rank\s+(\d{1,9})\s*=\s*(\S+)(?:\s+slots?\s*=.*)?", re.IGNORECASE)
 OPTION = re.compile(r"([A-Za-z_-]+)=(\S*)")
 COUNTED = re.compile(r"(.*[^:*])[:*](\d{1,6})", re.DOTALL)
+#: A word of a line; blanks inside brackets are part of it.
+WORD = re.compile(r"(?:[^\s\[]|\[[^\]]*\])+")
 SLOTS = ("slots", "np", "cpus", "cpu", "ppn")
 FORMS = "HOST, HOST:SLOTS, HOST*SLOTS, HOST slots=N, a host list such as cn[01-03], or `rank N=HOST`"
 
@@ -129,7 +131,7 @@ def parse(text: str, source: str) -> list[Entry]:
 
 def _hosts(line: str) -> Iterator[tuple[str, int, int]]:
     """Yield name, slots and ranks of each host of a line."""
-    first, *rest = re.split(r"\s+(?![^\[]*\])", re.sub(r"\s*=\s*", "=", re.sub(r",\s+", ",", line)))
+    first, *rest = WORD.findall(_joined(line)) or [line]
     if rest and rest[0].isdecimal():
         pairs = len(rest) % 2 == 1 and all(word.isdecimal() for word in rest[::2])
         later = zip(rest[1::2], rest[2::2], strict=True) if pairs else ()
@@ -147,6 +149,15 @@ def _hosts(line: str) -> Iterator[tuple[str, int, int]]:
     count = next((int(options[key]) for key in SLOTS if options.get(key, "").isdecimal()), None)
     for name, slots_of_name, ranks in _counted(first):
         yield name, slots_of_name if count is None else count, ranks
+
+
+def _joined(line: str) -> str:
+    """Return a line without the blanks around `=` and `,`; InputError for a bracket that is not closed."""
+    if line.count("[") != line.count("]"):
+        raise InputError("host file", "", line, FORMS)
+    for sign in "=,":
+        line = sign.join(part.strip() for part in line.split(sign))
+    return line
 
 
 def _counted(word: str) -> Iterator[tuple[str, int, int]]:

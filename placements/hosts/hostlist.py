@@ -18,8 +18,6 @@ def expand(text: str) -> list[str]:
 
     Raises InputError for a bracket that is not closed or holds anything but numbers and ranges.
     """
-    if text.count("[") != text.count("]"):
-        raise InputError("host list", "", text[:60], RANGES)
     names = (name for part in split_outside_brackets(text) for name in _expand_one(part))
     expanded = list(itertools.islice(names, MOST_NAMES + 1))
     if len(expanded) > MOST_NAMES:
@@ -28,8 +26,13 @@ def expand(text: str) -> list[str]:
 
 
 def split_outside_brackets(text: str) -> list[str]:
-    """Return the parts of a list with commas that are not inside brackets, without empty ones."""
-    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+    """Return the parts of a list with commas that are not inside brackets, without empty ones.
+
+    Raises InputError for a bracket that is not closed.
+    """
+    if text.count("[") != text.count("]"):
+        raise InputError("host list", "", text[:60], RANGES)
+    return [part.strip() for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text) if part.strip()]
 
 
 def natural(text: str) -> tuple[tuple[int, str], ...]:

@@ -64,7 +64,18 @@ HGX = Machine(
         for k in range(8)
     },
 )
-MACHINES = {"frontier": FRONTIER, "perlmutter": PERLMUTTER, "hgx": HGX}
+#: DGX A100: two GPUs and two adapters behind each PCI switch (openucx/ucx issue 8401).
+DGX = Machine(
+    cores=8,
+    domains=2,
+    vendor="0x10de",
+    gpus=tuple(Device(f"0000:{k}a:00.0", k // 2, f"pci0000:{k // 2}0/0000:{k // 2}1:00.0") for k in range(4)),
+    nics={
+        f"infiniband/mlx5_{k}": Device(f"0000:{k}b:00.0", k // 2, f"pci0000:{k // 2}0/0000:{k // 2}1:00.0")
+        for k in range(4)
+    },
+)
+MACHINES = {"frontier": FRONTIER, "perlmutter": PERLMUTTER, "hgx": HGX, "dgx": DGX}
 
 
 def layout(machine: Machine, root: Path) -> NodeLayout:
@@ -88,6 +99,8 @@ def names(machine: Machine) -> list[str]:
         ("perlmutter", [3, 2, 1, 0], [0, 1, 2, 3]),
         # Each GPU with the NIC behind its own switch, not the other three of its domain.
         ("hgx", [0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3, 4, 5, 6, 7]),
+        # Both adapters of a switch are used, not the first by both GPUs.
+        ("dgx", [0, 1, 2, 3], [0, 1, 2, 3]),
     ],
 )
 def test_a_rank_gets_the_gpu_near_to_it_and_the_nic_near_to_that(

@@ -15,7 +15,8 @@ from placements.hosts.sources.fabric import Fabric
 from placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError
 
 END = re.compile(
-    r"^\s*(\d+(?:\.\d+)?g|<->)\s+(0x[0-9a-f]{16})\s+\d+\s+(FI|SW)\s+(.*?)\s*$", re.IGNORECASE | re.MULTILINE
+    r"^[ \t]*(\d+(?:\.\d+)?g|<->)\s+(0x[0-9a-f]{16})\s+\d+\s+(FI|SW)\s+(.*?)\s*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 

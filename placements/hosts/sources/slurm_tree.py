@@ -23,8 +23,8 @@ from placements.hosts.sources.located import (
 from placements.hosts.text import content_lines
 from railyard.base.errors import InputError
 
-LINE = re.compile(r"^\s*(?:Switch|Block|Torus|Ring)Name\s*=", re.M | re.I)
-FIELD = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|\S+)")
+LINE = re.compile(r"^[ \t]*(?:Switch|Block|Torus|Ring)Name\s*=", re.M | re.I)
+FIELD = re.compile(r"\b(\w++)\s*+=\s*(\"[^\"]*\"|\S+)")
 WITHOUT_ORDER = ("torusname", "ringname")
 #: Keys of lines that have no node of their own.
 OTHERS = ("blocksizes", "aggregatedblock", "topologyplugin", "topologyparam")

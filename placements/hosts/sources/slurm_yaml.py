@@ -148,6 +148,6 @@ SOURCE = CoordinateSource(
     name="slurm-yaml",
     does="topology.yaml",
     precedence=32,
-    matches=re.compile(r"^\s*-\s+[\"']?topology[\"']?\s*:", re.M).search,
+    matches=re.compile(r"^[ \t]*-[ \t]+[\"']?topology[\"']?\s*:", re.M).search,
     parse=parse,
 )

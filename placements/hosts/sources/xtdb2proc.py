@@ -29,7 +29,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
     coordinates: dict[str, Coordinate] = {}
 
     def read(number: int, line: str) -> None:
-        fields = {name.strip(): value.strip(" '\"") for name, value in re.findall(r"(\w+)=([^,]*)", line)}
+        fields = {name.strip(): value.strip(" '\"") for name, value in re.findall(r"\b(\w++)=([^,]*+)", line)}
         if fields.get("processor_type", "compute") != "compute":
             return
         if missing := [name for name in FIELDS if name not in fields]:
