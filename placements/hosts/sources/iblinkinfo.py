@@ -17,7 +17,8 @@ from placements.hosts.sources.located import CoordinateSource, NodeCoordinates
 
 HEADER = re.compile(r"^(Switch|CA|Router):?\s+(?:0x[0-9a-f]+\s+)?(.*?):?\s*$", re.IGNORECASE)
 LINK = re.compile(
-    r"^[ \t]*+(?:0x[0-9a-f]++[ \t]++)?(?:\"([^\"\n]*+)\"[ \t]++)?(\d++)[ \t]++(\d++)\[[ \d]*+\][ \t]++==\(([^\n]*?)\)==>"
+    r"^[ \t]*+(?:0x[0-9a-f]++[ \t]++)?(?:\"([^\"\n]*+)\"[ \t]++)?(\d++)[ \t]++(\d++)\[[ \d]*+\]"
+    r"[ \t]++==\(([^\n]*?)\)==>"
     r"(?:[ \t]++(?:0x[0-9a-f]++[ \t]++)?(\d++)[ \t]++\d++\[[ \d]*+\][ \t]++\"([^\"\n]*+)\")?",
     re.IGNORECASE | re.MULTILINE,
 )
