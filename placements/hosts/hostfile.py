@@ -1,6 +1,6 @@
 """Host files: the nodes of an allocation, or the node of each rank, as schedulers, launchers and people write them.
 
-    cn01                              one node a line, repeated for each slot (PBS, LSF, OAR)
+    cn01                              one node per line, repeated for each slot (PBS, LSF, OAR)
     cn01 slots=4 max_slots=8          Open MPI; np=, cpus= and ppn= count likewise
     cn01:4    cn01*4    cn01 4 q@cn01 UNDEFINED       Hydra and Intel MPI; Slurm; Grid Engine
     cn[01-03],cn07                    a host list
@@ -38,7 +38,7 @@ FORMS = "HOST, HOST:SLOTS, HOST*SLOTS, HOST slots=N, a host list such as cn[01-0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One host in a host file: its line, its slots there, and how many ranks a rank file puts on it in a row."""
+    """One host in a host file: its line, its slots there, and the number of ranks that it takes in a row."""
 
     line: int
     name: str
@@ -102,7 +102,7 @@ def slots(parsed: Iterable[Entry]) -> dict[str, int]:
 
 
 def entries(path: Path) -> list[Entry]:
-    """Return the hosts of a file in its order; InputError names the line of what is no host, or says there is none."""
+    """Return the hosts of a file in its order; InputError names the line of what is no host, or that there is none."""
     return parse(readable(path), str(path))
 
 

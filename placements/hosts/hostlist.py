@@ -35,13 +35,6 @@ def split_outside_brackets(text: str) -> list[str]:
     return [part.strip() for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text) if part.strip()]
 
 
-def natural(text: str) -> tuple[tuple[int, str], ...]:
-    """Return a sort key in which numbers count as numbers: mlx5_2 before mlx5_10."""
-    return tuple(
-        (int(word), "") if word.isdecimal() else (-1, word) for word in re.findall(r"[0-9]+|[^0-9]+", text)
-    )
-
-
 def _expand_one(part: str) -> Iterator[str]:
     bracket = re.match(r"([^\[]*)\[([^\]]*)\](.*)", part)
     if not bracket:

@@ -16,10 +16,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from placements.hosts.hostlist import natural
 from placements.hosts.sources.located import NodeCoordinates
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
+from railyard.base.host_names import natural
 
 Description = Mapping[str, Any]
 #: Names of a node's group and switch; the group is empty where it is not known.
@@ -60,7 +60,7 @@ def _by_names(
 ) -> NodeCoordinates | None:
     """Return the coordinates of nodes by the names of their groups and switches; None if a node has none."""
     places = {host: place_of(description) for host, description in descriptions.items()}
-    located = {host: place for host, place in places.items() if place is not None}
+    located = {host: names for host, names in places.items() if names is not None}
     if not located or len(located) < len(places):
         return None
     groups = sorted({group for group, _ in located.values()}, key=natural)
@@ -100,7 +100,7 @@ def xname(description: Description) -> Place | None:
 
 
 def slurm(descriptions: Mapping[str, Description]) -> NodeCoordinates | None:
-    """Return the coordinates in Slurm's addresses, whose pattern says what they are: topology_p_get_node_addr.
+    """Return the coordinates in Slurm's addresses, whose pattern has their meaning: topology_p_get_node_addr.
 
     Raises InputError for a pattern that is not known, an address that does not follow it, or several tori.
     """
@@ -137,7 +137,7 @@ def _numbered(kind: str, above: Mapping[str, str]) -> NodeCoordinates:
             (above[host] for host, match in matches.items() if not match), ", ".join(sorted(above.values()))
         )
         raise InputError(ADDRESS, "", wrong[:80], f"{kind}, of one name for all nodes")
-    numbers = {host: tuple(map(int, place)) for host, (_, *place) in places.items()}
+    numbers = {host: tuple(map(int, words)) for host, (_, *words) in places.items()}
     return NodeCoordinates(
         coordinates={host: (*at, 0, 0)[:3] for host, at in numbers.items()}, dimensions=dimensions
     )

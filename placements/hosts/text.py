@@ -8,7 +8,7 @@ from pathlib import Path
 
 from railyard.base.errors import InputError
 
-#: The marks with which a text says how it is encoded, the longest first.
+#: The marks that show how a text is encoded, the longest first.
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 

@@ -66,7 +66,7 @@ class Topology(ABC):
     calibration: ClassVar[str] = "plain"
     #: The axis of a coordinate along which the nodes of one router get separate lattice positions (`cells`).
     slot_axis: ClassVar[int] = 1
-    #: What the numbers of a node's coordinate are, without those that are always 0; empty if the kind does not say.
+    #: What the numbers of a node's coordinate are, without those that are always 0; empty if the kind does not name it.
     coordinate_names: ClassVar[tuple[str, ...]] = ()
 
     name: str

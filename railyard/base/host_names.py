@@ -77,3 +77,10 @@ def _alike(others: Iterable[str], names: Iterable[str], source_names: Iterable[s
         elif len(candidates) == counts[short(name)] == 1 and short(candidates[0]) == short(name):
             matches[name] = candidates[0]
     return matches
+
+
+def natural(text: str) -> tuple[tuple[int, str], ...]:
+    """Return a sort key in which numbers count as numbers: mlx5_2 before mlx5_10."""
+    return tuple(
+        (int(word), "") if word.isdecimal() else (-1, word) for word in re.findall(r"[0-9]+|[^0-9]+", text)
+    )

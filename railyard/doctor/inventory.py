@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from placements.nics import sysfs
+from railyard.base import sysfs
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError
 from railyard.jobs.image_engines import apptainer
@@ -82,7 +82,7 @@ class Mpi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic:
-    """A network device; `fabric` is one of `placements.nics.sysfs`, `numa_node` is -1 if unknown.
+    """A network device; `fabric` is one of `railyard.base.sysfs`, `numa_node` is -1 if unknown.
 
     `name` contains the port if the stack needs it: mlx5_0:1.
     """

@@ -16,7 +16,7 @@ import yaml
 from support.commands import CHECKOUT
 
 from placements.hosts import in_job, sources
-from placements.nics import sysfs
+from railyard.base import sysfs
 from railyard.base.errors import InputError
 from railyard.doctor import inventory
 from railyard.jobs.nodes import allocated_nodes

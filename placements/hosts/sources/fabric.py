@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from placements.hosts.hostlist import natural
 from placements.hosts.sources import trees
 from placements.hosts.sources.located import HOST, NodeCoordinates, OddLineError
+from railyard.base.host_names import natural
 
 #: The adapter inside each Quantum switch (SHARP), and the driver's own words for a node that has no description.
 NO_HOST = re.compile(r"Aggregation Node|^MT\d+\b|^Mellanox Technologies|^Quantum\b|^OFED\b", re.IGNORECASE)

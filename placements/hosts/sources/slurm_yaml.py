@@ -72,10 +72,10 @@ def documents(text: str, source: str) -> Sequence[Any]:
 
 def items(document: Any, key: str, source: str) -> list[Mapping[str, Any]]:
     """Return the list of mappings below a key; InputError where it is something else."""
-    found = document.get(key) if isinstance(document, dict) else None
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    several = document.get(key) if isinstance(document, dict) else None
+    if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
         raise InputError(source, key, problem="no list of mappings", valid=f"{key}: with an item for each")
-    return found
+    return several
 
 
 def names(value: Any, source: str) -> list[str]:

@@ -5,7 +5,7 @@ the first level is a pod. A node's coordinate is its leaf, numbered in its pod, 
 level joins everything and has no number. So two levels give (leaf, 0, 0) and three give (pod, leaf, 0). Numbers follow
 the order in which the source lists the leaves. Leaves out spines, whose numbers routing does not need.
 
-A management node on a switch above the leaves joins the pods below it, so that only leaves are told apart.
+A management node on a switch above the leaves joins the pods below it, so that no pods are known.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def padded(at: Coordinate) -> Coordinate:
 def _parts(
     leaves: Iterable[str], joined: Iterable[tuple[str, str]], level: Mapping[str, int], most: int
 ) -> dict[str, str]:
-    """Return leaf -> a switch that stands for all that are joined to it by switches up to a level."""
+    """Return leaf -> one switch of all that are joined to it by switches up to a level."""
     parent: dict[str, str] = {}
 
     def root(switch: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from placements.nics import sysfs
+from railyard.base import sysfs
 
 ROOT = Path("/")
 #: A variable that names another root folder, for tests: a tree of files is read in place of this node's.

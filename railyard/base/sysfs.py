@@ -1,8 +1,8 @@
 """Read the network devices of a node from /sys: which can be a job's NICs, and why the others cannot.
 
-The kernel says what a device is, so no name decides. A device without hardware is a bridge, VLAN, tunnel or one end of
+The kernel knows what a device is, so no name decides. A device without hardware is a bridge, VLAN, tunnel or one end of
 a pair. `master` names the bond that an interface belongs to, and `physfn` marks a virtual function. `operstate` and a
-port's `state` tell whether there is a link, `link_layer` tells InfiniBand from Ethernet (RoCE). Names are in natural
+port's `state` show whether there is a link, `link_layer` separates InfiniBand from Ethernet (RoCE). Names are in natural
 order: mlx5_2 before mlx5_10. Leaves out addresses and routes.
 """
 
@@ -14,15 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from placements.hosts.hostlist import natural
+from railyard.base.host_names import natural
 
 #: Fabrics that a job uses before Ethernet: the devices of RDMA and Slingshot. RoCE is used where no other is there.
 FAST = ("infiniband", "omni-path", "slingshot", "efa")
-#: PCI vendor of EFA, whose link layer the kernel does not tell.
+#: PCI vendor of EFA, whose link layer the kernel does not know.
 AMAZON = "0x1d0f"
 #: Kernel's numbers of interface types (if_arp.h) that are neither Ethernet nor made in software.
 INFINIBAND = "32"
-#: Files or folders below an interface that say what made it, and the word for it.
+#: Files or folders below an interface that show what made it, and the word for it.
 MADE = (("bridge", "a bridge"), ("wireless", "wireless"), ("phy80211", "wireless"), ("tun_flags", "a tunnel"))
 
 
@@ -44,22 +44,22 @@ class Device:
 
 def devices(sys: Path) -> tuple[Device, ...]:
     """Return every device, those that a job uses first; `sys` is the folder of a node's /sys."""
-    found = [*_adapters(sys), *_slingshot(sys)]
-    usable = {device.fabric for device in found if not device.why_not}
+    every = [*_adapters(sys), *_slingshot(sys)]
+    usable = {device.fabric for device in every if not device.why_not}
     if usable & {*FAST}:
-        found = [_without(device, "roce", "RoCE beside a faster fabric") for device in found]
+        every = [_without(device, "roce", "RoCE beside a faster fabric") for device in every]
     interfaces = list(_interfaces(sys))
     if usable:
         interfaces = [_without(device, "ethernet", "Ethernet beside RDMA") for device in interfaces]
-    found += interfaces
-    physical = {device.fabric for device in found if not device.why_not and not device.virtual_function}
-    found = [
+    every += interfaces
+    physical = {device.fabric for device in every if not device.why_not and not device.virtual_function}
+    every = [
         dataclasses.replace(device, why_not="a virtual function")
         if device.virtual_function and device.fabric in physical and not device.why_not
         else device
-        for device in found
+        for device in every
     ]
-    return tuple(sorted(found, key=lambda device: bool(device.why_not)))
+    return tuple(sorted(every, key=lambda device: bool(device.why_not)))
 
 
 def named(root: Path) -> Iterator[tuple[str, Path]]:
@@ -147,9 +147,9 @@ def _interfaces(sys: Path) -> Iterator[Device]:
 def _why_not(path: Path) -> str:
     """Return why an interface is no NIC of a job; empty for a card with a link, or a bond."""
     kind = text(path / "type")
-    made = next((word for name, word in MADE if (path / name).exists()), "")
-    if made:
-        return made
+    maker = next((word for name, word in MADE if (path / name).exists()), "")
+    if maker:
+        return maker
     if kind == "772":
         return "the loopback"
     if kind == INFINIBAND:
