@@ -2,8 +2,8 @@
 
 The kernel knows what a device is, so no name decides. A device without hardware is a bridge, VLAN, tunnel or one end of
 a pair. `master` names the bond that an interface belongs to, and `physfn` marks a virtual function. `operstate` and a
-port's `state` show whether there is a link, `link_layer` separates InfiniBand from Ethernet (RoCE). Names are in natural
-order: mlx5_2 before mlx5_10. Leaves out addresses and routes.
+port's `state` show whether there is a link. `link_layer` separates InfiniBand from Ethernet (RoCE). Names are in
+natural order: mlx5_2 before mlx5_10. Leaves out addresses and routes.
 """
 
 from __future__ import annotations
