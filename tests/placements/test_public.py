@@ -116,5 +116,16 @@ def test_what_a_site_has_is_read_or_refused_with_a_reason(
 
 
 def test_there_are_enough_of_each_kind() -> None:
-    readers = [yaml.safe_load((folder / "case.yaml").read_text())["reader"] for folder in CASES]
+    cases = [yaml.safe_load((folder / "case.yaml").read_text()) for folder in CASES]
+    readers = [case["reader"] for case in cases]
     assert all(readers.count(name) >= 5 for name in ("coordinates", "hosts", "nics", "address"))
+    kinds = {case["value"]["kind"] for case in cases if case["reader"] == "coordinates" and "value" in case}
+    assert kinds >= {
+        "slurm",
+        "slurm-yaml",
+        "topograph",
+        "ibnetdiscover",
+        "iblinkinfo",
+        "opareport",
+        "xtdb2proc",
+    }
