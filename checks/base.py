@@ -29,8 +29,9 @@ from railyard.jobs.job import spec as job_spec
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
 from railyard.placed.mixin import plainly
-from railyard.records import programs, references, units, watched
+from railyard.records import programs, references
 from railyard.records.record import Software
+from railyard.records.units import Fom
 
 #: Partitions of real machines, in ReFrame's syntax.
 REAL = "+torus %origin=measured"
@@ -203,7 +204,7 @@ class PlacedCheck(Knobs):
         if self.is_dry_run():
             return
         self.perf_variables = {
-            name: performance_function(units.unit_of(watched.figure(name)).text)(lambda _, v=value: v)(self)
+            name: performance_function(name.unit.text)(lambda _, v=value: v)(self)
             for name, value in self._foms().items()
         }
 
@@ -221,5 +222,5 @@ class PlacedCheck(Knobs):
         if judged.worse:
             raise PerformanceError("; ".join(judged.worse))
 
-    def _foms(self) -> dict[str, float]:
+    def _foms(self) -> dict[Fom, float]:
         return references.values(self.record, self.nics)

@@ -16,6 +16,7 @@ from railyard.records.benchmark import Label, Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Launch, Origin, Record, Software, Status
 from railyard.records.store import entries
+from railyard.records.units import Fom
 
 #: What a combination consists of, for people.
 _PARTS = {"placement": "placement", "NIC policy": "nic_policy", "software": "software"}
@@ -208,13 +209,13 @@ def combination_of(launch: Launch) -> Combination:
     return Combination(placement=launch.placement, nic_policy=launch.nic_policy, software=launch.software)
 
 
-def observations(case: Case) -> dict[tuple[str, Labels], dict[Combination, list[Observation]]]:
+def observations(case: Case) -> dict[tuple[Fom, Labels], dict[Combination, list[Observation]]]:
     """Return for each series (FOM and labels, in order of appearance) the values of each combination's results.
 
     Labels that name hosts or ranks are evidence and no part of the key. A launch that measured a series between several
     pairs of them still has one value, the median over the pairs.
     """
-    observed: dict[tuple[str, Labels], dict[Combination, list[Observation]]] = {}
+    observed: dict[tuple[Fom, Labels], dict[Combination, list[Observation]]] = {}
     for _, launch in launches(case):
         if not launch.is_result:
             continue

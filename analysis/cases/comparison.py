@@ -18,10 +18,9 @@ from analysis.cases.judgement import Comparison, Evidence, Group, Series
 from analysis.stats import equivalence, medians, ranktest
 from analysis.stats.verdicts import Finding, Outcome, Verdict
 from analysis.text.numbers import percent
-from railyard.records import units
 from railyard.records.benchmark import Labels
 from railyard.records.record import COMPUTED
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 #: Labels that are axes of curves if they have more than one value.
 AXES = ("hops", "size_bytes")
@@ -39,7 +38,7 @@ def comparisons(case: Case) -> list[Comparison]:
     curves = curve_foms(observed)
     floor, baseline = cases.noise_percent(case), case.name(case.baseline)
     tallies = {combination: cases.tally(case, combination) for combination in case.combinations}
-    families: dict[str, list[Series]] = {}
+    families: dict[Fom, list[Series]] = {}
     for (fom, labels), by_combination in observed.items():
         if fom not in curves:
             evidence = {
@@ -60,14 +59,14 @@ def comparisons(case: Case) -> list[Comparison]:
     return sorted(judged, key=lambda comparison: rank_of(comparison.fom)[0])
 
 
-def rank_of(fom: str) -> tuple[int, str]:
+def rank_of(fom: Fom) -> tuple[int, str]:
     """Return the key that sorts FOMs for the page: those of `FIRST` first, the others by name."""
     return FIRST.index(fom) if fom in FIRST else len(FIRST), fom
 
 
-def curve_foms(series: Iterable[tuple[str, Labels]]) -> set[str]:
+def curve_foms(series: Iterable[tuple[Fom, Labels]]) -> set[Fom]:
     """Return the FOMs that have an axis: a label of `AXES` with more than one value."""
-    values: dict[tuple[str, str], set[object]] = {}
+    values: dict[tuple[Fom, str], set[object]] = {}
     for fom, labels in series:
         for name, value in labels:
             if name in AXES:
@@ -77,7 +76,7 @@ def curve_foms(series: Iterable[tuple[str, Labels]]) -> set[str]:
 
 def title(comparison: Comparison) -> str:
     """Return the FOM without its unit, and the labels, for people."""
-    return " ".join(filter(None, [units.stem(comparison.fom), label_text(comparison.labels)]))
+    return " ".join(filter(None, [comparison.fom.stem, label_text(comparison.labels)]))
 
 
 def label_text(labels: Labels) -> str:
@@ -154,7 +153,7 @@ def _too_few(comparison: Comparison) -> str:
     others = "".join(
         f"; {finding} for {count} other{'' if count == 1 else 's'}" for finding, count in counts.items()
     )
-    word = "lowest" if comparison.unit.better is Better.LOWER else "highest"
+    word = "lowest" if comparison.fom.better is Better.LOWER else "highest"
     return f"Against {comparison.baseline}: {listed(changes)}{others}. No {word} of all is named: {needs}."
 
 
@@ -226,7 +225,7 @@ def _alone(comparison: Comparison) -> str:
 def _leader(comparison: Comparison) -> str:
     best = comparison.group(comparison.verdict.best)
     assert best.summary is not None  # a verdict names groups that have values
-    word, side = ("lowest", "below") if comparison.unit.better is Better.LOWER else ("highest", "above")
+    word, side = ("lowest", "below") if comparison.fom.better is Better.LOWER else ("highest", "above")
     value = f"{comparison.format.text(best.summary.median)} {comparison.unit.text}"
     others = [group for group in comparison.measured if group is not best]
     others.sort(key=lambda group: group.name != comparison.baseline)
@@ -275,7 +274,7 @@ def _no_difference(comparison: Comparison) -> str:
     text = f"No difference shown between {listed(alike)}{_excluded(comparison, alike)}."
     if all(group.summary and group.summary.minimum == group.summary.maximum for group in comparison.groups):
         text = f"No difference between {listed(alike)}: equal in the model."
-    side = "below" if comparison.unit.better is Better.LOWER else "above"
+    side = "below" if comparison.fom.better is Better.LOWER else "above"
     if verdict.noise:
         alike_but = [group for group in others if group.name in verdict.noise]
         floor = percent(verdict.noise_percent, signed=False)

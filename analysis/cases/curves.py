@@ -15,9 +15,8 @@ from analysis.cases.comparison import curve_foms, rank_of
 from analysis.stats import medians
 from analysis.stats.medians import Summary
 from analysis.text.numbers import size_text
-from railyard.records import units
 from railyard.records.benchmark import Label, Labels
-from railyard.records.units import Better, Unit
+from railyard.records.units import Better, Fom, Unit
 
 #: Where curves over hops are cut, if the size is there.
 RATE_SIZE_BYTES = 2**20
@@ -52,7 +51,7 @@ class Line:
 class Panel:
     """One pair of axes that shows `subject` over `axis`; `title` names the labels that are fixed."""
 
-    fom: str
+    fom: Fom
     subject: str
     axis: str
     title: str
@@ -61,12 +60,12 @@ class Panel:
     @property
     def unit(self) -> Unit:
         """Unit of its y axis."""
-        return units.unit_of(self.fom)
+        return self.fom.unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Series:
-    fom: str
+    fom: Fom
     labels: Mapping[str, Label]
     combination: Combination
     observations: tuple[Observation, ...]
@@ -87,7 +86,7 @@ def panels(case: Case) -> list[Panel]:
 
 
 def _series_of(
-    fom: str, observed: Mapping[tuple[str, Labels], Mapping[Combination, list[Observation]]]
+    fom: Fom, observed: Mapping[tuple[Fom, Labels], Mapping[Combination, list[Observation]]]
 ) -> list[_Series]:
     return [
         _Series(fom=fom, labels=_placed(labels), combination=combination, observations=tuple(of_arm))
@@ -148,8 +147,8 @@ def _panel(
     )
 
 
-def _subject(fom: str, rest: Mapping[str, Label]) -> str:
-    test = str(rest.get("test", units.stem(fom)))
+def _subject(fom: Fom, rest: Mapping[str, Label]) -> str:
+    test = str(rest.get("test", fom.stem))
     return TESTS.get(test, test)
 
 
@@ -165,7 +164,7 @@ def _held(members: list[_Series], other: str) -> Label | None:
     values = [value for part in members if isinstance(value := part.labels.get(other), int)]
     if not values or other == "hops":
         return min(values, default=None)
-    lower = units.unit_of(members[0].fom).better is Better.LOWER
+    lower = members[0].fom.better is Better.LOWER
     preferred = LATENCY_SIZE_BYTES if lower else RATE_SIZE_BYTES
     if preferred in values:
         return preferred

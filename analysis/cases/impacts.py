@@ -22,11 +22,10 @@ from analysis.stats.impact import Factor, Samples
 from analysis.stats.medians import Summary
 from placements.orders.spec import split_load
 from railyard.jobs.roles import COPIES, Role
-from railyard.records import units
 from railyard.records.benchmark import Labels, Series
 from railyard.records.record import Launch
 from railyard.records.store import entries
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 #: Beginnings of figures of merit that hold the samples of each pair of ranks.
 PAIRS = "pair_"
@@ -38,7 +37,7 @@ class Impact:
 
     combination: Combination
     load: str
-    fom: str
+    fom: Fom
     labels: Labels
     factors: Sequence[Factor]
     sent_gbyte_s: float | None
@@ -54,7 +53,7 @@ class Copies:
     """Copies that ran at once: over launches, their slowest, median and sum (of rates alone), and one copy alone."""
 
     combination: Combination
-    fom: str
+    fom: Fom
     labels: Labels
     count: int
     slowest: Summary
@@ -83,7 +82,7 @@ def impacts(case: Case) -> list[Impact]:
         Samples(
             alone=taken[alone_of(loaded)][key],
             loaded=taken[loaded][key],
-            better=units.unit_of(key[0]).better,
+            better=key[0].better,
             noise_percent=cases.noise_percent(case),
         )
         for loaded, key in rows
@@ -101,7 +100,7 @@ def impacts(case: Case) -> list[Impact]:
     ]
 
 
-Taken = dict[Combination, dict[tuple[str, Labels], list[tuple[float, ...]]]]
+Taken = dict[Combination, dict[tuple[Fom, Labels], list[tuple[float, ...]]]]
 
 
 def _samples(case: Case) -> Taken:
@@ -117,12 +116,12 @@ def _samples(case: Case) -> Taken:
     return taken
 
 
-def _detailed(measured: Sequence[Series]) -> str:
+def _detailed(measured: Sequence[Series]) -> Fom | None:
     """Return the figure of merit of pairs, or else one with several samples per launch, which percentiles need."""
-    directed = {series.fom for series in measured if units.unit_of(series.fom).better is not Better.NEITHER}
+    directed = {series.fom for series in measured if series.fom.better is not Better.NEITHER}
     several = {series.fom for series in measured if len(series.samples) > 1}
     order = {fom: (not fom.startswith(PAIRS), fom not in several, *rank_of(fom)) for fom in directed}
-    return min(order, key=order.__getitem__, default="")
+    return min(order, key=order.__getitem__, default=None)
 
 
 def _sent(case: Case, loaded: Combination) -> float | None:
@@ -155,16 +154,15 @@ def copies(case: Case) -> list[Copies]:
 
 def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
     with_copies, single = list(_of(case, loaded)), list(_of(case, alone_of(loaded)))
-    if not with_copies or not single:
-        return
     fom = _detailed([series for launch in single for series in launch.series])
-    better = units.unit_of(fom).better if fom else Better.NEITHER
+    if not with_copies or fom is None:
+        return
     for key in [key for key in entries.launch_values(single[0]) if key[0] == fom]:
         launches = [values for launch in with_copies if (values := _of_copies(launch, key))]
         alone = [value for launch in single if (value := entries.launch_values(launch).get(key)) is not None]
         if not launches or not alone:
             continue
-        worst = max if better is Better.LOWER else min
+        worst = max if fom.better is Better.LOWER else min
         yield Copies(
             combination=alone_of(loaded),
             fom=fom,
@@ -173,13 +171,13 @@ def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
             slowest=medians.summarise([worst(values) for values in launches]),
             median=medians.summarise([statistics.median(values) for values in launches]),
             total=medians.summarise([sum(values) for values in launches])
-            if better is Better.HIGHER
+            if fom.better is Better.HIGHER
             else None,
             alone=medians.summarise(alone),
         )
 
 
-def _of_copies(launch: Launch, key: tuple[str, Labels]) -> list[float]:
+def _of_copies(launch: Launch, key: tuple[Fom, Labels]) -> list[float]:
     """Return the value of each copy of a launch, the measured program first; empty where one has none."""
     values = [entries.launch_values(launch).get(key)]
     values += [

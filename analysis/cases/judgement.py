@@ -20,9 +20,8 @@ from analysis.stats.ranktest import Pair
 from analysis.stats.score import Ratio
 from analysis.stats.verdicts import Finding, Verdict
 from analysis.text.numbers import Format
-from railyard.records import units
 from railyard.records.benchmark import Labels
-from railyard.records.units import Better, Unit
+from railyard.records.units import Better, Fom, Unit
 
 Pairs = Mapping[tuple[str, str], Pair[str]]
 
@@ -75,7 +74,7 @@ class Comparison:
     `tests` are those of all pairs of groups in the family, `baseline_tests` those of pairs with the baseline.
     """
 
-    fom: str
+    fom: Fom
     labels: Labels
     groups: tuple[Group, ...]
     baseline: str
@@ -86,7 +85,7 @@ class Comparison:
     @property
     def unit(self) -> Unit:
         """Return the unit of the FOM, with its better direction."""
-        return units.unit_of(self.fom)
+        return self.fom.unit
 
     @property
     def format(self) -> Format:
@@ -117,7 +116,7 @@ class Comparison:
         )
 
 
-def compare(fom: str, family: Sequence[Series], baseline: str) -> list[Comparison]:
+def compare(fom: Fom, family: Sequence[Series], baseline: str) -> list[Comparison]:
     """Return the comparisons of all series of one figure of merit, in their order."""
     values = [
         {name: data.values for name, data in series.evidence.items() if data.values} for series in family
@@ -130,13 +129,13 @@ def compare(fom: str, family: Sequence[Series], baseline: str) -> list[Compariso
     ]
 
 
-def _compare(fom: str, series: Series, baseline: str, *, pairs: Pairs, tests: tuple[int, int]) -> Comparison:
+def _compare(fom: Fom, series: Series, baseline: str, *, pairs: Pairs, tests: tuple[int, int]) -> Comparison:
     summaries = {
         name: medians.summarise(evidence.values, evidence.noise_percent)
         for name, evidence in series.evidence.items()
         if evidence.values
     }
-    better, deterministic = units.unit_of(fom).better, series.deterministic
+    better, deterministic = fom.better, series.deterministic
     groups = []
     for name, evidence in series.evidence.items():
         pair = pairs.get((name, baseline)) or pairs.get((baseline, name))

@@ -19,8 +19,8 @@ from analysis.cases.spread import Captioned
 from analysis.stats import medians
 from analysis.text.datatable import DataTable
 from analysis.text.numbers import NOTHING, percent
-from railyard.records import units
 from railyard.records.benchmark import Labels
+from railyard.records.units import Fom
 
 FENCE = 1.5
 #: The policy that uses one rail alone, which others are compared with.
@@ -57,11 +57,11 @@ def _distances(values: Values) -> list[float]:
     return [abs(value - middle) for value in values]
 
 
-def _by_policy(case: Case) -> Mapping[tuple[str, Labels], Mapping[str, Values]]:
+def _by_policy(case: Case) -> Mapping[tuple[Fom, Labels], Mapping[str, Values]]:
     """Return the values of each series without message sizes by policy, where several policies have enough launches."""
     observed = cases.observations(case)
     curves = comparison.curve_foms(observed)
-    by_series: dict[tuple[str, Labels], dict[str, list[float]]] = {}
+    by_series: dict[tuple[Fom, Labels], dict[str, list[float]]] = {}
     for (fom, labels), by_combination in observed.items():
         if (
             fom in curves
@@ -76,9 +76,9 @@ def _by_policy(case: Case) -> Mapping[tuple[str, Labels], Mapping[str, Values]]:
     return {of: by_policy for of, by_policy in by_series.items() if len(by_policy) > 1}
 
 
-def _rows(of: tuple[str, Labels], by_policy: Mapping[str, Values]) -> list[tuple[str, ...]]:
+def _rows(of: tuple[Fom, Labels], by_policy: Mapping[str, Values]) -> list[tuple[str, ...]]:
     fom, labels = of
-    title = ", ".join(filter(None, [units.stem(fom), comparison.label_text(labels), units.unit_of(fom).text]))
+    title = ", ".join(filter(None, [fom.stem, comparison.label_text(labels), fom.unit.text]))
     base = by_policy.get(ONE_RAIL)
     rows: list[tuple[str, ...]] = []
     for policy, values in by_policy.items():

@@ -17,22 +17,24 @@ from analysis.cases.cases import Case, Combination
 from analysis.cases.comparison import rank_of
 from analysis.stats import medians
 from analysis.stats.medians import Summary
+from railyard.records import units
 from railyard.records.benchmark import Labels
 from railyard.records.record import Launch, Software
 from railyard.records.store.entries import launch_values
+from railyard.records.units import Fom
 
 #: The whole launch, from its line in the job script to its end, as a figure of merit.
-LAUNCH = "launch_s"
+LAUNCH = units.fom("launch_s", "s", "lower")
 
 #: A launch's values: (FOM, labels) -> value.
-_Values = Mapping[tuple[str, Labels], float]
+_Values = Mapping[tuple[Fom, Labels], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overhead:
     """The change of one FOM from native to image, in percent, for one placement and NIC policy; pairs in order."""
 
-    fom: str
+    fom: Fom
     combination: Combination
     changes_percent: tuple[float, ...]
     summary: Summary
@@ -40,7 +42,7 @@ class Overhead:
 
 def overheads(case: Case) -> list[Overhead]:
     """Return the changes of all FOMs for which some pair has both values; first those that the page shows first."""
-    by_fom: dict[tuple[str, Combination], list[float]] = {}
+    by_fom: dict[tuple[Fom, Combination], list[float]] = {}
     for native, image in _pairs(case):
         for fom, change in _changes(native, image):
             by_fom.setdefault((fom, cases.combination_of(image)), []).append(change)
@@ -70,7 +72,7 @@ def _pairs(case: Case) -> Iterator[tuple[Launch, Launch]]:
                 yield natives[key], launch
 
 
-def _changes(native: Launch, image: Launch) -> Iterator[tuple[str, float]]:
+def _changes(native: Launch, image: Launch) -> Iterator[tuple[Fom, float]]:
     before, after = launch_values(native), launch_values(image)
     for fom in dict.fromkeys(fom for fom, _ in before):
         if ratios := _ratios(fom, before, after):
@@ -79,7 +81,7 @@ def _changes(native: Launch, image: Launch) -> Iterator[tuple[str, float]]:
         yield LAUNCH, 100 * (image.elapsed_s / native.elapsed_s - 1)
 
 
-def _ratios(fom: str, before: _Values, after: _Values) -> list[float]:
+def _ratios(fom: Fom, before: _Values, after: _Values) -> list[float]:
     """Return after over before at every point that both have; values without a ratio are left out."""
     return [
         after[key] / value

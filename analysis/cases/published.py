@@ -17,16 +17,16 @@ from analysis.cases.judgement import Comparison, Group
 from analysis.stats import medians
 from analysis.stats.verdicts import Outcome
 from analysis.text.numbers import MINUS, percent, size_text
-from railyard.records import studies, units
+from railyard.records import studies
 from railyard.records.benchmark import Labels
 from railyard.records.record import Origin
 from railyard.records.studies import Contrast, Published, Shown
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 #: Columns of the table by origin, from left to right.
 COLUMNS = (Origin.MEASURED, Origin.EMULATED, Origin.SIMULATED, Origin.MODELLED)
 ABSOLUTE = frozenset({Shown.VALUE, Shown.DIFFERENCE})
-Observed = Mapping[tuple[str, Labels], Mapping[Combination, Sequence[Observation]]]
+Observed = Mapping[tuple[Fom, Labels], Mapping[Combination, Sequence[Observation]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,13 +154,13 @@ def _of_combinations(contrast: Contrast, case: Case, comparisons: Sequence[Compa
     if ours is None or base is None or ours.summary is None or base.summary is None:
         return "not measured"
     if contrast.shown is not Shown.CHANGE:
-        return _shown(contrast, ours.summary.median, base.summary.median)
+        return _shown(contrast, first.fom, ours.summary.median, base.summary.median)
     change = medians.change_percent(ours.summary.median, base.summary.median)
     if change is None:
         return ""
     if round(change, 2) == 0:
         return f"no difference ({comparison.title(first)})"
-    is_better = (change < 0) == (first.unit.better is Better.LOWER)
+    is_better = (change < 0) == (first.fom.better is Better.LOWER)
     shown = f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'}"
     alike = first.verdict.outcome is Outcome.NO_DIFFERENCE and not {ours.name, base.name} & {
         *first.verdict.apart
@@ -172,17 +172,17 @@ def _of_combinations(contrast: Contrast, case: Case, comparisons: Sequence[Compa
 def _of_largest_size(contrast: Contrast, case: Case) -> str:
     """Return the answer of the last point of a curve over message sizes, which the text names."""
     curve = [
-        (size, by_combination)
+        (size, fom, by_combination)
         for (fom, labels), by_combination in cases.observations(case).items()
         if fom == contrast.fom and isinstance(size := dict(labels).get("size_bytes"), int)
     ]
     if not curve:
         return ""
-    size, by_combination = max(curve, key=lambda point: point[0])
+    size, fom, by_combination = max(curve, key=lambda point: point[0])
     ours, base = _median(by_combination, contrast, ours=True), _median(by_combination, contrast, ours=False)
     if ours is None or base is None:
         return "" if ours is base else "not measured"
-    return f"{_shown(contrast, ours, base)} ({size_text(size)})"
+    return f"{_shown(contrast, fom, ours, base)} ({size_text(size)})"
 
 
 def _median(
@@ -203,7 +203,7 @@ def _of_series(contrast: Contrast, case: Case) -> str:
     if contrast.shown is Shown.APART:
         return _most_apart(contrast, observed)
     pairs = [
-        (dict(labels).get("size_bytes", 0), ours, base)
+        (dict(labels).get("size_bytes", 0), ours, base, fom)
         for (fom, labels), by_combination in observed.items()
         if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
         for base in [_middle(observed.get((fom, _instead(labels, contrast)), {}), case)]
@@ -212,13 +212,13 @@ def _of_series(contrast: Contrast, case: Case) -> str:
     ]
     if not pairs:
         return ""
-    _, ours, base = max(pairs, key=lambda pair: int(pair[0]))
-    return _shown(contrast, ours, base)
+    _, ours, base, fom = max(pairs, key=lambda pair: int(pair[0]))
+    return _shown(contrast, fom, ours, base)
 
 
 def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
     values = [
-        value
+        (value, fom)
         for (fom, labels), by_combination in observed.items()
         if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
         for value in [_middle(by_combination, case)]
@@ -226,7 +226,8 @@ def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
     ]
     if not values:
         return ""
-    return f"{contrast.factor * medians.summarise(values).median:.4g} {units.unit_of(contrast.fom).text}"
+    median = medians.summarise([value for value, _ in values]).median
+    return f"{contrast.factor * median:.4g} {values[0][1].unit.text}"
 
 
 def _most_apart(contrast: Contrast, observed: Observed) -> str:
@@ -246,14 +247,14 @@ def _most_apart(contrast: Contrast, observed: Observed) -> str:
     return f"{percent(most_percent, signed=False)} at most ({where}n = {count})"
 
 
-def _shown(contrast: Contrast, ours: float, base: float) -> str:
+def _shown(contrast: Contrast, fom: Fom, ours: float, base: float) -> str:
     match contrast.shown:
         case Shown.DIFFERENCE:
-            return f"{ours - base:.3g} {units.unit_of(contrast.fom).text}"
+            return f"{ours - base:.3g} {fom.unit.text}"
         case Shown.SHARE:
             return percent(100 * ours / base, signed=False)
         case Shown.TIMES:
-            is_rate = units.unit_of(contrast.fom).better is Better.HIGHER
+            is_rate = fom.better is Better.HIGHER
             return f"{ours / base if is_rate else base / ours:.3g} times"
     change = medians.change_percent(ours, base)
     return "" if change is None else percent(change)

@@ -19,19 +19,19 @@ from analysis.cases.tables import interval_text, span_text
 from analysis.stats import medians
 from analysis.text.datatable import DataTable
 from analysis.text.numbers import Format, size_text
-from railyard.records import spans, units
+from railyard.records import spans
 from railyard.records.benchmark import Labels, Series
 from railyard.records.record import Launch, Record
 from railyard.records.spans import Relation
 from railyard.records.store import entries
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 _NUMBERS = frozenset({"groups", "median", "95 % interval", "n", "min to max", "pairs"})
 _FEWEST = 2
 RELATIONS = tuple(Relation)
 
 #: (figure of merit, labels, combination of the launch).
-What = tuple[str, Labels, str]
+What = tuple[Fom, Labels, str]
 #: The same, with a number of groups or an index into `RELATIONS`.
 Key = tuple[What, int]
 
@@ -121,7 +121,7 @@ def _is_shown(of: What, keys: Iterable[Key]) -> bool:
     fom, labels, _ = of
     test, size = dict(labels).get("test"), _size(labels)
     sizes = {_size(other) for (name, other, _), _ in keys if name == fom and dict(other).get("test") == test}
-    if units.unit_of(fom).better is Better.HIGHER:
+    if fom.better is Better.HIGHER:
         return size == max(sizes)
     return size == min((larger for larger in sizes if larger >= LATENCY_SIZE_BYTES), default=max(sizes))
 
@@ -143,13 +143,13 @@ def _with(case: Case, launch: Launch) -> str:
     return " + ".join([launch.nic_policy, str(launch.software)]) if several else "all"
 
 
-def _title(fom: str, labels: Labels) -> str:
+def _title(fom: Fom, labels: Labels) -> str:
     named = dict(labels)
     size = named.pop("size_bytes", None)
     named.pop("test", None)
     labelled = comparison.label_text(cases.frozen_labels(named))
     sized = size_text(int(size)) if size is not None else ""
-    return ", ".join(filter(None, [units.stem(fom), labelled, sized, units.unit_of(fom).text]))
+    return ", ".join(filter(None, [fom.stem, labelled, sized, fom.unit.text]))
 
 
 def _statistics(values: Sequence[float]) -> tuple[str, str, str, str]:

@@ -23,6 +23,7 @@ from analysis.stats.score import Score
 from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
+from railyard.records.units import Fom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ def _score(rows: Iterable[SideRow], origin: str, name: str) -> Score | None:
 def _rows(
     gathered: Mapping[Key, Mapping[str, SideValues]], names: Sequence[str], baseline: str
 ) -> list[SideRow]:
-    families: dict[str, list[Key]] = {}
+    families: dict[Fom, list[Key]] = {}
     for key in sorted(gathered, key=_order):
         families.setdefault(key.fom, []).append(key)
     rows = [

@@ -24,6 +24,7 @@ from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
 from railyard.records.store.entries import Entry, SeriesKey
+from railyard.records.units import Fom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class Key:
     placement: str
     nic_policy: str
     software: str
-    fom: str
+    fom: Fom
     labels: Labels
 
     @property

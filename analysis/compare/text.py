@@ -189,7 +189,7 @@ def _row(row: SideRow) -> dict[str, Json]:
     return {
         **{name: getattr(key, name) for name in fields},
         "parameters": json_io.loads(key.parameters, ""),
-        "better": str(comparison.unit.better),
+        "better": str(comparison.fom.better),
         "labels": dict(key.labels),
         "tests": comparison.tests,
         "differs": list(row.differs),

@@ -71,8 +71,13 @@ def persistent_sends(case: Case) -> PersistentSends | None:
 
 def _median(case: Case, fom: str) -> float | None:
     """Return the median of a figure of merit without labels over all launches; None for one that is not there."""
-    by_arm = cases.observations(case).get((fom, ()), {})
-    values = [launch.value for observed in by_arm.values() for launch in observed]
+    values = [
+        launch.value
+        for (name, labels), by_arm in cases.observations(case).items()
+        if name == fom and not labels
+        for observed in by_arm.values()
+        for launch in observed
+    ]
     return median(values) if values else None
 
 

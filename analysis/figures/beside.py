@@ -19,8 +19,7 @@ from analysis.figures import svg
 from analysis.figures.drawing import DataTable, Drawing
 from analysis.stats.impact import Factor, Statistic
 from analysis.stats.medians import Summary
-from railyard.records import units
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 #: These figures are no benchmark's own (`analysis.figures.registry`).
 OF_ANY_CASE = True
@@ -100,8 +99,8 @@ def _sentence(rows: Sequence[Impact], impact: Impact) -> str:
     return f"The {of}: on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
 
 
-def _stem(fom: str) -> str:
-    return units.stem(fom).removeprefix(impacts.PAIRS).replace("_", " ")
+def _stem(fom: Fom) -> str:
+    return fom.stem.removeprefix(impacts.PAIRS).replace("_", " ")
 
 
 def _between(factor: Factor) -> str:
@@ -190,14 +189,12 @@ def _copies(rows: Sequence[Copies]) -> list[Drawing]:
 
 def _copies_sentence(row: Copies) -> str:
     slowest = _worse(row, row.slowest)
-    words = (
-        f"{row.count} copies at once: the slowest has {row.slowest.median:.4g} {units.unit_of(row.fom).text}"
-    )
+    words = f"{row.count} copies at once: the slowest has {row.slowest.median:.4g} {row.fom.unit.text}"
     return f"{words}, {slowest:.2f} times worse than one copy alone ({row.alone.median:.4g})."
 
 
 def _worse(row: Copies, value: Summary) -> float:
-    lower = units.unit_of(row.fom).better is Better.LOWER
+    lower = row.fom.better is Better.LOWER
     above, below = (value.median, row.alone.median) if lower else (row.alone.median, value.median)
     return above / below if below else float("nan")
 
@@ -224,7 +221,7 @@ def _paint_copies(axes: Axes, copies: Sequence[Copies]) -> None:
 
 
 def _row_name(row: Copies) -> str:
-    return ", ".join(filter(None, [units.stem(row.fom), row.combination.placement, label_text(row.labels)]))
+    return ", ".join(filter(None, [row.fom.stem, row.combination.placement, label_text(row.labels)]))
 
 
 def _copies_data(copies: Sequence[Copies]) -> DataTable:

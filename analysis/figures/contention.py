@@ -15,16 +15,18 @@ from analysis.figures import general
 from analysis.figures.drawing import Drawing
 from analysis.stats import medians
 from analysis.text.numbers import size_text
+from railyard.records import units
+from railyard.records.units import Fom
 
-AGGREGATE = "aggregate_bandwidth_gbyte_s"
-SLOWEST = "slowest_latency_us"
+AGGREGATE = units.fom("aggregate_bandwidth_gbyte_s", "GB/s", "higher")
+SLOWEST = units.fom("slowest_latency_us", "us", "lower")
 CLAIMED = frozenset(
     {AGGREGATE, SLOWEST, "pair_bandwidth_gbyte_s", "pair_latency_us", "mean_latency_us", "overlap_percent"}
 )
 AXIS = "pairs_per_node"
 
 #: FOM, test and size of a panel.
-Key = tuple[str, str, int]
+Key = tuple[Fom, str, int]
 #: The values of each combination at each number of pairs.
 Values = dict[Combination, dict[int, list[Observation]]]
 
@@ -32,7 +34,7 @@ Values = dict[Combination, dict[int, list[Observation]]]
 def drawings(case: Case) -> list[Drawing]:
     """Return a figure for each test at its largest size; latency at its smallest."""
     by_panel = _values(case)
-    chosen: dict[tuple[str, str], int] = {}
+    chosen: dict[tuple[Fom, str], int] = {}
     for fom, test, size in sorted(by_panel, key=lambda key: key[2] if key[0] == AGGREGATE else -key[2]):
         chosen[fom, test] = size
     return [
@@ -58,7 +60,7 @@ def _values(case: Case) -> dict[Key, Values]:
     return by_panel
 
 
-def _panel(case: Case, fom: str, test: str, *, size: int, values: Values) -> Panel:
+def _panel(case: Case, fom: Fom, test: str, *, size: int, values: Values) -> Panel:
     subject = "latency of the slowest pair" if fom == SLOWEST else f"aggregate {TESTS.get(test, test)}"
     return Panel(
         fom=fom,

@@ -23,7 +23,6 @@ from analysis.judge.judged import Judged
 from analysis.stats import medians
 from analysis.text.numbers import percent, size_text
 from railyard.base.errors import InputError
-from railyard.records import units
 
 #: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
 SHOWN_FOMS = 2
@@ -104,12 +103,12 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
     svg.name_rows(axes, [_row_name(members, member, group) for member, group in rows])
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.margins(x=0.08)
-    scales.name_x(axes, members[0].unit)
+    scales.name_x(axes, members[0].fom)
     axes.set_title(_comparison_title(members))
 
 
 def _comparison_title(members: Sequence[Comparison]) -> str:
-    return _title(comparison.title(members[0]) if len(members) == 1 else units.stem(members[0].fom))
+    return _title(comparison.title(members[0]) if len(members) == 1 else members[0].fom.stem)
 
 
 def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
@@ -157,7 +156,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         highest = max(point.summary.maximum for line in panel.lines for point in line.points)
         axes.set_ylim(0, (1 + 0.18 * legend_rows) * highest or 1)
     axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
-    scales.name_y(axes, panel.unit)
+    scales.name_y(axes, panel.fom)
     axes.set_title(_panel_title(panel))
     if len(panel.lines) > 1:
         axes.legend(
@@ -220,7 +219,7 @@ def describe_comparison(members: Sequence[Comparison]) -> str:
     """Return the figure in words, for screen readers."""
     first = members[0]
     parts = [_describe_group(members, member, group) for member in members for group in member.groups]
-    return f"{units.stem(first.fom)} in {first.unit.text}: {'; '.join(parts)}."
+    return f"{first.fom.stem} in {first.unit.text}: {'; '.join(parts)}."
 
 
 def _describe_group(members: Sequence[Comparison], member: Comparison, group: Group) -> str:

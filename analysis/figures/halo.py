@@ -16,6 +16,7 @@ from analysis.stats import medians
 from analysis.text.datatable import DataTable
 from railyard.records import units
 
+WAIT = units.fom("wait_us", "us", "lower")
 PARTS = ("pack", "post", "wait", "unpack")
 _ROW_IN = 0.42
 
@@ -40,7 +41,7 @@ def drawings(case: Case) -> list[Drawing]:
         Drawing(
             name="halo-parts",
             title=title,
-            description=f"{title}, medians in {units.unit_of('wait_us').text}: {sentences}.",
+            description=f"{title}, medians in {WAIT.unit.text}: {sentences}.",
             paint=lambda figure: _paint(figure, title, rows),
             data=_data(rows),
             height_in=1.45 + _ROW_IN * len(rows),
@@ -75,7 +76,7 @@ def _name(case: Case, variant: str, combination: Combination) -> str:
 
 
 def _data(rows: dict[str, Parts]) -> DataTable:
-    columns = ("combination", *(f"{part} ({units.unit_of('wait_us').text})" for part in PARTS))
+    columns = ("combination", *(f"{part} ({WAIT.unit.text})" for part in PARTS))
     numbers = [(name, *(f"{parts[part]:.1f}" for part in PARTS)) for name, parts in rows.items()]
     return DataTable(columns=columns, rows=numbers, numbers=frozenset(columns[1:]))
 
@@ -91,6 +92,6 @@ def _paint(figure: Figure, title: str, rows: dict[str, Parts]) -> None:
     axes.set_yticks(range(len(rows)), [svg.clean(name) for name in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
-    scales.name_x(axes, units.unit_of("wait_us"))
+    scales.name_x(axes, WAIT)
     axes.set_title(title)
     figure.legend(loc="outside lower center", ncols=len(PARTS))

@@ -18,7 +18,6 @@ from analysis.figures import svg
 from analysis.figures.drawing import DataTable, Drawing
 from analysis.figures.general import SHOWN_FOMS
 from analysis.text.numbers import percent
-from railyard.records import units
 
 #: These figures are no benchmark's own (`analysis.figures.registry`).
 OF_ANY_CASE = True
@@ -47,7 +46,7 @@ def drawings(case: Case) -> list[Drawing]:
 
 
 def statement(rows: Sequence[Overhead]) -> str:
-    """Return each change with its interval; the names of the figures imply which direction is better."""
+    """Return each change with its interval; columns name the better direction."""
     return "From native to image: " + "; ".join(f"{_name(rows, row)} {_value(row)}" for row in rows) + "."
 
 
@@ -59,7 +58,7 @@ def _name(rows: Sequence[Overhead], row: Overhead) -> str:
         for part in ("placement", "nic_policy")
         if len({getattr(other, part) for other in combinations}) > 1
     ]
-    return ", ".join([units.stem(row.fom), *differs])
+    return ", ".join([row.fom.stem, *differs])
 
 
 def _value(row: Overhead) -> str:
@@ -95,8 +94,8 @@ def _row(row: Overhead) -> tuple[str, ...]:
     interval, combination = row.summary.interval, row.combination
     ends = (interval.low, interval.high) if interval else ()
     return (
-        units.stem(row.fom),
-        str(units.unit_of(row.fom).better),
+        row.fom.stem,
+        str(row.fom.better),
         combination.placement,
         combination.nic_policy,
         f"{row.summary.median:.2f}",

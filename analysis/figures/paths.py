@@ -14,8 +14,9 @@ from analysis.figures import general
 from analysis.figures.drawing import Drawing
 from analysis.stats import medians
 from analysis.text.numbers import size_text
+from railyard.records import units
 
-FOM = "aggregate_bandwidth_gbyte_s"
+FOM = units.fom("aggregate_bandwidth_gbyte_s", "GB/s", "higher")
 CLAIMED = frozenset({FOM, "pair_bandwidth_gbyte_s", "pair_latency_us", "mean_latency_us", "overlap_percent"})
 
 #: Test, size and combination of a panel; dimension and paths of a line.

@@ -22,7 +22,7 @@ from analysis.text.datatable import DataTable
 from analysis.text.numbers import percent, size_text
 from railyard.records import units
 
-FOM = "slowest_us"
+FOM = units.fom("slowest_us", "us", "lower")
 RATES = frozenset({"algorithmic_bandwidth_gbyte_s", "bus_bandwidth_gbyte_s"})
 CLAIMED = frozenset({FOM, "split_us", "mean_us", "dropped_count", "latest_start_us"}) | RATES
 #: The order of Figure 5: rows, then planes.
@@ -90,7 +90,7 @@ def _drawing(case: Case, bars: Bars) -> Drawing:
     return Drawing(
         name=f"rowcol-{bars.collective}",
         title=bars.title,
-        description=f"{bars.title}, in {units.unit_of(FOM).text}: {_described(case, bars)}.",
+        description=f"{bars.title}, in {FOM.unit.text}: {_described(case, bars)}.",
         paint=lambda figure: _paint(figure, case, bars),
         data=_data(case, bars),
         statement=statement(bars),
@@ -142,7 +142,7 @@ def _data(case: Case, bars: Bars) -> DataTable:
         for combination, summaries in bars.of.items()
         for way, summary in _ordered(summaries)
     ]
-    columns = (case.head, "split", f"median ({units.unit_of(FOM).text})", "n", "min", "max")
+    columns = (case.head, "split", f"median ({FOM.unit.text})", "n", "min", "max")
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:]))
 
 
@@ -155,7 +155,7 @@ def _paint(figure: Figure, case: Case, bars: Bars) -> None:
     axes.set_xticks([index + middle for index in range(len(bars.ways))], bars.ways)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("rows and planes")
-    scales.name_y(axes, units.unit_of(FOM))
+    scales.name_y(axes, FOM)
     axes.set_title(svg.clean(bars.title))
     if len(bars.of) > 1:
         axes.legend()

@@ -5,14 +5,13 @@ Models: one unit for each axis, from its largest number. Leaves out: logarithmic
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import Formatter
 
-from railyard.records.units import Unit
+from railyard.records.units import Fom
 
 #: Units of time, the longest first, and their µs. The first is taken of which the axis holds at least one.
 TIMES = (("s", 1e6), ("ms", 1e3), ("µs", 1.0))
@@ -29,16 +28,16 @@ class Scale:
     divisor: float
 
 
-def scale_of(unit: Unit, largest: float) -> Scale:
-    """Return the scale of an axis whose largest number is given in the unit."""
-    if unit.suffix == "us":
+def scale_of(fom: Fom, largest: float) -> Scale:
+    """Return the scale of an axis whose largest number is given in the unit of the figure."""
+    if fom.unit.name == "us":
         text, divisor = next((row for row in TIMES if largest >= row[1]), TIMES[-1])
-        return Scale(heading=dataclasses.replace(unit, text=text).heading, divisor=divisor)
+        return Scale(heading=fom.headed(text), divisor=divisor)
     if largest < LONG:
-        return Scale(heading=unit.heading, divisor=1.0)
+        return Scale(heading=fom.heading, divisor=1.0)
     power = 3 * ((len(str(int(largest))) - 1) // 3)
-    text = f"1e{power} {unit.text}"
-    return Scale(heading=dataclasses.replace(unit, text=text).heading, divisor=10.0**power)
+    text = f"1e{power} {fom.unit.text}"
+    return Scale(heading=fom.headed(text), divisor=10.0**power)
 
 
 class Divided(Formatter):
@@ -62,26 +61,26 @@ class Divided(Formatter):
         return [f"{number:,.{decimals}f}" for number in numbers]
 
 
-def name_x(axes: Axes, unit: Unit) -> None:
-    """Name the x axis after its unit and write its numbers in it; what is drawn and the limits are final."""
-    _name(axes.get_xlim(), unit, axes.xaxis.set_major_formatter, axes.set_xlabel)
+def name_x(axes: Axes, fom: Fom) -> None:
+    """Name the x axis after its figure's unit and write its numbers in it; what is drawn and the limits are final."""
+    _name(axes.get_xlim(), fom, axes.xaxis.set_major_formatter, axes.set_xlabel)
 
 
-def name_y(axes: Axes, unit: Unit) -> None:
+def name_y(axes: Axes, fom: Fom) -> None:
     """Do the same with the y axis; a logarithmic one keeps the unit of the samples."""
     if axes.get_yscale() == "log":
-        axes.set_ylabel(unit.heading)
+        axes.set_ylabel(fom.heading)
     else:
-        _name(axes.get_ylim(), unit, axes.yaxis.set_major_formatter, axes.set_ylabel)
+        _name(axes.get_ylim(), fom, axes.yaxis.set_major_formatter, axes.set_ylabel)
 
 
 def _name(
     limits: tuple[float, float],
-    unit: Unit,
+    fom: Fom,
     set_formatter: Callable[[Formatter], None],
     set_label: Callable[[str], object],
 ) -> None:
-    scale = scale_of(unit, max(map(abs, limits)))
+    scale = scale_of(fom, max(map(abs, limits)))
     if scale.divisor != 1.0:
         set_formatter(Divided(scale.divisor))
     set_label(scale.heading)

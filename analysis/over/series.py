@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from analysis.cases.comparison import label_text
 from analysis.compare.sides import Side
-from railyard.records import json_io, units
+from railyard.records import json_io
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry, SeriesKey
 
@@ -64,12 +64,12 @@ class DatedRow:
         software = "" if self.key.software == "native" else f" + {self.key.software}"
         combination = f"{self.key.placement} + {self.key.nic_policy}{software}"
         labels = label_text(self.key.labels)
-        return f"{units.stem(self.key.fom)}{f' {labels}' if labels else ''}, {combination}"
+        return f"{self.key.fom.stem}{f' {labels}' if labels else ''}, {combination}"
 
     @property
     def unit(self) -> str:
         """Return the unit for people."""
-        return units.unit_of(self.key.fom).text
+        return self.key.fom.unit.text
 
 
 #: What records of one row share; None for records that the table leaves out.

@@ -16,7 +16,7 @@ from enum import StrEnum
 from analysis.compare.sides import Side
 from analysis.over import series
 from analysis.over.series import DatedPoint, DatedRow
-from railyard.records import comparable, json_io, units
+from railyard.records import comparable, json_io
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry
 
@@ -63,7 +63,7 @@ def scaled(entries: Iterable[Entry], side: Side | None = None, foms: Sequence[st
     families = []
     for row in series.series_of(entries, _shared, side, foms):
         scaling = scaling_of(row.setting)
-        measures = units.unit_of(row.key.fom).measures
+        measures = row.key.fom.unit.measures
         if scaling is None or (measures != "time" and measures not in OF_A_PROGRAM):
             continue
         steps = _steps(row, scaling, is_rate=measures != "time")

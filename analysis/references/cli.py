@@ -88,7 +88,7 @@ def _show_case(title: str, entry: Entry, family: int) -> None:
     for past in entry.history:
         for change in past.accepted:
             click.echo(f"  accepted {past.created[:10]}, commit {past.commit[:12]}: {change}")
-    limits = update.power(entry, family)
+    limits = {str(name): limit for name, limit in update.power(entry, family).items()}
     launches = entry.history[-1].launches if entry.history else 0
     for name, reference in sorted(entry.references.items()):
         line = f"  {name:<40} {reference.median:>12.6g} {reference.unit}, {100 * reference.tolerance:.1f} % allowed"

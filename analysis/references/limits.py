@@ -18,12 +18,15 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import scipy.special
 import scipy.stats
 
 from analysis.stats.medians import OF_A_NORMAL
 from railyard.records.references import Point
+
+Name = TypeVar("Name", bound=str)
 
 #: The probability of any false alarm of `RUNS` runs.
 ALPHA, RUNS = 0.10, 50
@@ -68,8 +71,8 @@ class _Spread:
 
 
 def limits(
-    histories: Mapping[str, Sequence[Point]], *, larger_is_worse: Mapping[str, bool], family: int
-) -> dict[str, Limit]:
+    histories: Mapping[Name, Sequence[Point]], *, larger_is_worse: Mapping[Name, bool], family: int
+) -> dict[Name, Limit]:
     """Return the limits of a case's variables, each from its records in order of time.
 
     `family` is the number of variables of all cases that one run judges.
@@ -128,7 +131,7 @@ def _spread(points: Sequence[Point]) -> _Spread:
     return _Spread(between=squares / (2 * (n - 1 / n)), degrees=2 / 3 * (n - 0.5), of_launches=of_launches)
 
 
-def _moderated(spreads: Mapping[str, _Spread]) -> dict[str, tuple[float, float]]:
+def _moderated(spreads: Mapping[Name, _Spread]) -> dict[Name, tuple[float, float]]:
     """Return of each variable the variance of a record's value, and its degrees of freedom."""
     degrees = max(spread.degrees for spread in spreads.values())
     repeated = {name: spread for name, spread in spreads.items() if spread.degrees}

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analysis.references import limits, update
+from railyard.records import units
 from railyard.records.references import Entry, Past
+from railyard.records.units import Fom
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,12 +37,15 @@ class Machine:
 
     def launches(
         self, chance: np.random.Generator, factors: npt.NDArray[np.float64]
-    ) -> dict[str, list[float]]:
+    ) -> dict[Fom, list[float]]:
         """Return a record: for each variable a time of each launch, whose level is multiplied by its factor."""
         runs = chance.normal(0, self.run_to_run, 1 if self.is_shared else self.variables)
         noise = chance.normal(0, self.launch_noise, (self.variables, LAUNCHES))
         times = 1000 * factors[:, None] * np.exp(runs.reshape(-1, 1) + noise)
-        return {f"plain/v{number}_us": row.tolist() for number, row in enumerate(times)}
+        return {
+            units.fom("a_us", "us", "lower").named(f"plain/v{number}_us"): row.tolist()
+            for number, row in enumerate(times)
+        }
 
 
 @dataclass(slots=True)

@@ -18,10 +18,10 @@ from typing import TypeVar
 
 from analysis.references import limits
 from analysis.stats import medians
-from railyard.records import references, units, watched
+from railyard.records import references
 from railyard.records.references import About, Entry, Past, Point, Reference, References
 from railyard.records.store.entries import Entry as Indexed
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 T = TypeVar("T")
 NOTHING = Entry(about=About(commit="", date="", launches=0, records=0), references={})
@@ -58,9 +58,9 @@ def updated(entries: Iterable[Indexed], old: References, *, accept: bool = False
     return Updated(references=cases, notes=tuple(notes))
 
 
-def power(entry: Entry, family: int) -> dict[str, limits.Limit]:
+def power(entry: Entry, family: int) -> dict[Fom, limits.Limit]:
     """Return the limit of each variable of a case, which names what it finds."""
-    worse_if_larger = {name: _better(name) is Better.LOWER for name in entry.values}
+    worse_if_larger = {name: name.better is Better.LOWER for name in entry.values}
     return limits.limits(entry.values, larger_is_worse=worse_if_larger, family=family) if entry.values else {}
 
 
@@ -110,17 +110,18 @@ def _after(entry: Entry, indexed: Indexed, family: int, *, accept: bool) -> tupl
 
 
 def added(
-    entry: Entry, past: Past, launches: Mapping[str, Sequence[float]], family: int, *, accept: bool = False
+    entry: Entry, past: Past, launches: Mapping[Fom, Sequence[float]], family: int, *, accept: bool = False
 ) -> tuple[Entry, tuple[str, ...]]:
     """Return a case after one more record, and what is worse than its references allow.
 
     `launches` has the launches' values of each variable. A worse record changes nothing, unless it is accepted.
     """
     points = {name: _point(values) for name, values in launches.items()}
+    medians_of = {str(name): point.median for name, point in points.items()}
     changes = {
-        name: 100 * abs(points[name].median / reference.median - 1)
+        name: 100 * abs(medians_of[name] / reference.median - 1)
         for name, reference in sorted(entry.references.items())
-        if name in points and not reference.is_met(points[name].median)
+        if name in medians_of and not reference.is_met(medians_of[name])
     }
     worse = tuple(f"{name} {change:.1f} % worse" for name, change in changes.items())
     if worse and not accept:
@@ -140,18 +141,14 @@ def added(
     return after, worse
 
 
-def _launches(indexed: Indexed) -> dict[str, list[float]]:
+def _launches(indexed: Indexed) -> dict[Fom, list[float]]:
     """Return the values of a record's variables that have a better direction and a logarithm."""
     variables = references.variables(dict(indexed.values), indexed.setting["nic_policies"])
     return {
         name: values
         for name, values in variables.items()
-        if values and min(values) > 0 and _better(name) is not Better.NEITHER
+        if values and min(values) > 0 and name.better is not Better.NEITHER
     }
-
-
-def _better(variable: str) -> Better:
-    return units.unit_of(watched.figure(variable)).better
 
 
 def _point(values: Sequence[float]) -> Point:
@@ -172,15 +169,14 @@ def _shortened(points: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _references(entry: Entry, family: int) -> dict[str, Reference]:
-    by_name = {}
+    by_name: dict[str, Reference] = {}
     for name, limit in power(entry, family).items():
-        unit = units.unit_of(watched.figure(name))
         change = limit.worst / limit.level - 1
-        tolerance = change if unit.better is Better.LOWER else -change
+        tolerance = change if name.better is Better.LOWER else -change
         by_name[name] = Reference(
             median=float(f"{limit.level if tolerance > 0 else limit.worst:.6g}"),
             tolerance=round(max(0.0, tolerance), 4),
-            unit=unit.text,
-            better=unit.better,
+            unit=name.unit.text,
+            better=name.better,
         )
     return by_name

@@ -23,7 +23,6 @@ from analysis.cases.titles import facts, heading, kept_apart, known_text, origin
 from analysis.figures import general, registry
 from analysis.figures.drawing import DataTable, Drawing
 from analysis.judge.judged import JudgedCase
-from railyard.records import units
 from railyard.records.record import Launch, Record, Status
 
 
@@ -192,7 +191,7 @@ def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
 
 def _table(case: Case, comparisons: Sequence[Comparison]) -> TableView:
     sections = [
-        (f"{_sentence_case(comparison.title(member))}, {member.unit.heading}", tables.rows(member))
+        (f"{_sentence_case(comparison.title(member))}, {member.fom.heading}", tables.rows(member))
         for member in comparisons
     ]
     return TableView(caption="Median over launches", head=case.head, sections=sections)
@@ -207,7 +206,7 @@ def _unmeasured(case: Case) -> list[tuple[str, int]]:
     for _, launch in cases.launches(case):
         for point in launch.not_measured:
             labels = comparison.label_text(cases.frozen_labels(point.labels))
-            text = f"{units.stem(point.fom)} {labels}: {point.reason}"
+            text = f"{point.fom.stem} {labels}: {point.reason}"
             counts[text] = counts.get(text, 0) + 1
     return list(counts.items())
 

@@ -26,8 +26,9 @@ from analysis.figures import by_extent, drawing, mpi_profile
 from analysis.judge.judged import Judged, JudgedCase, Section, documents, sections
 from analysis.report import case_view, monitors, page, screen
 from analysis.stats.medians import Summary
-from railyard.records import json_io, units
+from railyard.records import json_io
 from railyard.records.json_io import Json
+from railyard.records.units import Fom
 
 
 class Format(StrEnum):
@@ -97,7 +98,7 @@ def _comparison_summary(case: Case, judged: Comparison) -> dict[str, Json]:
     return {
         "fom": judged.fom,
         "labels": dict(judged.labels),
-        "better": str(judged.unit.better),
+        "better": str(judged.fom.better),
         "baseline": judged.baseline,
         "outcome": str(judged.verdict.outcome),
         "tests": judged.tests,
@@ -284,14 +285,14 @@ def rows(judged: Judged) -> Iterator[dict[str, object]]:
             yield from _panel_rows(of_case.case, panel)
 
 
-def _head(case: Case, fom: str) -> dict[str, object]:
+def _head(case: Case, fom: Fom) -> dict[str, object]:
     return {
         "origin": str(case.origin),
         "system": case.first.system.name,
         "check": case.first.case.check,
         "case": title(case),
         "fom": fom,
-        "unit": units.unit_of(fom).text,
+        "unit": fom.unit.text,
     }
 
 

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from railyard.records import units
+from railyard.records.units import Fom
 
 if TYPE_CHECKING:
     from polars import Series
@@ -29,14 +29,16 @@ MOST_OF_A_NAME, MOST_OF_A_MEASURE = 1024, 64
 
 def openmetrics(rows: Iterable[Row]) -> str:
     """Return an exposition: a gauge for each figure of merit, with the statistic as a label."""
-    families: dict[str, list[Row]] = {}
+    families: dict[Fom, list[Row]] = {}
     for row in _with_values(rows):
-        families.setdefault(str(row["fom"]), []).append(row)
+        fom = row["fom"]
+        assert isinstance(fom, Fom)
+        families.setdefault(fom, []).append(row)
     lines: list[str] = []
     for fom, members in sorted(families.items()):
-        name, unit = f"railyard_{fom}", units.unit_of(fom)
-        lines += [f"# TYPE {name} gauge", f"# UNIT {name} {unit.suffix}"]
-        lines.append(f"# HELP {name} {_escaped(units.stem(fom))} in {_escaped(unit.text)} over launches")
+        name, unit = f"railyard_{fom}", fom.unit
+        lines += [f"# TYPE {name} gauge", f"# UNIT {name} {unit.name}"]
+        lines.append(f"# HELP {name} {_escaped(fom.stem)} in {_escaped(unit.text)} over launches")
         seen: set[str] = set()
         for row in members:
             for statistic in STATISTICS:

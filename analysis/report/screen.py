@@ -19,8 +19,8 @@ from analysis.report import answer, case_view
 from analysis.report.case_view import Statement
 from analysis.stats.verdicts import Outcome
 from analysis.text.numbers import Format
-from railyard.records import units
 from railyard.records.record import Origin
+from railyard.records.units import Fom
 
 WIDTH = 100
 HEIGHT = 24
@@ -99,18 +99,18 @@ def _case_lines(case: Case, statement: Statement | None) -> list[str]:
 
 def _values(case: Case) -> str:
     """Return the range of the case's first figure of merit, for a case of which the page states nothing."""
-    by_fom: dict[str, list[float]] = {}
+    by_fom: dict[Fom, list[float]] = {}
     for (fom, _), of_combination in cases.observations(case).items():
         launches = itertools.chain.from_iterable(of_combination.values())
         by_fom.setdefault(fom, []).extend(launch.value for launch in launches)
     if not by_fom:
         return "No launch has a result."
     fom = min(by_fom, key=comparison.rank_of)
-    values, unit = by_fom[fom], units.unit_of(fom).text
+    values, unit = by_fom[fom], fom.unit.text
     form = Format.for_values([min(values), max(values)])
     more = f"; {_number(len(by_fom) - 1, 'more figure')} on the page" if len(by_fom) > 1 else ""
     span = f"{form.text(min(values))} to {form.text(max(values))} {unit}"
-    return f"{units.stem(fom).capitalize()}: {span}, {_number(len(values), 'value')}{more}."
+    return f"{fom.stem.capitalize()}: {span}, {_number(len(values), 'value')}{more}."
 
 
 def _statement_lines(text: str) -> list[str]:

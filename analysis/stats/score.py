@@ -17,8 +17,7 @@ from analysis.stats import jobs, verdicts
 from analysis.stats.medians import ENOUGH
 from analysis.stats.verdicts import Finding
 from placements.arrays import Floats, Ints, np
-from railyard.records import units
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 DRAWS = 4000
 SEED = 20131
@@ -32,7 +31,7 @@ class Ratio:
     """
 
     case: tuple[object, ...]
-    fom: str
+    fom: Fom
     values: Sequence[float]
     baseline: Sequence[float]
     finding: Finding
@@ -118,7 +117,7 @@ def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
     """Return for each case the ratios of its first FOM with a direction; several labels count as one case."""
     by_case: dict[tuple[object, ...], list[Ratio]] = {}
     for ratio in ratios:
-        if units.unit_of(ratio.fom).better is Better.NEITHER or not _is_positive(ratio):
+        if ratio.fom.better is Better.NEITHER or not _is_positive(ratio):
             continue
         members = by_case.setdefault(ratio.case, [])
         if not members or members[0].fom == ratio.fom:
@@ -139,7 +138,7 @@ def _log(ratio: Ratio, medians: Floats, baselines: Floats) -> Floats:
 
 
 def _sign(ratio: Ratio) -> float:
-    return -1.0 if units.unit_of(ratio.fom).better is Better.LOWER else 1.0
+    return -1.0 if ratio.fom.better is Better.LOWER else 1.0
 
 
 def _mean_by_case(chosen: Mapping[tuple[object, ...], Sequence[Ratio]], logs: Sequence[Floats]) -> Floats:

@@ -13,7 +13,7 @@ import reframe as rfm
 from reframe.core.builtins import run_after
 
 from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies
-from railyard.applications.patterns import Limit, Patterns
+from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.reading import NUMBER
 
 #: The reference run of its README: largest error against a diffusion solution, and particles. The error is statistical,
@@ -30,8 +30,8 @@ def reading(particles: int) -> Patterns:
         program="MCB",
         version="20130723",
         figures={
-            "tracks_per_s": rf" FOM ={NUMBER} tracks/second",
-            "advance_s": rf"MC advance time ={NUMBER}",
+            "tracks_per_s": Figure(pattern=rf" FOM ={NUMBER} tracks/second", unit="1/s", better="higher"),
+            "advance_s": Figure(pattern=rf"MC advance time ={NUMBER}", unit="s", better="lower"),
         },
         verified="done!",
         limits={"MC max error": Limit(pattern=rf" MC max error ={NUMBER}", at_most=most)},

@@ -12,7 +12,7 @@ import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
 from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies
-from railyard.applications.patterns import Patterns
+from railyard.applications.patterns import Figure, Patterns
 from railyard.applications.reading import NUMBER
 
 #: Particles per mesh element, as CORAL-2 prescribes for problem 1.
@@ -90,7 +90,13 @@ class QuicksilverCheck(MiniAppCheck):
     output = Patterns(
         program="Quicksilver",
         version="1.0",
-        figures={"segments_per_s": rf"Figure Of Merit +{NUMBER} \[Num Segments / Cycle Tracking Time\]"},
+        figures={
+            "segments_per_s": Figure(
+                pattern=rf"Figure Of Merit +{NUMBER} \[Num Segments / Cycle Tracking Time\]",
+                unit="1/s",
+                better="higher",
+            )
+        },
         ranks=r"Number of MPI ranks     : (\d+)",
         verified="\n".join(VERIFIED),
         parameters={"fluence_homogeneous": "(PASS|FAIL):: Fluence .*"},

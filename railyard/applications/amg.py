@@ -10,7 +10,11 @@ from __future__ import annotations
 import math
 
 from railyard.applications.reading import NUMBER, Output, Reading, single
+from railyard.records import units
 
+FOM = units.fom("fom_per_s", "1/s", "higher")
+SETUP = units.fom("setup_per_s", "1/s", "higher")
+SOLVE = units.fom("solve_per_s", "1/s", "higher")
 #: The driver's fixed tolerance for problem 1.
 TOLERANCE = 1e-8
 
@@ -30,7 +34,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         if norm <= TOLERANCE
         else f"AMG: final relative residual norm is {norm:g}, to be at most {TOLERANCE:g}"
     )
-    series = [single("fom_per_s", fom), single("setup_per_s", setup), single("solve_per_s", solve)]
+    series = [single(FOM, fom), single(SETUP, setup), single(SOLVE, solve)]
     return Reading(
         program="AMG",
         version="1.2",

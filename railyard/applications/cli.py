@@ -14,7 +14,6 @@ from railyard.applications.patterns import Patterns
 from railyard.applications.reading import Parser, Reading
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
-from railyard.records import units
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -98,7 +97,7 @@ def _lines(reading: Reading) -> list[str]:
     for number, series in enumerate(reading.series):
         labels = "".join(f" {key}={value}" for key, value in series.labels.items())
         first = " (the score's)" if number == 0 else ""
-        lines.append(f"  {series.fom}{labels}: {series.samples[0]:g} {units.unit_of(series.fom).text}{first}")
+        lines.append(f"  {series.fom}{labels}: {series.samples[0]:g} {series.fom.heading}{first}")
     lines += [f"  {key}: {value}" for key, value in _parameters(reading).items()]
     return lines
 

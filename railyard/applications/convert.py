@@ -13,26 +13,29 @@ from collections.abc import Sequence
 from railyard.applications.reading import Reading
 from railyard.applications.witness import Witness
 from railyard.base.errors import InputError
+from railyard.records import benchmark
 from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
 
 
 def document(
-    benchmark: str, reading: Reading, witness: Witness, *, ranks: int, profile: Sequence[Series] = ()
+    program: str, reading: Reading, witness: Witness, *, ranks: int, profile: Sequence[Series] = ()
 ) -> dict[str, Json]:
     """Return the benchmark output of a launch of `ranks` ranks; InputError if the program reports another number."""
     if reading.ranks not in (None, ranks):
         raise InputError(reading.program, "ranks", reading.ranks, f"{ranks}, as were requested")
+    series = [*reading.series, *(profile if reading.verified else ())]
     return {
-        "format": "railyard-benchmark/2",
-        "benchmark": benchmark,
+        "format": "railyard-benchmark/3",
+        "benchmark": program,
         "version": reading.version,
         "parameters": {},
         "reported": dict(reading.parameters),
         "mpi": dict(witness.mpi),
         "verified": reading.verified,
         "ranks": witness.ranks,
-        "series": [_series(series) for series in (*reading.series, *(profile if reading.verified else ()))],
+        "figures": benchmark.figures_json(one.fom for one in series),
+        "series": [benchmark.series_json(one) for one in series],
     }
 
 
@@ -58,7 +61,3 @@ def check_threads(reading: Reading, seen: Witness, wanted: Json) -> None:
     for reported in (seen.openmp_threads, reading.parameters.get("threads")):
         if reported not in (None, 0, wanted):
             raise InputError(reading.program, "threads", reported, f"{wanted}, as were requested")
-
-
-def _series(series: Series) -> dict[str, Json]:
-    return {"fom": series.fom, "labels": dict(series.labels), "samples": list(series.samples)}

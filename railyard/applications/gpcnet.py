@@ -13,8 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from railyard.applications import reading
 from railyard.applications.reading import Output, Reading, UnreadableError, single
+from railyard.records import units
 from railyard.records.benchmark import Series
 
+LATENCY = units.fom("latency_us", "usec", "lower")
+BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
+IMPACT = units.fom("impact_percent", "%", "neither")
 MIB_GBYTE = (1 << 20) * 1e-9
 ALONE, LOADED = "alone", "loaded"
 #: How the heading of a table begins -> what its rows are.
@@ -86,13 +90,13 @@ def _figures(output: Output, rows: Sequence[Row], load: str) -> Iterator[Series]
             value = reading.finite(token, output.source, f"{test}, {load}, {statistic}")
             labels = {"test": test, "load": load, "statistic": statistic}
             if unit == "usec":
-                yield single("latency_us", value, **labels)
+                yield single(LATENCY, value, **labels)
             else:
-                yield single("bandwidth_gbyte_s", value * MIB_GBYTE, **labels)
+                yield single(BANDWIDTH, value * MIB_GBYTE, **labels)
 
 
 def _factors(output: Output, rows: Sequence[Row]) -> Iterator[Series]:
     for test, average, p99, _ in rows:
         for statistic, token in zip(COLUMNS.values(), (average, p99), strict=True):
             value = reading.finite(token.removesuffix("X"), output.source, f"factor of {test}, {statistic}")
-            yield single("impact_percent", 100 * value, test=test, load=LOADED, statistic=statistic)
+            yield single(IMPACT, 100 * value, test=test, load=LOADED, statistic=statistic)

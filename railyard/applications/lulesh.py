@@ -13,7 +13,10 @@ from collections.abc import Mapping
 
 from railyard.applications.reading import NUMBER, Output, Reading, finite, single
 from railyard.base.errors import InputError
+from railyard.records import units
 
+FOM = units.fom("fom_zone_s", "z/s", "higher")
+ELAPSED = units.fom("elapsed_s", "s", "lower")
 SYMMETRY_LIMIT = 1e-8
 
 #: Edge of the whole mesh -> (iterations to the end, final origin energy as printed). LLNL's reference results; 15 and
@@ -44,7 +47,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     fom = output.number("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
     threads = output.lines(r"Num threads: (\d+)")
     fault = _asymmetry(output) or _wrong_energy(edge * _cube_root(ranks, source), iterations, energy)
-    series = [single("fom_zone_s", fom), single("elapsed_s", elapsed)]
+    series = [single(FOM, fom), single(ELAPSED, elapsed)]
     return Reading(
         program="LULESH",
         version="2.0",

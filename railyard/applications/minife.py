@@ -8,7 +8,11 @@ Leaves out: the rates of single kernels, and programs built to time kernels alon
 from __future__ import annotations
 
 from railyard.applications.reading import NUMBER, Output, Reading, single
+from railyard.records import units
 
+RATE = units.fom("cg_mflop_s", "Mflops", "higher")
+TIME = units.fom("cg_s", "s", "lower")
+PROGRAM = units.fom("program_s", "s", "lower")
 MATCHES = r"solution matches analytic solution to within \S+ or better\."
 
 
@@ -22,11 +26,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     time = wrote.number("Total CG Time", rf"    Total CG Time: {NUMBER}")
     program = wrote.number("Total Program Time", rf"Total Program Time: {NUMBER}")
     fault = _mismatch(output)
-    series = [
-        single("cg_mflop_s", rate),
-        single("cg_s", time),
-        single("program_s", program),
-    ]
+    series = [single(RATE, rate), single(TIME, time), single(PROGRAM, program)]
     return Reading(
         program="miniFE",
         version=wrote.token("miniFE version", r"Mini-Application Version: (\S+)"),

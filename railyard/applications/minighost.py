@@ -8,7 +8,10 @@ profile of phases; mpiP gives one that is the same for all programs.
 from __future__ import annotations
 
 from railyard.applications.reading import NUMBER, Output, Reading, single
+from railyard.records import units
 
+RATE = units.fom("total_gflop_s", "GFLOPS", "higher")
+TIME = units.fom("time_s", "s", "lower")
 WITHIN = r" *Computation within error tolerance\."
 BEYOND = (
     r"Time step +(?:\d+|\*+) for spike +\d+ for variable +\d+"
@@ -25,7 +28,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     ranks = wrote.whole("processes", r" processes: +(\d+)")
     rate = wrote.number("GFLOPS_Total", rf" GFLOPS_Total: +{NUMBER}")
     time = wrote.number("Total_time", rf" Total_time: +{NUMBER}")
-    series = [single("total_gflop_s", rate), single("time_s", time)]
+    series = [single(RATE, rate), single(TIME, time)]
     return Reading(
         program="MiniGhost", version="1.0", ranks=ranks, series=[] if fault else series, fault=fault
     )

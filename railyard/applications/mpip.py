@@ -18,19 +18,21 @@ from enum import StrEnum
 from railyard.applications.persistent import Sends
 from railyard.applications.reading import NUMBER, Output, finite, single
 from railyard.base.errors import InputError
+from railyard.records import units
 from railyard.records.benchmark import Series
+from railyard.records.units import Fom
 
 #: Options of mpiP, in its environment variable.
 OPTIONS = "-k 0 -e -p -y -d"
 
-SHARE = "mpi_time_percent"
-SIZE = "message_bytes"
-MESSAGES = "messages_count"
-SENT = "sent_percent"
-PERSISTENT = "persistent_messages_count"
-PERSISTENT_SIZE = "persistent_message_bytes"
-PERSISTENT_SIZES = "persistent_messages_percent"
-COLLECTIVE_TIME = "collective_time_percent"
+SHARE = units.fom("mpi_time_percent", "%", "neither")
+SIZE = units.fom("message_bytes", "bytes", "lower")
+MESSAGES = units.fom("messages_count", "count", "neither")
+SENT = units.fom("sent_percent", "%", "neither")
+PERSISTENT = units.fom("persistent_messages_count", "count", "neither")
+PERSISTENT_SIZE = units.fom("persistent_message_bytes", "bytes", "lower")
+PERSISTENT_SIZES = units.fom("persistent_messages_percent", "%", "neither")
+COLLECTIVE_TIME = units.fom("collective_time_percent", "%", "neither")
 #: Largest size of mpiP's first bin in bytes.
 SMALLEST_BIN = 7
 
@@ -177,6 +179,6 @@ def _bins(output: Output, title: str) -> dict[int, float]:
     return bins
 
 
-def _histogram(fom: str, bins: Mapping[int, float]) -> Iterator[Series]:
+def _histogram(fom: Fom, bins: Mapping[int, float]) -> Iterator[Series]:
     for largest, percent in sorted(bins.items()):
         yield single(fom, round(percent, 3), size_bytes=largest)

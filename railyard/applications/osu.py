@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from railyard.applications import reading
 from railyard.applications.reading import Output, Reading
 from railyard.base.errors import InputError
+from railyard.records import units
 from railyard.records.benchmark import Series
+from railyard.records.units import Fom
 
 #: Program -> the title that it prints after "OSU MPI" and a space, or an underscore for a one-sided one.
 PROGRAMS: Mapping[str, str] = {
@@ -45,22 +47,24 @@ WITHOUT_SIZES = frozenset({"osu_barrier", "osu_ibarrier"})
 class Column:
     """A column that is kept: the FOM, and how far its decimal point moves."""
 
-    fom: str
+    fom: Fom
     places: int = 0
 
 
+LATENCY = units.fom("latency_us", "us", "lower")
+BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
 #: Head of a column, as printed -> what it is. Others are passed over.
 COLUMNS: Mapping[str, Column] = {
-    "Latency (us)": Column(fom="latency_us"),
-    "Avg Latency(us)": Column(fom="latency_us"),
-    "Min Latency(us)": Column(fom="min_latency_us"),
-    "Max Latency(us)": Column(fom="max_latency_us"),
-    "Overall(us)": Column(fom="latency_us"),
-    "Pure Comm.(us)": Column(fom="communication_us"),
-    "Overlap(%)": Column(fom="overlap_percent"),
-    "Bandwidth (MB/s)": Column(fom="bandwidth_gbyte_s", places=-3),
-    "MB/s": Column(fom="bandwidth_gbyte_s", places=-3),
-    "Messages/s": Column(fom="rate_message_s"),
+    "Latency (us)": Column(fom=LATENCY),
+    "Avg Latency(us)": Column(fom=LATENCY),
+    "Min Latency(us)": Column(fom=units.fom("min_latency_us", "us", "lower")),
+    "Max Latency(us)": Column(fom=units.fom("max_latency_us", "us", "lower")),
+    "Overall(us)": Column(fom=LATENCY),
+    "Pure Comm.(us)": Column(fom=units.fom("communication_us", "us", "lower")),
+    "Overlap(%)": Column(fom=units.fom("overlap_percent", "%", "neither")),
+    "Bandwidth (MB/s)": Column(fom=BANDWIDTH, places=-3),
+    "MB/s": Column(fom=BANDWIDTH, places=-3),
+    "Messages/s": Column(fom=units.fom("rate_message_s", "messages/s", "higher")),
 }
 PASS = "Pass"
 

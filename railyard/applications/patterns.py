@@ -14,6 +14,7 @@ from railyard.applications.reading import Output, Parser, Reading, single
 from railyard.base.errors import InputError
 from railyard.records import units
 from railyard.records.json_io import Json
+from railyard.records.units import Fom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,16 +27,25 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure of merit: the pattern of its line, its unit as printed or registered, and its better direction."""
+
+    pattern: str
+    unit: str
+    better: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Patterns:
     """The patterns of a program's output.
 
-    `figures` are FOM -> pattern; a name ends in its unit (railyard/records/units.py), and the first is the score's.
+    `figures` are name -> figure, of units in railyard/records/units.py; the first is the score's.
     `verified` is a line that only a right run prints; a run needs it, or a limit, to be verified. `ranks` matches the
     number of ranks that the program itself counts, `parameters` further values for the record.
     """
 
     program: str
-    figures: Mapping[str, str]
+    figures: Mapping[str, Figure]
     ranks: str = ""
     verified: str = ""
     limits: Mapping[str, Limit] = field(default_factory=dict)
@@ -44,8 +54,7 @@ class Patterns:
 
     def __post_init__(self) -> None:
         """Raise InputError for patterns that can never give a figure, before anything runs."""
-        for name in self.figures:
-            units.unit_of_new(name)
+        declared = self.declared()
         if not self.figures:
             raise InputError(
                 self.program,
@@ -53,9 +62,9 @@ class Patterns:
                 problem="none is named",
                 valid="at least one figure of merit, with its pattern",
             )
-        stems = [units.stem(name) for name in self.figures]
-        if twice := next((name for name in self.figures if stems.count(units.stem(name)) > 1), ""):
-            same = ", ".join(name for name in self.figures if units.stem(name) == units.stem(twice))
+        stems = [fom.stem for fom in declared]
+        if twice := next((fom for fom in declared if stems.count(fom.stem) > 1), None):
+            same = ", ".join(fom for fom in declared if fom.stem == twice.stem)
             valid = "names that differ before the unit, because the report shows them without it"
             raise InputError(self.program, "figures", same, valid)
         if not self.verified and not self.limits:
@@ -66,6 +75,13 @@ class Patterns:
                 valid="a line or a limit of a right run",
             )
 
+    def declared(self) -> list[Fom]:
+        """Return the figures with unit and direction; raises InputError for an unknown one."""
+        return [
+            units.fom(name, figure.unit, figure.better, source=self.program, field="figures")
+            for name, figure in self.figures.items()
+        ]
+
     def document(self) -> dict[str, Json]:
         """Return the patterns as the JSON that a job contains."""
         return asdict(self)
@@ -74,7 +90,8 @@ class Patterns:
 def load(document: Mapping[str, Json]) -> Patterns:
     """Return the patterns in a job's JSON."""
     limits = {name: Limit(**limit) for name, limit in document["limits"].items()}
-    return Patterns(**{**document, "limits": limits})
+    figures = {name: Figure(**figure) for name, figure in document["figures"].items()}
+    return Patterns(**{**document, "limits": limits, "figures": figures})
 
 
 def parser(patterns: Patterns) -> Parser:
@@ -83,7 +100,9 @@ def parser(patterns: Patterns) -> Parser:
     def parse(text: str, left: str, source: str) -> Reading:
         del left
         output = Output(source=source, text=text)
-        series = [single(name, output.number(name, pattern)) for name, pattern in patterns.figures.items()]
+        series = [
+            single(fom, output.number(fom, patterns.figures[fom].pattern)) for fom in patterns.declared()
+        ]
         ranks = output.whole("ranks", patterns.ranks) if patterns.ranks else None
         parameters = {name: output.token(name, pattern) for name, pattern in patterns.parameters.items()}
         fault = _fault(patterns, output)

@@ -16,6 +16,7 @@ from decimal import Decimal
 from railyard.base.errors import InputError
 from railyard.records.benchmark import Label, Series
 from railyard.records.json_io import Json
+from railyard.records.units import Fom
 
 NUMBER = r"([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity))"
 
@@ -109,6 +110,6 @@ def shifted(token: str, places: int, source: str, name: str) -> float:
     return float(Decimal(token).scaleb(places))
 
 
-def single(fom: str, value: float, **labels: Label) -> Series:
+def single(fom: Fom, value: float, **labels: Label) -> Series:
     """Return a series of one sample, because such programs print one figure per run."""
     return Series(fom=fom, labels=labels, samples=(value,))

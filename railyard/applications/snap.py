@@ -8,7 +8,10 @@ time: cells x angles x groups x iterations per nanosecond. Leaves out: the share
 from __future__ import annotations
 
 from railyard.applications.reading import NUMBER, Output, Reading, shifted, single
+from railyard.records import units
 
+RATE = units.fom("cells_per_s", "1/s", "higher")
+SOLVE = units.fom("solve_s", "s", "lower")
 #: Largest difference from the manufactured solution. A cell of 0.01 leaves one of 0.0136 in the program's own test, for
 #: 512 cells, 12 angles and 10 groups.
 TOLERANCE = 0.03
@@ -28,8 +31,8 @@ def parse(text: str, left: str, source: str) -> Reading:
     rate = wrote.token("Inverse Grind Time FOM", rf"  Inverse Grind Time FOM \(1/ns\) +{NUMBER}")
     fault = _fault(output, error)
     series = [
-        single("cells_per_s", shifted(rate, PLACES, source, "Inverse Grind Time FOM")),
-        single("solve_s", solve),
+        single(RATE, shifted(rate, PLACES, source, "Inverse Grind Time FOM")),
+        single(SOLVE, solve),
     ]
     return Reading(
         program="SNAP",

@@ -14,13 +14,17 @@ from pathlib import Path
 
 from railyard.applications.reading import single
 from railyard.base.errors import InputError
+from railyard.records import units
 from railyard.records.benchmark import Series
+from railyard.records.units import Fom
 from railyard.torus.virtual import counters
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
 
 #: What a counted case has in its parameter `counted_by`.
 COUNTED_BY = "virtual torus"
 HOST = "H"
+INJECTED = units.fom("injected_bytes", "bytes", "lower")
+MOST_INJECTED = units.fom("most_injected_bytes", "bytes", "lower")
 CLASSES: Mapping[str, str] = {HOST: "host", "X": "X", "Y": "Y", "Z": "Z"}
 
 
@@ -40,13 +44,17 @@ def series(reading: CounterReading) -> list[Series]:
         valid = "counters of a torus with --network router, whose buffers are finite"
         raise InputError(reading.torus, "input_stall_ns", problem="not counted", valid=valid)
     sent = _by_router((link.target, link.bytes) for link in reading.links if _is(link, HOST, "+"))
-    series = [single("injected_bytes", _mean(sent)), single("most_injected_bytes", max(sent.values()))]
+    series = [single(INJECTED, _mean(sent)), single(MOST_INJECTED, max(sent.values()))]
     for letter, name in CLASSES.items():
         for kind, stalls in (("input", _input(reading, letter)), ("output", _output(reading, letter))):
             if stalls:
-                series.append(single(f"mean_{kind}_stall_us", _mean(stalls) / 1e3, links=name))
-                series.append(single(f"most_{kind}_stall_us", max(stalls.values()) / 1e3, links=name))
+                series.append(single(_stall(f"mean_{kind}"), _mean(stalls) / 1e3, links=name))
+                series.append(single(_stall(f"most_{kind}"), max(stalls.values()) / 1e3, links=name))
     return series
+
+
+def _stall(which: str) -> Fom:
+    return units.fom(f"{which}_stall_us", "us", "lower")
 
 
 def _input(reading: CounterReading, letter: str) -> dict[str, int]:

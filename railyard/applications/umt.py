@@ -11,7 +11,10 @@ import math
 
 from railyard.applications.reading import NUMBER, Output, Reading, finite, single
 from railyard.base.errors import InputError
+from railyard.records import units
 
+RATE = units.fom("unknowns_per_s", "1/s", "higher")
+WORK = units.fom("work_s", "s", "lower")
 #: Largest difference from the analytic solution: three times that of the two coarsest meshes that were run (0.0006 and
 #: 0.00065, with two and three zones along each edge of a rank).
 TOLERANCE = 0.002
@@ -35,7 +38,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         program="UMT",
         version="2013",
         ranks=ranks,
-        series=[] if fault else [single("unknowns_per_s", rate), single("work_s", work_s)],
+        series=[] if fault else [single(RATE, rate), single(WORK, work_s)],
         fault=fault,
         parameters={"iterations": iterations, "unknowns": unknowns, "threads": threads},
     )

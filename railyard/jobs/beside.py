@@ -114,6 +114,7 @@ def _role(
         "hosts": hosts,
         "placement_verdict": str(verdict if not planned["again"] else Verdict.CANNOT_TELL),
         "ranks": output.ranks if output else Ranks(),
+        "figures": list(output.figures.values()) if output else [],
         "series": list(output.series_json) if output else [],
         "reported": {k: output.parameters[k] for k in REPORTED if output and k in output.parameters},
         "nics": _nics(left, own, hosts, results["nics"]),

@@ -12,15 +12,15 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from railyard.records import spans, units
+from railyard.records import spans
 from railyard.records.record import Origin, Record
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 #: Times worse than the median pair of the same relation.
 FACTOR = 2.0
 UNKNOWN = "relation not known"
 #: Figure of merit, bytes of a message, relation.
-Key = tuple[str, int, str]
+Key = tuple[Fom, int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Relation:
     """The pairs of one relation and figure of merit; `bad` are the pairs that stand out, the worst first."""
 
     name: str
-    fom: str
+    fom: Fom
     size_bytes: int
     pairs: int
     median: float
@@ -37,8 +37,8 @@ class Relation:
     @property
     def text(self) -> str:
         """Return the line that the check prints."""
-        unit = units.unit_of(self.fom).text
-        stem = units.stem(self.fom).removeprefix("pair_").replace("_", " ")
+        unit = self.fom.unit.text
+        stem = self.fom.stem.removeprefix("pair_").replace("_", " ")
         line = f"{stem} of {self.size_bytes:,} B, {self.name}: median {self.median:.4g} {unit} over {self.pairs} pairs"
         if not self.bad:
             return line
@@ -72,7 +72,7 @@ def judge(record: Record, factor: float = FACTOR) -> list[Relation]:
 def _relation(key: Key, pairs: dict[tuple[str, str], float], factor: float) -> Relation:
     fom, size_bytes, name = key
     median = statistics.median(pairs.values())
-    lower = units.unit_of(fom).better is Better.LOWER
+    lower = fom.better is Better.LOWER
     worse = {
         ends: (value / median if lower else median / value) if min(value, median) > 0 else 0.0
         for ends, value in pairs.items()
@@ -89,7 +89,7 @@ def fault(record: Record, factor: float = FACTOR) -> str:
     bulk = [
         relation
         for relation in relations
-        if relation.size_bytes == largest and relation.fom.endswith("gbyte_s")
+        if relation.size_bytes == largest and relation.fom.unit.measures == "data rate"
     ]
     wrong = [
         relation for relation in (relations if record.origin is Origin.MEASURED else bulk) if relation.bad

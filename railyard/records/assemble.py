@@ -17,12 +17,13 @@ from pathlib import Path
 from railyard.base import host_names
 from railyard.base.errors import InputError
 from railyard.records import benchmark, record, spans
-from railyard.records.benchmark import Benchmark
+from railyard.records.benchmark import Benchmark, Series
 from railyard.records.folded import tables
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software, Status, Verdict
+from railyard.records.units import Fom
 
 _NOT_MET = "the program's MPI does not understand what started it"
 
@@ -31,14 +32,15 @@ _NOT_MET = "the program's MPI does not understand what started it"
 class LaunchRun:
     """What the job knows about one launch: what was requested, how it ended, where its output should be.
 
-    `exit_status` is None if the launch never started; `reason` may then explain why. `expected_hosts` is the host on
-    which each rank should run, by rank; None if the placement does not determine it. `own_names` maps a host's own
-    name to the scheduler's name for the node, where the two differ. `guard` has the form of the record's schema.
-    `nics` are the bytes that the NICs counted, `nic_verdict` is the verdict on them, and `nic_reason` explains any
-    verdict but `obeyed`. `fault` describes wrong data or missing output where the check knows more than the output
-    shows. With `has_groups`, the first number of a node's coordinate is its group. `roles` are the programs that ran
-    at the same time on other nodes, in the form of the record's schema except for `ranks` (`Ranks`), `hosts` (one
-    name per rank) and `nics` (`Nics`). `energy` holds the series that the nodes' energy counters gave.
+    `exit_status` is None if the launch never started; `reason` may then explain why. `expected_hosts` is the host
+    on which each rank should run, by rank; None if the placement does not determine it. `own_names` maps a host's
+    own name to the scheduler's name for the node, where the two differ. `guard` has the form of the record's
+    schema. `nics` are the bytes that the NICs counted, `nic_verdict` is the verdict on them, and `nic_reason`
+    explains any verdict but `obeyed`. `fault` describes wrong data or missing output where the check knows more
+    than the output shows. With `has_groups`, the first number of a node's coordinate is its group. `roles` are the
+    programs that ran at the same time on other nodes, in the form of the record's schema except for `ranks`
+    (`Ranks`), `hosts` (one name per rank) and `nics` (`Nics`), and for `figures`, those of their series. `energy`
+    holds the series that the nodes' energy counters gave.
     """
 
     placement: str
@@ -62,7 +64,7 @@ class LaunchRun:
     ended_monotonic_s: float | None = None
     has_groups: bool = False
     roles: Sequence[Mapping[str, Json]] | None = None
-    energy: Sequence[Mapping[str, Json]] = ()
+    energy: Sequence[Series] = ()
     own_names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -112,6 +114,7 @@ def assemble(
         writer=writer,
         created=created,
         run=run,
+        figures=_figures(runs, findings),
     )
 
 
@@ -244,7 +247,7 @@ def _launch(index: int, run: LaunchRun, finding: _Finding, writer: tables.Writer
         "placement_verdict": str(finding.verdict),
         "ranks": writer.ranks(output.ranks) if output else None,
         "verified": output.verified if output else None,
-        "series": [*output.series_json, *map(dict, run.energy)] if output else [],
+        "series": [*output.series_json, *map(benchmark.series_json, run.energy)] if output else [],
         "not_measured": list(output.not_measured_json) if output else [],
         "guard": None if run.guard is None else dict(run.guard),
         "nics": writer.nics(run.nics),
@@ -257,9 +260,20 @@ def _launch(index: int, run: LaunchRun, finding: _Finding, writer: tables.Writer
     }
 
 
+def _figures(runs: Sequence[LaunchRun], findings: Sequence[_Finding]) -> set[Fom]:
+    """Return the figures of all series of the launches."""
+    figures: set[Fom] = set()
+    for run, finding in zip(runs, findings, strict=True):
+        if finding.output:
+            figures.update(finding.output.figures.values(), (series.fom for series in run.energy))
+        for role in run.roles or ():
+            figures.update(role["figures"])
+    return figures
+
+
 def _role(role: Mapping[str, Json], writer: tables.Writer) -> dict[str, Json]:
     return {
-        **role,
+        **{name: part for name, part in role.items() if name != "figures"},
         "hosts": writer.hosts(role["hosts"]),
         "ranks": writer.ranks(role["ranks"]),
         "nics": writer.nics(role["nics"]),
@@ -302,6 +316,7 @@ def _record(
     writer: tables.Writer,
     created: datetime | None,
     run: Mapping[str, Json] | None = None,
+    figures: Iterable[Fom] = (),
 ) -> Record:
     document: dict[str, Json] = {
         "schema": record.FORMAT,
@@ -313,6 +328,7 @@ def _record(
         "reason": reason,
         "launches": list(launches),
         "tables": writer.document(),
+        "figures": benchmark.figures_json(figures),
         "provenance": dict(provenance),
         "run": None if run is None else dict(run),
     }

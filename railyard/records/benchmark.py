@@ -8,17 +8,20 @@ was obeyed and what the samples mean; `railyard.records.assemble` and `analysis`
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.records import json_io, units
+from railyard.records import json_io, old_figures, units
 from railyard.records.folded import ranks
 from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
+from railyard.records.units import Fom
 
 SCHEMA = "benchmark-v1.json"
+#: Versions of the output in which a program of railyard need not declare its figures.
+WITHOUT_FIGURES = frozenset({"railyard-benchmark/1", "railyard-benchmark/2"})
 Label = str | int
 Labels = tuple[tuple[str, Label], ...]
 #: Labels that name the hosts or ranks between which a series was measured: evidence, ignored in comparisons.
@@ -29,7 +32,7 @@ HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
 class Series:
     """Raw samples of one figure of merit (FOM) for one set of labels, in the order measured, in the FOM's unit."""
 
-    fom: str
+    fom: Fom
     labels: Mapping[str, Label]
     samples: tuple[float, ...]
 
@@ -38,7 +41,7 @@ class Series:
 class Unmeasured:
     """A series that a launch could not measure, identified by its FOM and labels, and the reason."""
 
-    fom: str
+    fom: Fom
     labels: Mapping[str, Label]
     reason: str
 
@@ -55,6 +58,7 @@ class Benchmark:
     verified: bool | None
     ranks: Ranks
     series: tuple[Series, ...]
+    figures: Mapping[str, Fom]
     series_json: Sequence[Json]
     not_measured_json: Sequence[Json]
     reported: Mapping[str, Json] = field(default_factory=dict)
@@ -73,7 +77,8 @@ def load(path: Path, own_names: Mapping[str, str] | None = None) -> Benchmark:
 def parse(document: Json, source: str) -> Benchmark:
     """Return the output in a JSON document; raises InputError as `load` does."""
     json_io.validate(document, SCHEMA, source)
-    where, series = ranks_of(document["ranks"], source), parse_series(document["series"])
+    figures = _figures_of_output(document, source)
+    where, series = ranks_of(document["ranks"], source), parse_series(document["series"], figures)
     if len(where) != (wanted := document["mpi"]["ranks"]):
         raise InputError(source, "ranks", problem=f"{len(where)} ranks", valid=f"{wanted}, as mpi.ranks says")
     check_series(series, source, "series")
@@ -88,6 +93,7 @@ def parse(document: Json, source: str) -> Benchmark:
         verified=document["verified"],
         ranks=where,
         series=series,
+        figures=figures,
         series_json=document["series"],
         not_measured_json=document.get("not_measured", []),
         reported=document.get("reported", {}),
@@ -105,10 +111,54 @@ def ranks_of(written: Json, source: str) -> Ranks:
     return ranks.of_rows(written)
 
 
-def parse_series(items: Sequence[Json]) -> tuple[Series, ...]:
+def declared(document: Mapping[str, Json], source: str) -> dict[str, Fom]:
+    """Return name -> figure of merit, from the member `figures` of a document; raises InputError without it."""
+    if "figures" not in document:
+        raise InputError(
+            source, "figures", problem="missing", valid="unit and better direction of each figure"
+        )
+    return {
+        name: units.fom(name, figure["unit"], figure["better"], source=source, field="figures")
+        for name, figure in document["figures"].items()
+    }
+
+
+def figures_json(figures: Iterable[Fom]) -> dict[str, Json]:
+    """Return the member `figures` of a document; raises InputError for a name with two declarations."""
+    document: dict[str, Json] = {}
+    for fom in sorted(set(figures)):
+        if document.setdefault(str(fom), fom.document()) != fom.document():
+            raise InputError(
+                "figures", fom, fom.document(), f"{document[fom]}, as the other launches declare"
+            )
+    return document
+
+
+def series_json(series: Series) -> dict[str, Json]:
+    """Return a series as it is in documents."""
+    return {"fom": str(series.fom), "labels": dict(series.labels), "samples": list(series.samples)}
+
+
+def _figures_of_output(document: Mapping[str, Json], source: str) -> dict[str, Fom]:
+    """Return the figures of an output's series; raises InputError for one that is not declared."""
+    figures: dict[str, Fom] = {}
+    is_old = document["format"] in WITHOUT_FIGURES and "figures" not in document
+    known = None if is_old else declared(document, source)
+    for member in ("series", "not_measured"):
+        for index, item in enumerate(document.get(member, ())):
+            name = item["fom"]
+            figure = old_figures.find(name) if known is None else known.get(name)
+            if figure is None:
+                valid = 'a figure that `figures` declares: {"NAME": {"unit": "us", "better": "lower"}}'
+                raise InputError(source, f"{member}[{index}].fom", name, valid)
+            figures[name] = figure
+    return figures
+
+
+def parse_series(items: Sequence[Json], figures: Mapping[str, Fom]) -> tuple[Series, ...]:
     """Return the series of a document that the schema accepted; integer samples become floats."""
     return tuple(
-        Series(fom=item["fom"], labels=item["labels"], samples=tuple(map(float, item["samples"])))
+        Series(fom=figures[item["fom"]], labels=item["labels"], samples=tuple(map(float, item["samples"])))
         for item in items
     )
 

@@ -9,7 +9,7 @@ records are stored (`records.store.archive`), how one is made (`records.assemble
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from datetime import datetime
@@ -19,16 +19,17 @@ from pathlib import Path
 import orjson
 
 from railyard.base.errors import InputError
-from railyard.records import benchmark, json_io, spans, text_rules, versions
+from railyard.records import benchmark, json_io, old_figures, spans, text_rules, versions
 from railyard.records.benchmark import Series, Unmeasured
 from railyard.records.folded import nic_bytes, ranks, tables
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
 from railyard.records.spans import Spans
+from railyard.records.units import Fom
 
 #: The version that this code writes; `records.versions` lists the others that it reads, with their differences.
-FORMAT = "railyard-record/2"
+FORMAT = "railyard-record/2.1"
 ID_DIGITS = 12
 #: Keys that are computed from the content, and therefore left out when it is hashed.
 DERIVED = frozenset({"id", "sha256"})
@@ -271,7 +272,7 @@ def _valid(
     digest_of: Callable[[Mapping[str, Json]], str],
     written: bytes | None = None,
 ) -> Record:
-    if isinstance(document, dict) and document.get("schema") == FORMAT:
+    if isinstance(document, dict) and document.get("schema") in versions.WITH_TABLES:
         json_io.validate(document, "record-v2.json", source)
     else:
         _validate_rows(document, source)
@@ -371,6 +372,7 @@ def text(record: Record) -> str:
 
 def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
     views = tables.Reader(document["tables"], source) if "tables" in document else _Rows(source)
+    figures = _figures(document, source)
     return Record(
         source=source,
         document=document,
@@ -383,12 +385,39 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
         status=Status(document["status"]),
         reason=document["reason"],
         launches=tuple(
-            _parse_launch(launch, views, f"launches[{index}]")
+            _parse_launch(launch, views, figures, f"launches[{index}]")
             for index, launch in enumerate(document["launches"])
         ),
         provenance=document["provenance"],
         run=document.get("run"),
     )
+
+
+def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
+    """Return name -> figure of every series; raises InputError for one that a record of this version must declare."""
+    names = {
+        item["fom"]: f"{field}[{number}].fom"
+        for place, launch in enumerate(document["launches"])
+        for field, items in _with_figures(launch, f"launches[{place}]")
+        for number, item in enumerate(items)
+    }
+    if document["schema"] != FORMAT:
+        return {name: old_figures.read(name) for name in names}
+    figures = benchmark.declared(document, source)
+    for name in sorted(names.keys() ^ figures.keys()):
+        if name in figures:
+            raise InputError(
+                source, f"figures.{name}", problem="no series has it", valid="figures of the series alone"
+            )
+        raise InputError(source, names[name], name, "a figure that `figures` declares")
+    return figures
+
+
+def _with_figures(launch: Mapping[str, Json], field: str) -> Iterator[tuple[str, Sequence[Json]]]:
+    yield f"{field}.series", launch["series"]
+    yield f"{field}.not_measured", launch["not_measured"]
+    for number, role in enumerate(launch.get("roles") or ()):
+        yield f"{field}.roles[{number}].series", role["series"]
 
 
 _STATUS = {str(member): member for member in Status}
@@ -432,34 +461,40 @@ def _parse_case(item: Mapping[str, Json], source: str) -> Case:
     return Case(**{**item, **tuples, "topology": topology, "software": software, "allocation": allocation})
 
 
-def _parse_launch(item: Mapping[str, Json], views: _Views, place: str) -> Launch:
+def _parse_launch(item: Mapping[str, Json], views: _Views, figures: Mapping[str, Fom], place: str) -> Launch:
     parsed = {
         "status": _STATUS[item["status"]],
         "placement_verdict": _VERDICT[item["placement_verdict"]],
         "ranks": views.ranks(item["ranks"], f"{place}.ranks"),
-        "series": benchmark.parse_series(item["series"]),
-        "not_measured": tuple(Unmeasured(**entry) for entry in item["not_measured"]),
+        "series": benchmark.parse_series(item["series"], figures),
+        "not_measured": tuple(
+            Unmeasured(**{**entry, "fom": figures[entry["fom"]]}) for entry in item["not_measured"]
+        ),
         "guard": _parse_guard(item.get("guard")),
         "nics": views.nics(item.get("nics"), f"{place}.nics"),
         "nic_verdict": _VERDICT[item.get("nic_verdict", "cannot-tell")],
         "software": _SOFTWARE[item.get("software", Software.NATIVE)],
         "spans": spans.parse(item.get("spans")),
-        "roles": None if item.get("roles") is None else _parse_roles(item["roles"], views, place),
+        "roles": None if item.get("roles") is None else _parse_roles(item["roles"], views, figures, place),
     }
     return Launch(**{**item, **parsed})
 
 
-def _parse_roles(items: Sequence[Json], views: _Views, place: str) -> tuple[Beside, ...]:
-    return tuple(_parse_beside(item, views, f"{place}.roles[{number}]") for number, item in enumerate(items))
+def _parse_roles(
+    items: Sequence[Json], views: _Views, figures: Mapping[str, Fom], place: str
+) -> tuple[Beside, ...]:
+    return tuple(
+        _parse_beside(item, views, figures, f"{place}.roles[{number}]") for number, item in enumerate(items)
+    )
 
 
-def _parse_beside(item: Mapping[str, Json], views: _Views, place: str) -> Beside:
+def _parse_beside(item: Mapping[str, Json], views: _Views, figures: Mapping[str, Fom], place: str) -> Beside:
     parsed = {
         "status": Status(item["status"]),
         "hosts": views.hosts(item["hosts"], f"{place}.hosts"),
         "placement_verdict": Verdict(item["placement_verdict"]),
         "ranks": views.ranks(item["ranks"], f"{place}.ranks"),
-        "series": benchmark.parse_series(item["series"]),
+        "series": benchmark.parse_series(item["series"], figures),
         "nics": views.nics(item["nics"], f"{place}.nics"),
     }
     return Beside(**{**item, **parsed})

@@ -18,13 +18,13 @@ import yaml
 
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
-from railyard.records import comparable, watched
+from railyard.records import benchmark, comparable, old_figures, units, watched
 from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
 from railyard.records.store.entries import Entry as Indexed
 from railyard.records.store.entries import SeriesKey, head, series_values
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 FILE = CHECKOUT / "checks" / "references" / "archive.yaml"
 INDEX = "reference_case"
@@ -91,7 +91,7 @@ class Entry:
     about: About
     references: Mapping[str, Reference]
     history: tuple[Past, ...] = ()
-    values: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
+    values: Mapping[Fom, tuple[Point, ...]] = field(default_factory=dict)
 
 
 #: Check -> case -> entry.
@@ -108,31 +108,31 @@ def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]
     return "/".join([*parts, *([software] if software != Software.NATIVE else [])])
 
 
-def values(record: Record, policies: Sequence[str]) -> dict[str, float]:
+def values(record: Record, policies: Sequence[str]) -> dict[Fom, float]:
     """Return the performance variables of a record: name -> median over launches (`railyard.records.watched`)."""
     return _medians(dict(series_values(record)), policies)
 
 
-def medians(entry: Indexed) -> dict[str, float]:
+def medians(entry: Indexed) -> dict[Fom, float]:
     """Return what `values` returns, from a record's entry in an index."""
     return _medians(dict(entry.values), entry.setting["nic_policies"])
 
 
-def _medians(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[str, float]:
+def _medians(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[Fom, float]:
     return {name: statistics.median(launches) for name, launches in variables(values, policies).items()}
 
 
-def variables(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[str, list[float]]:
+def variables(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[Fom, list[float]]:
     """Return the performance variables of a case: name -> one value per launch.
 
     `values` has one value per launch for each series; `policies` are the NIC policies of the case.
     """
-    sides: dict[str, dict[tuple[str, Labels], Sequence[float]]] = {}
+    sides: dict[str, dict[tuple[Fom, Labels], Sequence[float]]] = {}
     for key, of_launches in values.items():
         of_side = sides.setdefault(side(key.placement, key.nic_policy, key.software, policies), {})
         of_side[key.fom, key.labels] = of_launches
     return {
-        f"{name}/{variable}": of_launches
+        variable.named(f"{name}/{variable}"): of_launches
         for name, of_side in sides.items()
         for variable, of_launches in watched.variables(of_side).items()
     }
@@ -178,10 +178,19 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
             Past(**{**past, "accepted": tuple(past.get("accepted", ()))}) for past in about.get("history", ())
         ),
         values={
-            name: tuple(Point(median=median, noise=noise) for median, noise in points)
+            fom: tuple(Point(median=median, noise=noise) for median, noise in points)
             for name, points in about.get("values", {}).items()
+            if (fom := _declared(name, about)).unit is not units.UNDECLARED
         },
     )
+
+
+def _declared(variable: str, about: Mapping[str, Json]) -> Fom:
+    """Return a variable with unit and direction; a file of an earlier version does not have them."""
+    figure = watched.figure(variable)
+    if "figures" not in about:
+        return old_figures.read(figure).named(variable)
+    return units.fom(figure, **about["figures"][figure]).named(variable)
 
 
 def _reference(level: float, lower: float | None, upper: float | None, unit: str) -> Reference:
@@ -199,7 +208,7 @@ def text(references: References) -> str:
         check: {
             "$index": [INDEX],
             **{
-                case: {name: reference.as_list() for name, reference in sorted(entry.references.items())}
+                case: {str(name): reference.as_list() for name, reference in sorted(entry.references.items())}
                 for case, entry in sorted(of_check.items())
             },
         }
@@ -225,10 +234,11 @@ def _about(entry: Entry) -> dict[str, Json]:
         for past in entry.history
     ]
     values = {
-        name: [[point.median, point.noise] for point in points]
+        str(name): [[point.median, point.noise] for point in points]
         for name, points in sorted(entry.values.items())
     }
-    return {**asdict(entry.about), "history": history, "values": values}
+    figures = benchmark.figures_json(name.named(watched.figure(name)) for name in entry.values)
+    return {**asdict(entry.about), "history": history, "figures": figures, "values": values}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,10 +253,10 @@ class Judgement:
     judged: int
 
 
-def judged(check: str, case: str, values: Mapping[str, float], references: References) -> Judgement:
-    """Compare the variables of a run, name -> value, with the references of its check and case."""
+def judged(check: str, case: str, variables: Mapping[Fom, float], references: References) -> Judgement:
+    """Compare the variables of a run, variable -> value, with the references of its check and case."""
     cases = references.get(check, {})
-    entry = cases.get(case)
+    entry, values = cases.get(case), {str(name): value for name, value in variables.items()}
     if entry is None:
         others = f"{check} has references of {len(cases)} other case(s), such as {next(iter(cases), '')!r}"
         missing = f"{check}: no reference for this case: {case!r}; {others}"

@@ -19,6 +19,7 @@ from railyard.records.benchmark import Series
 from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
 from railyard.records.rules import registry
 from railyard.records.rules.registry import Fault
+from railyard.records.units import Fom
 
 #: The least number of launches per combination without a study: fewer give no 95 % interval of the median.
 LAUNCHES = 6
@@ -125,7 +126,7 @@ def _one_unit(read: Record) -> Iterator[Fault]:
     first: dict[tuple[str, str], str] = {}
     for field, launch in _results(read):
         for index, series in enumerate(launch.series):
-            what = units.stem(series.fom), units.unit_of(series.fom).measures
+            what = series.fom.stem, series.fom.unit.measures
             there = first.setdefault(what, series.fom)
             if there != series.fom:
                 yield Fault(
@@ -134,12 +135,12 @@ def _one_unit(read: Record) -> Iterator[Fault]:
 
 
 def _is_energy(series: Series) -> bool:
-    return units.unit_of(series.fom).measures == units.ENERGY
+    return series.fom.unit.measures == units.ENERGY
 
 
 def _same_series(read: Record) -> Iterator[Fault]:
     """Require the same figures of merit in every launch, except energy, which a node may have failed to count."""
-    wanted: set[str] | None = None
+    wanted: set[Fom] | None = None
     for field, launch in _results(read):
         foms = {series.fom for series in launch.series if not _is_energy(series)}
         wanted = foms if wanted is None else wanted

@@ -1,12 +1,13 @@
-"""Register units: the name of a figure of merit (FOM) ends in its unit, such as `latency_us`.
+"""Register units, and declare figures of merit (FOMs): name, unit and better direction, given where one is made.
 
-Models: suffix -> text for axes, better direction, range of valid samples. A new unit is one row here and a change of
-the pattern `fom` in both schemas, which a test compares. Leaves out: conversions. A sample is stored and shown in the
-unit that the name of its FOM contains.
+Models: the units that programs print, each with its spellings, text for axes and range of valid samples. A new unit is
+one row here. `Fom` is the name of a figure with its declaration. Nothing reads a unit or a direction from a name.
+Leaves out: conversions. A sample is stored and shown in the unit of its figure.
 """
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 import re
@@ -27,137 +28,371 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One suffix with `text` for people and, in `exact`, the size of a unit whose text is ambiguous.
+    """One unit: `name` in documents, `text` for people, `exact` its size if the text is ambiguous.
 
-    Units that can be converted into each other have the same `measures`. Samples must lie in [minimum, maximum]; no
-    machine reaches the maximum, and sums of such samples are finite.
+    `spellings` are what programs print for it. Units that can be converted into each other have the same `measures`.
+    Samples must lie in [minimum, maximum]; no machine reaches the maximum, and sums of such samples are finite.
     """
 
-    suffix: str
+    name: str
     measures: str
     text: str
     exact: str = ""
-    better: Better
+    spellings: tuple[str, ...] = ()
     minimum: float = 0.0
     maximum: float = math.inf
 
+
+class Fom(str):
+    """The name of a figure of merit, with the unit and the direction that its maker declared.
+
+    It is equal to its bare name, and to another declaration only if unit and direction are equal as well.
+    """
+
+    __slots__ = ("better", "unit")
+    unit: Unit
+    better: Better
+
+    def __new__(cls, name: str, unit: Unit, better: Better) -> Fom:
+        """Return the name with its declaration."""
+        fom = super().__new__(cls, name)
+        fom.unit, fom.better = unit, better
+        return fom
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the names are equal, and the declarations if both have one."""
+        if self is other:
+            return True
+        if isinstance(other, Fom) and (self.unit.name, self.better) != (other.unit.name, other.better):
+            return False
+        return str.__eq__(self, other) is True
+
+    def __ne__(self, other: object) -> bool:
+        """Return the opposite of `==`."""
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how to make the same value again, in another process or as a copy."""
+        return restored, (str(self), self.unit.name, str(self.better))
+
+    @property
+    def stem(self) -> str:
+        """Return the name for people, without its unit if it ends in that: `bandwidth_gbyte_s` -> `bandwidth`."""
+        return self.removesuffix(f"_{self.unit.name}").replace("_", " ")
+
     @property
     def heading(self) -> str:
-        """Return the heading for axes and tables: text, exact size of an ambiguous unit, better direction."""
+        """Return the heading of axes and tables: unit, exact size of an ambiguous unit, better direction."""
+        return self.headed(self.unit.text)
+
+    def headed(self, text: str) -> str:
+        """Return the heading with another text for the unit, such as `1e6 bytes`."""
         better = "" if self.better is Better.NEITHER else f"{self.better} is better"
-        aside = ", ".join(filter(None, [self.exact, better]))
-        return f"{self.text} ({aside})" if aside else self.text
+        aside = ", ".join(filter(None, [self.unit.exact, better]))
+        return f"{text} ({aside})" if aside else text
+
+    def named(self, name: str) -> Fom:
+        """Return another name with the same declaration, as a point of a figure has it."""
+        return Fom(name, self.unit, self.better)
+
+    def document(self) -> dict[str, str]:
+        """Return the declaration as it is in documents."""
+        return {"unit": self.unit.name, "better": str(self.better)}
 
 
-def _rate(suffix: str, measures: str, text: str, *, exact: str = "", maximum: float) -> Unit:
+#: Seconds in one unit of time, by its name.
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "minute": 60.0, "hour": 3600.0}
+#: Measured by the nodes' counters over a whole launch: one sample per launch, regardless of repeats.
+ENERGY = "energy"
+RATE = "rate"
+#: Powers of ten by the prefix of a unit.
+_PREFIXES = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12, "p": 15, "e": 18}
+_LARGEST = 1e18
+
+
+def _symbol(prefix: str) -> str:
+    return prefix if prefix == "k" else prefix.upper()
+
+
+def _time(name: str, text: str, maximum: float, *spellings: str) -> Unit:
+    return Unit(name=name, measures="time", text=text, maximum=maximum, spellings=spellings)
+
+
+def _bytes_per_s(prefix: str) -> Unit:
+    """Return a decimal data rate: programs print MB/s for 1e6 bytes per second."""
+    symbol, power = _symbol(prefix), _PREFIXES[prefix]
+    spellings = (f"{symbol}B/s", f"{symbol}B/sec", f"{symbol}Bytes/s", f"{symbol}byte/s", f"{symbol}bytes/s")
     return Unit(
-        suffix=suffix, measures=measures, text=text, exact=exact, better=Better.HIGHER, maximum=maximum
+        name=f"{prefix}byte_s",
+        measures="data rate",
+        text=f"{symbol}B/s",
+        exact=f"1e{power} bytes/s" if prefix else "",
+        spellings=(*spellings, f"{symbol}B/s/rank"),
+        maximum=_LARGEST / 10**power,
     )
 
 
-#: Measured by the nodes' counters over a whole launch: one sample per launch, regardless of repeats.
-ENERGY = "energy"
+def _binary_bytes_per_s(prefix: str, power: int) -> Unit:
+    text = f"{prefix.upper()}iB/s"
+    return Unit(
+        name=f"{prefix}ibyte_s",
+        measures="data rate",
+        text=text,
+        exact=f"2^{power} bytes/s",
+        spellings=(text, f"{prefix.upper()}iB/sec", f"{text}/rank"),
+        maximum=1e18 / 2**power,
+    )
+
+
+def _bits_per_s(prefix: str) -> Unit:
+    symbol, power = _symbol(prefix), _PREFIXES[prefix]
+    spellings = (
+        f"{symbol}bit/s",
+        f"{symbol}bits/s",
+        f"{symbol}bit/sec",
+        f"{symbol}bits/sec",
+        f"{symbol}b/s",
+        f"{symbol}b/sec",
+        f"{symbol}bps",
+    )
+    return Unit(
+        name=f"{prefix}bit_s",
+        measures="data rate",
+        text=f"{symbol}bit/s",
+        exact=f"1e{power} bits/s",
+        spellings=spellings,
+        maximum=_LARGEST / 10**power,
+    )
+
+
+def _flops(prefix: str) -> Unit:
+    symbol = _symbol(prefix)
+    words = ("flops", "FLOPS", "flop/s", "FLOP/s", "Flop/s", "Flops", "FLOPs", "FLOP/S", "flop/sec", "F/s")
+    return Unit(
+        name=f"{prefix}flop_s",
+        measures="operation rate",
+        text=f"{symbol}flop/s",
+        spellings=tuple(f"{symbol}{word}" for word in words),
+        maximum=1e21 / 10 ** _PREFIXES[prefix],
+    )
+
+
+def _teps(prefix: str) -> Unit:
+    text = f"{_symbol(prefix)}TEPS"
+    return Unit(name=f"{prefix}teps", measures="edge rate", text=text, spellings=(text,), maximum=_LARGEST)
+
+
+def _iops(prefix: str) -> Unit:
+    text = f"{prefix}IOPS"
+    spellings = (text, f"{prefix}iops", f"{prefix}ops/sec", f"{prefix}ops/s", f"{prefix}op/s")
+    measures = "operation rate of storage"
+    return Unit(name=f"{prefix}iops", measures=measures, text=text, spellings=spellings, maximum=1e15)
+
+
+#: What programs count per second: word in a unit's name -> (word for people, what programs print before `/s`).
+_COUNTED = {
+    "message": ("messages", "messages", "Messages", "msg", "msgs"),
+    "zone": ("zones", "zones", "z"),
+    "cell": ("cells", "cells", "cell"),
+    "atom": ("atoms", "atoms", "atom"),
+    "atom_step": ("atom-steps", "atom-step", "atom-steps"),
+    "step": ("steps", "timesteps", "steps", "time steps"),
+    "dof": ("DOF", "DOF", "DOFs", "dofs"),
+    "dof_step": ("DOF-steps", "dofs x time steps"),
+    "particle": ("particles", "particles"),
+    "segment": ("segments", "segments"),
+    "track": ("tracks", "tracks"),
+    "unknown": ("unknowns", "unknowns"),
+    "point": ("points", "points", "grid points"),
+    "element": ("elements", "elements"),
+    "lup": ("LUP", "LUP", "LUPs"),
+    "update": ("updates", "updates", "UP", "UPs"),
+    "block": ("blocks", "blocks"),
+    "sample": ("samples", "samples"),
+    "image": ("images", "images"),
+    "token": ("tokens", "tokens"),
+    "lookup": ("lookups", "lookups", "Lookups"),
+    "iteration": ("iterations", "iterations", "iter", "it"),
+    "packet": ("packets", "packets"),
+    "event": ("events", "events"),
+}
+#: What programs print for such rates without a slash.
+_RATES_BY_NAME = {
+    "lup_s": ("LUPS",),
+    "update_s": ("UPS",),
+    "packet_s": ("pps",),
+}
+
+
+def _counted(word: str, prefix: str) -> Unit:
+    text, *printed = _COUNTED[word]
+    symbols = {"m": ("M", "Mega ", "mega"), "g": ("G", "Giga ", "giga")}.get(prefix, (prefix,))
+    name = f"{prefix}{word}_s"
+    by_name = tuple(f"{_symbol(prefix)}{rate}" for rate in _RATES_BY_NAME.get(f"{word}_s", ()))
+    return Unit(
+        name=name,
+        measures="zone rate" if word == "zone" else "message rate" if word == "message" else RATE,
+        text=f"{_symbol(prefix)}{text}/s" if prefix else f"{text}/s",
+        spellings=by_name
+        + tuple(
+            f"{symbol}{thing}{per}"
+            for symbol in symbols
+            for thing in printed
+            for per in ("/s", "/sec", "/second", " / second", "/(second/iteration)")
+        ),
+        maximum=1e18,
+    )
+
+
+def _per(time: str, text: str, *spellings: str) -> Unit:
+    return Unit(
+        name=f"per_{time}", measures=RATE, text=f"1/{text}", spellings=(f"1/{text}", *spellings), maximum=1e18
+    )
+
+
 UNITS: tuple[Unit, ...] = (
-    Unit(suffix="ns", measures="time", text="ns", better=Better.LOWER, maximum=1e15),
-    Unit(suffix="us", measures="time", text="µs", better=Better.LOWER, maximum=1e12),
-    Unit(suffix="ms", measures="time", text="ms", better=Better.LOWER, maximum=1e9),
-    Unit(suffix="s", measures="time", text="s", better=Better.LOWER, maximum=1e8),
-    Unit(suffix="bytes", measures="size", text="bytes", better=Better.LOWER, maximum=1e18),
-    Unit(suffix="hops", measures="hops", text="hops", better=Better.LOWER, maximum=1e6),
+    _time("ns", "ns", 1e15, "nsec", "nanoseconds"),
+    _time("us", "µs", 1e12, "usec", "usecs", "microseconds", "µsec"),
+    _time("ms", "ms", 1e9, "msec", "milliseconds"),
+    _time("s", "s", 1e8, "sec", "secs", "sec.", "secs.", "second", "seconds", "Seconds", "Sec"),
+    _time("minute", "min", 1e7, "minutes", "Minutes"),
+    _time("hour", "h", 1e5, "hours", "Hours"),
+    Unit(name="bytes", measures="size", text="bytes", spellings=("B", "byte"), maximum=1e18),
+    Unit(name="hops", measures="hops", text="hops", maximum=1e6),
+    *map(_bytes_per_s, ("", "k", "m", "g", "t")),
+    *(_binary_bytes_per_s(prefix, power) for prefix, power in (("k", 10), ("m", 20), ("g", 30), ("t", 40))),
+    *map(_bits_per_s, ("m", "g", "t")),
+    *map(_flops, ("", "m", "g", "t", "p", "e")),
+    *map(_teps, ("", "k", "m", "g", "t")),
+    *map(_iops, ("", "k")),
+    *(_counted(word, prefix) for word in _COUNTED for prefix in ("", "k", "m", "g")),
     *(
-        _rate(
-            f"{prefix}byte_s",
-            "data rate",
-            f"{symbol}B/s",
-            exact=f"1e{power} bytes/s",
-            maximum=1e18 / 10**power,
+        _per(*row)
+        for row in (
+            ("ns", "ns", "1/nsec"),
+            ("us", "µs", "1/us"),
+            ("ms", "ms"),
+            ("s", "s", "1/sec", "/s", "Hz"),
+            ("hour", "h", "1/hour"),
+            ("day", "d", "1/day", "/day"),
         )
-        for prefix, symbol, power in (("k", "k", 3), ("m", "M", 6), ("g", "G", 9), ("t", "T", 12))
     ),
-    _rate("mibyte_s", "data rate", "MiB/s", exact="2^20 bytes/s", maximum=1e12),
-    _rate("gibyte_s", "data rate", "GiB/s", exact="2^30 bytes/s", maximum=1e9),
-    _rate("mbit_s", "data rate", "Mbit/s", exact="1e6 bits/s", maximum=1e12),
-    _rate("gbit_s", "data rate", "Gbit/s", exact="1e9 bits/s", maximum=1e9),
-    _rate("message_s", "message rate", "messages/s", maximum=1e15),
-    *(
-        _rate(f"{prefix}flop_s", "operation rate", f"{symbol}flop/s", maximum=1e21 / 10**power)
-        for prefix, symbol, power in (("m", "M", 6), ("g", "G", 9), ("t", "T", 12), ("p", "P", 15))
+    Unit(name="ns_per_day", measures=RATE, text="ns/d", spellings=("ns/day",), maximum=1e18),
+    Unit(
+        name="hour_per_ns",
+        measures="time per step",
+        text="h/ns",
+        spellings=("hours/ns", "hour/ns"),
+        maximum=1e18,
     ),
-    *(
-        _rate(f"{prefix}teps", "edge rate", f"{symbol}TEPS", maximum=1e18)
-        for prefix, symbol in (("", ""), ("m", "M"), ("g", "G"))
+    Unit(name="tau_per_day", measures=RATE, text="tau/d", spellings=("tau/day",), maximum=1e18),
+    Unit(
+        name="sypd",
+        measures=RATE,
+        text="SYPD",
+        spellings=("simulated_years/day", "simyears/day"),
+        maximum=1e12,
     ),
-    _rate("iops", "operation rate of storage", "IOPS", maximum=1e15),
-    _rate("kiops", "operation rate of storage", "kIOPS", maximum=1e12),
-    _rate("zone_s", "zone rate", "zones/s", maximum=1e18),
-    *(
-        _rate(f"per_{time}", "rate", f"1/{text}", maximum=1e18)
-        for time, text in (("ns", "ns"), ("us", "µs"), ("ms", "ms"), ("s", "s"), ("hour", "h"), ("day", "d"))
+    Unit(name="sdpd", measures=RATE, text="SDPD", spellings=("simulated_days/day",), maximum=1e12),
+    Unit(
+        name="us_per_zone_cycle",
+        measures="grind time",
+        text="µs/zone/cycle",
+        spellings=("us/z/c", "us/zone/cycle"),
+        maximum=1e18,
     ),
-    Unit(suffix="joule", measures=ENERGY, text="J", better=Better.LOWER, maximum=1e15),
-    Unit(suffix="percent", measures="share", text="%", better=Better.NEITHER, minimum=-1e6, maximum=1e6),
-    Unit(suffix="count", measures="count", text="count", better=Better.NEITHER, maximum=1e18),
+    Unit(
+        name="ns_per_unknown",
+        measures="grind time",
+        text="ns/unknown",
+        spellings=("ns/unknown/iteration",),
+        maximum=1e18,
+    ),
+    Unit(
+        name="s_per_unknown",
+        measures="grind time",
+        text="s/unknown",
+        spellings=("(seconds/iteration)/unknowns",),
+        maximum=1e18,
+    ),
+    Unit(name="joule", measures=ENERGY, text="J", spellings=("Joule", "Joules", "joules"), maximum=1e15),
+    Unit(name="kjoule", measures=ENERGY, text="kJ", spellings=("Joules (kJ)", "kilojoules"), maximum=1e12),
+    Unit(name="watt", measures="power", text="W", spellings=("Watt", "Watts", "watts"), maximum=1e12),
+    Unit(
+        name="gflop_s_per_watt",
+        measures="efficiency",
+        text="Gflop/s/W",
+        spellings=("GFlops/W", "Gflops/watt"),
+    ),
+    Unit(
+        name="percent", measures="share", text="%", spellings=("percents", "pct"), minimum=-1e6, maximum=1e6
+    ),
+    Unit(
+        name="ratio",
+        measures="ratio",
+        text="ratio",
+        spellings=("Ratio", "X", "x", "score", "rate", "1"),
+        maximum=1e18,
+    ),
+    Unit(
+        name="count",
+        measures="count",
+        text="count",
+        spellings=("#", "#wrong", "elements", "number"),
+        maximum=1e18,
+    ),
 )
-
-#: Words that mark a rate: without them `rate_widget_s` would be read as a time in seconds, of which lower is better.
-RATE_WORDS = frozenset({"bandwidth", "rate", "throughput"})
-#: Further names that a new FOM may not have: `cells_s` and `atoms_us` look like rates, too.
-_RATES = re.compile(r"(?:^|_)(?:[a-z0-9]*[a-rt-z]s|speed|performance)_[mnu]?s$")
-
-_LONGEST_FIRST = sorted(UNITS, key=lambda unit: -len(unit.suffix))
+#: The unit of a figure in an old record that railyard did not write itself: it is shown, and nothing wins by it.
+UNDECLARED = Unit(name="undeclared", measures="unknown", text="(undeclared unit)", minimum=-math.inf)
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_BY_SPELLING = {spelling: unit for unit in UNITS for spelling in (*unit.spellings, unit.text, unit.name)}
 
 
-def suffixes() -> tuple[str, ...]:
-    """Return every registered suffix, in the order of the registry."""
-    return tuple(unit.suffix for unit in UNITS)
+def find(unit: str) -> Unit | None:
+    """Return the unit of this name or spelling; None for an unknown one."""
+    return _BY_SPELLING.get(unit)
 
 
-def fom_pattern() -> str:
-    """Return the regular expression of a FOM's name, as in both schemas; `$` as its end would accept a newline."""
-    return f"^[a-z][a-z0-9_]*_({'|'.join(suffixes())})(?![\\s\\S])"
+@functools.lru_cache(maxsize=4096)
+def fom(name: str, unit: str, better: str, *, source: str = "", field: str = "") -> Fom:
+    """Return a declared figure of merit; `unit` is the name or a spelling of one, `better` a direction.
 
-
-@functools.lru_cache(maxsize=1024)
-def find_unit(fom: str) -> Unit | None:
-    """Return the unit of a FOM's name, by its longest registered suffix.
-
-    None for a name without such a suffix, and for a name of a rate (`RATE_WORDS`) whose unit is better if lower.
+    Raises InputError for an unknown unit or direction, and for a name that is not of small letters, digits and `_`.
     """
-    unit = next((unit for unit in _LONGEST_FIRST if fom.endswith(f"_{unit.suffix}")), None)
-    if unit and unit.better is Better.LOWER and RATE_WORDS & set(fom.split("_")):
-        return None
-    return unit
+    at = f"{field}.{name}" if field else name
+    if not _NAME.fullmatch(name):
+        raise InputError(source or name, field, name, "a name of small letters, digits and _")
+    registered = find(unit)
+    if registered is None:
+        near = difflib.get_close_matches(unit, _BY_SPELLING, n=5, cutoff=0.5) or [
+            "us",
+            "s",
+            "GB/s",
+            "Gflop/s",
+            "per_s",
+        ]
+        valid = f"a unit of railyard/records/units.py, such as {', '.join(near)}"
+        raise InputError(source or name, f"{at}.unit" if source else "unit", unit, valid)
+    if better not in list(Better):
+        raise InputError(source or name, f"{at}.better" if source else "better", better, ", ".join(Better))
+    return _interned(name, registered.name, better)
 
 
-def unit_of_new(fom: str) -> Unit:
-    """Return the unit of a FOM that a check declares; raises InputError for a rate that would be read as a time.
-
-    Records that already contain such a FOM stay readable, because only new ones are refused.
-    """
-    if _RATES.search(fom):
-        what = fom.rpartition("_")[0]
-        raise InputError(fom, "", fom, f"{what}_per_s for a rate, {what}_time_s for a time")
-    return unit_of(fom)
+@functools.lru_cache(maxsize=4096)
+def _interned(name: str, unit: str, better: str) -> Fom:
+    return Fom(name, UNDECLARED if unit == UNDECLARED.name else _BY_SPELLING[unit], Better(better))
 
 
-def unit_of(fom: str, source: str = "", field: str = "") -> Unit:
-    """Return the unit of a FOM's name; raises InputError for a name without a registered unit."""
-    unit = find_unit(fom)
-    if unit is None:
-        names = ", ".join(f"_{suffix}" for suffix in suffixes())
-        raise InputError(source or fom, field, fom, f"a name ending in a unit that fits it, one of {names}")
-    return unit
+def restored(name: str, unit: str, better: str) -> Fom:
+    """Return the figure whose name, name of its unit, and direction were stored."""
+    return _interned(name, unit, better)
 
 
-@functools.lru_cache(maxsize=1024)
-def stem(fom: str) -> str:
-    """Return a FOM's name without its unit, for people: `bandwidth_gbyte_s` -> `bandwidth`."""
-    return fom.removesuffix(f"_{unit_of(fom).suffix}").replace("_", " ")
-
-
-def check_samples(fom: str, samples: Sequence[float], source: str, field: str) -> None:
+def check_samples(fom: Fom, samples: Sequence[float], source: str, field: str) -> None:
     """Raise InputError for the first sample that is not finite or lies outside the range of the FOM's unit."""
-    unit = unit_of(fom, source, f"{field}.fom")
+    unit = fom.unit
     if (
         samples
         and unit.minimum <= min(samples)

@@ -100,7 +100,15 @@ VERSIONS: tuple[Version, ...] = (
         record_fields=frozenset({"tables"}),
         provenance_fields=frozenset({"nodes"}),
     ),
+    Version(
+        name="railyard-record/2.1",
+        date="2026-11-26",
+        change="a record has figures: the unit and the better direction of each figure of merit",
+        record_fields=frozenset({"figures"}),
+    ),
 )
+#: Versions whose ranks, hosts and NICs are in tables.
+WITH_TABLES = frozenset({"railyard-record/2", "railyard-record/2.1"})
 #: Versions whose records have only the short id and no sha256.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})
 

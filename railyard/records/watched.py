@@ -14,9 +14,8 @@ import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-from railyard.records import units
 from railyard.records.benchmark import Label, Labels
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 #: The most variables, per combination, of all figures of merit with labels.
 MOST = 16
@@ -34,15 +33,15 @@ SIGNS = {"+": "plus", "-": "minus"}
 Points = Mapping[Labels, Sequence[float]]
 
 
-def variables(values: Mapping[tuple[str, Labels], Sequence[float]]) -> dict[str, list[float]]:
+def variables(values: Mapping[tuple[Fom, Labels], Sequence[float]]) -> dict[Fom, list[float]]:
     """Return variable -> a value for each launch, from (figure of merit, labels) -> a value for each launch.
 
-    A point that any launch lacks is left out.
+    A variable has unit and direction of its figure. A point that any launch lacks is left out.
     """
     launches = max(map(len, values.values()), default=0)
-    points: dict[str, dict[Labels, Sequence[float]]] = {}
+    points: dict[Fom, dict[Labels, Sequence[float]]] = {}
     for (fom, labels), of_launches in values.items():
-        if len(of_launches) == launches and (not labels or _better(fom) is not Better.NEITHER):
+        if len(of_launches) == launches and (not labels or fom.better is not Better.NEITHER):
             points.setdefault(fom, {})[labels] = of_launches
     labelled = sum(any(of_fom) for of_fom in points.values())
     share = max(1, MOST // max(1, labelled))
@@ -58,18 +57,14 @@ def figure(variable: str) -> str:
     return variable.rpartition("/")[2].partition(POINT)[0]
 
 
-def _better(fom: str) -> Better:
-    return units.unit_of(fom).better
-
-
-def _of_figure(fom: str, points: Points, share: int) -> dict[str, Sequence[float]]:
+def _of_figure(fom: Fom, points: Points, share: int) -> dict[Fom, Sequence[float]]:
     ends = _ends(points)
     if len(ends) <= share:
         return {_name(fom, labels): points[labels] for labels in ends}
     classes = sorted({_class(labels) for labels in points})
     if 2 * len(classes) > share:
         return _summary(fom, points.values(), has_worst=share > 1)
-    summaries: dict[str, Sequence[float]] = {}
+    summaries: dict[Fom, Sequence[float]] = {}
     for link_class in classes:
         of_class = [of_launches for labels, of_launches in points.items() if _class(labels) == link_class]
         summaries |= _summary(_name(fom, ((CLASS, link_class),) if link_class else ()), of_class)
@@ -81,14 +76,16 @@ def _class(labels: Labels) -> str:
 
 
 def _summary(
-    name: str, points: Iterable[Sequence[float]], *, has_worst: bool = True
-) -> dict[str, Sequence[float]]:
+    name: Fom, points: Iterable[Sequence[float]], *, has_worst: bool = True
+) -> dict[Fom, Sequence[float]]:
     """Return variable -> a value per launch, for the geometric mean over some points and the worst of them."""
     launches = list(zip(*points, strict=True))
     mark = "," if POINT in name else POINT
-    summary = {f"{name}{mark}mean": [_mean(of_launch) for of_launch in launches]}
-    worst = max if _better(figure(name)) is Better.LOWER else min
-    return summary | ({f"{name}{mark}worst": list(map(worst, launches))} if has_worst else {})
+    summary: dict[Fom, Sequence[float]] = {
+        name.named(f"{name}{mark}mean"): [_mean(of_launch) for of_launch in launches]
+    }
+    worst = max if name.better is Better.LOWER else min
+    return summary | ({name.named(f"{name}{mark}worst"): list(map(worst, launches))} if has_worst else {})
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -119,10 +116,10 @@ def _ends_of_curve(curve: Sequence[Labels]) -> list[Labels]:
     ]
 
 
-def _name(fom: str, labels: Labels) -> str:
+def _name(fom: Fom, labels: Labels) -> Fom:
     """Return a variable's name, textual labels before numeric ones, without colons, at which ReFrame splits names."""
     in_order = sorted(labels, key=lambda label: isinstance(label[1], int))
-    return f"{fom}{POINT}{','.join(map(_word, in_order))}" if labels else fom
+    return fom.named(f"{fom}{POINT}{','.join(map(_word, in_order))}") if labels else fom
 
 
 def _word(label: tuple[str, Label]) -> str:

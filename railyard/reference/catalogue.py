@@ -56,10 +56,10 @@ def page() -> str:
             table(
                 ["name", "what it is"], [(code(name), escaped(_topology(name))) for name in catalog.known()]
             ),
-            "## Units\n\nA figure of merit ends in its unit, for example `iteration_us`.\n",
+            "## Units\n\nA figure of merit declares one of these, by its name or as programs print it.\n",
             table(
-                ["suffix", "unit", "better"],
-                [(code(f"_{u.suffix}"), _unit(u), u.better) for u in units.UNITS],
+                ["unit", "shown as", "as programs print it"],
+                [(code(u.name), _unit(u), ", ".join(map(code, u.spellings))) for u in units.UNITS],
             ),
             "## Counter groups\n",
             *(_group(path) for path in _groups()),

@@ -12,12 +12,13 @@ import functools
 import itertools
 from collections.abc import Mapping, Sequence
 
-from railyard.records import watched
+from railyard.records import units, watched
 from railyard.records.benchmark import Label, Labels
+from railyard.records.units import Fom
 from railyard.reference import checks
 from railyard.reference.markdown import code, table
 
-Points = Mapping[tuple[str, Labels], Sequence[float]]
+Points = Mapping[tuple[Fom, Labels], Sequence[float]]
 
 HEAD = """# Performance variables
 
@@ -32,14 +33,29 @@ one: `plain/iteration_us`. A launch that mpiP profiles also has `mpi_time_percen
 """
 
 
-def _points(foms: str, **axes: Sequence[Label]) -> Points:
+def _times(names: str, unit: str = "us") -> list[Fom]:
+    """Return figures of which lower is better."""
+    return [units.fom(name, unit, "lower") for name in names.split()]
+
+
+def _rates(names: str, unit: str = "GB/s") -> list[Fom]:
+    """Return figures of which higher is better."""
+    return [units.fom(name, unit, "higher") for name in names.split()]
+
+
+def _shares(names: str) -> list[Fom]:
+    """Return figures that only describe."""
+    return [units.fom(name, "%", "neither") for name in names.split()]
+
+
+def _points(foms: Sequence[Fom], **axes: Sequence[Label]) -> Points:
     """Return the points of figures of merit at every combination of labels."""
     labels = itertools.product(*([(name, value) for value in axes[name]] for name in sorted(axes)))
-    return {(fom, point): [1.0] for point in labels for fom in foms.split()}
+    return {(fom, point): [1.0] for point in labels for fom in foms}
 
 
-_LATENCY = "slowest_latency_us mean_latency_us pair_latency_us"
-_BANDWIDTH = "aggregate_bandwidth_gbyte_s pair_bandwidth_gbyte_s"
+_LATENCY = _times("slowest_latency_us mean_latency_us pair_latency_us")
+_BANDWIDTH = _rates("aggregate_bandwidth_gbyte_s pair_bandwidth_gbyte_s")
 _PAIRS = (1, 8192, 65536)
 _RANKS = (4, 8192, 16384)
 _VICTIMS = ("RR Two-sided Lat (8 B)", "Multiple Allreduce (8 B)")
@@ -54,34 +70,41 @@ _GROUPS: Mapping[str, Sequence[Label]] = {"pairs_per_node": (1,), "round": (0,),
 
 #: Class of checks -> the points of a combination; derived checks have those of the nearest base class.
 EXAMPLES: Mapping[str, Points] = {
-    "AmgCheck": _points("fom_per_s setup_per_s solve_per_s"),
+    "AmgCheck": _points(_rates("fom_per_s setup_per_s solve_per_s", "1/s")),
     "ContentionCheck": {
         **_points(_LATENCY, test=("latency",), **_GROUPS),
         **_points(_BANDWIDTH, test=("bandwidth", "bibandwidth"), **_GROUPS),
     },
-    "HaloCheck": _points("iteration_us pack_us unpack_us exchange_us wait_us bandwidth_gbyte_s"),
+    "HaloCheck": _points(
+        [*_times("iteration_us pack_us unpack_us exchange_us wait_us"), *_rates("bandwidth_gbyte_s")]
+    ),
     "HopsCheck": {
-        **_points("latency_us", dimension="XYZ", hops=(1,), size_bytes=(0, 1024), test=("latency",)),
+        **_points(_times("latency_us"), dimension="XYZ", hops=(1,), size_bytes=(0, 1024), test=("latency",)),
         **_points(
-            "bandwidth_gbyte_s",
+            _rates("bandwidth_gbyte_s"),
             dimension="XYZ",
             hops=(1,),
             size_bytes=(1024,),
             test=("bandwidth", "bibandwidth"),
         ),
     },
-    "LuleshCheck": _points("fom_zone_s elapsed_s"),
-    "McbCheck": _points("tracks_per_s advance_s"),
-    "MinifeCheck": _points("cg_mflop_s cg_s program_s"),
-    "MinighostCheck": _points("total_gflop_s time_s"),
+    "LuleshCheck": _points([*_rates("fom_zone_s", "zones/s"), *_times("elapsed_s", "s")]),
+    "McbCheck": _points([*_rates("tracks_per_s", "1/s"), *_times("advance_s", "s")]),
+    "MinifeCheck": _points([*_rates("cg_mflop_s", "Mflop/s"), *_times("cg_s program_s", "s")]),
+    "MinighostCheck": _points([*_rates("total_gflop_s", "Gflop/s"), *_times("time_s", "s")]),
     "NoiseCheck": _points(
-        "quantum_us mean_noise_percent worst_noise_percent longest_delay_us allreduce_us iteration_us delay_us"
-        " amplification_percent"
+        [
+            *_times("quantum_us longest_delay_us allreduce_us iteration_us delay_us"),
+            *_shares("mean_noise_percent worst_noise_percent amplification_percent"),
+        ]
     ),
-    "OsuCheck": _points("latency_us bandwidth_gbyte_s", size_bytes=_PAIRS),
+    "OsuCheck": _points([*_times("latency_us"), *_rates("bandwidth_gbyte_s")], size_bytes=_PAIRS),
     "OsuCollectives": {
-        **_points("latency_us bandwidth_gbyte_s rate_message_s", size_bytes=_RANKS),
-        **_points("latency_us"),
+        **_points(
+            [*_times("latency_us"), *_rates("bandwidth_gbyte_s"), *_rates("rate_message_s", "messages/s")],
+            size_bytes=_RANKS,
+        ),
+        **_points(_times("latency_us")),
     },
     "PathsCheck": _points(
         _BANDWIDTH, dimension="XYZ", hops=(1,), paths=(1, 2), size_bytes=(8192,), test=("bandwidth",)
@@ -89,28 +112,34 @@ EXAMPLES: Mapping[str, Points] = {
     "Pt2ptVictim": _points(
         _LATENCY, pattern=("random",), per_node=(1,), size_bytes=(8,), step=(1,), test=("latency",)
     ),
-    "QuicksilverCheck": _points("segments_per_s"),
+    "QuicksilverCheck": _points(_rates("segments_per_s", "1/s")),
     "RowcolCheck": _points(
-        "slowest_us mean_us algorithmic_bandwidth_gbyte_s bus_bandwidth_gbyte_s split_us",
+        [
+            *_times("slowest_us mean_us split_us"),
+            *_rates("algorithmic_bandwidth_gbyte_s bus_bandwidth_gbyte_s"),
+        ],
         collective=("allgather", "allreduce", "alltoall", "bcast"),
         split=("X", "YZ"),
     ),
-    "SnapCheck": _points("cells_per_s solve_s"),
+    "SnapCheck": _points([*_rates("cells_per_s", "1/s"), *_times("solve_s", "s")]),
     "SonarCheck": _points(
-        "source_sent_bytes source_received_bytes destination_sent_bytes destination_received_bytes",
+        _times(
+            "source_sent_bytes source_received_bytes destination_sent_bytes destination_received_bytes",
+            "bytes",
+        ),
         payload=("random", "zero"),
         ping=("send",),
         size_bytes=(1, 65536),
     ),
     "StencilModel": {
-        **_points("injected_bytes most_injected_bytes slowest_link_us"),
-        **_points("slowest_of_dimension_us mean_of_dimension_us", dimension="XYZ"),
+        **_points([*_times("injected_bytes most_injected_bytes", "bytes"), *_times("slowest_link_us")]),
+        **_points(_times("slowest_of_dimension_us mean_of_dimension_us"), dimension="XYZ"),
     },
     "TopoBwCheck": _points(
-        "bandwidth_gbyte_s",
+        _rates("bandwidth_gbyte_s"),
         **{"class": ("backplane", "cable", "mezzanine"), "link": tuple(map(str, range(watched.MOST)))},
     ),
-    "UmtCheck": _points("unknowns_per_s work_s"),
+    "UmtCheck": _points([*_rates("unknowns_per_s", "1/s"), *_times("work_s", "s")]),
     "canary": {
         **_points(_LATENCY, test=("latency",), **_RING),
         **_points(_BANDWIDTH, test=("bandwidth",), **_RING),
@@ -119,15 +148,15 @@ EXAMPLES: Mapping[str, Points] = {
         _BANDWIDTH, pattern=("random",), per_node=(1,), size_bytes=(4096,), step=(1,), test=("bandwidth",)
     ),
     "congestion_allreduce": _points(
-        "round_us aggregate_bandwidth_gbyte_s", pattern=("allreduce",), size_bytes=(8,)
+        [*_times("round_us"), *_rates("aggregate_bandwidth_gbyte_s")], pattern=("allreduce",), size_bytes=(8,)
     ),
     "gpcnet": {
-        **_points("latency_us", test=_VICTIMS, **_UNDER),
-        **_points("bandwidth_gbyte_s", test=("RR Two-sided BW+Sync (8192 B)",), **_UNDER),
+        **_points(_times("latency_us"), test=_VICTIMS, **_UNDER),
+        **_points(_rates("bandwidth_gbyte_s"), test=("RR Two-sided BW+Sync (8192 B)",), **_UNDER),
     },
     "osu_nonblocking": {
-        **_points("latency_us communication_us", size_bytes=_RANKS),
-        **_points("latency_us communication_us overlap_percent"),
+        **_points(_times("latency_us communication_us"), size_bytes=_RANKS),
+        **_points([*_times("latency_us communication_us"), *_shares("overlap_percent")]),
     },
 }
 

@@ -17,6 +17,7 @@ from railyard.records.json_io import Json
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules import figures, rebuilt
 from railyard.records.store import archive, entries
+from railyard.records.units import Fom
 
 
 class Ran(NamedTuple):
@@ -31,7 +32,7 @@ class Ran(NamedTuple):
     is_result: bool
     ranks: int
     command: str
-    values: Mapping[tuple[str, Labels], float]
+    values: Mapping[tuple[Fom, Labels], float]
     samples: str
 
 

@@ -15,8 +15,6 @@ from railyard.records import units
 from railyard.records.units import Better
 from railyard.tender.request import Case, Metric, Tender
 
-#: Seconds in one unit of a figure of merit that is a time.
-_SECONDS = {"us": 1e-6, "s": 1.0}
 _HOUR_S = 3600.0
 
 
@@ -62,9 +60,9 @@ def speedup(case: Case, medians: Floats) -> Floats:
 
 def seconds(case: Case, medians: Floats) -> Floats:
     """Return the run times of a case: the figure of merit itself if it is a time, or `work` over a rate."""
-    unit = units.unit_of(case.fom)
+    unit = case.fom.unit
     if unit.measures == "time":
-        return medians * _SECONDS[unit.suffix]
+        return medians * units.SECONDS[unit.name]
     assert case.work is not None  # `request.load` refuses a tender without it
     return case.work / medians
 

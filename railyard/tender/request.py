@@ -11,10 +11,10 @@ import yaml
 
 from railyard.base import yaml_io
 from railyard.base.errors import InputError
-from railyard.records import json_io, text_rules, units
+from railyard.records import json_io, old_figures, text_rules, units
 from railyard.records.json_io import Json
 from railyard.records.record import Origin
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 from railyard.tender import defaults, presets
 from railyard.tender.judged import Judged
 from railyard.tender.presets import Preset
@@ -62,7 +62,7 @@ class Case:
     check: str
     nodes: int
     placement: str
-    fom: str
+    fom: Fom
     reference: float
     parameters: Mapping[str, Json] = field(default_factory=dict)
     nic_policy: str = "library-default"
@@ -84,7 +84,7 @@ class Case:
     @property
     def better(self) -> Better:
         """Return which direction of the figure of merit is better."""
-        return units.unit_of(self.fom).better
+        return self.fom.better
 
     def is_met_by(self, read: Judged) -> bool:
         """Return whether a record is one of this case."""
@@ -161,7 +161,9 @@ def load(path: Path) -> Tender:
         ) from error
     json_io.validate(document, SCHEMA, str(path))
     text_rules.check(document, str(path))
-    cases = _with_sizes(tuple(Case(**case) for case in document["cases"]))
+    cases = _with_sizes(
+        tuple(_case(case, str(path), index) for index, case in enumerate(document["cases"]))
+    )
     _check(cases, str(path))
     chosen = tuple(presets.load(name) for name in document.get("presets", []))
     tiers = next((preset.tiers for preset in chosen if preset.tiers), ("baseline",))
@@ -204,6 +206,23 @@ def _with_sizes(cases: tuple[Case, ...]) -> tuple[Case, ...]:
 _AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "retention", "bidders")
 
 
+def _case(given: Mapping[str, Json], source: str, index: int) -> Case:
+    """Return a case; raises InputError for a figure that is not railyard's and lacks unit or direction."""
+    field = f"cases[{index}]"
+    rest = {name: value for name, value in given.items() if name not in {"unit", "better"}}
+    name = given["fom"]
+    if "unit" in given or "better" in given:
+        fom = units.fom(name, given.get("unit", ""), given.get("better", ""), source=source, field=field)
+    elif (own := old_figures.find(name)) is not None:
+        fom = own
+    else:
+        valid = (
+            "`unit` and `better` beside a figure of merit that is not railyard's, as its records declare them"
+        )
+        raise InputError(source, f"{field}.fom", name, valid)
+    return Case(**{**rest, "fom": fom})
+
+
 def _check_metric(tender: Tender, source: str) -> None:
     """Raise InputError if the tender lacks an input of its metric."""
     if tender.metric in OF_TWO_SYSTEMS and tender.reference_nodes is None:
@@ -211,7 +230,7 @@ def _check_metric(tender: Tender, source: str) -> None:
             source, "reference_nodes", None, f"the size of the reference system, for {tender.metric}"
         )
     for index, case in enumerate(tender.cases):
-        is_time = units.unit_of(case.fom).measures == "time"
+        is_time = case.fom.unit.measures == "time"
         is_needed = tender.metric is Metric.SSP or (tender.metric is Metric.P_TOT and not is_time)
         if is_needed and case.work is None:
             wanted = f"the operations of one run, for {tender.metric}"
@@ -224,7 +243,7 @@ def _check(cases: tuple[Case, ...], source: str) -> None:
     for index, case in enumerate(cases):
         if names.index(case.name) != index:
             raise InputError(source, f"cases[{index}].name", case.name, "each name once")
-        if units.unit_of(case.fom, source, f"cases[{index}].fom").better is Better.NEITHER:
+        if case.fom.better is Better.NEITHER:
             raise InputError(
                 source, f"cases[{index}].fom", case.fom, "a figure of merit with a better direction"
             )

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from support import synthetic
+from support import figures, synthetic
 
 from analysis.figures import general, scales, svg
 from analysis.judge.judged import judge
-from railyard.records import units
 
 
 @pytest.mark.parametrize(
@@ -30,13 +29,13 @@ from railyard.records import units
     ],
 )
 def test_the_unit_follows_from_the_largest_number(fom: str, largest: float, heading: str) -> None:
-    assert scales.scale_of(units.unit_of(fom), largest).heading == heading
+    assert scales.scale_of(figures.fom(fom), largest).heading == heading
 
 
 @given(st.floats(min_value=0.01, max_value=1e12))
 def test_no_number_needs_more_than_five_digits_before_the_point_but_hours_in_seconds(largest: float) -> None:
     for fom in ("iteration_us", "fom_zone_s"):
-        shown = largest / scales.scale_of(units.unit_of(fom), largest).divisor
+        shown = largest / scales.scale_of(figures.fom(fom), largest).divisor
         assert shown < scales.LONG or (fom == "iteration_us" and largest >= 1e11)
 
 
@@ -58,5 +57,5 @@ def test_an_axis_over_sizes_is_logarithmic_and_keeps_the_unit_of_its_samples() -
         axes = Figure().subplots()
         axes.plot([1, 2], [1.0, 2e6])
         axes.set_yscale("log")
-        scales.name_y(axes, units.unit_of("latency_us"))
+        scales.name_y(axes, figures.fom("latency_us"))
     assert axes.get_ylabel() == "µs (lower is better)"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from support import synthetic
+from support import figures, synthetic
 
 from analysis.cases import cases, comparison, published, scoreboard
 from analysis.compare import compare as versus
@@ -147,7 +147,7 @@ def test_a_thousand_equal_pairs_have_a_winner_in_at_most_one_in_twenty() -> None
     """Between jobs and between launches 1 %; each pair is a comparison of its own."""
     chance, named = np.random.default_rng(4), 0
     known = entries(A, B)
-    key = SeriesKey("p", "n", "native", "a_us", ())
+    key = SeriesKey("p", "n", "native", figures.fom("a_us"), ())
     meant = sides.parse(["system=vtorus", "system=other"], list)
     for _ in range(1000):
         drawn = [
@@ -203,7 +203,7 @@ def test_the_interval_over_jobs_covers_one_although_rows_share_their_jobs() -> N
         ratios = [
             Ratio(
                 case=(row,),
-                fom="a_us",
+                fom=figures.fom("a_us"),
                 values=list(np.exp(levels[0] + chance.normal(0, 0.004, 5))),
                 baseline=list(np.exp(levels[1] + chance.normal(0, 0.004, 5))),
                 jobs=("abcde", "fghij"),
@@ -267,8 +267,20 @@ def test_void_and_failed_launches_are_counted() -> None:
 
 def test_a_score_is_a_geometric_mean_turned_so_that_above_one_is_better() -> None:
     ratios = [
-        Ratio(case=("x",), fom="a_us", values=[50.0] * 6, baseline=[100.0] * 6, finding=Finding.BETTER),
-        Ratio(case=("y",), fom="b_gbyte_s", values=[8.0] * 6, baseline=[1.0] * 6, finding=Finding.BETTER),
+        Ratio(
+            case=("x",),
+            fom=figures.fom("a_us"),
+            values=[50.0] * 6,
+            baseline=[100.0] * 6,
+            finding=Finding.BETTER,
+        ),
+        Ratio(
+            case=("y",),
+            fom=figures.fom("b_gbyte_s"),
+            values=[8.0] * 6,
+            baseline=[1.0] * 6,
+            finding=Finding.BETTER,
+        ),
     ]
     found = score.score(ratios)
     assert found and found.value == pytest.approx(4.0) and found.cases == 2
@@ -276,7 +288,9 @@ def test_a_score_is_a_geometric_mean_turned_so_that_above_one_is_better() -> Non
 
 
 def test_few_launches_have_a_score_without_an_interval() -> None:
-    few = Ratio(case=("x",), fom="a_us", values=[50.0] * 5, baseline=[100.0] * 9, finding=Finding.TOO_FEW)
+    few = Ratio(
+        case=("x",), fom=figures.fom("a_us"), values=[50.0] * 5, baseline=[100.0] * 9, finding=Finding.TOO_FEW
+    )
     found = score.score([few])
     assert found and found.low is None and found.finding is Finding.TOO_FEW
     assert "no winner is named" in text.overall("b", found, "a", "emulated")
@@ -284,7 +298,7 @@ def test_few_launches_have_a_score_without_an_interval() -> None:
 
 def test_a_case_counts_once_by_its_first_figure() -> None:
     ratios = [
-        Ratio(case=("x",), fom=fom, values=[v] * 3, baseline=[1.0] * 3, finding=Finding.TOO_FEW)
+        Ratio(case=("x",), fom=figures.fom(fom), values=[v] * 3, baseline=[1.0] * 3, finding=Finding.TOO_FEW)
         for fom, v in (("a_us", 2), ("b_us", 9))
     ]
     found = score.score(ratios)
@@ -292,7 +306,15 @@ def test_a_case_counts_once_by_its_first_figure() -> None:
     assert score.score([]) is None
     assert (
         score.score(
-            [Ratio(case=("x",), fom="a_percent", values=[1.0], baseline=[1.0], finding=Finding.UNRANKED)]
+            [
+                Ratio(
+                    case=("x",),
+                    fom=figures.fom("a_percent"),
+                    values=[1.0],
+                    baseline=[1.0],
+                    finding=Finding.UNRANKED,
+                )
+            ]
         )
         is None
     )
@@ -314,7 +336,7 @@ def test_the_interval_covers_one_for_equal_sides_as_often_as_it_says() -> None:
         ratios = [
             Ratio(
                 case=(k,),
-                fom="a_us",
+                fom=figures.fom("a_us"),
                 values=list(chance.lognormal(0, 0.05, 12)),
                 baseline=list(chance.lognormal(0, 0.05, 12)),
                 finding=Finding.NO_DIFFERENCE,
@@ -552,20 +574,24 @@ def test_references_are_medians_with_tolerances_and_survive_their_file(tmp_path:
     assert references.text(references.load(path)) == path.read_text()
 
 
+ITERATION = figures.fom("iteration_us").named("plain/iteration_us")
+RATE = figures.fom("bandwidth_gbyte_s").named("plain/bandwidth_gbyte_s")
+
+
 def test_a_regression_is_named_with_its_commit() -> None:
     made = making.updated(entries(A), {}).references
     case = references.case_name(A)
     median = made["halo_3d"][case].references["plain/iteration_us"].median
-    assert not references.judged("halo_3d", case, {"plain/iteration_us": median}, made).worse
-    (line,) = references.judged("halo_3d", case, {"plain/iteration_us": 2 * median}, made).worse
+    assert not references.judged("halo_3d", case, {ITERATION: median}, made).worse
+    (line,) = references.judged("halo_3d", case, {ITERATION: 2 * median}, made).worse
     assert (
         "100.0 % above the reference" in line
         and "last passed at commit 1f1f1f1f1f1f of 2026-11-21 (n = 10)" in line
     )
-    assert references.judged("halo_3d", case, {"plain/bandwidth_gbyte_s": 1e-9}, made).worse
-    other = references.judged("halo_3d", "another case", {"plain/iteration_us": 1e9}, made)
+    assert references.judged("halo_3d", case, {RATE: 1e-9}, made).worse
+    other = references.judged("halo_3d", "another case", {ITERATION: 1e9}, made)
     assert not other.worse and "no reference for this case: 'another case'" in other.missing[0]
-    assert not references.judged("new_check", case, {"plain/iteration_us": 1e9}, made).missing
+    assert not references.judged("new_check", case, {ITERATION: 1e9}, made).missing
 
 
 def test_a_reference_does_not_follow_a_regression_unless_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support import figures
 
 from analysis.references import limits, simulated, update
 from analysis.references.simulated import Machine
@@ -12,6 +13,7 @@ from railyard.records.references import Past, Point
 #: Launch noise 1 %, run-to-run 1 %.
 OWN = Machine(variables=40, launch_noise=0.01, run_to_run=0.01)
 SHARED = Machine(variables=40, launch_noise=0.01, run_to_run=0.01, is_shared=True)
+V0 = figures.fom("a_us").named("plain/v0_us")
 
 
 @pytest.mark.parametrize("machine", [OWN, SHARED], ids=["own", "shared"])
@@ -28,7 +30,7 @@ def test_one_slow_launch_in_six_neither_fails_a_run_nor_blinds_the_next() -> Non
     history = simulated.History(Machine(variables=5, launch_noise=0.005, run_to_run=0.005), chance)
     for number in range(12):
         times = history.machine.launches(chance, np.ones(5))
-        times["plain/v0_us"][number % 6] *= 1.5
+        times[V0][number % 6] *= 1.5
         past = Past(record="", created=f"{number:06d}", commit="", launches=6)
         history.entry, worse = update.added(history.entry, past, times, 5)
         assert not worse
@@ -61,7 +63,7 @@ def test_an_accepted_change_is_in_the_history_and_the_new_level_is_judged() -> N
     times = OWN.launches(history.chance, slower)
     past = Past(record="", created="9", commit="", launches=6)
     history.entry, changes = update.added(history.entry, past, times, 40, accept=True)
-    assert history.entry.history[-1].accepted == changes and len(history.entry.values["plain/v0_us"]) == 1
+    assert history.entry.history[-1].accepted == changes and len(history.entry.values[V0]) == 1
     assert not history.worse(slower), "the accepted level passes"
     slower[0] = 1.7
     assert history.worse(slower), "a further one does not"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from support import evidence
+from support import evidence, figures
 from support.entries import KEY, entry
 
 from analysis.over import allocations, dates, sizes, text
@@ -21,7 +21,7 @@ from analysis.stats import change_points
 from railyard.records.store import archive
 from railyard.records.store.entries import Entry, SeriesKey
 
-RATE = SeriesKey("plain", "library-default", "native", "rate_gflop_s", ())
+RATE = SeriesKey("plain", "library-default", "native", figures.fom("rate_gflop_s"), ())
 
 
 def noisy(chance: random.Random, level: float = 100.0, n: int = 3) -> list[float]:

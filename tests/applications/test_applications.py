@@ -26,7 +26,7 @@ from railyard.applications import (
     snap,
 )
 from railyard.applications.cli import parser_of_check
-from railyard.applications.patterns import Limit, Patterns
+from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.reading import Parser, Reading
 from railyard.applications.witness import Witness
 from railyard.base.errors import InputError
@@ -473,31 +473,43 @@ def test_a_run_outside_of_its_limit_is_not_verified(tmp_path: Path) -> None:
     assert "Mflop/s" not in done.output, "a run that is not verified has no figure"
 
 
+def figure(unit: str, better: str = "higher") -> Figure:
+    return Figure(pattern="x", unit=unit, better=better)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"figures": {}}, "at least one figure of merit"),
         ({"verified": ""}, "a line or a limit of a right run"),
-        ({"figures": {"total_mflops": "x"}}, "a name ending in a unit that fits it"),
+        ({"figures": {"hpl": figure("Tflop/h")}}, "X: figures.hpl.unit: 'Tflop/h'.*such as Tflop/s"),
+        ({"figures": {"hpl": figure("Tflop/s", "more")}}, "X: figures.hpl.better: 'more'.*lower, higher"),
+        ({"figures": {"HPL": figure("Tflop/s")}}, "'HPL'.*small letters"),
         (
-            {"figures": {"total_mflop_s": "x", "total_s": "y"}},
+            {"figures": {"total_mflop_s": figure("Mflop/s"), "total_s": figure("s", "lower")}},
             "'total_mflop_s, total_s' .*names that differ before the unit",
         ),
     ],
 )
 def test_patterns_that_could_never_give_a_result_are_refused(changes: dict[str, Any], words: str) -> None:
-    whole = {"program": "X", "figures": {"total_mflop_s": "x"}, "verified": "right"}
+    whole = {"program": "X", "figures": {"total_mflop_s": figure("Mflop/s")}, "verified": "right"}
     with pytest.raises(InputError, match=words):
         Patterns(**{**whole, **changes})
 
 
 def test_patterns_survive_the_way_through_a_job() -> None:
-    made = Patterns(program="X", figures={"a_s": "A"}, limits={"r": Limit(pattern="R", at_most=1.0)})
+    made = Patterns(
+        program="X", figures={"a_s": figure("s", "lower")}, limits={"r": Limit(pattern="R", at_most=1.0)}
+    )
     assert patterns.load(json.loads(json.dumps(made.document()))) == made
 
 
 def test_a_pattern_that_fits_nothing_or_too_much_is_named() -> None:
-    parse = patterns.parser(Patterns(program="X", figures={"a_s": "A .*"}, verified="ok"))
+    parse = patterns.parser(
+        Patterns(
+            program="X", figures={"a_s": Figure(pattern="A .*", unit="s", better="lower")}, verified="ok"
+        )
+    )
     with pytest.raises(InputError, match=r"a_s: no line matches 'A \.\*'; the output ends with 'ok'"):
         parse("ok\n", "", "x.out")
     with pytest.raises(InputError, match=r"a_s: 2 lines match 'A \.\*', expected one"):

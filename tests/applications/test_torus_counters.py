@@ -38,7 +38,7 @@ TWO_ROUTERS = (
 
 def test_stalls_belong_to_the_router_where_packets_arrive_or_that_they_leave() -> None:
     found = {
-        (each.fom, each.labels.get("links")): each.samples[0]
+        (str(each.fom), each.labels.get("links")): each.samples[0]
         for each in torus_counters.series(reading(*TWO_ROUTERS))
     }
     assert found["injected_bytes", None] == 200 and found["most_injected_bytes", None] == 300

@@ -21,8 +21,9 @@ from support.reframe import QUICK, ReFrame, assert_passed, command, into, record
 from support.waiting import wait_until
 
 from railyard.base.checkout import TORUS_BIN
-from railyard.records import references, units, watched
+from railyard.records import references
 from railyard.records.record import Record
+from railyard.records.units import Better
 from railyard.reference import variables
 from railyard.torus.engines import router
 from railyard.torus.virtual import lifecycle
@@ -79,10 +80,6 @@ def perfvars(row: dict[str, str]) -> dict[str, tuple[float, str]]:
     return {name: (float(row[f"{name}_value"]), row[f"{name}_unit"]) for name in names}
 
 
-def unit_of(variable: str) -> str:
-    return units.unit_of(watched.figure(variable)).text
-
-
 def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReFrame, tmp_path: Path) -> None:
     again = ("halo_smoke", "rowcol_smoke")
     for chosen in (("-t", "smoke"), ("-n", again[0], "-n", again[1])):
@@ -107,7 +104,7 @@ def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReF
         if not any(launch.is_void for launch in record.launches):
             (row,) = [row for row in logged(tmp_path, record) if row["record_sha256"] == record.sha256]
             values = references.values(record, record.case.nic_policies)
-            assert perfvars(row) == {name: (value, unit_of(name)) for name, value in values.items()}
+            assert perfvars(row) == {name: (value, name.unit.text) for name, value in values.items()}
             points = {name.rpartition("/")[2] for name in values}
             assert points == set(variables.of_check(record.case.check)), "the table of the reference is wrong"
 
@@ -246,7 +243,7 @@ def test_a_regression_fails_and_names_the_commit_it_last_passed_at(reframe: ReFr
     file.parent.mkdir()
 
     def expect(median_us: float) -> subprocess.CompletedProcess[str]:
-        wanted = references.Reference(median=median_us, tolerance=0.3, unit="µs", better=units.Better.LOWER)
+        wanted = references.Reference(median=median_us, tolerance=0.3, unit="µs", better=Better.LOWER)
         entry = references.Entry(about=about, references={"custom/iteration_us": wanted})
         file.write_text(references.text({"halo_smoke": {references.case_name(record): entry}}))
         return reframe(*choose, RFM_REFERENCE_PREFIX=str(tmp_path))

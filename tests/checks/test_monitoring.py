@@ -18,7 +18,7 @@ import pytest
 from support.commands import CHECKOUT, HUNG_S, environment
 from support.reframe import assert_passed, command, into, records
 
-from railyard.records import references, units, watched
+from railyard.records import references
 
 PAGE = CHECKOUT / "docs/howto/monitoring.md"
 CHECK = "halo_smoke"
@@ -70,10 +70,7 @@ def test_every_figure_of_a_run_is_posted_and_logged_with_its_record(service: Ser
     assert_passed(done)
     (record,) = records(tmp_path)
     values = references.values(record, record.case.nic_policies)
-    wanted = sorted(
-        (CHECK, name, value, units.unit_of(watched.figure(name)).text, record.sha256)
-        for name, value in values.items()
-    )
+    wanted = sorted((CHECK, name, value, name.unit.text, record.sha256) for name, value in values.items())
     posted = [
         tuple(
             document[f"check_{name}"]

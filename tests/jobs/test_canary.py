@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support import figures
 
 from railyard.jobs import canary
 from railyard.records.benchmark import Series
@@ -26,7 +27,11 @@ def record(origin: Origin = Origin.MEASURED, **slow: float) -> Any:
             ("pair_bandwidth_gbyte_s", (10.0 if near else 5.0) / worse, 1 << 20),
         ):
             series.append(
-                Series(fom=fom, labels={"from": one, "to": other, "size_bytes": size}, samples=(value,) * 3)
+                Series(
+                    fom=figures.fom(fom),
+                    labels={"from": one, "to": other, "size_bytes": size},
+                    samples=(value,) * 3,
+                )
             )
     launch = SimpleNamespace(is_result=True, spans=None, series=series)
     nodes = [{"name": name, "coordinate": list(at)} for name, at in AT.items()]
@@ -36,7 +41,7 @@ def record(origin: Origin = Origin.MEASURED, **slow: float) -> Any:
 
 
 def test_near_pairs_are_told_from_far_ones_and_none_stands_out() -> None:
-    found = {(each.fom, each.name): each for each in canary.judge(record())}
+    found = {(str(each.fom), each.name): each for each in canary.judge(record())}
     assert found["pair_latency_us", "same switch"].median == 1.0
     assert found["pair_latency_us", "other switch"].median == 3.0
     assert found["pair_bandwidth_gbyte_s", "other switch"].pairs == 3

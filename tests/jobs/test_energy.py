@@ -13,6 +13,7 @@ from support.versions import of_rows, with_rows
 
 from railyard.jobs.nodes import energy
 from railyard.records import strict_rules
+from railyard.records.benchmark import Series
 from railyard.records.record import Record
 
 
@@ -30,7 +31,8 @@ def test_counters_of_a_kind_are_added_over_sockets_and_nodes(tmp_path: Path) -> 
         ("n0", "dram", 1.0),
     ]
     (found,) = energy.read(counted(tmp_path / "x", rows), ["n0", "n1", "n1"], {})
-    assert found == {"fom": "energy_joule", "labels": {"counter": "package"}, "samples": [22.0]}
+    assert found == Series(fom=energy.FOM, labels={"counter": "package"}, samples=(22.0,))
+    assert (found.fom.unit.text, found.fom.better) == ("J", "lower")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ def with_energy(joules: Sequence[float], copied: bool = False) -> Record:
     for launch, value in zip(document["launches"], joules, strict=False):
         if copied:
             launch["series"] = [dict(each) for each in document["launches"][0]["series"]]
-        series = {"fom": energy.FOM, "labels": {"counter": "package"}, "samples": [value]}
+        series = {"fom": str(energy.FOM), "labels": {"counter": "package"}, "samples": [value]}
         launch["series"] = [*(each for each in launch["series"] if each["fom"] != energy.FOM), series]
     return of_rows(document)
 

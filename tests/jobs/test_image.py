@@ -148,7 +148,7 @@ def test_references_are_of_one_software() -> None:
 def test_the_cost_is_the_change_of_each_pair_whatever_drifts() -> None:
     """Launches drift by 70 % over the job; the pair's change does not."""
     (case,) = cases.group([job(BOTH, factor=1.04)])
-    found = {each.fom: each for each in overhead.overheads(case)}
+    found = {str(each.fom): each for each in overhead.overheads(case)}
     assert found["iteration_us"].changes_percent == pytest.approx([4.0] * 8)
     interval = found["iteration_us"].summary.interval
     assert interval is not None and interval.low == pytest.approx(4.0)

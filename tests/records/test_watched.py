@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from support import synthetic
+from support import figures, synthetic
 
 from analysis.references import update
 from railyard.records import references, watched
 from railyard.records.benchmark import Labels
 from railyard.records.store import entries
+from railyard.records.units import Fom
 
+LATENCY, RATE = figures.fom("latency_us"), figures.fom("bandwidth_gbyte_s")
 SIZES = [2**power for power in range(23)]
 
 
-Values = dict[tuple[str, Labels], list[float]]
+Values = dict[tuple[Fom, Labels], list[float]]
 
 
-def sized(fom: str, factor: float = 1.0, **labels: str | int) -> Values:
+def sized(fom: Fom, factor: float = 1.0, **labels: str | int) -> Values:
     """A curve over message sizes, of two launches."""
     return {
         (fom, tuple(sorted({**labels, "size_bytes": size}.items()))): [
@@ -27,9 +29,9 @@ def sized(fom: str, factor: float = 1.0, **labels: str | int) -> Values:
 
 
 def test_of_a_curve_its_ends_and_8_kib_are_watched() -> None:
-    variables = watched.variables(sized("latency_us"))
+    variables = watched.variables(sized(LATENCY))
     assert list(variables) == ["latency_us@1B", "latency_us@8192B", "latency_us@4194304B"]
-    assert variables["latency_us@8192B"] == [8193.0, 8194.0]
+    assert variables[LATENCY.named("latency_us@8192B")] == [8193.0, 8194.0]
 
 
 def test_curves_of_other_words_are_apart_and_numbers_have_ends() -> None:
@@ -37,7 +39,7 @@ def test_curves_of_other_words_are_apart_and_numbers_have_ends() -> None:
         key: value
         for dimension in "XZ"
         for hops in (1, 2, 3, 6)
-        for key, value in sized("latency_us", dimension=dimension, hops=hops, test="pingpong").items()
+        for key, value in sized(LATENCY, dimension=dimension, hops=hops, test="pingpong").items()
         if dict(key[1])["size_bytes"] in (8, 65536)
     }
     assert sorted(watched.variables(values)) == [
@@ -51,8 +53,8 @@ def test_curves_of_other_words_are_apart_and_numbers_have_ends() -> None:
 def test_points_of_one_figure_may_have_other_numbers() -> None:
     """Where a number's name comes before a word's in one point and after it in another."""
     values: Values = {
-        ("latency_us", (("hops", 2), ("test", "pingpong"))): [1.0],
-        ("latency_us", (("test", "pingpong"), ("window", 4))): [2.0],
+        (LATENCY, (("hops", 2), ("test", "pingpong"))): [1.0],
+        (LATENCY, (("test", "pingpong"), ("window", 4))): [2.0],
     }
     assert list(watched.variables(values)) == ["latency_us@pingpong,hops=2", "latency_us@pingpong,window=4"]
 
@@ -60,14 +62,14 @@ def test_points_of_one_figure_may_have_other_numbers() -> None:
 def test_many_links_have_a_mean_and_the_worst_of_each_class() -> None:
     """One slow link of 384 hardly moves a mean."""
     values: Values = {
-        ("bandwidth_gbyte_s", (("class", kind), ("link", f"{kind}{k}"))): [rate, rate]
+        (RATE, (("class", kind), ("link", f"{kind}{k}"))): [rate, rate]
         for kind, rate in (("backplane", 9.0), ("cable", 4.0))
         for k in range(192)
     }
-    values["bandwidth_gbyte_s", (("class", "cable"), ("link", "cable7"))] = [1.0, 4.0]
-    values["missing_percent", (("class", "cable"), ("link", "cable7"))] = [75.0, 0.0]
+    values[RATE, (("class", "cable"), ("link", "cable7"))] = [1.0, 4.0]
+    values[figures.fom("missing_percent"), (("class", "cable"), ("link", "cable7"))] = [75.0, 0.0]
     variables = watched.variables(values)
-    assert variables["bandwidth_gbyte_s@cable,worst"] == [1.0, 4.0]
+    assert variables[RATE.named("bandwidth_gbyte_s@cable,worst")] == [1.0, 4.0]
     assert list(variables) == [
         f"bandwidth_gbyte_s@{kind},{what}" for kind in ("backplane", "cable") for what in ("mean", "worst")
     ]
@@ -78,7 +80,7 @@ def test_at_most_16_points_of_figures_with_labels() -> None:
         key: value
         for number in range(9)
         for ping in ("get", "put", "send")
-        for key, value in sized(f"end{number}_us", ping=ping).items()
+        for key, value in sized(LATENCY.named(f"end{number}_us"), ping=ping).items()
     }
     variables = watched.variables(values)
     assert set(variables) == {f"end{number}_us@mean" for number in range(9)}

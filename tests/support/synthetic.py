@@ -18,6 +18,7 @@ from typing import Any
 
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.record import Record, Software
+from support import figures
 
 CREATED = datetime(2026, 11, 21, 3, 0, 0, tzinfo=UTC)
 HALO_SPEED = {"plain": 1.0, "cart-create": 0.96, "custom": 0.915}
@@ -102,6 +103,7 @@ def benchmark_document(of_case: Mapping[str, Any], series: Series, **changes: An
             {"rank": rank, "host": name, "cpu": rank % 2, "allowed_cpus": [0, 1], "numa_node": 0}
             for rank, name in enumerate(names)
         ],
+        "figures": figures.of_series(series),
         "series": series,
         **changes,
     }
@@ -141,6 +143,7 @@ def job(
                 expected_hosts=[rank["host"] for rank in document["ranks"]],
             )
             run = change(run, document)
+            document["figures"] = figures.of_series(document["series"], document.get("not_measured", ()))
             if run.output is not None:
                 run.output.write_text(json.dumps(document), encoding="utf-8")
             runs.append(run)

@@ -9,6 +9,7 @@ from typing import Any
 from railyard.records import record, versions
 from railyard.records.folded import tables
 from railyard.records.record import Record
+from support import figures
 
 LAST_WITH_ROWS = "railyard-record/1.9"
 
@@ -24,7 +25,13 @@ def of_rows(document: dict[str, Any], source: str = "changed") -> Record:
 
     One whose version a test set is left in it.
     """
-    made = tables.folded(document) if document["schema"] == LAST_WITH_ROWS else document
+    made = document
+    if document["schema"] == LAST_WITH_ROWS:
+        made = {
+            **tables.folded(document),
+            "schema": record.FORMAT,
+            "figures": figures.of_record(document),
+        }
     return record.validate(record.sealed(made), source)
 
 

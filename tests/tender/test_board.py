@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 
 import pytest
+from support import figures
 
 from railyard.records.rules.registry import Fault
 from railyard.tender import board, presets
@@ -45,7 +46,8 @@ def page(request: pytest.FixtureRequest) -> str:
         challenge="12345678",
         origins=(),
         cases=tuple(
-            Case(name=name, check="c", nodes=1, placement="plain", fom="a_s", reference=1) for name in names
+            Case(name=name, check="c", nodes=1, placement="plain", fom=figures.fom("a_s"), reference=1)
+            for name in names
         ),
         presets=(presets.load("jupiter"),),
     )

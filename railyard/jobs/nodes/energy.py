@@ -16,13 +16,15 @@ from typing import Any
 
 from railyard.base import host_names
 from railyard.jobs.nodes.nic_counters import FORMAT
+from railyard.records import units
+from railyard.records.benchmark import Series
 
-FOM = "energy_joule"
+FOM = units.fom("energy_joule", "J", "lower")
 #: The number of a socket, a die or an accelerator behind a counter's name.
 _NUMBER = re.compile(r"(-?\d+)+$")
 
 
-def read(path: Path, hosts: Sequence[str], own_names: Mapping[str, str]) -> list[dict[str, Any]]:
+def read(path: Path, hosts: Sequence[str], own_names: Mapping[str, str]) -> list[Series]:
     """Return the series of a launch on `hosts`; empty if the file has no energy, or is no file of NICs.
 
     `own_names` maps a host's own name to the scheduler's, where they differ.
@@ -40,7 +42,7 @@ def read(path: Path, hosts: Sequence[str], own_names: Mapping[str, str]) -> list
             of_node[node] = of_node.get(node, 0.0) + row["joules"]
     wanted = list(dict.fromkeys(hosts))
     return [
-        {"fom": FOM, "labels": {"counter": kind}, "samples": [math.fsum(by_node.values())]}
+        Series(fom=FOM, labels={"counter": kind}, samples=(math.fsum(by_node.values()),))
         for kind, by_node in sorted(sums.items())
         if len(host_names.matched(wanted, by_node)) == len(wanted)
     ]

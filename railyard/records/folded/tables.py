@@ -337,12 +337,12 @@ def _launch(launch: Mapping[str, Json], writer: Writer) -> dict[str, Json]:
 
 
 def unfolded(document: Mapping[str, Json], schema: str, source: str = "the record") -> dict[str, Json]:
-    """Convert a record's document from format 2 to the version `schema` of format 1; id and sha256 are left out."""
+    """Convert a record's document from format 2 to the version `schema` of format 1, without id, sha256 and figures."""
     reader = Reader(document["tables"], source)
     case = document["case"]
     nodes = unfold_nodes(case["allocation"]["nodes"], source)
     return {
-        **{key: value for key, value in document.items() if key not in {"id", "sha256", "tables"}},
+        **{key: value for key, value in document.items() if key not in {"id", "sha256", "tables", "figures"}},
         "schema": schema,
         "case": {**case, "allocation": {**case["allocation"], "nodes": nodes}},
         "launches": [_with_rows(launch, reader) for launch in document["launches"]],

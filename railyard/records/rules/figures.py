@@ -16,7 +16,6 @@ from railyard.records.rules.registry import Fault, ended_well, rule
 #: Parts of an iteration that may take 0 s.
 MAY_BE_ZERO = frozenset({"pack", "unpack", "wait"})
 RATES = frozenset({"data rate", "message rate", "operation rate", "zone rate", "rate"})
-SECONDS = {"us": 1e-6, "s": 1.0}
 RAN = frozenset({Origin.EMULATED, Origin.MEASURED})
 #: The least number of digits, over all samples of a launch, for which two equal launches are no coincidence.
 DIGITS = 12
@@ -30,9 +29,9 @@ def above_zero(read: Record) -> Iterator[Fault]:
             least = min(series.samples)
             if least > 0:
                 continue
-            measures = units.unit_of(series.fom).measures
+            measures = series.fom.unit.measures
             if measures in RATES or (
-                measures == "time" and read.origin in RAN and units.stem(series.fom) not in MAY_BE_ZERO
+                measures == "time" and read.origin in RAN and series.fom.stem not in MAY_BE_ZERO
             ):
                 yield Fault(field=f"{field}.series[{index}]", text=f"{series.fom} is {least:g}")
 
@@ -44,11 +43,11 @@ def within(read: Record) -> Iterator[Fault]:
         return
     for field, launch in ended_well(read):
         for index, series in enumerate(launch.series):
-            unit = units.unit_of(series.fom).suffix
-            if unit not in SECONDS or launch.elapsed_s is None:
+            unit = series.fom.unit.name
+            if unit not in units.SECONDS or launch.elapsed_s is None:
                 continue
             is_whole = series.fom == "iteration_us"
-            taken = SECONDS[unit] * (sum(series.samples) if is_whole else max(series.samples))
+            taken = units.SECONDS[unit] * (sum(series.samples) if is_whole else max(series.samples))
             if taken > launch.elapsed_s:
                 text = f"{series.fom}: {taken:.3f} s in a launch of {launch.elapsed_s:.3f} s"
                 yield Fault(field=f"{field}.series[{index}]", text=text)
@@ -95,7 +94,7 @@ def parts(read: Record) -> Iterator[Fault]:
     if read.case.benchmark != "halo" or read.origin not in RAN:
         return
     for field, launch in ended_well(read):
-        by = {(s.fom, _point(s)): s.samples for s in launch.series}
+        by = {(str(s.fom), _point(s)): s.samples for s in launch.series}
         for (fom, labels), samples in by.items():
             whole = by.get(("iteration_us", labels))
             if fom not in {"exchange_us", "pack_us", "unpack_us", "wait_us"} or whole is None:
@@ -150,7 +149,7 @@ def _compared(launch: Launch) -> list[Series]:
 
 
 def _is_energy(series: Series) -> bool:
-    return units.unit_of(series.fom).measures == units.ENERGY
+    return series.fom.unit.measures == units.ENERGY
 
 
 @rule("repeats")

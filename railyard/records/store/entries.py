@@ -22,6 +22,7 @@ from railyard.records.comparable import BUILD, unnamed
 from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive
+from railyard.records.units import Fom
 
 #: Environment variables in which CI services name the commit that they test.
 SUBJECT = ("GITHUB_SHA", "CI_COMMIT_SHA")
@@ -33,7 +34,7 @@ class SeriesKey(NamedTuple):
     placement: str
     nic_policy: str
     software: str
-    fom: str
+    fom: Fom
     labels: Labels
 
 
@@ -170,12 +171,12 @@ def series_values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
     return list(samples.items())
 
 
-def launch_values(launch: Launch) -> dict[tuple[str, Labels], float]:
+def launch_values(launch: Launch) -> dict[tuple[Fom, Labels], float]:
     """Return (FOM, labels) -> value of a launch, as `value_of` computes it."""
     return values_of(launch.series)
 
 
-def values_of(series: Iterable[Series]) -> dict[tuple[str, Labels], float]:
+def values_of(series: Iterable[Series]) -> dict[tuple[Fom, Labels], float]:
     """Return (FOM, labels) -> value of a program's series, as `value_of` computes it."""
     return {key: value_of(taken) for key, taken in samples_of(series).items()}
 
@@ -186,14 +187,14 @@ def value_of(taken: Sequence[Sequence[float]]) -> float:
     return statistics.median(map(statistics.median, taken)) if others else statistics.median(first)
 
 
-def launch_samples(launch: Launch) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
+def launch_samples(launch: Launch) -> dict[tuple[Fom, Labels], list[tuple[float, ...]]]:
     """Return (FOM, labels) -> samples of a launch, as `samples_of` does."""
     return samples_of(launch.series)
 
 
-def samples_of(series: Iterable[Series]) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
+def samples_of(series: Iterable[Series]) -> dict[tuple[Fom, Labels], list[tuple[float, ...]]]:
     """Return (FOM, labels without hosts and ranks) -> a list with the samples of each pair of hosts or ranks."""
-    taken: dict[tuple[str, Labels], list[tuple[float, ...]]] = {}
+    taken: dict[tuple[Fom, Labels], list[tuple[float, ...]]] = {}
     for item in series:
         taken.setdefault((item.fom, benchmark.point(item.labels)), []).append(item.samples)
     return taken

@@ -23,12 +23,13 @@ import railyard
 from railyard.base import checkout
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
+from railyard.records import units
 from railyard.records.json_io import Json
 from railyard.records.store import archive, entries
 from railyard.records.store.entries import Entry, SeriesKey
 
 #: To be changed whenever the format of a line changes; an index of another version is discarded and rebuilt.
-VERSION = f"railyard-index/8 {railyard.__version__}".encode()
+VERSION = f"railyard-index/9 {railyard.__version__}".encode()
 _SYSTEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _END = b"\n==\n"
 _BATCH = 64
@@ -62,8 +63,14 @@ class Index:
 
 
 def _key(row: Sequence[Json]) -> SeriesKey:
-    placement, nic_policy, software, fom, labels = row
-    return SeriesKey(placement, nic_policy, software, fom, tuple((name, value) for name, value in labels))
+    placement, nic_policy, software, (name, unit, better), labels = row
+    fom = units.restored(name, unit, better)
+    return SeriesKey(placement, nic_policy, software, fom, tuple((label, value) for label, value in labels))
+
+
+def _row(key: SeriesKey) -> tuple[Json, ...]:
+    declared = (str(key.fom), key.fom.unit.name, key.fom.better)
+    return key.placement, key.nic_policy, key.software, declared, key.labels
 
 
 def _path(stamp: bytes) -> str:
@@ -140,7 +147,7 @@ def _summary(path: Path) -> _Summary | InputError:
     except InputError as error:
         return error
     entry = entries.of_record(read)
-    series = [(orjson.dumps(tuple(key)), orjson.dumps(values)) for key, values in entry.values]
+    series = [(orjson.dumps(_row(key)), orjson.dumps(values)) for key, values in entry.values]
     return orjson.dumps(entry.setting, option=orjson.OPT_SORT_KEYS), orjson.dumps(entry.own), series
 
 

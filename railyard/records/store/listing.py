@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from railyard.records import units
 from railyard.records.record import Record, combination_name
 from railyard.records.store import entries
 from railyard.records.store.entries import Entry
@@ -93,7 +92,7 @@ def _series_lines(entry: Entry) -> Iterator[str]:
         ordered = sorted(values)
         middle = len(ordered) // 2
         median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-        what = " ".join(filter(None, [units.stem(key.fom), labels]))
-        unit = units.unit_of(key.fom).text
+        what = " ".join(filter(None, [key.fom.stem, labels]))
+        unit = key.fom.unit.text
         side = combination_name(key.placement, key.nic_policy, key.software)
         yield f"{side}: {what}: median {median:.6g} {unit}, n = {len(ordered)}"

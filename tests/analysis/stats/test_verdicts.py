@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import synthetic
+from support import figures, synthetic
 
 from analysis.cases import cases, comparison, judgement, scoreboard, tables
 from analysis.cases.cases import Combination
@@ -82,7 +82,7 @@ def twelve(chance: np.random.Generator, slow: float = 1.0) -> judgement.Comparis
     values["p11"] *= slow
     evidence = {name: judgement.Evidence(values=list(launches)) for name, launches in values.items()}
     series = judgement.Series(labels=(), evidence=evidence, deterministic=False)
-    (judged,) = judgement.compare("iteration_us", [series], "p0")
+    (judged,) = judgement.compare(figures.fom("iteration_us"), [series], "p0")
     return judged
 
 
@@ -119,7 +119,7 @@ def test_a_rate_and_a_time_of_one_name_are_told_apart() -> None:
     """The terminal said "cg, cg: No difference is stated"."""
     (case,) = cases.group([synthetic.halo({"plain": 1.0}, launches=8)])
     first = comparison.comparisons(case)[0]
-    both = [dataclasses.replace(first, fom=fom, labels=()) for fom in ("cg_mflop_s", "cg_s")]
+    both = [dataclasses.replace(first, fom=figures.fom(fom), labels=()) for fom in ("cg_mflop_s", "cg_s")]
     titles = ", ".join(title for title, _, _ in comparison.statements(both))
     assert titles == "cg (Mflop/s), cg (s)"
 

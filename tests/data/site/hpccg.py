@@ -5,7 +5,7 @@ from __future__ import annotations
 import reframe as rfm
 
 from checks.application import MiniAppCheck
-from railyard.applications.patterns import Limit, Patterns
+from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.reading import NUMBER
 
 INITIAL = rf"Initial Residual = {NUMBER}"
@@ -25,7 +25,11 @@ class hpccg_weak(MiniAppCheck):  # noqa: N801
     placements = ["plain", "random"]  # noqa: RUF012
     output = Patterns(
         program="HPCCG",
-        figures={"total_mflop_s": rf"MFLOPS Summary: *\n  Total   : {NUMBER}"},
+        figures={
+            "total_mflop_s": Figure(
+                pattern=rf"MFLOPS Summary: *\n  Total   : {NUMBER}", unit="MFLOPS", better="higher"
+            )
+        },
         ranks=r"  Number of MPI ranks: (\d+)",
         limits={"final residual": Limit(pattern=FINAL, at_most=1e-9, share_of=INITIAL)},
         parameters={"iterations": r"Number of iterations: (\d+)"},
