@@ -143,11 +143,11 @@ def _figures_of_output(document: Mapping[str, Json], source: str) -> dict[str, F
     """Return the figures of an output's series; raises InputError for one that is not declared."""
     figures: dict[str, Fom] = {}
     is_old = document["format"] in WITHOUT_FIGURES and "figures" not in document
-    known = None if is_old else declared(document, source)
+    declarations = None if is_old else declared(document, source)
     for member in ("series", "not_measured"):
         for index, item in enumerate(document.get(member, ())):
             name = item["fom"]
-            figure = old_figures.find(name) if known is None else known.get(name)
+            figure = old_figures.find(name) if declarations is None else declarations.get(name)
             if figure is None:
                 valid = 'a figure that `figures` declares: {"NAME": {"unit": "us", "better": "lower"}}'
                 raise InputError(source, f"{member}[{index}].fom", name, valid)

@@ -397,8 +397,8 @@ def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
     """Return name -> figure of every series; raises InputError for one that a record of this version must declare."""
     names = {
         item["fom"]: f"{field}[{number}].fom"
-        for place, launch in enumerate(document["launches"])
-        for field, items in _with_figures(launch, f"launches[{place}]")
+        for index, launch in enumerate(document["launches"])
+        for field, items in _with_figures(launch, f"launches[{index}]")
         for number, item in enumerate(items)
     }
     if document["schema"] != FORMAT:

@@ -424,7 +424,7 @@ def test_a_check_of_one_file_is_tried_on_recorded_output_without_a_torus() -> No
     done = application("try", HPCCG, "--output", DATA / "hpccg-8.out")
     assert done.exit_code == 0, done.output
     assert "HPCCG unknown: verified" in done.output and "ranks: 8" in done.output
-    assert "total_mflop_s: 21.3719 Mflop/s (the score's)" in done.output and "iterations: 149" in done.output
+    assert "total_mflop_s: 21.3719 Mflop/s (higher is better) (the score's)" in done.output and "iterations: 149" in done.output
 
 
 QUICKSILVER = Path(__file__).resolve().parents[2] / "checks/applications/quicksilver.py"
@@ -436,7 +436,7 @@ def test_a_check_of_railyards_own_is_tried_by_its_file_or_its_name(name: Path | 
     done = application("try", name, "--output", DATA / "quicksilver-8.out")
     assert done.exit_code == 0, done.output
     assert "Quicksilver 1.0: verified" in done.output and "ranks: 8" in done.output
-    assert "segments_per_s: 49900 1/s (the score's)" in done.output
+    assert "segments_per_s: 49900 1/s (higher is better) (the score's)" in done.output
     assert "fluence_homogeneous: FAIL" in done.output
 
 

@@ -219,6 +219,28 @@ def test_record_text_is_the_golden_one() -> None:
     assert record.text(SMALL) == golden.read_text(encoding="utf-8")
 
 
+def test_a_record_without_declarations_has_the_figures_of_the_one_with_them() -> None:
+    old = record.load(DATA / "small-v2.json")
+    assert old.document["schema"] == "railyard-record/2" and old.launches == SMALL.launches
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d.pop("figures"), "figures: missing"),
+        (lambda d: d["figures"].pop("iteration_us"), "launches[0].series[0].fom: 'iteration_us'"),
+        (lambda d: d["figures"].update(other=d["figures"]["iteration_us"]), "figures.other: no series has it"),
+        (lambda d: d["figures"]["iteration_us"].update(unit="Tflop/h"), "figures.iteration_us.unit: 'Tflop/h'"),
+        (lambda d: d["figures"]["iteration_us"].update(better="more"), "figures.iteration_us.better: 'more'"),
+        (lambda d: d.update(schema="railyard-record/2"), "figures: in railyard-record/2"),
+    ],
+)
+def test_a_record_declares_each_of_its_figures(change: Callable[[dict[str, Any]], object], words: str) -> None:
+    document = json.loads(record.text(SMALL))
+    change(document)
+    assert words in refusal(record.sealed(document))
+
+
 def test_id_does_not_depend_on_the_order_of_keys() -> None:
     turned = dict(reversed(list(SMALL.document.items())))
     assert record.content_id(turned) == SMALL.id
@@ -243,7 +265,7 @@ def test_id_does_not_depend_on_the_order_of_keys() -> None:
         (lambda d: d["launches"][0].update(status="failed"), "launches[0].reason"),
         (lambda d: d["launches"][0].update(status="not-measured", reason="x"), "launches[0].status"),
         (lambda d: d["launches"][0].update(series=[]), "launches[0].series"),
-        (lambda d: d["launches"][0]["series"][0].update(fom="time"), "launches[0].series[0].fom"),
+        (lambda d: d["launches"][0]["series"][0].update(fom="Time"), "launches[0].series[0].fom"),
         (lambda d: d["launches"][0].pop("verified"), "launches[0].verified: missing"),
         (lambda d: d.update(status="failed", reason="x"), "status: 'failed'"),
         (lambda d: d.update(reason="fine"), "reason: 'fine'"),
