@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from analysis.cases.comparison import label_text, rank_of
 from analysis.over import series
 from analysis.over.series import DatedRow
-from railyard.records import comparable, units
+from railyard.records import comparable
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
 from railyard.records.store.entries import Entry
@@ -48,7 +48,7 @@ def of_archive(entries: Iterable[Entry], check: str, foms: Sequence[str] = ()) -
     rows = [
         row
         for row in series.series_of(chosen, _shared, None, foms)
-        if units.unit_of(row.key.fom).better is not Better.NEITHER
+        if row.key.fom.better is not Better.NEITHER
     ]
     if not foms and rows:
         first = min((row.key.fom for row in rows), key=rank_of)
@@ -83,7 +83,7 @@ def _noise(rows: Sequence[DatedRow]) -> Noise | None:
     setting = newest.setting
     labels = label_text(rows[0].key.labels)
     return Noise(
-        what=f"{units.stem(rows[0].key.fom)}{f' {labels}' if labels else ''}, {rows[0].what}",
+        what=f"{rows[0].key.fom.stem}{f' {labels}' if labels else ''}, {rows[0].what}",
         within=math.sqrt(within),
         between=math.sqrt(max(0.0, (between - inverse * within) / more)) if more else None,
         jobs=max(len(row.points) for row in rows),

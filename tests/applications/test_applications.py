@@ -424,7 +424,8 @@ def test_a_check_of_one_file_is_tried_on_recorded_output_without_a_torus() -> No
     done = application("try", HPCCG, "--output", DATA / "hpccg-8.out")
     assert done.exit_code == 0, done.output
     assert "HPCCG unknown: verified" in done.output and "ranks: 8" in done.output
-    assert "total_mflop_s: 21.3719 Mflop/s (higher is better) (the score's)" in done.output and "iterations: 149" in done.output
+    assert "total_mflop_s: 21.3719 Mflop/s (higher is better) (the score's)" in done.output
+    assert "iterations: 149" in done.output
 
 
 QUICKSILVER = Path(__file__).resolve().parents[2] / "checks/applications/quicksilver.py"

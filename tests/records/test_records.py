@@ -229,13 +229,21 @@ def test_a_record_without_declarations_has_the_figures_of_the_one_with_them() ->
     [
         (lambda d: d.pop("figures"), "figures: missing"),
         (lambda d: d["figures"].pop("iteration_us"), "launches[0].series[0].fom: 'iteration_us'"),
-        (lambda d: d["figures"].update(other=d["figures"]["iteration_us"]), "figures.other: no series has it"),
-        (lambda d: d["figures"]["iteration_us"].update(unit="Tflop/h"), "figures.iteration_us.unit: 'Tflop/h'"),
+        (
+            lambda d: d["figures"].update(other=d["figures"]["iteration_us"]),
+            "figures.other: no series has it",
+        ),
+        (
+            lambda d: d["figures"]["iteration_us"].update(unit="Tflop/h"),
+            "figures.iteration_us.unit: 'Tflop/h'",
+        ),
         (lambda d: d["figures"]["iteration_us"].update(better="more"), "figures.iteration_us.better: 'more'"),
         (lambda d: d.update(schema="railyard-record/2"), "figures: in railyard-record/2"),
     ],
 )
-def test_a_record_declares_each_of_its_figures(change: Callable[[dict[str, Any]], object], words: str) -> None:
+def test_a_record_declares_each_of_its_figures(
+    change: Callable[[dict[str, Any]], object], words: str
+) -> None:
     document = json.loads(record.text(SMALL))
     change(document)
     assert words in refusal(record.sealed(document))

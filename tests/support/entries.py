@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from railyard.records.store.entries import Entry, SeriesKey
+from support import figures
 
-KEY = SeriesKey("plain", "library-default", "native", "iteration_us", ())
+KEY = SeriesKey("plain", "library-default", "native", figures.fom("iteration_us"), ())
 SETTING: Mapping[str, Any] = {
     "origin": "measured",
     "system": "cluster",
