@@ -248,8 +248,8 @@ static uint64_t round_bytes(const struct congestor *congestor) {
 }
 
 static void add_series(const struct congestor *congestor, struct series_list *list) {
-    struct series times = {.fom = "round_us", .count = congestor->kept};
-    struct series rate = {.fom = "aggregate_bandwidth_gbyte_s", .count = 1};
+    struct series times = {.fom = {"round_us", "us", BETTER_LOWER}, .count = congestor->kept};
+    struct series rate = {.fom = {"aggregate_bandwidth_gbyte_s", "GB/s", BETTER_HIGHER}, .count = 1};
     times.samples = check_alloc((size_t)congestor->kept, sizeof(double));
     for (int i = 0; i < congestor->kept; i++)
         times.samples[i] = 1e6 * congestor->round_s[i];

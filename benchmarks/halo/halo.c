@@ -106,8 +106,11 @@ static bool verify(void *state) {
 
 enum { FOM_ITERATION, FOM_PACK, FOM_UNPACK, FOM_EXCHANGE, FOM_WAIT, FOM_BANDWIDTH, FOMS };
 
-static const char *const foms[FOMS] = {"iteration_us", "pack_us", "unpack_us",
-                                       "exchange_us",  "wait_us", "bandwidth_gbyte_s"};
+static const struct fom foms[FOMS] = {
+    {"iteration_us", "us", BETTER_LOWER}, {"pack_us", "us", BETTER_LOWER},
+    {"unpack_us", "us", BETTER_LOWER},    {"exchange_us", "us", BETTER_LOWER},
+    {"wait_us", "us", BETTER_LOWER},      {"bandwidth_gbyte_s", "GB/s", BETTER_HIGHER},
+};
 
 /* The samples of one variant; every rank measures all of them except the bandwidth. */
 struct samples {

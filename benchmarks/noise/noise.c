@@ -34,9 +34,16 @@ struct config {
 /* The figures of merit of a repeat, over all ranks. */
 enum { QUANTUM, MEAN_NOISE, WORST_NOISE, LONGEST_DELAY, ALLREDUCE, ITERATION, DELAY, AMPLIFICATION, FOMS };
 
-static const char *const foms[FOMS] = {"quantum_us",       "mean_noise_percent",   "worst_noise_percent",
-                                       "longest_delay_us", "allreduce_us",         "iteration_us",
-                                       "delay_us",         "amplification_percent"};
+static const struct fom foms[FOMS] = {
+    {"quantum_us", "us", BETTER_LOWER},
+    {"mean_noise_percent", "%", BETTER_NEITHER},
+    {"worst_noise_percent", "%", BETTER_NEITHER},
+    {"longest_delay_us", "us", BETTER_LOWER},
+    {"allreduce_us", "us", BETTER_LOWER},
+    {"iteration_us", "us", BETTER_LOWER},
+    {"delay_us", "us", BETTER_LOWER},
+    {"amplification_percent", "%", BETTER_NEITHER},
+};
 
 struct noise {
     struct config config;
@@ -226,7 +233,7 @@ static void add_series(const struct noise *noise, const struct evidence_list *ev
     for (int fom = 0; fom < FOMS; fom++)
         add(list, (struct series){.fom = foms[fom]}, noise->of_fom[fom], repeats);
     for (int rank = 0; noise->of_rank && rank < evidence->ranks; rank++) {
-        struct series series = {.fom = "rank_noise_percent", .detail = true};
+        struct series series = {.fom = {"rank_noise_percent", "%", BETTER_NEITHER}, .detail = true};
         series_label(&series, "rank", NULL, rank);
         series_label(&series, "host", evidence_host_of(evidence, rank), 0);
         add(list, series, noise->of_rank + (size_t)rank * (size_t)repeats, repeats);

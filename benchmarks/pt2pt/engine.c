@@ -17,17 +17,19 @@ enum { SLOT_BYTES_MAX = 64 << 20, LOAD_TRIPS = 8, UNITS_MAX = 10000000 };
 /* ---- figures and points ---- */
 
 static const struct figure table[FIGURES] = {
-    {LATENCY, "latency", "latency_us", "pair_latency_us", "mean_latency_us", "slowest_latency_us", 0, 0, 0},
-    {BANDWIDTH, "bandwidth", "bandwidth_gbyte_s", "pair_bandwidth_gbyte_s", NULL,
+    {LATENCY, "latency", "us", "latency_us", "pair_latency_us", "mean_latency_us", "slowest_latency_us", 0, 0,
+     0},
+    {BANDWIDTH, "bandwidth", "GB/s", "bandwidth_gbyte_s", "pair_bandwidth_gbyte_s", NULL,
      "aggregate_bandwidth_gbyte_s", 1, 1, 0},
-    {BIBANDWIDTH, "bibandwidth", "bandwidth_gbyte_s", "pair_bandwidth_gbyte_s", NULL,
+    {BIBANDWIDTH, "bibandwidth", "GB/s", "bandwidth_gbyte_s", "pair_bandwidth_gbyte_s", NULL,
      "aggregate_bandwidth_gbyte_s", 1, 2, 0},
-    {RATE, "rate", "rate_message_s", "pair_rate_message_s", NULL, "aggregate_rate_message_s", 0, 1, 0},
-    {TAIL, "tail", "latency_p50_us", "pair_latency_p50_us", "mean_latency_p50_us", "slowest_latency_p50_us",
-     0, 0, 0.5},
-    {TAIL, "tail", "latency_p99_us", "pair_latency_p99_us", "mean_latency_p99_us", "slowest_latency_p99_us",
-     0, 0, 0.99},
-    {TAIL, "tail", "latency_p999_us", "pair_latency_p999_us", "mean_latency_p999_us",
+    {RATE, "rate", "messages/s", "rate_message_s", "pair_rate_message_s", NULL, "aggregate_rate_message_s", 0,
+     1, 0},
+    {TAIL, "tail", "us", "latency_p50_us", "pair_latency_p50_us", "mean_latency_p50_us",
+     "slowest_latency_p50_us", 0, 0, 0.5},
+    {TAIL, "tail", "us", "latency_p99_us", "pair_latency_p99_us", "mean_latency_p99_us",
+     "slowest_latency_p99_us", 0, 0, 0.99},
+    {TAIL, "tail", "us", "latency_p999_us", "pair_latency_p999_us", "mean_latency_p999_us",
      "slowest_latency_p999_us", 0, 0, 0.999},
 };
 

@@ -58,6 +58,7 @@ struct pair {
 struct figure {
     enum test test;
     const char *name;      /* name of the test */
+    const char *unit;      /* unit of all its FOMs */
     const char *fom;       /* FOM of a single pair */
     const char *pair_fom;  /* FOM of each pair if there are several */
     const char *mean_fom;  /* mean over the pairs; NULL for rates, as all pairs send equally much */

@@ -25,8 +25,13 @@ static struct series labelled(const struct set *set, const struct figure *figure
     return series;
 }
 
+/* Returns a FOM of a figure. Times are better if lower, rates if higher. */
+static struct fom fom_of(const struct figure *figure, const char *name) {
+    return (struct fom){name, figure->unit, figure->directions ? BETTER_HIGHER : BETTER_LOWER};
+}
+
 /* Samples shorter than the clock can measure are replaced by a reason. */
-static void add(struct series_list *list, struct series series, const char *fom, double *samples) {
+static void add(struct series_list *list, struct series series, struct fom fom, double *samples) {
     series.fom = fom;
     series.samples = samples;
     if (series.reason) {
@@ -53,18 +58,18 @@ static void add_under_sampled(const struct team_result *result, int point, struc
     *sample = under_sampled(result, point);
     series.count = 1;
     series.reason = NULL;
-    add(list, series, "under_sampled_percent", sample);
+    add(list, series, (struct fom){"under_sampled_percent", "%", BETTER_NEITHER}, sample);
 }
 
 static void add_pairs(const struct set *set, const struct team_result *result,
                       const struct engine_config *config, int point, const struct evidence_list *evidence,
                       const struct series *point_series, struct series_list *list) {
+    const struct figure *figure = &figures()[result->point[point].figure];
     for (int pair = 0; result->pair_s[point] && pair < set->team.pairs; pair++) {
         struct series series = *point_series;
         series.detail = true;
         add_ends(set, pair, evidence, &series);
-        add(list, series, figures()[result->point[point].figure].pair_fom,
-            team_pair_values(result, config, pair, point));
+        add(list, series, fom_of(figure, figure->pair_fom), team_pair_values(result, config, pair, point));
     }
 }
 
@@ -72,11 +77,14 @@ static void add_team(const struct set *set, const struct team_result *result,
                      const struct engine_config *config, int point, const struct series *series,
                      struct series_list *list) {
     const struct figure *figure = &figures()[result->point[point].figure];
-    add(list, *series, figure->whole_fom, team_whole_values(&set->team, result, config, point));
+    add(list, *series, fom_of(figure, figure->whole_fom),
+        team_whole_values(&set->team, result, config, point));
     if (figure->mean_fom)
-        add(list, *series, figure->mean_fom, team_mean_values(&set->team, result, config, point));
+        add(list, *series, fom_of(figure, figure->mean_fom),
+            team_mean_values(&set->team, result, config, point));
     if (figure->share <= 0)
-        add(list, *series, "overlap_percent", team_overlaps(result, point));
+        add(list, *series, (struct fom){"overlap_percent", "%", BETTER_NEITHER},
+            team_overlaps(result, point));
 }
 
 void series_of_set(const struct set *set, const struct team_result *result,
@@ -96,7 +104,7 @@ void series_of_set(const struct set *set, const struct team_result *result,
                 "--min-time-per-point";
         }
         if (set->alone)
-            add(list, series, figure->fom, team_mean_values(&set->team, result, config, i));
+            add(list, series, fom_of(figure, figure->fom), team_mean_values(&set->team, result, config, i));
         else
             add_team(set, result, config, i, &series, list);
         if (!set->alone && !series.reason)
@@ -109,7 +117,7 @@ void series_missing(const struct set *set, const struct engine_config *config, s
         if (config->points.tests[figures()[f].test]) {
             struct series series = labelled(set, &figures()[f]);
             series.reason = set->reason;
-            series.fom = set->alone ? figures()[f].fom : figures()[f].whole_fom;
+            series.fom = fom_of(&figures()[f], set->alone ? figures()[f].fom : figures()[f].whole_fom);
             series_add(list, series);
         }
 }

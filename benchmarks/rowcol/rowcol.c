@@ -87,6 +87,8 @@ static void check_ways(const struct run *run, struct problem *problem) {
 
 /* ---- series ---- */
 
+static const struct fom slowest = {"slowest_us", "us", BETTER_LOWER};
+
 static void label_point(const struct run *run, int way, const struct point *point, struct series *series) {
     series->label_count = 4;
     series->labels[0] = (struct label){"collective", point->collective->name, 0};
@@ -116,7 +118,7 @@ static void add_split(const struct run *run, int way, int split, const struct ev
                       struct series series, struct series_list *list) {
     int first = split_first(&run->standing, way, split);
     int last = split_last(&run->standing, way, split);
-    series.fom = "split_us";
+    series.fom = (struct fom){"split_us", "us", BETTER_LOWER};
     series.detail = true;
     series.labels[series.label_count++] = (struct label){"from", evidence_host_of(evidence, first), 0};
     series.labels[series.label_count++] = (struct label){"to", evidence_host_of(evidence, last), 0};
@@ -134,7 +136,7 @@ static double *rates_of(const struct point *point, int ranks, const double *samp
     return rates;
 }
 
-static void add_samples(struct series series, const char *fom, double *samples, bool detail,
+static void add_samples(struct series series, struct fom fom, double *samples, bool detail,
                         struct series_list *list) {
     series.fom = fom;
     series.samples = samples;
@@ -143,7 +145,7 @@ static void add_samples(struct series series, const char *fom, double *samples, 
         series_add(list, series);
 }
 
-static void add_one(struct series series, const char *fom, double value, struct series_list *list) {
+static void add_one(struct series series, struct fom fom, double value, struct series_list *list) {
     double *sample = check_alloc(1, sizeof *sample);
     *sample = value;
     series.count = 1;
@@ -155,16 +157,17 @@ static void add_point(const struct run *run, int way, const struct recording *re
                       int offset, double *largest, struct series series, struct series_list *list) {
     const struct point *point = &run->points[index];
     int ranks = split_ranks(&run->standing, way);
-    add_samples(series, "slowest_us", largest, false, list);
-    add_samples(series, "mean_us", part_of(recording->mean_us + offset, series.count), false, list);
-    add_samples(series, "algorithmic_bandwidth_gbyte_s", rates_of(point, ranks, largest, series.count, false),
-                true, list);
-    add_samples(series, "bus_bandwidth_gbyte_s", rates_of(point, ranks, largest, series.count, true), true,
-                list);
+    add_samples(series, slowest, largest, false, list);
+    add_samples(series, (struct fom){"mean_us", "us", BETTER_LOWER},
+                part_of(recording->mean_us + offset, series.count), false, list);
+    add_samples(series, (struct fom){"algorithmic_bandwidth_gbyte_s", "GB/s", BETTER_HIGHER},
+                rates_of(point, ranks, largest, series.count, false), true, list);
+    add_samples(series, (struct fom){"bus_bandwidth_gbyte_s", "GB/s", BETTER_HIGHER},
+                rates_of(point, ranks, largest, series.count, true), true, list);
     if (recording->start != START_CLOCK)
         return;
-    add_one(series, "dropped_count", recording->dropped[index], list);
-    add_one(series, "latest_start_us", recording->latest_us[index], list);
+    add_one(series, (struct fom){"dropped_count", "count", BETTER_NEITHER}, recording->dropped[index], list);
+    add_one(series, (struct fom){"latest_start_us", "us", BETTER_LOWER}, recording->latest_us[index], list);
 }
 
 /* On rank 0. Adds the slowest split of each point, the mean, then each split. */
@@ -174,7 +177,7 @@ static void add_way(const struct run *run, int way, const struct recording *reco
     int splits = split_count(&run->standing, way);
     int offset = 0;
     for (int i = 0; i < run->point_count; i++) {
-        struct series series = {.fom = "slowest_us", .count = recording->count[i]};
+        struct series series = {.fom = slowest, .count = recording->count[i]};
         label_point(run, way, &run->points[i], &series);
         if (recording->count[i] == 0) {
             series.reason =
@@ -252,7 +255,7 @@ static bool run_way(struct run *run, int way, const struct evidence_list *eviden
 }
 
 static void add_missing(int way, struct series_list *list) {
-    series_add(list, (struct series){.fom = "slowest_us",
+    series_add(list, (struct series){.fom = slowest,
                                      .label_count = 1,
                                      .labels = {{"split", split_ways()[way].name, 0}},
                                      .reason = "1 rank in each split"});

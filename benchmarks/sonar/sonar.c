@@ -190,7 +190,7 @@ static bool verify(void *state) {
 
 /* ---- series ---- */
 
-static struct series point_series(const struct sonar *sonar, const char *fom, int mode, int payload,
+static struct series point_series(const struct sonar *sonar, struct fom fom, int mode, int payload,
                                   size_t bytes) {
     return (struct series){
         .fom = fom,
@@ -205,16 +205,16 @@ static struct series point_series(const struct sonar *sonar, const char *fom, in
 /* The figures of merit of a point: four metrics at each end, and the efficiency at the source. */
 enum { EFFICIENCY = 2 * METRICS, FOMS };
 
-static const char *const fom_names[FOMS] = {
-    "source_sent_bytes",
-    "source_received_bytes",
-    "source_sent_packets_count",
-    "source_received_packets_count",
-    "destination_sent_bytes",
-    "destination_received_bytes",
-    "destination_sent_packets_count",
-    "destination_received_packets_count",
-    "efficiency_percent",
+static const struct fom foms[FOMS] = {
+    {"source_sent_bytes", "bytes", BETTER_LOWER},
+    {"source_received_bytes", "bytes", BETTER_LOWER},
+    {"source_sent_packets_count", "count", BETTER_NEITHER},
+    {"source_received_packets_count", "count", BETTER_NEITHER},
+    {"destination_sent_bytes", "bytes", BETTER_LOWER},
+    {"destination_received_bytes", "bytes", BETTER_LOWER},
+    {"destination_sent_packets_count", "count", BETTER_NEITHER},
+    {"destination_received_packets_count", "count", BETTER_NEITHER},
+    {"efficiency_percent", "%", BETTER_NEITHER},
 };
 
 static void add_sample(struct series *series, double value) {
@@ -258,7 +258,7 @@ static bool measure_point(struct sonar *sonar, int mode, int payload, size_t byt
     struct echo silence = {0};
     struct echo echo = {0};
     for (int fom = 0; fom < FOMS; fom++)
-        series[fom] = point_series(sonar, fom_names[fom], mode, payload, bytes);
+        series[fom] = point_series(sonar, foms[fom], mode, payload, bytes);
     fill(sonar, sonar->local, bytes, payload);
     memset(sonar->remote, 1, bytes);
     bool good = true;
@@ -273,7 +273,7 @@ static bool measure_point(struct sonar *sonar, int mode, int payload, size_t byt
 }
 
 static void add_impossible(int mode, struct series_list *list) {
-    series_add(list, (struct series){.fom = fom_names[EFFICIENCY],
+    series_add(list, (struct series){.fom = foms[EFFICIENCY],
                                      .label_count = 1,
                                      .labels = {{"ping", sonar_mode_name(mode), 0}},
                                      .reason = "this MPI makes no window on this network"});

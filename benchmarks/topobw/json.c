@@ -15,8 +15,10 @@ static const char *class_of(const struct tested_link *link) {
 
 /* ---- series ---- */
 
+static const struct fom bandwidth = {"bandwidth_gbyte_s", "GB/s", BETTER_HIGHER};
+
 /* Labels point to texts that the caller owns. */
-static struct series link_series(const struct topobw *run, int link, const char *fom, const char *name) {
+static struct series link_series(const struct topobw *run, int link, struct fom fom, const char *name) {
     const struct tested_link *tested = &run->plan.links[link];
     return (struct series){
         .fom = fom,
@@ -31,7 +33,7 @@ static struct series link_series(const struct topobw *run, int link, const char 
 
 /* Adds the link's rate of every round in which it was tested. */
 static void add_rates(const struct topobw *run, int link, const char *name, struct series_list *list) {
-    struct series series = link_series(run, link, "bandwidth_gbyte_s", name);
+    struct series series = link_series(run, link, bandwidth, name);
     series.samples = check_alloc((size_t)run->rounds, sizeof(double));
     for (int round = 0; round < run->rounds; round++) {
         double seconds = topobw_link_seconds(run, link, round);
@@ -47,7 +49,7 @@ static void add_rates(const struct topobw *run, int link, const char *name, stru
 }
 
 static void add_missing(const struct topobw *run, int link, const char *name, struct series_list *list) {
-    struct series series = link_series(run, link, "missing_percent", name);
+    struct series series = link_series(run, link, (struct fom){"missing_percent", "%", BETTER_NEITHER}, name);
     if (run->results[link].state == LINK_UNTESTED)
         return;
     series.count = 1;
@@ -58,7 +60,7 @@ static void add_missing(const struct topobw *run, int link, const char *name, st
 
 static void add_absent(const struct topobw *run, int dimension, struct series_list *list) {
     if (run->plan.absent[dimension] > 0)
-        series_add(list, (struct series){.fom = "bandwidth_gbyte_s",
+        series_add(list, (struct series){.fom = bandwidth,
                                          .label_count = 2,
                                          .labels = {{"dimension", run->plan.kinds[dimension], 0},
                                                     {"links", NULL, run->plan.absent[dimension]}},

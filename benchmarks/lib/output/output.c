@@ -109,7 +109,7 @@ static void write_labels(struct json *json, const struct series *series) {
 
 static void write_measured(struct json *json, const struct series *series) {
     json_object(json);
-    json_key_text(json, "fom", series->fom);
+    json_key_text(json, "fom", series->fom.name);
     write_labels(json, series);
     json_key_array(json, "samples");
     for (int i = 0; i < series->count; i++)
@@ -120,10 +120,39 @@ static void write_measured(struct json *json, const struct series *series) {
 
 static void write_not_measured(struct json *json, const struct series *series) {
     json_object(json);
-    json_key_text(json, "fom", series->fom);
+    json_key_text(json, "fom", series->fom.name);
     write_labels(json, series);
     json_key_text(json, "reason", series->reason);
     json_object_end(json);
+}
+
+static bool is_declared(const struct fom *foms, int count, const char *name) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(foms[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The unit and the direction of each figure of merit, once. */
+static void write_figures(struct json *json, const struct series_list *list) {
+    static const char *const directions[] = {"neither", "lower", "higher"};
+    struct fom *foms = NULL;
+    int count = 0;
+    int room = 0;
+    json_key_object(json, "figures");
+    for (int i = 0; i < list->count; i++) {
+        const struct fom *fom = &list->series[i].fom;
+        if (is_declared(foms, count, fom->name))
+            continue;
+        foms = check_grow(foms, count, &room, sizeof *foms);
+        foms[count++] = *fom;
+        json_key_object(json, fom->name);
+        json_key_text(json, "unit", fom->unit);
+        json_key_text(json, "better", directions[fom->better]);
+        json_object_end(json);
+    }
+    json_object_end(json);
+    free(foms);
 }
 
 static void write_series(struct json *json, const char *key, const struct series_list *list, bool measured) {
@@ -137,7 +166,7 @@ static void write_series(struct json *json, const char *key, const struct series
 static void write_document(FILE *file, const struct document *document, output_members *write_more) {
     struct json json = json_start(file);
     json_object(&json);
-    json_key_text(&json, "format", "railyard-benchmark/2");
+    json_key_text(&json, "format", "railyard-benchmark/3");
     json_key_text(&json, "benchmark", document->benchmark);
     json_key_text(&json, "version", RAILYARD_VERSION);
     json_key_object(&json, "parameters");
@@ -146,6 +175,7 @@ static void write_document(FILE *file, const struct document *document, output_m
     output_mpi(&json, document->evidence->ranks);
     json_key_bool(&json, "verified", document->verified);
     output_ranks(&json, document->evidence);
+    write_figures(&json, document->list);
     write_series(&json, "series", document->list, true);
     write_series(&json, "not_measured", document->list, false);
     if (write_more)

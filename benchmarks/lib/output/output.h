@@ -21,8 +21,17 @@ struct label {
     int64_t number;
 };
 
+enum better { BETTER_NEITHER, BETTER_LOWER, BETTER_HIGHER };
+
+/* A figure of merit: its name, its unit as railyard/records/units.py spells it, and its better direction. */
+struct fom {
+    const char *name;
+    const char *unit;
+    enum better better;
+};
+
 struct series {
-    const char *fom; /* ends in the unit: "_us", "_gbyte_s" */
+    struct fom fom;
     int label_count;
     struct label labels[LABELS_MAX];
     int count;

@@ -31,12 +31,6 @@ static bool ends_with(const char *text, const char *end) {
     return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
-static const char *unit_of(const char *fom) {
-    if (ends_with(fom, "_us"))
-        return "us";
-    return ends_with(fom, "_gbyte_s") ? "1e9 B/s" : "";
-}
-
 static int compare_doubles(const void *left, const void *right) {
     double a = *(const double *)left;
     double b = *(const double *)right;
@@ -92,10 +86,10 @@ static void number_cell(double value, char *cell) {
 static void series_row(const struct series *series, struct row *row) {
     double *samples = sorted(series);
     int column = 0;
-    strcpy(row->cells[column++], series->fom);
+    strcpy(row->cells[column++], series->fom.name);
     for (int i = 0; i < series->label_count; i++)
         label_cell(&series->labels[i], row->cells[column++]);
-    strcpy(row->cells[column++], unit_of(series->fom));
+    strcpy(row->cells[column++], series->fom.unit);
     (void)snprintf(row->cells[column++], CELL_BYTES, "%d", series->count);
     number_cell(median(samples, series->count), row->cells[column++]);
     number_cell(samples[0], row->cells[column++]);
@@ -156,7 +150,7 @@ static void print_measured(const struct series_list *list, const struct series *
 
 static void print_not_measured(const struct series *series) {
     char cell[CELL_BYTES];
-    (void)printf("not measured: %s", series->fom);
+    (void)printf("not measured: %s", series->fom.name);
     for (int i = 0; i < series->label_count; i++) {
         label_cell(&series->labels[i], cell);
         (void)printf(", %s %s", series->labels[i].name, cell);

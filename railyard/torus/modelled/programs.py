@@ -24,6 +24,17 @@ PROTOCOL = model.PROTOCOLS["gemini-put"]
 #: The number of axes of a torus's array of loads: X, Y and Z of the router, dimension, direction.
 TORUS_AXES = 5
 
+#: Figure of merit -> its unit; lower is better for all of them.
+FIGURES = {
+    "exchange_us": "us",
+    "injected_bytes": "bytes",
+    "mean_of_dimension_us": "us",
+    "most_injected_bytes": "bytes",
+    "slowest_link_us": "us",
+    "slowest_of_dimension_us": "us",
+    "slowest_us": "us",
+}
+
 Series = dict[str, Any]
 
 
@@ -36,16 +47,20 @@ def document(program: Sequence[str], topology: Topology, nodes: Ints) -> dict[st
     name, options = program[0], _options(program[1:])
     if name not in PROGRAMS:
         raise InputError("model", "PROGRAM", name, ", ".join(PROGRAMS))
+    series = list(PROGRAMS[name](options, topology, nodes))
     ranks = [{"rank": rank, "host": topology.nodes[node].name} for rank, node in enumerate(nodes.tolist())]
     return {
-        "format": "railyard-benchmark/1",
+        "format": "railyard-benchmark/3",
         "benchmark": name,
         "version": __version__,
         "parameters": {},
         "mpi": {"library": "none: link-load model", "standard": "none", "ranks": len(nodes)},
         "verified": None,
         "ranks": ranks,
-        "series": list(PROGRAMS[name](options, topology, nodes)),
+        "figures": {
+            fom: {"unit": FIGURES[fom], "better": "lower"} for fom in sorted({s["fom"] for s in series})
+        },
+        "series": series,
     }
 
 
