@@ -327,7 +327,7 @@ UNITS: tuple[Unit, ...] = (
         spellings=("GFlops/W", "Gflops/watt"),
     ),
     Unit(
-        name="percent", measures="share", text="%", spellings=("percents", "pct"), minimum=-1e6, maximum=1e6
+        name="percent", measures="share", text="%", spellings=("percents", "pct"), minimum=-1e9, maximum=1e9
     ),
     Unit(
         name="ratio",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import reframe as rfm
 
 from checks.application import MiniAppCheck
-from railyard.applications.patterns import Patterns
+from railyard.applications.patterns import Figure, Patterns
 from railyard.applications.reading import NUMBER
 
 
@@ -23,7 +23,7 @@ class ring(MiniAppCheck):
     decomposition = "chain"
     output = Patterns(
         program="ring",
-        figures={"time_s": rf"time: {NUMBER} s"},
+        figures={"time_s": Figure(pattern=rf"time: {NUMBER} s", unit="s", better="lower")},
         ranks=r"ranks: (\d+)",
         verified=r"blocks are right",
     )
