@@ -141,7 +141,10 @@ def judge(root: Path, file: Path, summary_file: Path | None) -> None:
         changed = [
             change
             for (check, case), history in histories.items()
-            for change in summary.changes(check, references.medians(newest[check, case]), history)
+            for values in [
+                {str(name): value for name, value in references.medians(newest[check, case]).items()}
+            ]
+            for change in summary.changes(check, values, history)
         ]
         warnings = [line for judgement in judgements.values() for line in judgement.missing]
         text = summary.markdown(judged, changed, warnings, histories.values())

@@ -6,6 +6,7 @@ import json
 
 from railyard.applications.reading import Parser, Reading, single
 from railyard.base.errors import InputError
+from railyard.records import units
 
 #: The key of a job's `read_by` that selects this reader; its value is the name of the program.
 KEY = "reframe"
@@ -21,7 +22,10 @@ def parser(program: str) -> Parser:
                 source, "", problem="ReFrame did not judge this launch", valid="a job that ReFrame waited for"
             )
         judged = json.loads(left)
-        series = [single(name, value) for name, value in judged["figures"].items()]
+        series = [
+            single(units.fom(name, figure["unit"], figure["better"]), figure["value"])
+            for name, figure in judged["figures"].items()
+        ]
         fault = judged["fault"] or ("" if series else "the test has no performance variable")
         version = "unknown"
         return Reading(

@@ -12,7 +12,7 @@ import json
 import math
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from reframe.core.exceptions import ReframeError
 
 from railyard.jobs.job.submitted import Planned
 from railyard.records import units
+from railyard.records.units import Better, Fom, Unit
 
 #: Pattern of a unit's text, as tests of others have it -> the registered suffix, {} for the first group's letter.
 SUFFIXES: Mapping[str, str] = {
@@ -51,17 +52,29 @@ def variant(name: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A performance variable of a test: how to evaluate it, and its unit as the test has it."""
+    """A performance variable of a test: how to evaluate it, its unit as the test has it, and the better direction.
+
+    Without a direction, which only references have, that of the unit applies: times are better if lower, rates if
+    higher.
+    """
 
     evaluate: Callable[[], Any]
     unit: str
+    better: str = ""
 
-    def fom(self, name: str) -> str:
-        """Return the name of the variable in a record, which ends in a registered unit; `count` for an unknown one."""
+    def fom(self, name: str) -> Fom:
+        """Return the variable as a record declares it; its unit is `count` if the test's is not registered."""
         stem = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_")
         stem = stem if stem[:1].isalpha() else f"figure_{stem}"
-        fom = stem if stem.endswith(f"_{suffix(self.unit)}") else f"{stem}_{suffix(self.unit)}"
-        return fom if units.find_unit(fom) else f"{stem}_count"
+        unit = suffix(self.unit)
+        declared = units.fom(stem if stem.endswith(f"_{unit}") else f"{stem}_{unit}", unit, Better.NEITHER)
+        return units.fom(declared, unit, self.better or _better(declared.unit))
+
+
+def _better(unit: Unit) -> Better:
+    if unit.measures == "time":
+        return Better.LOWER
+    return Better.HIGHER if "rate" in unit.measures else Better.NEITHER
 
 
 def suffix(unit: str) -> str:
@@ -79,23 +92,38 @@ def suffix(unit: str) -> str:
 def of(test: Any) -> dict[str, Figure]:
     """Return the performance variables of a test, of either of ReFrame's two forms."""
     patterns = getattr(test, "perf_patterns", None) or {}
-    own = {name: Figure(evaluate=expr.evaluate, unit=expr.unit) for name, expr in test.perf_variables.items()}
+    own = {
+        name: Figure(evaluate=expr.evaluate, unit=expr.unit, better=_bounded(_reference(test, name)))
+        for name, expr in test.perf_variables.items()
+    }
     return own | {
-        name: Figure(evaluate=functools.partial(sn.evaluate, expr), unit=_unit(test, name))
+        name: Figure(
+            evaluate=functools.partial(sn.evaluate, expr),
+            unit=str(entry[3] or "") if len(entry) > 3 else "",
+            better=_bounded(entry),
+        )
         for name, expr in patterns.items()
+        for entry in [_reference(test, name)]
     }
 
 
-def _unit(test: Any, name: str) -> str:
-    """Return the unit of a variable of `perf_patterns`, which only the test's references have."""
+def _bounded(entry: Sequence[Any]) -> str:
+    """Return the direction of a reference that has a bound on one side alone; empty for any other."""
+    if len(entry) < 3 or (entry[1] is None) == (entry[2] is None):
+        return ""
+    return Better.LOWER if entry[1] is None else Better.HIGHER
+
+
+def _reference(test: Any, name: str) -> Sequence[Any]:
+    """Return a variable's reference: value, lower and upper bound, unit; empty if it has none."""
     here, system = test.current_partition.fullname, test.current_system.name
     for scope in (f"{here}:{name}", f"{system}:{name}", f"*:{name}"):
         try:
             entry = test.reference[scope]
         except (KeyError, TypeError):
             continue
-        return str(entry[3] or "") if len(entry) > 3 else ""
-    return ""
+        return tuple(entry)
+    return ()
 
 
 @contextmanager
@@ -124,9 +152,9 @@ def fault(test: Any, launch: Planned) -> str:
     return "" if accepted else "sanity: its function is false"
 
 
-def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[str, float]:
-    """Return the performance variables of a launch by their names in a record, without those that it does not give."""
-    taken = {}
+def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[Fom, float]:
+    """Return the performance variables of a launch as its record declares them, without those that it does not give."""
+    taken: dict[Fom, float] = {}
     with output_of(test, launch):
         for name, figure in figures.items():
             try:
@@ -138,6 +166,7 @@ def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[st
     return taken
 
 
-def write(folder: Path, launch: Planned, why: str, taken: Mapping[str, float]) -> None:
+def write(folder: Path, launch: Planned, why: str, taken: Mapping[Fom, float]) -> None:
     """Write what the functions returned for a launch."""
-    (folder / f"{launch.stem}.left").write_text(json.dumps({"fault": why, "figures": dict(taken)}))
+    figures = {str(fom): {**fom.document(), "value": value} for fom, value in taken.items()}
+    (folder / f"{launch.stem}.left").write_text(json.dumps({"fault": why, "figures": figures}))

@@ -150,7 +150,7 @@ class Placed(_Variables):
         self._judged(of)
         if wrong := self._wrong():
             raise SanityError(wrong)
-        foms = {figure.fom(name): (name, figure.unit) for name, figure in of.items()}
+        foms = {str(figure.fom(name)): (name, figure.unit) for name, figure in of.items()}
         self.perf_patterns = None
         self.perf_variables = {
             name: performance_function(unit)(lambda _, v=value: v)(self)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from support.topology.topologies import gemini
 
@@ -10,7 +12,7 @@ from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from railyard.jobs import launching
 from railyard.jobs.launching import Verbatim
-from railyard.placed.figures import Figure, suffix, variant
+from railyard.placed.figures import Figure, of, suffix, variant
 
 
 @pytest.mark.parametrize(
@@ -39,17 +41,41 @@ def test_units_of_other_suites_are_registered_ones_or_counts(text: str, expected
 
 
 @pytest.mark.parametrize(
-    ("name", "unit", "fom"),
+    ("name", "unit", "fom", "better"),
     [
-        ("latency", "us", "latency_us"),
-        ("latency_us", "us", "latency_us"),
-        ("bandwidth", "s", "bandwidth_count"),
-        ("time_2_10", "s", "time_2_10_s"),
-        ("8B latency", "us", "figure_8b_latency_us"),
+        ("latency", "us", "latency_us", "lower"),
+        ("latency_us", "us", "latency_us", "lower"),
+        ("time", "MB/s", "time_mbyte_s", "higher"),
+        ("time_2_10", "s", "time_2_10_s", "lower"),
+        ("8B latency", "us", "figure_8b_latency_us", "lower"),
+        ("score", "furlongs", "score_count", "neither"),
     ],
 )
-def test_a_variable_has_a_name_that_a_record_can_have(name: str, unit: str, fom: str) -> None:
-    assert Figure(evaluate=lambda: 1.0, unit=unit).fom(name) == fom
+def test_a_variable_has_a_name_that_a_record_can_have_and_the_direction_of_its_unit(
+    name: str, unit: str, fom: str, better: str
+) -> None:
+    declared = Figure(evaluate=lambda: 1.0, unit=unit).fom(name)
+    assert (declared, declared.better) == (fom, better)
+
+
+def test_the_bounds_of_a_reference_decide_the_direction() -> None:
+    test = SimpleNamespace(
+        perf_variables={
+            name: SimpleNamespace(evaluate=lambda: 1.0, unit="points") for name in ("up", "down", "both")
+        },
+        current_partition=SimpleNamespace(fullname="a:b"),
+        current_system=SimpleNamespace(name="a"),
+        reference={
+            "*:up": (1, -0.1, None, "points"),
+            "*:down": (1, None, 0.1, "points"),
+            "*:both": (1, -0.1, 0.1),
+        },
+    )
+    assert {name: figure.fom(name).better for name, figure in of(test).items()} == {
+        "up": "higher",
+        "down": "lower",
+        "both": "neither",
+    }
 
 
 def test_parameters_of_a_test_and_of_its_fixtures_have_names_that_a_record_can_have() -> None:
