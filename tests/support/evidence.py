@@ -30,7 +30,7 @@ from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import challenge as challenges
-from support import synthetic
+from support import figures, synthetic
 
 PLACEMENTS = ["plain", "random"]
 POLICIES = ["library-default", "local-nic"]
@@ -158,6 +158,7 @@ def good(
                 ),
             )
             run = change(run, document)
+            document["figures"] = figures.of_series(document["series"])
             if run.output is not None:
                 run.output.write_text(json.dumps(document), encoding="utf-8")
             runs.append(run)

@@ -22,6 +22,8 @@ _OTHERS: dict[str, Fom] = {
         units.fom("iteration_s", "s", "lower"),
         units.fom("rate_gflop_s", "Gflop/s", "higher"),
         units.fom("run_s", "s", "lower"),
+        units.fom("run_us", "us", "lower"),
+        units.fom("simulated_per_s", "1/s", "higher"),
         units.fom("updates_per_s", "1/s", "higher"),
     )
 }

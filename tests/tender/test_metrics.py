@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from support import evidence, synthetic
+from support import evidence, figures, synthetic
 from support.commands import CHECKOUT
 
 from railyard.base.errors import InputError
@@ -37,7 +37,8 @@ HOPPER = {
 
 def case(name: str, **changes: Any) -> Case:
     given = {"check": "c", "nodes": 2048, "placement": "plain", "fom": "run_s", "reference": 1.0}
-    return Case(name=name, **{**given, **changes})
+    whole = {**given, **changes}
+    return Case(name=name, **{**whole, "fom": figures.fom(whole["fom"])})
 
 
 def tender_of(metric: Metric, *cases: Case, **changes: Any) -> Tender:
