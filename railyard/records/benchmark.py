@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.records import json_io, old_figures, units
-from railyard.records.folded import ranks
+from railyard.records import json_io, units
+from railyard.records.folded import old_figures, ranks
 from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
 from railyard.records.units import Fom

@@ -19,9 +19,9 @@ from pathlib import Path
 import orjson
 
 from railyard.base.errors import InputError
-from railyard.records import benchmark, json_io, old_figures, spans, text_rules, versions
+from railyard.records import benchmark, json_io, spans, text_rules, versions
 from railyard.records.benchmark import Series, Unmeasured
-from railyard.records.folded import nic_bytes, ranks, tables
+from railyard.records.folded import nic_bytes, old_figures, ranks, tables
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json

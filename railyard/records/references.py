@@ -18,8 +18,9 @@ import yaml
 
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
-from railyard.records import benchmark, comparable, old_figures, units, watched
+from railyard.records import benchmark, comparable, units, watched
 from railyard.records.benchmark import Labels
+from railyard.records.folded import old_figures
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
 from railyard.records.store.entries import Entry as Indexed

@@ -11,7 +11,8 @@ import yaml
 
 from railyard.base import yaml_io
 from railyard.base.errors import InputError
-from railyard.records import json_io, old_figures, text_rules, units
+from railyard.records import json_io, text_rules, units
+from railyard.records.folded import old_figures
 from railyard.records.json_io import Json
 from railyard.records.record import Origin
 from railyard.records.units import Better, Fom

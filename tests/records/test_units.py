@@ -11,7 +11,8 @@ import pytest
 from analysis.stats import score
 from analysis.stats.verdicts import Finding
 from railyard.base.errors import InputError
-from railyard.records import old_figures, units
+from railyard.records import units
+from railyard.records.folded import old_figures
 from railyard.records.units import Better
 
 #: Program -> a unit as it prints it -> the registered unit.

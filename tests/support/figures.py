@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from railyard.records import benchmark, old_figures, units
+from railyard.records import benchmark, units
+from railyard.records.folded import old_figures
 from railyard.records.units import Fom
 
 _OTHERS: dict[str, Fom] = {
