@@ -162,9 +162,7 @@ def load(path: Path) -> Tender:
         ) from error
     json_io.validate(document, SCHEMA, str(path))
     text_rules.check(document, str(path))
-    cases = _with_sizes(
-        tuple(_case(case, str(path), index) for index, case in enumerate(document["cases"]))
-    )
+    cases = _with_sizes(tuple(_case(case, str(path), index) for index, case in enumerate(document["cases"])))
     _check(cases, str(path))
     chosen = tuple(presets.load(name) for name in document.get("presets", []))
     tiers = next((preset.tiers for preset in chosen if preset.tiers), ("baseline",))

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from support import figures, synthetic
+from support import synthetic
+from support.records import figures
 
 from analysis.figures import general, scales, svg
 from analysis.judge.judged import judge

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from support import figures, synthetic
+from support import synthetic
+from support.records import figures
 
 from analysis.cases import cases, comparison, published, scoreboard
 from analysis.compare import compare as versus

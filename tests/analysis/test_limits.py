@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import figures
+from support.records import figures
 
 from analysis.references import limits, simulated, update
 from analysis.references.simulated import Machine

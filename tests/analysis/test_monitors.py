@@ -8,8 +8,9 @@ import re
 
 import polars
 import pytest
-from support import figures, synthetic
+from support import synthetic
 from support.commands import CHECKOUT
+from support.records import figures
 
 from analysis.judge import judged
 from analysis.report import exports, monitors

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from support import evidence, figures
+from support import evidence
 from support.entries import KEY, entry
+from support.records import figures
 
 from analysis.over import allocations, dates, sizes, text
 from analysis.over.allocations import Steadiness

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support import figures
+from support.records import figures
 
 from railyard.jobs import canary
 from railyard.records.benchmark import Series

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from support import figures, synthetic
+from support import synthetic
+from support.records import figures
 
 from analysis.references import update
 from railyard.records import references, watched

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from railyard.records.store.entries import Entry, SeriesKey
-from support import figures
+from support.records import figures
 
 KEY = SeriesKey("plain", "library-default", "native", figures.fom("iteration_us"), ())
 SETTING: Mapping[str, Any] = {

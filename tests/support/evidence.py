@@ -30,7 +30,8 @@ from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import challenge as challenges
-from support import figures, synthetic
+from support import synthetic
+from support.records import figures
 
 PLACEMENTS = ["plain", "random"]
 POLICIES = ["library-default", "local-nic"]

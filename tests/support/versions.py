@@ -9,7 +9,7 @@ from typing import Any
 from railyard.records import record, versions
 from railyard.records.folded import tables
 from railyard.records.record import Record
-from support import figures
+from support.records import figures
 
 LAST_WITH_ROWS = "railyard-record/1.9"
 

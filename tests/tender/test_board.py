@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 
 import pytest
-from support import figures
+from support.records import figures
 
 from railyard.records.rules.registry import Fault
 from railyard.tender import board, presets

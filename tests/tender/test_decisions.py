@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from support.records import figures
 
 from analysis.stats import jobs
 from railyard.tender import evaluation, measured, request, retention
 from railyard.tender.measured import Measured, Meets
 from railyard.tender.request import Case
 
-CASE = Case(name="a", check="c", nodes=1, placement="plain", fom="run_us", reference=1.0)
+CASE = Case(name="a", check="c", nodes=1, placement="plain", fom=figures.fom("run_us"), reference=1.0)
 
 
 def results(

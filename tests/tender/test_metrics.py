@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from support import evidence, figures, synthetic
+from support import evidence, synthetic
 from support.commands import CHECKOUT
+from support.records import figures
 
 from railyard.base.errors import InputError
 from railyard.records.record import Origin, Record

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import figures, synthetic
+from support import synthetic
+from support.records import figures
 
 from analysis.cases import cases, comparison, judgement, scoreboard, tables
 from analysis.cases.cases import Combination
