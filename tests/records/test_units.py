@@ -89,7 +89,7 @@ def test_a_figure_is_what_was_declared_whatever_its_name_is() -> None:
             "hpl",
             "Tflop/h",
             "higher",
-            "hpl: unit: 'Tflop/h' is not valid; expected a unit of .* such as Tflop/s",
+            "hpl: unit: 'Tflop/h' is not valid.*expected a unit of .* such as Tflop/s",
         ),
         ("hpl", "", "higher", "hpl: unit: ''"),
         ("hpl", "Tflop/s", "more", "hpl: better: 'more' is not valid; expected lower, higher, neither"),
