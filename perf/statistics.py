@@ -27,6 +27,7 @@ from analysis.over.allocations import Steadiness
 from analysis.stats import equivalence, impact, jobs, medians
 from analysis.stats.impact import Statistic
 from analysis.stats.verdicts import Finding, Outcome
+from railyard.records import units
 from railyard.records.units import Better
 
 Array = npt.NDArray[np.float64]
@@ -34,7 +35,7 @@ Chance = np.random.Generator
 DRAWS = 500
 SEED = 51
 LAUNCHES = 6
-FOM = "iteration_us"
+FOM = units.fom("iteration_us", "us", "lower")
 
 #: Noise of logarithms with a spread of about 1, by its shape.
 SHAPES: dict[str, Callable[[Chance, tuple[int, ...]], Array]] = {
