@@ -7,6 +7,7 @@ import errno
 import importlib
 import os
 import sys
+from importlib.util import find_spec
 
 import click
 from click.shell_completion import CompletionItem
@@ -81,10 +82,10 @@ class Rooms(click.Group):
     """Loads a room only when its command is called: `torus mpirun` must not wait for the plotting library."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS.keys() - IN_JOB_SCRIPTS.keys())
+        return sorted(filter(_is_here, COMMANDS.keys() - IN_JOB_SCRIPTS.keys()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS or not _is_here(cmd_name):
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(importlib.import_module(module), name)
@@ -109,6 +110,14 @@ class Rooms(click.Group):
         options = click.Command.shell_complete(self, ctx, incomplete)
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         return [CompletionItem(name, help=COMMANDS[name][1]) for name in names] + options
+
+
+def _is_here(command: str) -> bool:
+    """Return whether the room of a command is installed: a wheel has those that read."""
+    try:
+        return find_spec(COMMANDS[command][0].partition(":")[0]) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 @click.group(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})

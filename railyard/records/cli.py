@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.checkout import RESULTS
+from railyard.base.checkout import ARCHIVE
 from railyard.base.errors import InputError
 from railyard.records import record, versions
 from railyard.records.json_io import Json
@@ -36,7 +36,7 @@ archive_option = click.option(
     "--archive",
     "root",
     type=click.Path(file_okay=False, path_type=Path),
-    default=RESULTS,
+    default=ARCHIVE,
     help="Folder of the archive.  [default: results/ of the checkout]",
 )
 json_option = click.option(
@@ -123,7 +123,7 @@ def check(
         check_paths,
     )  # imported here: the rules need modules that lists and comparisons do not
 
-    done = list(check_paths(paths or (RESULTS,), is_strict, progress, accepted))
+    done = list(check_paths(paths or (ARCHIVE,), is_strict, progress, accepted))
     bad = [verdict for verdict in done if verdict.faults]
     if as_json:
         click.echo(json.dumps(_checked_json(done), indent=1))
@@ -184,7 +184,7 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
 @click.option("--note", default="", help="One line for the reader.")
 def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> None:
     """Pack RECORDS (files or archives; without any, the checkout's archive) into one file with their sha256 sums."""
-    files = [path for given in records or (RESULTS,) for path in files_of(given)]
+    files = [path for given in records or (ARCHIVE,) for path in files_of(given)]
     digest = bundle.pack(list(progress(files, len(files))), output, signed_off_by=signed, note=note)
     count = len(bundle.manifest_of(output).files)
     click.echo(f"wrote {output}: {count} record{'' if count == 1 else 's'}\nsha256 {digest}")

@@ -1,0 +1,76 @@
+"""Build the wheel that reads: the commands for records, reports, comparisons and tenders, without checks and programs.
+
+Modules of `placements` and `analysis` become `railyard.placements` and `railyard.analysis`, in their own imports as
+well, so the wheel takes no name but `railyard`. Files that these modules read, such as schemas, are in
+`railyard/suite`, at the paths that they have in the checkout. An editable installation is the checkout itself.
+"""
+
+import hashlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+ROOMS = ("base", "records", "applications", "jobs", "torus", "tender")
+GENERIC = ("placements", "analysis")
+#: Parts of these rooms that run something or write into the checkout, and nothing that reads imports.
+LEFT_OUT = ("torus/cli", "torus/simulated", "torus/modelled", "jobs/cli.py", "jobs/nodes/node_cli.py")
+LEFT_OUT += ("analysis/references",)
+#: Files that are read and not run. The strict check reads names from the sources of checks and benchmarks.
+READ = (
+    "results/schema/*",
+    "results/studies/*",
+    "results/presets/*",
+    "placements/topologies/*",
+    "checks/**/*.py",
+)
+READ += ("benchmarks/*/*.c", "benchmarks/counters/groups/*")
+IMPORTS = re.compile(rf"^(\s*(?:from|import) )((?:{'|'.join(GENERIC)})\b)", re.MULTILINE)
+STRINGS = re.compile(rf'"((?:{"|".join(GENERIC)})(?:\.\w+)+:\w+)"')
+
+
+class ReadingWheel(build_py):
+    """Copies the rooms that read, and renames what has a generic name."""
+
+    def run(self):
+        """Fill the folder that becomes the wheel."""
+        if self.editable_mode:
+            return
+        shutil.rmtree(self.build_lib, ignore_errors=True)
+        package = Path(self.build_lib, "railyard")
+        without = shutil.ignore_patterns("__pycache__", "*.c", "*.h", "*.cpp", "bin", "topologies")
+        for source in (*(f"railyard/{room}" for room in ROOMS), *GENERIC):
+            shutil.copytree(source, package / Path(source).name, ignore=without)
+        for file in Path("railyard").glob("*.py"):
+            shutil.copy(file, package)
+        for path in (package / part for part in LEFT_OUT):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for path in package.rglob("*.py"):
+            text = IMPORTS.sub(r"\1railyard.\2", path.read_text(encoding="utf-8"))
+            path.write_text(STRINGS.sub(r'"railyard.\1"', text), encoding="utf-8")
+        suite = package / "suite"
+        for file in sorted(file for pattern in READ for file in Path().glob(pattern) if file.is_file()):
+            (suite / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, suite / file)
+        self.name_version(package, suite / "railyard")
+
+    def name_version(self, package, folder):
+        """Write the commit, where git knows it, and a digest of the code, on which kept judgements depend."""
+        (folder / "base").mkdir(parents=True)
+        commit = Path("railyard/base/commit.txt").read_text(encoding="utf-8").strip()
+        if (
+            Path(".git").exists()
+            and not subprocess.run(["git", "diff", "--quiet", "HEAD"], check=False).returncode
+        ):
+            commit = subprocess.run(
+                ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+            ).stdout
+        (folder / "base/commit.txt").write_text(f"{commit.strip()}\n", encoding="utf-8")
+        code = b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
+        (folder / "code.json").write_text(f'"{hashlib.sha256(code).hexdigest()}"\n', encoding="utf-8")
+
+
+setup(cmdclass={"build_py": ReadingWheel}, options={"build": {"build_base": "build/wheel"}})

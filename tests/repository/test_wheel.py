@@ -1,0 +1,107 @@
+"""The wheel reads: it is built, put beside the packages that it declares and no others, and reads the example."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from packaging.requirements import Requirement
+from support.commands import BIN, CHECKOUT
+
+EXAMPLE = CHECKOUT / "results/example"
+#: Commands that run something, or write into a checkout.
+NOT_READING = {"ci", "doctor", "model", "references", "sim", "torus"}
+
+
+class Installed(NamedTuple):
+    """The wheel in an environment of its own: its folder of packages, and another folder to work in."""
+
+    packages: Path
+    work: Path
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run railyard with no package but those of the folder: -S leaves out the virtual environment's."""
+        command = [sys.executable, "-S", "-c", "from railyard.cli import main; main()", *words]
+        env = {"PYTHONPATH": str(self.packages), "PATH": "/usr/bin:/bin", "HOME": str(self.work)}
+        return subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=env, check=False)
+
+
+def files_of(requirements: list[str], seen: set[str]) -> Iterator[Path]:
+    """Yield what the packages that these lines require have at the top of their folder, and what those require."""
+    for line in map(Requirement, requirements):
+        if line.name in seen or (line.marker and not line.marker.evaluate({"extra": ""})):
+            continue
+        seen.add(line.name)
+        package = metadata.distribution(line.name)
+        for top in {
+            file.parts[0] for file in package.files or () if file.parts[0] not in {"..", "__pycache__"}
+        }:
+            yield Path(str(package.locate_file(top)))
+        yield from files_of(package.requires or [], seen)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Build the wheel of the tracked files, unpack it, and link the packages that it declares beside it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source, packages = folder / "source", folder / "packages"
+    source.mkdir()
+    tracked = "git ls-files -z railyard placements analysis checks benchmarks results/schema results/studies"
+    tracked += " results/presets setup.py pyproject.toml README.md LICENSE"
+    copied = f"{tracked} | tar -c --null -T - | tar -x -C {source}"
+    subprocess.run(copied, shell=True, cwd=CHECKOUT, check=True)
+    command = [
+        str(BIN / "python"),
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "-q",
+    ]
+    subprocess.run([*command, "-w", str(folder), str(source)], check=True, capture_output=True)
+    (wheel,) = folder.glob("railyard-*-py3-none-any.whl")
+    zipfile.ZipFile(wheel).extractall(packages)
+    own = metadata.PathDistribution(next(packages.glob("*.dist-info")))
+    for path in set(files_of(own.requires or [], {"railyard"})):
+        (packages / path.name).symlink_to(path)
+    work = folder / "work"
+    work.mkdir()
+    return Installed(packages, work)
+
+
+@pytest.mark.unit
+def test_the_wheel_takes_one_name_and_has_no_checks(installed: Installed) -> None:
+    """`analysis` of another package on the path must not be ours, and nothing of ReFrame is needed to read."""
+    own = {path.name for path in installed.packages.iterdir() if not path.is_symlink()}
+    assert own == {"railyard", next(name for name in own if name.endswith(".dist-info"))}
+    assert not (installed.packages / "reframe").exists() and not (installed.packages / "polars").exists()
+    for name in ("analysis", "placements", "checks"):
+        (installed.packages / f"{name}.py").write_text("raise SystemExit('not railyard')\n")
+    shown = installed.run("--help").stdout
+    assert "tender" in shown and not any(f"\n  {command} " in shown for command in NOT_READING), shown
+    assert installed.run("torus").stderr.endswith("Error: No such command 'torus'.\n")
+
+
+@pytest.mark.unit
+def test_the_wheel_reads_the_example_as_the_checkout_does(installed: Installed) -> None:
+    """Records, report, comparison and tender, with the verdict of the strict check."""
+    checked = installed.run("results", "check", "--strict", str(EXAMPLE))
+    assert checked.stdout.endswith("records checked, 0 refused\n"), checked.stdout + checked.stderr
+    report = installed.run("report", str(EXAMPLE), "--output", "report.html")
+    assert report.returncode == 0 and (installed.work / "report.html").stat().st_size > 100_000, report.stderr
+    compared = installed.run(
+        "compare", "system=vcluster", "system=vcluster-degraded", "--archive", str(EXAMPLE)
+    )
+    assert compared.returncode == 0 and "vcluster" in compared.stdout, compared.stdout + compared.stderr
+    presets = installed.run("tender", "preset", "nnss")
+    assert presets.returncode == 0 and "NNSS" in presets.stdout, presets.stdout + presets.stderr
+    listed = installed.run("results", "list")
+    assert "Traceback" not in listed.stderr, listed.stderr
