@@ -108,7 +108,7 @@ docs: $(STAMPS)/venv $(STAMPS)/docs-venv  ## build the site, with its reference 
 tables: $(STAMPS)/venv  ## write the tables of docs/placements.md anew from launchers and stacks
 	$(BIN)/python -m railyard.reference --tables
 
-release: docs  ## source archive, site, checksums and SBOM of the committed version, into build/release (TAG=vX.Y.Z: must fit)
+release: docs  ## source archive, the wheel that reads, site, checksums and SBOM of the committed version, into build/release (TAG=vX.Y.Z: must fit)
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/$(DOCS):$$PATH" tools/release $(TAG)
 
 check:  ## lint, types, and every test that needs neither root, MPI nor a compiler; needs Python 3.11 and git alone

@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
+try:
+    import jsonschema_rs as quick_schemas
+except ImportError:  # Spack has no package of it; a record of 10,000 nodes then takes minutes
+    import jsonschema as quick_schemas  # type: ignore[no-redef]
 
 from railyard.base.errors import InputError
 
@@ -23,7 +26,7 @@ _SHOWN_CHARACTERS = 60
 class Validator:
     """One schema; `quick` only decides, a hundred times as fast as the validator that also finds the fault."""
 
-    quick: jsonschema_rs.Draft202012Validator
+    quick: quick_schemas.Draft202012Validator
     content: Mapping[str, Any]
     _parts: dict[int, Validator] = field(default_factory=dict)
 
@@ -31,7 +34,7 @@ class Validator:
         """Return the validator of a schema that this one holds."""
         if id(schema) not in self._parts:
             whole = {"$defs": self.content.get("$defs", {}), **schema}
-            quick = jsonschema_rs.Draft202012Validator(whole)
+            quick = quick_schemas.Draft202012Validator(whole)
             self._parts[id(schema)] = Validator(quick=quick, content=schema)
         return self._parts[id(schema)]
 
@@ -39,7 +42,7 @@ class Validator:
 def validator(schema: Path) -> Validator:
     """Return the validator of a schema file."""
     content = json.loads(schema.read_text(encoding="utf-8"))
-    return Validator(quick=jsonschema_rs.Draft202012Validator(content), content=content)
+    return Validator(quick=quick_schemas.Draft202012Validator(content), content=content)
 
 
 def validate(document: Any, against: Validator, source: str) -> None:
