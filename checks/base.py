@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import reframe.utility.sanity as sn
+from reframe import VERSION
 from reframe.core.builtins import performance_function, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import PerformanceError
 from reframe.core.logging import getlogger
@@ -45,6 +46,8 @@ SHORT = {"llnl-multirail": "poster"}
 #: The file of references, below the folder of checks, and what names another folder.
 REFERENCES = "references/archive.yaml"
 PREFIX = "RFM_REFERENCE_PREFIX"
+#: Whether this ReFrame reads a file of references. With an earlier one railyard alone compares.
+TAKES_FILE = tuple(map(int, VERSION.split(".")[:2])) >= (4, 10)
 
 
 class PlacedCheck(Knobs):
@@ -59,7 +62,8 @@ class PlacedCheck(Knobs):
 
     #: References from the archive; `railyard references update` writes the file. The path is absolute, so that a check
     #: in a site's own folder finds it, too, or below ReFrame's reference prefix if there is one.
-    reference = {"$ref": REFERENCES if os.environ.get(PREFIX) else str(CHECKOUT / "checks" / REFERENCES)}
+    if TAKES_FILE:
+        reference = {"$ref": REFERENCES if os.environ.get(PREFIX) else str(CHECKOUT / "checks" / REFERENCES)}
 
     #: Case of the references that the run is compared with; set when the record is made.
     #:

@@ -14,7 +14,7 @@ from typing import Any
 
 try:
     import jsonschema_rs as quick_schemas
-except ImportError:  # Spack has no package of it; a record of 10,000 nodes then takes minutes
+except ImportError:  # Spack has no package of it; the other decides the same, slowly
     import jsonschema as quick_schemas  # type: ignore[no-redef]
 
 from railyard.base.errors import InputError

@@ -5,14 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from packaging.requirements import Requirement
 from support.commands import BIN, CHECKOUT
+from support.packages import link
 
 EXAMPLE = CHECKOUT / "results/example"
 #: Commands that run something, or write into a checkout.
@@ -30,20 +29,6 @@ class Installed(NamedTuple):
         command = [sys.executable, "-S", "-c", "from railyard.cli import main; main()", *words]
         env = {"PYTHONPATH": str(self.packages), "PATH": "/usr/bin:/bin", "HOME": str(self.work)}
         return subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=env, check=False)
-
-
-def files_of(requirements: list[str], seen: set[str]) -> Iterator[Path]:
-    """Yield what the packages that these lines require have at the top of their folder, and what those require."""
-    for line in map(Requirement, requirements):
-        if line.name in seen or (line.marker and not line.marker.evaluate({"extra": ""})):
-            continue
-        seen.add(line.name)
-        package = metadata.distribution(line.name)
-        for top in {
-            file.parts[0] for file in package.files or () if file.parts[0] not in {"..", "__pycache__"}
-        }:
-            yield Path(str(package.locate_file(top)))
-        yield from files_of(package.requires or [], seen)
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +55,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     (wheel,) = folder.glob("railyard-*-py3-none-any.whl")
     zipfile.ZipFile(wheel).extractall(packages)
     own = metadata.PathDistribution(next(packages.glob("*.dist-info")))
-    for path in set(files_of(own.requires or [], {"railyard"})):
-        (packages / path.name).symlink_to(path)
+    link(own.requires or [], packages)
     work = folder / "work"
     work.mkdir()
     return Installed(packages, work)

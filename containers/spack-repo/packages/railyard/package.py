@@ -1,4 +1,4 @@
-"""Spack's recipe of railyard's command that reads: records, reports, comparisons, tenders. It builds the last commit."""
+"""Spack's recipe of the railyard command that reads, built from the last commit of the checkout that this file is in."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +10,7 @@ with suppress(ImportError):  # Spack 1.x has the build systems with its recipes
 
 
 class Railyard(PythonPackage):
-    """Evidence of interconnect benchmarks: records, reports, comparisons and tenders; with the benchmarks on request."""
+    """Records, reports, comparisons and tenders of interconnect benchmarks; the benchmarks are a variant."""
 
     git = Path(__file__).resolve().parents[4].as_uri()
 
