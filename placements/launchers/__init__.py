@@ -54,6 +54,13 @@ def selected(reframe_launcher: str, features: Sequence[str]) -> Launcher:
     raise InputError("reframe.yml", "launcher", value, valid)
 
 
+def wrapper_words(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the program of a site's own launcher, and its options without those that give the number of ranks."""
+    program, *rest = words
+    text = re.sub(r"(?<!\S)(?:-np?|--np|--ntasks)[ =]\d+(?!\S)", "", " ".join(rest))
+    return program, text.split()
+
+
 def for_agent_hosts(version: str) -> tuple[Launcher, ...]:
     """Return the launchers with `on_agent_hosts` that print this text for `--version`.
 

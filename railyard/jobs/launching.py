@@ -70,10 +70,12 @@ def render(
     by_script: bool = False,
     modifier: Sequence[str] = (),
     options: Sequence[str] = (),
+    program: str = "",
 ) -> Combination:
     """Render a placement and a NIC policy for a launcher; `stem` begins the names of the files.
 
-    The site's `modifier` precedes the launcher, its `options` follow the launcher's own.
+    The site's `modifier` precedes the launcher, its `options` follow the launcher's own, and its `program` replaces the
+    launcher's where the site wraps that.
 
     With `by_script` a script binds each rank, in the same way under every launcher, and the launcher binds none. The
     script needs the `kinds` of nodes, which only the job knows; its command is the same for all. `devices` are the
@@ -82,6 +84,8 @@ def render(
     Raises InputError for a placement or a policy that cannot be expressed there, or not on every node.
     """
     rendered = lines.rendered(placed, launcher, stem, by_script=by_script)
+    if program:
+        rendered = dataclasses.replace(rendered, command=(program, *rendered.command[1:]))
     chosen = policies.parse(policy, rails(placed.allocation.topology, devices))
     if launcher.nic_by_host:
         return _simulated(placed, chosen, rendered, file_name(policy))

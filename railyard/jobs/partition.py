@@ -32,7 +32,8 @@ class Partition(Site):
     `nodes` is the number of nodes to request if a check names none. `names_nodes`: jobs request the nodes of the
     topology by name. `constraint` is the scheduler's option for `extras: constraint`, or empty. `in_allocation`:
     ReFrame runs inside an allocation, and its jobs use those nodes. `cluster` is the virtual torus whose Slurm runs the
-    jobs; None elsewhere. `lacks` lists what the environment's MPI cannot do.
+    jobs; None elsewhere. `launch` is the ReFrame launcher that the site's own one wraps. `lacks` lists what the
+    environment's MPI cannot do.
     """
 
     smoke_topology: str
@@ -43,6 +44,7 @@ class Partition(Site):
     cluster: str | None
     in_allocation: bool = False
     constraint: str = ""
+    launch: str = ""
     lacks: Collection[str] = ()
 
     @classmethod
@@ -80,6 +82,7 @@ class Partition(Site):
             cluster=extras.get("cluster"),
             in_allocation=in_allocation,
             constraint=constraints.option(scheduler, constraint, fullname) if constraint else "",
+            launch=str(extras.get("launch") or ""),
             **programs,
         )
 

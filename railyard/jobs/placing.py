@@ -160,6 +160,7 @@ def _rendered(
             by_script=site.binds_by_script,
             modifier=job.launcher_modifier,
             options=job.launcher_options,
+            program=site.wrapper,
         )
         for name, one in ranks.items()
         for beginning, placement in one.by_stem(name).items()

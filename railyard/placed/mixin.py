@@ -293,7 +293,9 @@ class Placed(_Variables):
     def _write_launches(self, preparations: list[str]) -> None:
         where = self.prepared.where
         job = self._submitted(
-            launchers.selected(self.current_partition.launcher_type.registered_name, where.features)
+            launchers.selected(
+                where.launch or self.current_partition.launcher_type.registered_name, where.features
+            )
         )
         planned = submission.planned(job, where, self.prepared.granted)
         for names in planned.plan.equal:
@@ -318,13 +320,16 @@ class Placed(_Variables):
         self.job.num_cpus_per_task = self.num_cpus_per_task
         # Of ReFrame's own words only these of srun's are kept: all others place the ranks.
         cpus = [word for word in own.command(self.job) if word.startswith(("--cpus-per-task=", "--export="))]
+        wrapper = ""
+        if prepared.where.launch:
+            wrapper, cpus = launchers.wrapper_words(own.command(self.job))
         words = [*cpus, *map(str, own.options)]
         modifier = [own.modifier, *own.modifier_options] if getattr(own, "modifier", "") else []
         site = {"launcher_options": " ".join(words), "launcher_modifier": " ".join(modifier)}
         options = {name: text for name, text in site.items() if text}
         return Submitted(
             spec=dataclasses.replace(prepared.spec, parameters={**prepared.spec.parameters, **options}),
-            site=dataclasses.replace(prepared.where, launcher=launcher.name),
+            site=dataclasses.replace(prepared.where, launcher=launcher.name, wrapper=wrapper),
             roles=prepared.companions,
             image=prepared.carried.provenance if prepared.carried else None,
             read_by=self._read_by(),

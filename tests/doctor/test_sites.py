@@ -250,6 +250,42 @@ def test_doctor_asks_a_site_that_wants_an_account_for_two_partitions(
     assert "# gpu: a node has 4 GPUs" in done.stdout and "# Other partitions" not in done.stdout
 
 
+REGISTERED = """\
+from reframe.core.backends import register_launcher
+from reframe.core.launchers.mpi import MpirunLauncher
+
+
+@register_launcher("site_mpirun")
+class SiteMpirun(MpirunLauncher):
+    def command(self, job):
+        return ["/opt/site/mpirun", "-np", str(job.num_tasks), "$SITE_ARGS"]
+
+
+partition = {"name": "cpu", "scheduler": "squeue", "launcher": "site_mpirun", "environs": ["site-mpi"]}
+partition |= {"features": ["torus"], "extras": {"origin": "measured", "nodes": 8, "launch": "mpirun"}}
+site_configuration = {
+    "systems": [{"name": "site", "hostnames": ["^site$"], "partitions": [partition]}],
+    "environments": [{"name": "site-mpi", "target_systems": ["site"], "features": ["mpi", "openmpi"]}],
+}
+"""
+
+
+def test_a_launcher_that_a_site_registered_starts_every_launch_in_its_familys_words(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    """And the binding `launcher` passes it no option about binding, which /none does."""
+    config = tmp_path / "site_settings.py"
+    config.write_text(REGISTERED)
+    words = ["-c", str(CHECKOUT / "checks/halo.py"), "-n", "halo_smoke", "--dry-run"]
+    words += ["-S", "placements=plain,plain/launcher"]
+    done = reframe(config, "site", tmp_path, machine, *words)
+    assert done.returncode == 0 and "Ran 1/1" in done.stdout, done.stdout + done.stderr
+    script = next(tmp_path.rglob("rfm_job.sh")).read_text()
+    ours = "/opt/site/mpirun -np 8 --map-by seq --hostfile plain.hostfile --bind-to none $SITE_ARGS env "
+    plain = "/opt/site/mpirun -np 8 --map-by seq --hostfile plain-launcher.hostfile $SITE_ARGS env "
+    assert ours in script and plain in script, script
+
+
 def test_a_fragment_that_does_not_work_says_why() -> None:
     code = "from railyard.doctor import trial; print(trial.fault('systems: []', 'nowhere'))"
     done = subprocess.run(

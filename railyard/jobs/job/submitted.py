@@ -34,6 +34,7 @@ class Site:
 
     `topology` and `coordinates` are names or paths, empty where nothing is known. `devices` are the names of a node's
     NICs, None where the partition names none. `launcher` is railyard's name of it, empty until one is chosen.
+    `wrapper` is the program that the site starts in its place; empty for the launcher itself.
     """
 
     fullname: str
@@ -45,6 +46,7 @@ class Site:
     environment: str = ""
     features: Sequence[str] = ()
     launcher: str = ""
+    wrapper: str = ""
 
     @property
     def system(self) -> dict[str, str]:

@@ -89,7 +89,13 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     a job.
     """
     job = submitted.read(folder)
-    step = Step(folder=folder, granted=granted, launcher=job.site.launcher, environment=os.environ)
+    step = Step(
+        folder=folder,
+        granted=granted,
+        launcher=job.site.launcher,
+        environment=os.environ,
+        wrapper=job.site.wrapper,
+    )
     described = node_step.describe(step) if job.site.origin == "measured" else {}
     granted = as_numbered(granted, described)
     kinds = node_kinds.of(described, job.site.devices)

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,13 @@ Descriptions = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What starts the step: the stage directory, the nodes, the job's launcher and environment."""
+    """What starts the step: the stage directory, the nodes, the job's launcher, its wrapper and environment."""
 
     folder: Path
     granted: Sequence[str]
     launcher: str
     environment: Mapping[str, str]
+    wrapper: str = ""
 
 
 def describe(step: Step) -> Descriptions:
@@ -115,4 +116,5 @@ def by_launcher(step: Step) -> Rendered:
     order = np.arange(len(step.granted), dtype=np.int64)
     allocation = scheduled(naming.flat(list(step.granted)), order)
     placed = place("scheduler", allocation, (len(step.granted),), ranks_per_node=1)
-    return launchers.render(step.launcher, placed, stem="where")
+    rendered = launchers.render(step.launcher, placed, stem="where")
+    return replace(rendered, command=(step.wrapper or rendered.command[0], *rendered.command[1:]))
