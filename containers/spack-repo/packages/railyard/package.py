@@ -1,4 +1,4 @@
-"""Spack's recipe of the railyard command that reads, built from the last commit of the checkout that this file is in."""
+"""Spack's recipe of the railyard command that reads, built from the last commit of the checkout around this file."""
 
 from contextlib import suppress
 from pathlib import Path
