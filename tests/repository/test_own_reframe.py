@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import packages
 from support.commands import BIN, CHECKOUT, environment
+from support.sites import packages
 
 MAIN = "import sys; sys.argv[0] = 'reframe'; from reframe.frontend.cli import main; sys.exit(main())"
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from support.commands import BIN, CHECKOUT
-from support.packages import link
+from support.sites.packages import link
 
 EXAMPLE = CHECKOUT / "results/example"
 #: Commands that run something, or write into a checkout.
