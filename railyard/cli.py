@@ -7,7 +7,7 @@ import errno
 import importlib
 import os
 import sys
-from importlib.util import find_spec
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -114,10 +114,8 @@ class Rooms(click.Group):
 
 def _is_here(command: str) -> bool:
     """Return whether the room of a command is installed: a wheel has those that read."""
-    try:
-        return find_spec(COMMANDS[command][0].partition(":")[0]) is not None
-    except ModuleNotFoundError:
-        return False
+    module = COMMANDS[command][0].partition(":")[0]
+    return Path(__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py").is_file()
 
 
 @click.group(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})
