@@ -104,7 +104,7 @@ class Rooms(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, commands in GROUPS.items():
             with formatter.section(heading):
-                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
+                formatter.write_dl([(name, text) for name, (_, text) in commands.items() if _is_here(name)])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         options = click.Command.shell_complete(self, ctx, incomplete)
