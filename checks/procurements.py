@@ -15,7 +15,7 @@ from reframe.core.builtins import parameter, run_after
 
 from checks.applications.osu import OsuCheck
 from placements.topology import catalog
-from railyard.applications import osu
+from railyard.applications.programs import osu
 from railyard.jobs.job import request
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition

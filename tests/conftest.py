@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from support import forked, sharing
 from support.benchmark_runs import PretendedTorus
 from support.commands import CHECKOUT, HUNG_S, TESTS, Run, environment, started, without_waits
@@ -21,7 +21,7 @@ from support.commands import CHECKOUT, HUNG_S, TESTS, Run, environment, started,
 from placements.orders import refine
 
 # On a busy machine an example may take any time, which says nothing about the code.
-settings.register_profile("railyard", deadline=None)
+settings.register_profile("railyard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("railyard")
 
 #: What the tests of a room need, unless a fixture, or a mark of their own, says more or less.

@@ -7,7 +7,7 @@ from reframe.core.builtins import parameter, run_after, variable
 
 from checks.application import ApplicationCheck
 from checks.multirail import POSTER
-from railyard.applications import osu
+from railyard.applications.programs import osu
 
 POINT_TO_POINT = ("osu_latency", "osu_bw", "osu_bibw", "osu_mbw_mr", *sorted(osu.ONE_SIDED))
 WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr")

@@ -12,8 +12,6 @@ import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
 from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies
-from railyard.applications.patterns import Figure, Patterns
-from railyard.applications.reading import NUMBER
 
 #: Particles per mesh element, as CORAL-2 prescribes for problem 1.
 PARTICLES = 40
@@ -62,15 +60,6 @@ CrossSection:
    E: 1
    nuBar: 1.6
 """
-VERIFIED = [
-    r"PASS:: Absorption / Fission / Scatter Ratios maintained with 1% tolerance",
-    "",
-    "Testing balance between number of facet crossings and reactions",
-    r"PASS:: Collision to Facet Crossing Ratio maintained even balanced within 1% tolerance",
-    "",
-    "Test for lost / unaccounted for particles in this simulation",
-    r"PASS:: No Particles Lost During Run",
-]
 
 
 class QuicksilverCheck(MiniAppCheck):
@@ -87,20 +76,6 @@ class QuicksilverCheck(MiniAppCheck):
         "weak": {"laptop": 4, "ci": 4, "node": 8, "rack": 8},
         "strong": {"laptop": 6, "ci": 4, "node": 16, "rack": 8},
     }
-    output = Patterns(
-        program="Quicksilver",
-        version="1.0",
-        figures={
-            "segments_per_s": Figure(
-                pattern=rf"Figure Of Merit +{NUMBER} \[Num Segments / Cycle Tracking Time\]",
-                unit="1/s",
-                better="higher",
-            )
-        },
-        ranks=r"Number of MPI ranks     : (\d+)",
-        verified="\n".join(VERIFIED),
-        parameters={"fluence_homogeneous": "(PASS|FAIL):: Fluence .*"},
-    )
 
     #: Cycles; fewer than 10 leave the ratios of reactions to chance.
     #:

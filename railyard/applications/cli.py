@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from railyard.applications import launch, osu, patterns
+from railyard.applications import launch, patterns
 from railyard.applications.patterns import Patterns
+from railyard.applications.programs import osu
 from railyard.applications.reading import Parser, Reading
-from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -25,8 +24,8 @@ def application() -> None:
 
 @application.command(name="list")
 def list_programs() -> None:
-    """Name the programs that have a parser: a module here, or patterns in a check of railyard's."""
-    for name in [*launch.programs(), *(file.stem for file in _checks_with_patterns())]:
+    """Name the programs that have a parser; others are read by the patterns of a check."""
+    for name in launch.names_of_programs():
         click.echo(name)
 
 
@@ -40,12 +39,10 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
 
     NAME is a program that `railyard application list` names, or the file of a check with patterns (FOLDER/NAME.py).
     """
-    own = {file.stem: file for file in _checks_with_patterns()}
-    file = own.get(name, Path(name))
     try:
-        parse = parser_of_check(file) if file.suffix == ".py" else _of_program(name, sizes)
-        text = output.read_text(errors="replace")
-        reading = parse(text, left.read_text(errors="replace") if left else "", output.name)
+        parse = parser_of_check(Path(name)) if name.endswith(".py") else _of_program(name, sizes)
+        texts = [launch.text_of(file) if file else "" for file in (output, left)]
+        reading = parse(texts[0], texts[1], output.name)
     except (InputError, RunError):
         raise
     except Exception as error:
@@ -61,12 +58,6 @@ def _of_program(name: str, sizes: str) -> Parser:
         chosen = [int(size) for size in sizes.split(",") if size]
         return osu.parser(name, chosen)
     return launch.parser(name, {})
-
-
-def _checks_with_patterns() -> list[Path]:
-    """Return the files of railyard's own checks that read their program by patterns."""
-    files = sorted((CHECKOUT / "checks").rglob("*.py"))
-    return [file for file in files if "output = Patterns(" in file.read_text()]
 
 
 def parser_of_check(file: Path) -> Parser:
@@ -98,9 +89,6 @@ def _lines(reading: Reading) -> list[str]:
         labels = "".join(f" {key}={value}" for key, value in series.labels.items())
         first = " (the score's)" if number == 0 else ""
         lines.append(f"  {series.fom}{labels}: {series.samples[0]:g} {series.fom.heading}{first}")
-    lines += [f"  {key}: {value}" for key, value in _parameters(reading).items()]
+    lines += [f"  {one.fom} was not measured: {one.reason}" for one in reading.not_measured]
+    lines += [f"  {key}: {value}" for key, value in reading.parameters.items()]
     return lines
-
-
-def _parameters(reading: Reading) -> Mapping[str, object]:
-    return reading.parameters

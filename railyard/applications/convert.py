@@ -8,23 +8,25 @@ its figures are not used. Leaves out: where the files are (`checks.application`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from railyard.applications.mpip import Profile
 from railyard.applications.reading import Reading
 from railyard.applications.witness import Witness
 from railyard.base.errors import InputError
 from railyard.records import benchmark
-from railyard.records.benchmark import Series
+from railyard.records.benchmark import Unmeasured
 from railyard.records.json_io import Json
 
 
 def document(
-    program: str, reading: Reading, witness: Witness, *, ranks: int, profile: Sequence[Series] = ()
+    program: str, reading: Reading, witness: Witness, *, ranks: int, profile: Profile | None = None
 ) -> dict[str, Json]:
     """Return the benchmark output of a launch of `ranks` ranks; InputError if the program reports another number."""
     if reading.ranks not in (None, ranks):
         raise InputError(reading.program, "ranks", reading.ranks, f"{ranks}, as were requested")
-    series = [*reading.series, *(profile if reading.verified else ())]
+    series, not_measured = list(reading.series), list(reading.not_measured)
+    if profile and reading.verified:
+        series += profile.series
+        not_measured += profile.not_measured
     return {
         "format": "railyard-benchmark/3",
         "benchmark": program,
@@ -34,8 +36,9 @@ def document(
         "mpi": dict(witness.mpi),
         "verified": reading.verified,
         "ranks": witness.ranks,
-        "figures": benchmark.figures_json(one.fom for one in series),
+        "figures": benchmark.figures_json([one.fom for one in series] + [one.fom for one in not_measured]),
         "series": [benchmark.series_json(one) for one in series],
+        **({"not_measured": list(map(_unmeasured, not_measured))} if not_measured else {}),
     }
 
 
@@ -61,3 +64,7 @@ def check_threads(reading: Reading, seen: Witness, wanted: Json) -> None:
     for reported in (seen.openmp_threads, reading.parameters.get("threads")):
         if reported not in (None, 0, wanted):
             raise InputError(reading.program, "threads", reported, f"{wanted}, as were requested")
+
+
+def _unmeasured(one: Unmeasured) -> dict[str, Json]:
+    return {"fom": str(one.fom), "labels": dict(one.labels), "reason": one.reason}

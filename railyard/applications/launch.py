@@ -8,24 +8,25 @@
     launch-NNN.counted  what the virtual torus counted, for launches whose stalls are kept
     launch-NNN.json     the benchmark output, made here
 
-Models: which parser reads a benchmark's output: the patterns of its job, OSU's, or the function `parse` of this
-package's module with the benchmark's name. Leaves out who writes the files (`checks.application`), and whether a
+Models: which parser reads a benchmark's output: the patterns of its job, OSU's, or the function `parse` of the module
+with the benchmark's name in `programs/`. Leaves out who writes the files (`checks.application`), and whether a
 launch is a result (`railyard.records.assemble`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import json
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from railyard.applications import convert, judged, mpip, osu, patterns, persistent, torus_counters, witness
+from railyard.applications import convert, judged, mpip, patterns, persistent, programs, torus_counters, witness
+from railyard.applications.programs import osu
 from railyard.applications.reading import Parser
 from railyard.base.errors import InputError
-from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
 from railyard.records.store import archive
 
@@ -33,13 +34,11 @@ from railyard.records.store import archive
 PROFILER = "mpiP, persistent sends"
 #: Value in cases of earlier versions, which did not count persistent sends.
 MPIP_ALONE = "mpiP"
-#: Modules here whose `parse` reads something else than a program's output.
-HELPERS = ("mpip", "persistent")
 
 
-def programs() -> list[str]:
-    """Return the names of the programs with a parser in a module of this package, and of OSU's programs."""
-    names = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
+def names_of_programs() -> list[str]:
+    """Return the names of the programs with a parser in a module of `programs/`, and of OSU's programs."""
+    names = sorted(path.stem for path in Path(programs.__path__[0]).glob("*.py"))
     return [*(name for name in names if _module_parser(name)), *sorted(osu.PROGRAMS)]
 
 
@@ -51,10 +50,9 @@ def is_application(benchmark: str) -> bool:
 def need_parser(benchmark: str) -> None:
     """Raise InputError for a program without a parser."""
     if not is_application(benchmark):
-        valid = (
-            f"{', '.join(programs())}; or add railyard/applications/{benchmark}.py, or patterns to the check"
-        )
-        raise InputError("benchmark", "", benchmark, f"a program with a parser: {valid}")
+        other = f"or add railyard/applications/programs/{benchmark}.py, or patterns to the check"
+        valid = f"a program with a parser: {', '.join(names_of_programs())}; {other}"
+        raise InputError("benchmark", "", benchmark, valid)
 
 
 def read(
@@ -98,7 +96,7 @@ def broken(benchmark: str, error: Exception) -> str:
 def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
     """Return the parser of a benchmark's output; InputError if there is none."""
     if benchmark in osu.PROGRAMS:
-        return osu.parser(benchmark, parameters["sizes_bytes"])
+        return osu.parser(benchmark, parameters["sizes_bytes"], parameters.get("device", ""))
     need_parser(benchmark)
     parse = _module_parser(benchmark)
     assert parse is not None
@@ -107,11 +105,11 @@ def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
 
 def _module_parser(benchmark: str) -> Parser | None:
     """Return the function `parse` of the module with the benchmark's name; None if there is no such module."""
-    name = f"{__package__}.{benchmark}"
+    name = f"{programs.__name__}.{benchmark}"
     if not benchmark.isidentifier() or importlib.util.find_spec(name) is None:
         return None
     parse = getattr(importlib.import_module(name), "parse", None)
-    return parse if callable(parse) and benchmark not in HELPERS else None
+    return parse if callable(parse) else None
 
 
 def _document(
@@ -125,23 +123,24 @@ def _document(
 ) -> tuple[dict[str, Json], str]:
     seen = witness.load(folder / f"{stem}.witness")
     convert.check_world(seen, ranks)
-    reading = parse(_text(folder / f"{stem}.out"), _text(folder / f"{stem}.left"), f"{stem}.out")
+    reading = parse(text_of(folder / f"{stem}.out"), text_of(folder / f"{stem}.left"), f"{stem}.out")
     convert.check_threads(reading, seen, parameters.get("threads_per_rank"))
-    profile = list(_profile(folder, stem, parameters.get("profiled_by"), ranks))
+    profile = _profile(folder, stem, parameters.get("profiled_by"), ranks)
     if parameters.get("counted_by") == torus_counters.COUNTED_BY:
-        profile += torus_counters.read(folder / f"{stem}.counted")
+        counted = torus_counters.read(folder / f"{stem}.counted")
+        profile = dataclasses.replace(profile, series=[*profile.series, *counted])
     return convert.document(benchmark, reading, seen, ranks=ranks, profile=profile), reading.fault
 
 
-def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> Sequence[Series]:
-    """Return the series of a case's profiler; empty for a case without one."""
+def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> mpip.Profile:
+    """Return the profile of a case's profiler; without series for a case without one."""
     if profiled_by not in (PROFILER, MPIP_ALONE):
-        return ()
+        return mpip.Profile(ranks=ranks, series=())
     path = folder / f"{stem}.mpiP"
     sends = persistent.load(folder / f"{stem}.persistent", ranks) if profiled_by == PROFILER else None
-    return mpip.parse(_text(path), path.name, sends).series
+    return mpip.parse(text_of(path), path.name, sends)
 
 
-def _text(path: Path) -> str:
-    """Return the text of a file; empty if there is none."""
-    return path.read_text(errors="replace") if path.is_file() else ""
+def text_of(path: Path) -> str:
+    """Return the text of a file, whatever the locale; empty if there is none."""
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

@@ -2,7 +2,9 @@
 
 Models: `Reading`, the common result of every parser, and `Output`, a text in which each wanted line has one anchored
 pattern. A line that is absent, there twice, or holds no finite number is an InputError that names program and field:
-half an output never becomes half a result. Leaves out: what the lines of each program are (one module each).
+half an output never becomes half a result. A rate that is 0 or less is refused, and `disagreement` compares a rate with
+what the rest of the output determines. Labels of launchers before lines are removed. Leaves out: what the lines of each
+program are (`railyard.applications.programs`).
 """
 
 from __future__ import annotations
@@ -13,10 +15,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from railyard.base.errors import InputError
-from railyard.records.benchmark import Label, Series
+from railyard.base.errors import InputError, as_seen
+from railyard.records.benchmark import Label, Series, Unmeasured
 from railyard.records.json_io import Json
-from railyard.records.units import Fom
+from railyard.records.units import Better, Fom
+
+#: What launchers put before a line on request: `srun -l`, Hydra's and Intel's `-l`, Open MPI's `--tag-output`.
+_LABEL = re.compile(r"^ *(?:[0-9]+:(?: |$)|\[[0-9]+\] |\[[^\s\]]*,[0-9]+\]<std(?:out|err)>: ?)", re.MULTILINE)
+#: Digits of a whole number: records have none that is longer.
+MOST_DIGITS = 18
 
 NUMBER = r"([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity))"
 
@@ -36,7 +43,8 @@ class UnreadableError(InputError):
 class Reading:
     """The figures of one run. If the program's own verification failed, `fault` is the reason, and there are no series.
 
-    `ranks` is the number of ranks that the program reports; None if it reports none.
+    `ranks` is the number of ranks that the program reports; None if it reports none. `not_measured` are figures that
+    the output lacks or contradicts, with the reason.
     """
 
     program: str
@@ -45,6 +53,15 @@ class Reading:
     series: Sequence[Series]
     fault: str = ""
     parameters: Mapping[str, Json] = field(default_factory=dict)
+    not_measured: Sequence[Unmeasured] = ()
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a rate that is 0 or less: such a number has overflowed, or was rounded away."""
+        object.__setattr__(self, "fault", as_seen(self.fault))
+        for series in self.series:
+            rate = series.fom.better is Better.HIGHER
+            if rate and min(series.samples, default=1.0) <= 0:
+                raise InputError(self.program, series.fom, min(series.samples), "a rate above 0")
 
     @property
     def verified(self) -> bool:
@@ -62,13 +79,18 @@ class Output:
     source: str
     text: str
 
+    def __post_init__(self) -> None:
+        """Remove what is not the program's: a byte order mark, carriage returns, labels of launchers."""
+        object.__setattr__(self, "text", unlabelled(self.text.removeprefix("\ufeff").replace("\r\n", "\n")))
+
     def number(self, name: str, pattern: str) -> float:
         """Return the finite number in the only line that matches `pattern`, which contains NUMBER once."""
         return finite(self.token(name, pattern), self.source, name)
 
     def whole(self, name: str, pattern: str) -> int:
         """Return the whole number in the only line that matches `pattern`, which has one group of digits."""
-        return int(self.token(name, pattern))
+        token = self.token(name, pattern)
+        return whole(token, self.source, name)
 
     def token(self, name: str, pattern: str) -> str:
         """Return the first group of the only line that `pattern` matches from its start to its end.
@@ -88,7 +110,7 @@ class Output:
 
     def lines(self, pattern: str) -> list[re.Match[str]]:
         """Return the matches of whole lines, without trailing blanks; a last line without a newline is ignored."""
-        return list(re.finditer(rf"^{pattern}[ \t\r]*\n", self.text, re.MULTILINE))
+        return list(re.finditer(rf"^{pattern}[ \t\r]*\n", self.text, re.MULTILINE | re.ASCII))
 
     def last_line(self) -> str:
         """Return the last line that is not blank, cut to 60 characters."""
@@ -96,11 +118,25 @@ class Output:
         return lines[-1][:60] if lines else "nothing"
 
 
+def unlabelled(text: str) -> str:
+    """Return a text without a launcher's labels, if more than half of its lines that are not blank have one."""
+    lines = sum(1 for line in text.split("\n") if line.strip())
+    labelled = len(_LABEL.findall(text))
+    return _LABEL.sub("", text) if 2 * labelled > lines else text
+
+
+def whole(token: str, source: str, name: str) -> int:
+    """Return printed digits as a whole number; InputError for another word, and for more digits than a count has."""
+    if not re.fullmatch(rf"[0-9]{{1,{MOST_DIGITS}}}", token):
+        raise InputError(source, name, token[:60], f"a whole number of at most {MOST_DIGITS} digits")
+    return int(token)
+
+
 def finite(token: str, source: str, name: str) -> float:
-    """Return a printed number as a float; InputError for NaN and infinities."""
-    value = float(token)
+    """Return a printed number as a float; InputError for NaN, infinities and other words."""
+    value = float(token) if re.fullmatch(NUMBER, token, re.ASCII) else math.nan
     if not math.isfinite(value):
-        raise InputError(source, name, token, "a finite number")
+        raise InputError(source, name, token[:60], "a finite number")
     return value
 
 
@@ -108,6 +144,28 @@ def shifted(token: str, places: int, source: str, name: str) -> float:
     """Return a printed number times ten to the power `places`, without rounding: -3 turns MB/s into GB/s."""
     finite(token, source, name)
     return float(Decimal(token).scaleb(places))
+
+
+def precision(token: str) -> float:
+    """Return the relative error of a printed number, half a unit in its last place; infinity for zero and NaN."""
+    if not float(token) or not math.isfinite(float(token)):
+        return math.inf
+    number = Decimal(token)
+    last = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
+    return float(last / abs(number))
+
+
+def disagreement(name: str, printed: str, determined: float, *parts: str) -> str:
+    """Return why a printed rate is not what the rest of the output determines, in one line; empty if it is.
+
+    `parts` are the printed numbers that `determined` is a product or quotient of. Rounding of all of them is allowed
+    for; where it leaves nothing to compare, only a rate of 0 or less is refused.
+    """
+    value = float(printed)
+    room = sum(map(precision, (printed, *parts)))
+    if value > 0 and (room >= 1 or abs(value - determined) <= 1.01 * room / (1 - room) * value):
+        return ""
+    return f"{name} is {printed}, but the rest of the output gives {determined:.6g}"
 
 
 def single(fom: Fom, value: float, **labels: Label) -> Series:

@@ -33,7 +33,8 @@ class Witness:
     @property
     def size(self) -> int:
         """Return the number of ranks of the program's MPI_COMM_WORLD."""
-        return int(self.mpi["ranks"])
+        ranks: int = self.mpi["ranks"]
+        return ranks
 
 
 def load(path: Path) -> Witness:
@@ -43,8 +44,13 @@ def load(path: Path) -> Witness:
     document = json_io.read(path)
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise InputError(path.name, "format", _format(document), FORMAT)
+    mpi = document.get("mpi")
+    if not isinstance(mpi, Mapping) or type(mpi.get("ranks")) is not int or "ranks" not in document:
+        raise InputError(
+            path.name, "mpi.ranks", problem="missing", valid="the whole file of railyard-witness"
+        )
     threads = document.get("openmp_threads")
-    return Witness(mpi=document["mpi"], ranks=document["ranks"], openmp_threads=threads)
+    return Witness(mpi=mpi, ranks=document["ranks"], openmp_threads=threads)
 
 
 def _format(document: Json) -> Json:

@@ -16,17 +16,10 @@ from click.testing import CliRunner, Result
 from support.commands import CHECKOUT
 
 from checks.applications import mcb
-from railyard.applications import (
-    convert,
-    gpcnet,
-    launch,
-    lulesh,
-    mpip,
-    patterns,
-    snap,
-)
+from railyard.applications import convert, launch, mpip, patterns
 from railyard.applications.cli import parser_of_check
 from railyard.applications.patterns import Figure, Limit, Patterns
+from railyard.applications.programs import gpcnet, lulesh, snap
 from railyard.applications.reading import Parser, Reading
 from railyard.applications.witness import Witness
 from railyard.base.errors import InputError
@@ -428,13 +421,9 @@ def test_a_check_of_one_file_is_tried_on_recorded_output_without_a_torus() -> No
     assert "iterations: 149" in done.output
 
 
-QUICKSILVER = Path(__file__).resolve().parents[2] / "checks/applications/quicksilver.py"
-
-
-@pytest.mark.parametrize("name", [QUICKSILVER, "quicksilver"])
-def test_a_check_of_railyards_own_is_tried_by_its_file_or_its_name(name: Path | str) -> None:
+def test_quicksilver_is_tried_by_its_name() -> None:
     """Quicksilver, recorded on 8 ranks; its fluence needs more particles, which the reading says and does not judge."""
-    done = application("try", name, "--output", DATA / "quicksilver-8.out")
+    done = application("try", "quicksilver", "--output", DATA / "quicksilver-8.out")
     assert done.exit_code == 0, done.output
     assert "Quicksilver 1.0: verified" in done.output and "ranks: 8" in done.output
     assert "segments_per_s: 49900 1/s (higher is better) (the score's)" in done.output
@@ -448,7 +437,7 @@ def test_a_check_of_railyards_own_is_tried_by_its_file_or_its_name(name: Path | 
 def test_each_of_quicksilvers_three_tests_must_pass(passed: str, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.out"
     wrong.write_text(text_of("quicksilver-8").replace(f"PASS:: {passed}", f"FAIL:: {passed}"))
-    done = application("try", QUICKSILVER, "--output", wrong)
+    done = application("try", "quicksilver", "--output", wrong)
     assert done.exit_code and "Quicksilver: no line matches" in str(done.exception)
     assert "segments_per_s" not in done.output
 
@@ -456,11 +445,11 @@ def test_each_of_quicksilvers_three_tests_must_pass(passed: str, tmp_path: Path)
 def test_quicksilver_that_is_cut_off_has_no_figure(tmp_path: Path) -> None:
     cut = tmp_path / "cut.out"
     cut.write_text(text_of("quicksilver-8").partition("Figure Of Merit")[0])
-    done = application("try", QUICKSILVER, "--output", cut)
+    done = application("try", "quicksilver", "--output", cut)
     assert done.exit_code and "segments_per_s: no line matches" in str(done.exception)
 
 
-def test_programs_with_a_module_and_checks_with_patterns_are_listed() -> None:
+def test_programs_with_a_module_are_listed() -> None:
     listed = application("list").output.split()
     assert {"lulesh", "osu_latency", "quicksilver"} <= set(listed)
     assert len(listed) == len(set(listed))

@@ -17,7 +17,7 @@ import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, environment
 from support.reframe import QUICK, assert_passed, reading
 
-from railyard.applications import osu
+from railyard.applications.programs import osu
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive
 

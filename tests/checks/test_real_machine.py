@@ -17,7 +17,7 @@ from support.commands import BIN, CHECKOUT, environment
 from support.reframe import reading
 
 from placements.nics.policies import Host
-from railyard.applications import osu
+from railyard.applications.programs import osu
 from railyard.base.errors import InputError
 from railyard.jobs import requirements, verdict
 from railyard.jobs.requirements import Machine, Needs

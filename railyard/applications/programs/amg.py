@@ -1,0 +1,49 @@
+"""Read AMG (amg2013's successor in Spack's recipe `amg2013`): set-up and solve rates of an algebraic multigrid solver.
+
+Models: standard output of `amg -problem 1`. Verified is that the solver converged: the final relative residual norm is
+at most its tolerance. The figure of merit is the program's: (set-up rate + 3 x solve rate) / 4, in non-zeros per
+second; it must agree with its parts. Leaves out: problem 2, whose figure of merit is another.
+"""
+
+from __future__ import annotations
+
+import math
+
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
+from railyard.records import units
+
+FOM = units.fom("fom_per_s", "1/s", "higher")
+SETUP = units.fom("setup_per_s", "1/s", "higher")
+SOLVE = units.fom("solve_per_s", "1/s", "higher")
+#: The driver's fixed tolerance for problem 1.
+TOLERANCE = 1e-8
+
+
+def parse(text: str, left: str, source: str) -> Reading:
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    del left
+    output = Output(source=source, text=text)
+    grid = output.token("(Px, Py, Pz)", r"    \(Px, Py, Pz\) = \((\d{1,9}, \d{1,9}, \d{1,9})\)")
+    norm = output.number("Final Relative Residual Norm", rf"Final Relative Residual Norm = {NUMBER}")
+    iterations = output.whole("Iterations", r"Iterations = (\d+)")
+    patterns = {
+        FOM: rf"Figure of Merit \(FOM_1\): {NUMBER}",
+        SETUP: rf"FOM_Setup: nnz_AP / Setup Phase Time: {NUMBER}",
+        SOLVE: rf"FOM_Solve: nnz_AP \* Iterations / Solve Phase Time: {NUMBER}",
+    }
+    tokens = {name: output.token(name, pattern) for name, pattern in patterns.items()}
+    fom, setup, solve = (finite(token, source, name) for name, token in tokens.items())
+    fault = (
+        disagreement("AMG: FOM_1", tokens[FOM], (setup + 3 * solve) / 4, *tokens.values())
+        if norm <= TOLERANCE
+        else f"AMG: final relative residual norm is {norm:g}, to be at most {TOLERANCE:g}"
+    )
+    series = [single(FOM, fom), single(SETUP, setup), single(SOLVE, solve)]
+    return Reading(
+        program="AMG",
+        version="1.2",
+        ranks=math.prod(int(part) for part in grid.split(",")),
+        series=[] if fault else series,
+        fault=fault,
+        parameters={"iterations": iterations},
+    )

@@ -1,0 +1,57 @@
+"""Read AMG2023 (LLNL/AMG2023, Spack's `amg2023`): set-up and solve rates of an algebraic multigrid solver.
+
+Models: standard output of `amg -problem 1` and `-problem 2`, the releases with one figure of merit `FOM` and the first
+ones with `FOM_1`. Verified is that the solver converged. The figure of merit is made of the two rates, and must agree
+with them; despite its title the solve rate has no iterations in it. Leaves out: Caliper's regions, memory pools.
+"""
+
+from __future__ import annotations
+
+import math
+
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
+from railyard.records import units
+
+FOM = units.fom("fom_per_s", "1/s", "higher")
+SETUP = units.fom("setup_per_s", "1/s", "higher")
+SOLVE = units.fom("solve_per_s", "1/s", "higher")
+#: The driver's tolerance for both problems.
+TOLERANCE = 1e-8
+ONE_FOM = r"Figure of Merit \(FOM\): nnz_AP / \(Setup Phase Time \+ (?:(\d) \* )?Solve Phase Time\) "
+
+
+def parse(text: str, left: str, source: str) -> Reading:
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    del left
+    output = Output(source=source, text=text)
+    problem = output.whole("Problem ID", r"  Problem ID    = (\d)")
+    grid = output.token("(Px, Py, Pz)", r"    \(Px, Py, Pz\) = \((\d{1,9}, \d{1,9}, \d{1,9})\)")
+    norm = output.number("Final Relative Residual Norm", rf"Final Relative Residual Norm = {NUMBER}")
+    iterations = output.whole("Iterations", r"Iterations = (\d+)")
+    setup = output.token("FOM_Setup", rf"FOM_Setup: nnz_AP / Setup Phase Time: {NUMBER}")
+    solve = output.token("FOM_Solve", rf"FOM_Solve: nnz_AP(?: \* iterations)? / Solve Phase Time: {NUMBER}")
+    fom = output.token("Figure of Merit", rf"Figure of Merit \((?:FOM_1|FOM)\): (?:nnz_AP .*\) )?{NUMBER}")
+    rate, setup_rate, solve_rate = (finite(token, source, "FOM") for token in (fom, setup, solve))
+    fault = f"AMG2023: final relative residual norm is {norm:g}, to be at most {TOLERANCE:g}"
+    if norm <= TOLERANCE:
+        fault = ""
+        if setup_rate > 0 and solve_rate > 0:
+            determined = _figure_of_merit(output, setup_rate, solve_rate)
+            fault = disagreement("AMG2023: FOM", fom, determined, setup, solve)
+    series = [single(FOM, rate), single(SETUP, setup_rate), single(SOLVE, solve_rate)]
+    return Reading(
+        program="AMG2023",
+        version="2023",
+        ranks=math.prod(int(part) for part in grid.split(",")),
+        series=[] if fault else series,
+        fault=fault,
+        parameters={"problem": problem, "iterations": iterations},
+    )
+
+
+def _figure_of_merit(output: Output, setup: float, solve: float) -> float:
+    """Return what the program makes of its rates: non-zeros over both times, or in its first releases their mean."""
+    formula = output.lines(rf"{ONE_FOM}{NUMBER}")
+    if not formula:
+        return (setup + solve) / 2
+    return 1 / (1 / setup + int(formula[0][1] or 1) / solve)

@@ -1,0 +1,121 @@
+"""Read GPCNeT 1.3 (`network_load_test`): victims alone and under its four congestors, and congestion impact factors.
+
+Models: standard output, plain or built with -DVERBOSE: of every victim the average and the 99 % value in both tables,
+and the factor that the program prints in its table. Times stay in us. MiB/s per rank become GB/s. The factor is kept in
+percent, 100 being no effect, and must be the quotient of the two tables. The program verifies no data; a table that
+is cut off is an error. Leaves out minimum,
+maximum and 99.9 % of the verbose tables, and the congestors' own rates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from railyard.applications import reading
+from railyard.applications.reading import Output, Reading, UnreadableError, disagreement, single
+from railyard.records import units
+from railyard.records.benchmark import Series
+
+LATENCY = units.fom("latency_us", "usec", "lower")
+BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
+IMPACT = units.fom("impact_percent", "%", "neither")
+MIB_GBYTE = (1 << 20) * 1e-9
+ALONE, LOADED = "alone", "loaded"
+#: How the heading of a table begins -> what its rows are.
+TABLES: Mapping[str, str] = {
+    "Isolated Network Tests": ALONE,
+    "Isolated Congestion Tests": "",
+    "Network Tests running with Congestion Tests - Key Results": "key",
+    "Network Tests running with Congestion Tests": LOADED,
+}
+#: Heads of the columns that are kept -> the statistic's word in the label.
+COLUMNS: Mapping[str, str] = {"Avg": "average", "99%": "p99"}
+#: Beginning of the names of the program's victims; other rows of a verbose table are congestors.
+VICTIMS = ("RR ", "Multiple Allreduce")
+
+Row = Sequence[str]
+
+
+def parse(text: str, left: str, source: str) -> Reading:
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    del left
+    output = Output(source=source, text=text)
+    version = output.token("title", r"NetworkLoad Tests v(\d+\.\d+)")
+    ranks = output.whole("MPI ranks", r"  Test with (\d+) MPI ranks \(\d+ nodes\)")
+    victims = output.whole("nodes of the victims", r"  (\d+) nodes running Network Tests")
+    congestors = output.whole("nodes of the congestors", r"  (\d+) nodes running Congestion Tests.*")
+    tables = {name: list(_rows(output.text, name)) for name in (ALONE, LOADED, "key")}
+    series = [
+        *_figures(output, tables[ALONE], ALONE),
+        *_figures(output, tables[LOADED], LOADED),
+        *_factors(output, tables["key"]),
+    ]
+    names = [[row[0] for row in rows] for rows in tables.values()]
+    if not names[0] or any(others != names[0] for others in names):
+        raise UnreadableError(
+            source, "tables", f"{names} are not the same tests; the output ends with {output.last_line()!r}"
+        )
+    fault = _wrong_factor(tables)
+    return Reading(
+        program="GPCNeT",
+        version=version,
+        ranks=ranks,
+        series=[] if fault else series,
+        fault=fault,
+        parameters={"victim_nodes": victims, "congestor_nodes": congestors},
+    )
+
+
+def _rows(text: str, wanted: str) -> Iterator[Row]:
+    """Return the victims' rows of one kind of table: the cells; the first row of each table has the heads."""
+    table, heads = "", list[str]()
+    for line in text.split("\n")[:-1]:
+        if (name := _heading(line)) is not None:
+            table, heads = name, []
+        elif line.startswith("|") and table == wanted:
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if "Avg" in cells:
+                heads = cells
+            elif heads and len(cells) == len(heads) and cells[0].startswith(VICTIMS):
+                values = [cell for head, cell in zip(heads, cells, strict=True) if head in COLUMNS]
+                if len(values) == len(COLUMNS):
+                    yield [cells[0], *values, cells[-1]]
+
+
+def _heading(line: str) -> str | None:
+    words = re.sub(r"\s+", " ", line.strip("| \r"))
+    return next((name for heading, name in TABLES.items() if words.startswith(heading)), None)
+
+
+def _wrong_factor(tables: Mapping[str, Sequence[Row]]) -> str:
+    """Return the first factor that is not the quotient of its two figures, in one line; empty if all are."""
+    for alone, loaded, key in zip(*(tables[name] for name in (ALONE, LOADED, "key")), strict=True):
+        for column in (1, 2):
+            above, below = (loaded, alone) if alone[-1] == "usec" else (alone, loaded)
+            if not float(below[column]):
+                return f"GPCNeT: {key[0]} is {below[column]} {alone[-1]}"
+            determined = float(above[column]) / float(below[column])
+            printed = key[column].removesuffix("X")
+            name = f"GPCNeT: factor of {key[0]}"
+            if why := disagreement(name, printed, determined, above[column], below[column]):
+                return why
+    return ""
+
+
+def _figures(output: Output, rows: Sequence[Row], load: str) -> Iterator[Series]:
+    for test, average, p99, unit in rows:
+        for statistic, token in zip(COLUMNS.values(), (average, p99), strict=True):
+            value = reading.finite(token, output.source, f"{test}, {load}, {statistic}")
+            labels = {"test": test, "load": load, "statistic": statistic}
+            if unit == "usec":
+                yield single(LATENCY, value, **labels)
+            else:
+                yield single(BANDWIDTH, value * MIB_GBYTE, **labels)
+
+
+def _factors(output: Output, rows: Sequence[Row]) -> Iterator[Series]:
+    for test, average, p99, _ in rows:
+        for statistic, token in zip(COLUMNS.values(), (average, p99), strict=True):
+            value = reading.finite(token.removesuffix("X"), output.source, f"factor of {test}, {statistic}")
+            yield single(IMPACT, 100 * value, test=test, load=LOADED, statistic=statistic)

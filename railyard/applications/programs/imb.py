@@ -1,0 +1,143 @@
+"""Read the Intel MPI Benchmarks: times and rates of every benchmark by size and number of processes.
+
+Models: standard output of IMB-MPI1, IMB-P2P, IMB-NBC and IMB-RMA of any release. Columns are found by their heads. A
+MB has 2^20 bytes in early releases and 1e6 in later ones: the rate is compared with size over time, which decides. A
+column `defects` that is not 0 makes the run unverified. Leaves out: IMB-IO, IMB-MT.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from railyard.applications import reading
+from railyard.applications.reading import NUMBER, Output, Reading, UnreadableError, precision
+from railyard.records import units
+from railyard.records.benchmark import Label, Series, Unmeasured
+from railyard.records.units import Fom
+
+LATENCY = units.fom("latency_us", "us", "lower")
+BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
+RATE = units.fom("rate_message_s", "messages/s", "higher")
+#: Head of a column -> the figure. The mean is the latency; others are passed over.
+COLUMNS: Mapping[str, Fom] = {
+    "t[usec]": LATENCY,
+    "t_avg[usec]": LATENCY,
+    "t_min[usec]": units.fom("min_latency_us", "us", "lower"),
+    "t_max[usec]": units.fom("max_latency_us", "us", "lower"),
+    "t_ovrl[usec]": LATENCY,
+    "t_pure[usec]": units.fom("communication_us", "us", "lower"),
+    "overlap[%]": units.fom("overlap_percent", "%", "neither"),
+    "Mbytes/sec": BANDWIDTH,
+    "Msg/sec": RATE,
+}
+#: Benchmark -> messages of a size in its rate, per time: the longest of all processes, or the only one.
+TRANSFERS: Mapping[str, int] = {"PingPong": 1, "PingPing": 1, "Sendrecv": 2, "Exchange": 4}
+#: Bytes of IMB's MB: of today's releases, and of the old ones.
+MEGABYTES = (1e6, 2**20)
+
+
+@dataclass(slots=True, kw_only=True)
+class Table:
+    """One benchmark on a number of processes: heads and rows as printed."""
+
+    name: str
+    processes: int
+    heads: Sequence[str] = ()
+    rows: list[dict[str, str]] = field(default_factory=list)
+
+
+def parse(text: str, left: str, source: str) -> Reading:
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    del left
+    output = Output(source=source, text=text)
+    title = output.token("title", r"#\s+Intel ?\(R\) MPI Benchmarks? (.*), \S+ part")
+    output.token("end", r"# (All processes entering MPI_Finalize)")
+    tables = _tables(output)
+    if not tables:
+        raise UnreadableError(
+            source, "table", f"no row of figures; the output ends with {output.last_line()!r}"
+        )
+    megabyte, fault = _megabyte(tables)
+    fault = next(filter(None, map(_defects, tables)), "") or fault
+    figures = [] if fault else [one for table in tables for one in _figures(source, table, megabyte)]
+    return Reading(
+        program="IMB",
+        version=title,
+        ranks=None,
+        series=[one for one in figures if isinstance(one, Series)],
+        fault=fault,
+        not_measured=[one for one in figures if isinstance(one, Unmeasured)],
+    )
+
+
+def _tables(output: Output) -> list[Table]:
+    tables: list[Table] = []
+    for line in output.text.split("\n")[:-1]:
+        words = line.split()
+        if match := re.match(r"\s*# Benchmarking (\S+)", line):
+            tables.append(Table(name=match[1], processes=0))
+        elif tables and (match := re.match(r"\s*# #processes = (\d{1,9})\b", line)):
+            tables[-1].processes = int(match[1])
+        elif tables and words and words[0] in ("#bytes", "#repetitions"):
+            tables[-1].heads = words
+        elif (
+            tables
+            and len(words) == len(heads := tables[-1].heads)
+            and re.match(r"[0-9]+( |$)", line.lstrip())
+        ):
+            tables[-1].rows.append(dict(zip(heads, words, strict=True)))
+    return [table for table in tables if table.rows]
+
+
+def _defects(table: Table) -> str:
+    wrong = next((row for row in table.rows if _number(row.get("defects", "0")) != 0), None)
+    if wrong is None:
+        return ""
+    return f"IMB: {table.name}: wrong data at {wrong.get('#bytes', '0')} bytes: {wrong['defects']} defects"
+
+
+def _number(token: str) -> float:
+    """Return a printed number; NaN for another word."""
+    return float(token) if re.fullmatch(NUMBER, token, re.ASCII) else float("nan")
+
+
+def _megabyte(tables: Sequence[Table]) -> tuple[float, str]:
+    """Return the bytes of the output's MB, and why neither size fits its rates, in one line; empty if one does."""
+    wrong = [next(filter(None, (_misfit(table, size) for table in tables)), "") for size in MEGABYTES]
+    best = 1 if wrong[0] and not wrong[1] else 0
+    return MEGABYTES[best], wrong[best]
+
+
+def _misfit(table: Table, megabyte: float) -> str:
+    """Return the first rate of a table that is not size over time, in one line; empty if all are."""
+    transfers = None if "Msg/sec" in table.heads else TRANSFERS.get(table.name)
+    for row in table.rows:
+        time = row.get("t_max[usec]", row.get("t[usec]", "0"))
+        values = [_number(row.get(name, "0")) for name in ("Mbytes/sec", "#bytes")]
+        if not transfers or not all(value > 0 for value in (*values, _number(time))):
+            continue
+        determined = transfers * values[1] / float(time) * 1e6 / megabyte
+        room = precision(row["Mbytes/sec"]) + precision(time)
+        if abs(values[0] - determined) > 1.01 * room * determined + 1e-9:
+            printed = f"{row['Mbytes/sec']} MB/s at {row['#bytes']} bytes"
+            return f"IMB: {table.name}: {printed}, but the time gives {determined:.6g} MB/s"
+    return ""
+
+
+def _figures(source: str, table: Table, megabyte: float) -> Iterator[Series | Unmeasured]:
+    for row in table.rows:
+        labels: dict[str, Label] = {"benchmark": table.name, "processes": table.processes}
+        if "#bytes" in row:
+            labels["size_bytes"] = reading.whole(row["#bytes"], source, "#bytes")
+        for head, token in row.items():
+            if (fom := COLUMNS.get(head)) is None or ("t_avg[usec]" in row and head == "t[usec]"):
+                continue
+            value = reading.finite(token, source, head)
+            if fom in (BANDWIDTH, RATE) and not value:
+                if labels.get("size_bytes"):
+                    yield Unmeasured(fom=fom, labels=labels, reason=f"the program printed {token} {head}")
+            else:
+                factor = megabyte * 1e-9 if fom == BANDWIDTH else 1
+                yield Series(fom=fom, labels=labels, samples=(value * factor,))

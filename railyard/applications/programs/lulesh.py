@@ -1,0 +1,106 @@
+"""Read LULESH 2.0: zones per second of a Sedov blast wave, and whether its result is right.
+
+Models: standard output of `lulesh2.0`. Verified is what LLNL-TR-641973 demands of a run to the end: the three measures
+of symmetry below 1e-8, and the final origin energy to the six digits that are printed. That energy follows from the
+edge of the whole mesh alone (edge of a domain times the cube root of the ranks). A run that `-i` cuts short has
+energies of 1e8 and more, in which the last digit alone is above 1e-8. There, and for edges that are not in the table,
+the relative difference is judged. The figure of merit is in thousands of zones per second. It must be edge^3 x ranks x
+iterations / elapsed time, because release 2.0.3 counts zones in 32 bits. Leaves out: the grind time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
+from railyard.base.errors import InputError
+from railyard.records import units
+
+FOM = units.fom("fom_zone_s", "z/s", "higher")
+ELAPSED = units.fom("elapsed_s", "s", "lower")
+SYMMETRY_LIMIT = 1e-8
+#: The program's measures of symmetry; the last one is relative.
+ALL_MEASURES = ("MaxAbsDiff", "TotalAbsDiff", "MaxRelDiff")
+#: LULESH prints 1000 / grind time in microseconds, and calls it z/s.
+THOUSANDS = 1000
+
+#: Edge of the whole mesh -> (iterations to the end, final origin energy as printed). LLNL's reference results; 15 and
+#: 20 by one domain.
+KNOWN: Mapping[int, tuple[int, str]] = {
+    5: (72, "7.853665e+03"),
+    10: (231, "2.720531e+04"),
+    15: (400, "5.702894e+04"),
+    20: (575, "9.668856e+04"),
+    30: (932, "2.025075e+05"),
+    45: (1477, "4.234875e+05"),
+    50: (1662, "5.124778e+05"),
+    70: (2402, "9.417145e+05"),
+    90: (3145, "1.482403e+06"),
+}
+
+
+def parse(text: str, left: str, source: str) -> Reading:
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    del left
+    output = Output(source=source, text=text)
+    edge = output.whole("Problem size", r"   Problem size        =  (\d+)")
+    ranks = output.whole("MPI tasks", r"   MPI tasks           =  (\d+)")
+    iterations = output.whole("Iteration count", r"   Iteration count     =  (\d+)")
+    energy = output.token("Final Origin Energy", rf"   Final Origin Energy = +{NUMBER}")
+    finite(energy, source, "Final Origin Energy")
+    elapsed = output.token("Elapsed time", rf"Elapsed time         = +{NUMBER} \(s\)")
+    fom = output.token("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
+    elapsed_s, rate = finite(elapsed, source, "Elapsed time"), finite(fom, source, "FOM")
+    threads = output.lines(r"Num threads: (\d{1,9})")
+    mesh = edge * _cube_root(ranks, source)
+    complete = mesh in KNOWN and KNOWN[mesh][0] == iterations
+    fault = (
+        _asymmetry(output, ALL_MEASURES if complete else ALL_MEASURES[-1:])
+        or (_wrong_energy(mesh, energy) if complete else "")
+        or _wrong_rate(fom, elapsed, edge**3 * ranks * iterations)
+    )
+    series = [single(FOM, rate), single(ELAPSED, elapsed_s)]
+    return Reading(
+        program="LULESH",
+        version="2.0",
+        ranks=ranks,
+        series=[] if fault else series,
+        fault=fault,
+        parameters={
+            "edge": edge,
+            "iterations": iterations,
+            **({"threads": int(threads[0][1])} if len(threads) == 1 else {}),
+        },
+    )
+
+
+def _asymmetry(output: Output, measures: Sequence[str]) -> str:
+    """Return the first measure of symmetry that is too large, in one line; empty if none is."""
+    values = {name: output.number(name, rf"        {name} +=  *{NUMBER}") for name in ALL_MEASURES}
+    for name in measures:
+        if values[name] >= SYMMETRY_LIMIT:
+            limit = f"to be below {SYMMETRY_LIMIT:g}: the blast is not symmetric"
+            return f"LULESH: {name} is {values[name]:g}, {limit}"
+    return ""
+
+
+def _wrong_energy(mesh: int, energy: str) -> str:
+    """Return what is wrong with the final energy of a run to the end, in one line; empty if it is right."""
+    if float(KNOWN[mesh][1]) == float(energy):
+        return ""
+    return f"LULESH: final origin energy is {energy}, to be {KNOWN[mesh][1]} for a mesh of edge {mesh}"
+
+
+def _wrong_rate(fom: str, elapsed: str, zones: int) -> str:
+    """Return why the rate is not that of so many zones over all iterations, in one line; empty if it is."""
+    if not float(elapsed):
+        return ""
+    return disagreement("LULESH: FOM", fom, zones / float(elapsed) / THOUSANDS, elapsed)
+
+
+def _cube_root(ranks: int, source: str) -> int:
+    root = round(math.cbrt(ranks))
+    if root**3 != ranks:
+        raise InputError(source, "MPI tasks", ranks, "a cube of a whole number")
+    return root

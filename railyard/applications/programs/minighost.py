@@ -1,0 +1,48 @@
+"""Read MiniGhost: Gflop/s of a difference stencil with boundary exchange in three dimensions.
+
+Models: standard output and the file `results.yaml`. Verified is the program's own check, that the heat put in is still
+there within its tolerance. The program prints the rate twice, under two names; the first is taken, and must be the
+operations over the time. Leaves out: its own profile of phases; mpiP gives one that is the same for all programs.
+"""
+
+from __future__ import annotations
+
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
+from railyard.records import units
+
+RATE = units.fom("total_gflop_s", "GFLOPS", "higher")
+TIME = units.fom("time_s", "s", "lower")
+WITHIN = r" *Computation within error tolerance\."
+BEYOND = (
+    r"Time step +(?:\d+|\*+) for spike +\d+ for variable +\d+"
+    rf" the error is +{NUMBER}; error tolerance is +{NUMBER}\."
+)
+
+
+def parse(text: str, left: str, source: str) -> Reading:
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    output, wrote = Output(source=source, text=text), Output(source=f"{source}, results.yaml", text=left)
+    fault = _beyond(output)
+    if not fault:
+        output.token("Computation within error tolerance", f"({WITHIN})")
+    ranks = wrote.whole("processes", r" processes: +(\d+)")
+    rate = wrote.token("GFLOPS_Total", rf" GFLOPS_Total: +{NUMBER}")
+    time = wrote.token("Total_time", rf" Total_time: +{NUMBER}")
+    operations = wrote.token("FLOPS_Total", rf" FLOPS_Total: +{NUMBER}")
+    rate_gflop_s, time_s = finite(rate, source, "GFLOPS_Total"), finite(time, source, "Total_time")
+    if not fault and time_s:
+        determined = finite(operations, source, "FLOPS_Total") / time_s * 1e-9
+        fault = disagreement("MiniGhost: GFLOPS_Total", rate, determined, operations, time)
+    series = [single(RATE, rate_gflop_s), single(TIME, time_s)]
+    return Reading(
+        program="MiniGhost", version="1.0", ranks=ranks, series=[] if fault else series, fault=fault
+    )
+
+
+def _beyond(output: Output) -> str:
+    """Return the first error beyond the tolerance, in one line; empty if there is none."""
+    for line in output.lines(BEYOND):
+        error, tolerance = float(line.group(1)), float(line.group(2))
+        if not error <= tolerance:
+            return f"MiniGhost: the error is {line.group(1)}, its tolerance {line.group(2)}"
+    return ""

@@ -1,0 +1,216 @@
+"""Read nccl-tests and rccl-tests: time and bandwidths of one collective by size, out of place and in place.
+
+Models: standard output (`all_reduce_perf` and its like, of any release), or the JSON that `-J FILE` writes. Columns are
+found by their heads. Verified is `Out of bounds values : 0` and no wrong element where data were checked. The bandwidth
+of the algorithm must be size over time, the average bandwidth that of the rows. Rates that were rounded to 0.00 are
+not measured. Leaves out: times of single iterations, `-T` timestamps.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.applications import reading
+from railyard.applications.reading import NUMBER, Output, Reading, UnreadableError, disagreement, single
+from railyard.base.errors import InputError
+from railyard.records import json_io, units
+from railyard.records.benchmark import Label, Series, Unmeasured
+from railyard.records.json_io import Json
+
+AVERAGE = units.fom("average_bus_bandwidth_gbyte_s", "GB/s", "higher")
+BUS = units.fom("bus_bandwidth_gbyte_s", "GB/s", "higher")
+ALGORITHM = units.fom("algorithm_bandwidth_gbyte_s", "GB/s", "higher")
+TIME = units.fom("time_us", "us", "lower")
+#: Columns of one half of a row, as the text and as the JSON name them. `wrong` was `error` in early releases.
+TEXT_COLUMNS = ("time", "algbw", "busbw", "wrong")
+PLACES = ("out-of-place", "in-place")
+#: Operations whose algorithm bandwidth is not size over time.
+IRREGULAR = frozenset({"alltoallv", "hypercube"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One size, out of place or in place, with the numbers as printed; `wrong` is N/A where data were not checked."""
+
+    labels: Mapping[str, Label]
+    time: str
+    algbw: str
+    busbw: str
+    wrong: str
+
+    @property
+    def size(self) -> int:
+        """Return the size in bytes."""
+        return int(self.labels["size_bytes"])
+
+
+def parse(text: str, left: str, source: str) -> Reading:
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    output = Output(source=source, text=left or text)
+    if output.text.lstrip().startswith("{"):
+        return _of_json(output)
+    bad = output.token("Out of bounds values", r"# Out of bounds values +: \d+ (OK|FAILED)") == "FAILED"
+    average = output.token("Avg bus bandwidth", rf"# Avg bus bandwidth +: {NUMBER}(?: (?:OK|FAILED))?")
+    title = output.lines(r"# (nccl|rccl)-tests version (\S+).*")
+    starts = output.lines(r"# Collective test starting: (\S+?)(?:_perf)?")
+    return _reading(
+        source,
+        program=f"{title[0][1]}-tests" if title else "nccl-tests",
+        version=title[0][2] if title else "unknown",
+        operation=starts[0][1] if starts else "",
+        ranks=len(output.lines(r"# +Rank +\d+ .* on .*")) or None,
+        rows=list(_rows(output)),
+        average=average,
+        out_of_bounds=bad,
+    )
+
+
+def _rows(output: Output) -> Iterator[Row]:
+    """Yield the halves of every row of the table, whose columns have the names in its head."""
+    heads: list[str] = []
+    for line in output.text.split("\n")[:-1]:
+        words = line.split()
+        if words[:3] == ["#", "size", "count"]:
+            heads = ["wrong" if word in ("#wrong", "error") else word for word in words[1:]]
+            heads = ["time" if word == "cputime" else word for word in heads]
+        elif heads and re.match(r"\s*[0-9]+\s+[0-9]+\s", line):
+            yield from _halves(output.source, heads, words)
+
+
+def _halves(source: str, heads: Sequence[str], words: Sequence[str]) -> Iterator[Row]:
+    if len(words) == len(heads) - 1 and "redop" in heads:
+        heads = [head for head in heads if head != "redop"]  # blank for an operation without one
+    if len(words) < len(heads) or heads.count("time") != 2:
+        return
+    labels: dict[str, Label] = {"size_bytes": reading.whole(words[0], source, "size")}
+    named = dict(zip(heads, words, strict=False))
+    labels |= {key: named[key] for key in ("type", "redop") if named.get(key, "none") != "none"}
+    starts = [index for index, head in enumerate(heads) if head == "time"]
+    for place, start in zip(PLACES, starts, strict=True):
+        cells = dict(zip(heads[start:], words[start:], strict=False))
+        first = {head: words[start + heads[start:].index(head)] for head in TEXT_COLUMNS if head in cells}
+        if len(first) == len(TEXT_COLUMNS):
+            yield Row(labels={**labels, "place": place}, **first)
+
+
+def _of_json(output: Output) -> Reading:
+    """Return the reading of the file that `-J` writes; raises InputError naming the member that is wrong."""
+    try:
+        document = json_io.loads(output.text, output.source)
+        results = document["results"]
+        outside, average = document["out_of_bounds"], document["average_bus_bandwidth"]["bandwidth"]
+        rows = [
+            Row(
+                labels={
+                    "size_bytes": reading.whole(str(row["size"]), output.source, "size"),
+                    **{key: row[key] for key in ("type", "redop") if row[key] != "none"},
+                    "place": place,
+                },
+                time=str(half["cpu_time"] if "cpu_time" in half else half["time"]),
+                algbw=str(half["alg_bw"]),
+                busbw=str(half["bus_bw"]),
+                wrong="N/A" if half["nwrong"] is None else str(half["nwrong"]),
+            )
+            for row in results
+            for place, half in zip(PLACES, (row["out_of_place"], row["in_place"]), strict=True)
+            if half is not None
+        ]
+        return _reading(
+            output.source,
+            program="nccl-tests",
+            version=_release(document.get("nccl_version")),
+            operation=str(document.get("args", [""])[0]).rpartition("/")[2].removesuffix("_perf"),
+            ranks=len(document.get("devices", [])) or None,
+            rows=rows,
+            average=str(average),
+            out_of_bounds=str(outside["okay"]) != "true",
+        )
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        why = f"not the JSON of nccl-tests: {type(error).__name__}: {error}"
+        raise UnreadableError(
+            output.source, "results", f"{why}; the file ends with {output.last_line()!r}"
+        ) from error
+
+
+def _release(code: Json) -> str:
+    """Return NCCL's release in its number, such as 2.27.7 of 22707; `unknown` for another value."""
+    if not isinstance(code, int) or code < 10000:
+        return "unknown"
+    return f"NCCL {code // 10000}.{code // 100 % 100}.{code % 100}"
+
+
+def _reading(
+    source: str,
+    *,
+    program: str,
+    version: str,
+    operation: str,
+    ranks: int | None,
+    rows: Sequence[Row],
+    average: str,
+    out_of_bounds: bool,
+) -> Reading:
+    if not rows:
+        raise UnreadableError(source, "table", "no row of figures")
+    fault = f"{program}: values are out of bounds" if out_of_bounds else ""
+    mean = reading.finite(average, source, "Avg bus bandwidth")
+    if not fault:
+        faults = (_wrong(source, program, operation, row) for row in rows)
+        fault = next(filter(None, faults), "") or _wrong_average(program, mean, rows)
+    figures = [] if fault else list(_figures(source, rows))
+    return Reading(
+        program=program,
+        version=version,
+        ranks=ranks,
+        series=[] if fault else [single(AVERAGE, mean), *(one for one in figures if isinstance(one, Series))],
+        fault=fault,
+        parameters={
+            **({"operation": operation} if operation else {}),
+            "data_checked": "yes" if any(row.wrong != "N/A" for row in rows) else "no",
+        },
+        not_measured=[one for one in figures if isinstance(one, Unmeasured)],
+    )
+
+
+def _wrong(source: str, program: str, operation: str, row: Row) -> str:
+    """Return what is wrong with a row, in one line; empty if nothing is."""
+    where = f"{row.size} bytes, {row.labels['place']}"
+    if row.wrong != "N/A" and reading.finite(row.wrong, source, "wrong") != 0:
+        return f"{program}: {row.wrong} wrong elements at {where}"
+    time, rate = (reading.finite(token, source, where) for token in (row.time, row.algbw))
+    if operation in IRREGULAR or not rate or time <= 0:
+        return ""
+    return disagreement(f"{program}: algbw at {where}", row.algbw, row.size / time * 1e-3, row.time)
+
+
+def _wrong_average(program: str, mean: float, rows: Sequence[Row]) -> str:
+    """Return that the average is not that of the rows, in one line; empty if it is."""
+    rates = [float(row.busbw) for row in rows if re.fullmatch(NUMBER, row.busbw, re.ASCII)]
+    room = math.fsum(0.006 + rate * 0.006 for rate in rates) / len(rates) if rates else math.inf
+    determined = math.fsum(rates) / len(rates) if rates else mean
+    if abs(mean - determined) <= room:
+        return ""
+    return f"{program}: the average bus bandwidth is {mean:g} GB/s, but that of the rows is {determined:.6g} GB/s"
+
+
+def _figures(source: str, rows: Sequence[Row]) -> Iterator[Series | Unmeasured]:
+    """Yield the figures by size and place; a size that was run several times has several samples."""
+    groups: dict[tuple[tuple[str, Label], ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row.labels.items()), []).append(row)
+    for key, group in groups.items():
+        for fom, tokens in (
+            (BUS, [row.busbw for row in group]),
+            (ALGORITHM, [row.algbw for row in group]),
+            (TIME, [row.time for row in group]),
+        ):
+            values = [reading.finite(token, source, fom) for token in tokens]
+            if fom is not TIME and 0 in values:
+                yield Unmeasured(fom=fom, labels=dict(key), reason=f"the program printed {tokens[0]} GB/s")
+            else:
+                yield Series(fom=fom, labels=dict(key), samples=tuple(values))

@@ -1,0 +1,207 @@
+"""Read the OSU Micro-Benchmarks: every line of every curve, with the data validated at each size.
+
+Models: standard output of the programs of `PROGRAMS`, run with `-c` where they can validate: a size whose column
+`Validation` is not Pass makes the run unverified. One-sided programs and barriers validate nothing. MB/s become
+GB/s by moving the point (OSU's MB are 1e6 bytes). Columns are found by their heads, so that a program with full
+statistics (`-f`) gives minimum and maximum as well. A build for a GPU names its library in the title: the parameter
+`accelerator`. Columns that determine each other must agree; a rate that is printed as 0.00 is not measured. Leaves
+out: graphs, percentiles, PAPI.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.applications import reading
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement
+from railyard.base.errors import InputError
+from railyard.records import units
+from railyard.records.benchmark import Series, Unmeasured
+from railyard.records.units import Fom
+
+#: Program -> the title that it prints after "OSU MPI" and a space, or an underscore for a one-sided one.
+PROGRAMS: Mapping[str, str] = {
+    "osu_latency": "Latency Test",
+    "osu_bw": "Bandwidth Test",
+    "osu_bibw": "Bi-Directional Bandwidth Test",
+    "osu_mbw_mr": "Multiple Bandwidth / Message Rate Test",
+    "osu_alltoall": "All-to-All Personalized Exchange Latency Test",
+    "osu_allgather": "Allgather Latency Test",
+    "osu_allreduce": "Allreduce Latency Test",
+    "osu_bcast": "Broadcast Latency Test",
+    "osu_barrier": "Barrier Latency Test",
+    "osu_put_latency": "Put Latency Test",
+    "osu_get_latency": "Get latency Test",
+    "osu_get_acc_latency": "Get_accumulate latency Test",
+    "osu_ibarrier": "Non-blocking Barrier Latency Test",
+    "osu_iallreduce": "Non-blocking Allreduce Latency Test",
+    "osu_ialltoall": "Non-blocking All-to-All Latency Test",
+}
+#: Programs of one rank's access to another's memory: these have no option that validates data.
+ONE_SIDED = frozenset({"osu_put_latency", "osu_get_latency", "osu_get_acc_latency"})
+#: Programs without messages.
+WITHOUT_SIZES = frozenset({"osu_barrier", "osu_ibarrier"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column that is kept: the FOM, how far its decimal point moves, and whether it is a rate."""
+
+    fom: Fom
+    places: int = 0
+    rate: bool = False
+
+
+LATENCY = units.fom("latency_us", "us", "lower")
+BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
+#: Head of a column, as printed -> what it is. Others are passed over.
+COLUMNS: Mapping[str, Column] = {
+    "Latency (us)": Column(fom=LATENCY),
+    "Avg Latency(us)": Column(fom=LATENCY),
+    "Min Latency(us)": Column(fom=units.fom("min_latency_us", "us", "lower")),
+    "Max Latency(us)": Column(fom=units.fom("max_latency_us", "us", "lower")),
+    "Overall(us)": Column(fom=LATENCY),
+    "Pure Comm.(us)": Column(fom=units.fom("communication_us", "us", "lower")),
+    "Overlap(%)": Column(fom=units.fom("overlap_percent", "%", "neither")),
+    "Bandwidth (MB/s)": Column(fom=BANDWIDTH, places=-3, rate=True),
+    "MB/s": Column(fom=BANDWIDTH, places=-3, rate=True),
+    "Messages/s": Column(fom=units.fom("rate_message_s", "messages/s", "higher"), rate=True),
+}
+PASS = "Pass"
+#: Columns of a non-blocking collective: the last is made of the others.
+OVERLAP = ("Overall(us)", "Compute(us)", "Pure Comm.(us)", "Overlap(%)")
+
+
+def parser(program: str, sizes: Sequence[int], device: str = "") -> reading.Parser:
+    """Return the parser of one program, whose output must have one line per size; `sizes` is empty for a barrier.
+
+    `device` is the memory that was requested with OSU's option -d; empty for the host's.
+    """
+
+    def parse(text: str, left: str, source: str) -> Reading:
+        del left
+        return _parse(program, sizes, device, Output(source=source, text=text))
+
+    return parse
+
+
+def _parse(program: str, sizes: Sequence[int], device: str, output: Output) -> Reading:
+    version, accelerator = _title(program, output)
+    heads, rows = _table(output)
+    fault = _other_device(program, device, accelerator) or _invalid(program, heads, rows)
+    contradictions = (_contradiction(program, dict(zip(heads, row, strict=True))) for row in rows)
+    fault = fault or next(filter(None, contradictions), "")
+    if not fault:
+        _check_sizes(output, sizes, heads, rows)
+    columns = [] if fault else list(_columns(output.source, heads, rows))
+    if not fault and not columns:
+        raise InputError(output.source, "table", ", ".join(heads), f"one of the columns {', '.join(COLUMNS)}")
+    return Reading(
+        program=program,
+        version=version,
+        ranks=None,
+        series=[one for one in columns if isinstance(one, Series)],
+        fault=fault,
+        parameters={"accelerator": accelerator} if accelerator else {},
+        not_measured=[one for one in columns if isinstance(one, Unmeasured)],
+    )
+
+
+def _title(program: str, output: Output) -> tuple[str, str]:
+    """Return the version and the GPU library in the title, such as `cuda`; empty for a build without one."""
+    call, words = "", PROGRAMS[program]
+    if program in ONE_SIDED:
+        call, words = words.split(maxsplit=1)
+    pattern = rf"# OSU MPI{call and '_' + call}(-[A-Z]+)?(?i: {re.escape(words)}) v(\S+)"
+    output.token("title", pattern)
+    match = output.lines(pattern)[0]
+    return match[2], (match[1] or "").removeprefix("-").lower()
+
+
+def _check_sizes(
+    output: Output, sizes: Sequence[int], heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """Raise InputError unless the table has a row for each size, or one row for a program without sizes."""
+    printed = [reading.whole(row[0], output.source, "Size") for row in rows] if "Size" in heads else []
+    if printed != list(sizes) or not rows:
+        missing = next((size for size in sizes if size not in printed), "a line of figures")
+        problem = f"lacks {missing} after {output.last_line()!r}"
+        raise InputError(output.source, "table", problem=problem, valid="output to the end")
+
+
+def _other_device(program: str, device: str, accelerator: str) -> str:
+    """Return that the program is not built for the memory that was requested, in one line; empty if it is."""
+    if not device or accelerator == device or (device == "managed" and accelerator):
+        return ""
+    return f"{program}: built for {accelerator or 'no GPU'}, but device={device} was requested"
+
+
+def _table(output: Output) -> tuple[list[str], list[list[str]]]:
+    """Return the heads and rows of the table; `# Size` is the head `Size`. A row that is cut off is left out."""
+    lines = [
+        line.strip() for line in output.text.split("\n")[:-1]
+    ]  # what follows the last line's end is cut off
+    at = next((n for n, line in enumerate(lines) if _is_head(line)), None)
+    if at is None:
+        raise InputError(
+            output.source, "table", problem=f"missing after {output.last_line()!r}", valid="output to the end"
+        )
+    heads = re.split(r"\s{2,}", lines[at].removeprefix("#").strip())
+    rows = [line.split() for line in lines[at + 1 :] if re.match(r"[0-9]", line)]
+    return heads, [row for row in rows if len(row) == len(heads) and _is_row(heads, row)]
+
+
+def _is_row(heads: Sequence[str], row: Sequence[str]) -> bool:
+    """Return whether all cells but the validation are numbers: another program's line is none."""
+    cells = zip(heads, row, strict=True)
+    return all(head == "Validation" or re.fullmatch(NUMBER, cell, re.ASCII) for head, cell in cells)
+
+
+def _is_head(line: str) -> bool:
+    return line.startswith(("# Size", "# Avg Latency", "# Overall(us)"))
+
+
+def _invalid(program: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if "Validation" not in heads:
+        return ""
+    at = heads.index("Validation")
+    wrong = [row for row in rows if row[at] != PASS]
+    return f"{program}: wrong data at {wrong[0][0]} bytes: validation says {wrong[0][at]}" if wrong else ""
+
+
+def _contradiction(program: str, row: Mapping[str, str]) -> str:
+    """Return that two columns of a row contradict each other, in one line; empty if none do."""
+    values = {head: float(token) for head, token in row.items() if head != "Validation"}
+    if values.get("MB/s") and {"Messages/s", "Size"} <= set(values):
+        determined = values["Messages/s"] * values["Size"] * 1e-6
+        name = f"{program}: MB/s at {row['Size']} bytes"
+        return disagreement(name, row["MB/s"], determined, row["Messages/s"])
+    if set(OVERLAP) <= set(values) and values["Pure Comm.(us)"]:
+        overall, compute, pure, overlap = (values[head] for head in OVERLAP)
+        determined = max(0.0, 100 * (1 - (overall - compute) / pure))
+        if not abs(determined - overlap) <= 0.01 + (2 + determined / 50) / pure:
+            return f"{program}: overlap is {overlap:g} %, but its times give {determined:.2f} %"
+    low, mean, high = (values.get(f"{word} Latency(us)") for word in ("Min", "Avg", "Max"))
+    if low is not None and mean is not None and high is not None and not low <= mean <= high:
+        return (
+            f"{program}: average latency is {mean:g} us, but minimum and maximum are {low:g} and {high:g} us"
+        )
+    return ""
+
+
+def _columns(
+    source: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Iterator[Series | Unmeasured]:
+    """Yield the figures of every row; a rate that was rounded to zero is not measured."""
+    for row in rows:
+        labels = {"size_bytes": int(row[0])} if heads[0] == "Size" else {}
+        for head, token in zip(heads, row, strict=True):
+            if column := COLUMNS.get(head):
+                value = reading.shifted(token, column.places, source, head)
+                if not value and column.rate:
+                    reason = f"the program printed {token} {head}"
+                    yield Unmeasured(fom=column.fom, labels=labels, reason=reason)
+                else:
+                    yield Series(fom=column.fom, labels=labels, samples=(value,))

@@ -1,0 +1,156 @@
+"""Any output is figures or one line for its parser, and the lines of other programs change nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from applications.test_applications import RECORDED, text_of
+from applications.test_public_outputs import CASES, load, read
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
+
+from railyard.applications import launch, persistent
+from railyard.applications.reading import Parser, Reading
+from railyard.base.errors import InputError
+
+#: Lines of schedulers, launchers, libraries and tools that stand between those of a program.
+FOREIGN = (
+    "srun: job 4410 queued and waiting for resources",
+    "[cn01:30888] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/././.]",
+    "[1700000000.123456] [cn01:1234 :0]  ucp_context.c:1774 UCX  INFO UCP version is 1.15.0",
+    "libfabric:5479:170:cxi:mr:cxip_do_map():90<warn> n1: no hybrid descriptor",
+    "2026-11-26 22:00:01 INFO  node health: all services are up",
+    "WARNING: There was an error initializing an OpenFabrics device.",
+    "",
+    'Lmod is automatically replacing "gcc/12" with "nvhpc/24": done',
+)
+#: What a damaged number may look like.
+NUMBERS = ("nan", "-1", "0", "1e999", "-1e-400", "9" * 5000, "1.2.3", "", "\u0663", "0x10", "1e5000000000")
+
+
+def samples() -> dict[str, tuple[Parser, str, str]]:
+    """Return name -> parser, standard output, file left, of every recording and every public output."""
+    texts = {name: (parser, text_of(name), text_of(name, "left")) for name, parser in RECORDED.items()}
+    for path in CASES:
+        case = load(path)
+
+        def parse(text: str, left: str, source: str, case: dict[str, Any] = case) -> Reading:
+            return read(case, left or text, source)
+
+        text = (path.parent / "output.txt").read_text()
+        a_file = text.startswith(("{", "@ mpiP"))
+        texts[path.parent.name] = (parse, "" if a_file else text, text if a_file else "")
+    return texts
+
+
+SAMPLES = samples()
+#: Samples whose own lines have no labels of a launcher: more than half of the lines must have them.
+PLAIN = [name for name in SAMPLES if not name.endswith("-labels")]
+
+
+@st.composite
+def damaged(draw: st.DrawFn, text: str) -> str:
+    """Draw a text with up to four damages: lines lost, doubled or cut, numbers that are none, any characters."""
+    lines = text.split("\n")
+    for _ in range(draw(st.integers(1, 4))):
+        index = draw(st.integers(0, len(lines) - 1))
+        words = lines[index].split(" ")
+        match draw(st.integers(0, 4)):
+            case 0:
+                del lines[index : index + draw(st.integers(1, 3))]
+            case 1:
+                lines.insert(index, lines[index])
+            case 2:
+                lines[index] = lines[index][: draw(st.integers(0, len(lines[index])))]
+            case 3:
+                words[draw(st.integers(0, len(words) - 1))] = draw(st.sampled_from(NUMBERS))
+                lines[index] = " ".join(words)
+            case _:
+                lines[index] = draw(st.text(max_size=20))
+        lines = lines or [""]
+    return "\n".join(lines)
+
+
+def check(parse: Parser, text: str, left: str) -> None:
+    """Assert that a parser returns figures or raises an error of one line, and nothing else."""
+    try:
+        reading = parse(text, left, "launch-000.out")
+    except InputError as error:
+        assert str(error).isprintable()
+    else:
+        assert reading.fault.isprintable()
+        assert reading.fault or reading.series or reading.not_measured
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_damaged_output_is_figures_or_one_line(name: str) -> None:
+    parse, text, left = SAMPLES[name]
+
+    @seed(1)
+    @settings(max_examples=6, database=None)
+    @given(data=st.data())
+    def run(data: st.DataObject) -> None:
+        which = data.draw(st.booleans()) or not left
+        check(
+            parse,
+            data.draw(damaged(text)) if which and text else text,
+            left if which and text else data.draw(damaged(left)),
+        )
+
+    run()
+
+
+@seed(1)
+@settings(max_examples=20, database=None)
+@given(text=st.text(max_size=200))
+def test_any_text_is_one_line_for_every_program(text: str) -> None:
+    for program in launch.names_of_programs():
+        check(launch.parser(program, {"sizes_bytes": [1]}), text, text)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_foreign_lines_carriage_returns_and_a_byte_order_mark_change_no_value(name: str) -> None:
+    parse, text, left = SAMPLES[name]
+    whole = parse(text, left, "launch-000.out")
+    lines = text.split("\n")
+    step = max(1, len(lines) // len(FOREIGN))
+    for index, line in enumerate(FOREIGN):
+        lines.insert(min(len(lines) - 1, index * (step + 1)), line)
+    for changed, file in (
+        (text.replace("\n", "\r\n"), left.replace("\n", "\r\n")),
+        ("\ufeff" + text, "\ufeff" + left if left else ""),
+        ("\n".join(lines) if text else "", left),
+    ):
+        assert parse(changed, file, "launch-000.out") == whole
+
+
+@pytest.mark.parametrize("label", ["{rank:2}: ", "[{rank}] ", "[prterun-1@1,{rank}]<stdout>: "])
+@pytest.mark.parametrize("name", [name for name in PLAIN if SAMPLES[name][1]])
+def test_labels_of_launchers_change_no_value(name: str, label: str) -> None:
+    parse, text, left = SAMPLES[name]
+    labelled = "".join(label.format(rank=0) + line for line in text.splitlines(keepends=True))
+    assert parse("srun: job 4410 queued\n" + labelled, left, "launch-000.out") == parse(
+        text, left, "launch-000.out"
+    )
+
+
+@seed(1)
+@settings(max_examples=25, database=None)
+@given(
+    document=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["format", "ranks", "sizes", "rank", "messages", "bytes"]), inner
+            )
+        ),
+        max_leaves=8,
+    )
+)
+def test_any_document_of_persistent_sends_is_one_line(document: Any) -> None:
+    if isinstance(document, dict):
+        document["format"] = persistent.FORMAT
+    with pytest.raises(InputError):
+        persistent.parse(document, "launch-000.persistent", 2)
