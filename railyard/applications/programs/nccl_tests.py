@@ -89,11 +89,11 @@ def _halves(source: str, heads: Sequence[str], words: Sequence[str]) -> Iterator
     named = dict(zip(heads, words, strict=False))
     labels |= {key: named[key] for key in ("type", "redop") if named.get(key, "none") != "none"}
     starts = [index for index, head in enumerate(heads) if head == "time"]
-    for place, start in zip(PLACES, starts, strict=True):
+    for where, start in zip(PLACES, starts, strict=True):
         cells = dict(zip(heads[start:], words[start:], strict=False))
         first = {head: words[start + heads[start:].index(head)] for head in TEXT_COLUMNS if head in cells}
         if len(first) == len(TEXT_COLUMNS):
-            yield Row(labels={**labels, "place": place}, **first)
+            yield Row(labels={**labels, "place": where}, **first)
 
 
 def _of_json(output: Output) -> Reading:
@@ -107,7 +107,7 @@ def _of_json(output: Output) -> Reading:
                 labels={
                     "size_bytes": reading.whole(str(row["size"]), output.source, "size"),
                     **{key: row[key] for key in ("type", "redop") if row[key] != "none"},
-                    "place": place,
+                    "place": where,
                 },
                 time=str(half["cpu_time"] if "cpu_time" in half else half["time"]),
                 algbw=str(half["alg_bw"]),
@@ -115,7 +115,7 @@ def _of_json(output: Output) -> Reading:
                 wrong="N/A" if half["nwrong"] is None else str(half["nwrong"]),
             )
             for row in results
-            for place, half in zip(PLACES, (row["out_of_place"], row["in_place"]), strict=True)
+            for where, half in zip(PLACES, (row["out_of_place"], row["in_place"]), strict=True)
             if half is not None
         ]
         return _reading(
