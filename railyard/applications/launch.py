@@ -23,7 +23,16 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
-from railyard.applications import convert, judged, mpip, patterns, persistent, programs, torus_counters, witness
+from railyard.applications import (
+    convert,
+    judged,
+    mpip,
+    patterns,
+    persistent,
+    programs,
+    torus_counters,
+    witness,
+)
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser
 from railyard.base.errors import InputError

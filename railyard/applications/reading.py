@@ -59,7 +59,7 @@ class Reading:
         """Raise InputError for a rate that is 0 or less: such a number has overflowed, or was rounded away."""
         object.__setattr__(self, "fault", as_seen(self.fault))
         for series in self.series:
-            rate = series.fom.better is Better.HIGHER
+            rate = series.fom.better is Better.HIGHER and "rate" in series.fom.unit.measures
             if rate and min(series.samples, default=1.0) <= 0:
                 raise InputError(self.program, series.fom, min(series.samples), "a rate above 0")
 
