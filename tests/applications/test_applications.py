@@ -570,3 +570,12 @@ def test_gpcnet_that_ended_before_its_factors_has_no_figure() -> None:
         gpcnet.parse(whole[: whole.index("Key Results")], "", "cut.out")
     with pytest.raises(InputError, match="title: no line matches"):
         gpcnet.parse("ERROR: this application must be run on at least 10 nodes\n", "", "small.out")
+
+
+def test_a_histogram_that_contradicts_the_times_is_in_the_document_as_not_measured() -> None:
+    """UMT's recorded report is of mpiP 3.5, which adds bytes: 13 % of the time in MPI are 0.1 % in its histogram."""
+    profile = mpip.parse(text_of("umt-8", "mpiP"), "umt-8.mpiP")
+    made = convert.document("umt", read("umt-8"), witness_of(8), ranks=8, profile=profile)
+    (missing,) = benchmark.parse(made, "launch-000.json").not_measured_json
+    assert missing["fom"] == "collective_time_percent" and "0.097 % of the time in MPI" in missing["reason"]
+    assert not [one for one in made["series"] if one["fom"] == "collective_time_percent"]
