@@ -8,10 +8,10 @@ import pytest
 from support.topology.topologies import gemini
 
 from placements import launchers
+from placements.nics.lines import Verbatim
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from railyard.jobs import launching
-from railyard.jobs.launching import Verbatim
 from railyard.placed.figures import Figure, of, suffix, variant
 
 

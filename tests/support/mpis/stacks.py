@@ -140,7 +140,8 @@ def _launch(mpi: Mpi, stack: str, policy: str, *, placed: Placement, folder: Pat
     for name, text in prepared.scripts.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    rendered = Rendered(command=tuple(prepared.words), environment=prepared.environment, files=prepared.files)
+    words = (*prepared.line.words, *prepared.line.scripts)
+    rendered = Rendered(command=words, environment=prepared.line.environment, files=prepared.files)
     nodes = dict.fromkeys(node.name for node in placed.nodes)
     counters = " ".join(f"/sys/class/net/{nic}/statistics/tx_bytes" for nic in NICS)
     probe = "; ".join(f"echo {node} $(railyard-enter {node} cat {counters})" for node in nodes)
