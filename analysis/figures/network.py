@@ -103,11 +103,15 @@ def _topology(request: Request) -> Topology | None:
 def _traffic(request: Request) -> Traffic | None:
     """Return what a launch of the case sends in one exchange; None if that is not known."""
     grid, cells = request.parameters.get("grid"), request.parameters.get("cells")
-    if request.benchmark not in PATTERNS or not isinstance(grid, list) or not cells:
+    first, values = (
+        cells[0] if isinstance(cells, list) and cells else cells,
+        request.parameters.get("values", 1),
+    )
+    numbers = [first, values, *(grid if isinstance(grid, list) else [None])]
+    if request.benchmark not in PATTERNS or not all(isinstance(number, int) for number in numbers):
         return None
-    first = int(cells[0] if isinstance(cells, list) else cells)
-    size = traffic.face_bytes(first, len(grid), 8 * int(request.parameters.get("values") or 1))
-    return make(PATTERNS[request.benchmark], tuple(map(int, grid)), size_bytes=size)
+    size = traffic.face_bytes(first, len(grid), 8 * values)
+    return make(PATTERNS[request.benchmark], tuple(grid), size_bytes=size)
 
 
 def _panels(case: Case, topology: Topology, sent: Traffic) -> Iterator[Panel]:

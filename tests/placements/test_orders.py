@@ -373,12 +373,12 @@ def test_partition_and_environment_select_a_launcher(
 
 def test_a_partition_without_a_launcher_is_one_line() -> None:
     with pytest.raises(InputError) as caught:
-        launchers.selected("lrun", ["mpi"])
-    assert "lrun with mpi" in str(caught.value) and "mpirun with feature openmpi" in str(caught.value)
+        launchers.selected("yrun", ["mpi"])
+    assert "yrun with mpi" in str(caught.value) and "srun with feature mpi" in str(caught.value)
 
 
 def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
-    """The launchers without a machine have no cores to bind to, and PALS is given none; some know no NUMA nodes."""
+    """The launchers without a machine have no cores to bind to; PALS, ibrun and jsrun are given none."""
     refusing = set()
     for name in launchers.LAUNCHERS:
         try:
@@ -386,7 +386,7 @@ def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
         except InputError as error:
             assert f"{name} cannot bind by core" in str(error)
             refusing.add(name)
-    assert refusing == {"smpi", "linkload", "pals"}
+    assert refusing == {"smpi", "linkload", "pals", "ibrun", "jsrun"}
 
 
 def test_place_writes_a_launchers_files(railyard: Run, tmp_path: Path) -> None:

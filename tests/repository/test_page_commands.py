@@ -28,7 +28,6 @@ NOT_RUN = {
     r"(^|sudo |=\S+ )(make|git|cmake) ": "installs, builds or fetches; `make test` and CI begin with it",
     r"(^|sudo |\" |=\S+ )(tools|containers)/|^docker |docker$|^unshare ": "needs an engine, or builds an image",
     r"reframe .*-r\b|reframe \.\.\.": "a job takes minutes; tests/checks, tests/ci and tests/torus run such jobs",
-    r"reframe .* -l$": "tests/checks/test_checks.py does",
     r"--engine docker|torus \w+ apps\b": "needs Docker: tests/torus/test_docker.py",
     r"--slurm$|torus \w+ c\b": "needs Slurm: tests/torus/slurm/test_slurm.py",
     r"build/mpis/": "needs `make mpis`: tests/torus/test_mpis_torus.py",
