@@ -103,12 +103,11 @@ def _topology(request: Request) -> Topology | None:
 def _traffic(request: Request) -> Traffic | None:
     """Return what a launch of the case sends in one exchange; None if that is not known."""
     grid, cells = request.parameters.get("grid"), request.parameters.get("cells")
-    first, values = (
-        cells[0] if isinstance(cells, list) and cells else cells,
-        request.parameters.get("values", 1),
-    )
-    numbers = [first, values, *(grid if isinstance(grid, list) else [None])]
-    if request.benchmark not in PATTERNS or not all(isinstance(number, int) for number in numbers):
+    first = cells[0] if isinstance(cells, list) and cells else cells
+    values = request.parameters.get("values", 1)
+    if request.benchmark not in PATTERNS or not isinstance(grid, list):
+        return None
+    if not isinstance(first, int) or not all(isinstance(number, int) for number in [values, *grid]):
         return None
     size = traffic.face_bytes(first, len(grid), 8 * values)
     return make(PATTERNS[request.benchmark], tuple(grid), size_bytes=size)
