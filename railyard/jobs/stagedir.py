@@ -39,6 +39,7 @@ from railyard.jobs.nodes import surroundings
 from railyard.records import assemble, provenance
 from railyard.records.record import Record
 from railyard.records.store import archive, sessions
+from railyard.records.store.entries import SUBJECT
 from railyard.records.store.sessions import Place
 
 MOST_PATH_BYTES = 4096
@@ -150,6 +151,8 @@ def _provenance(
     surrounding, job_id = surroundings.provenance(folder)
     if surrounding:
         collected |= {"job": surrounding, "reframe": {**job.reframe, "job": job_id}}
+    elif subject := {name: os.environ[name] for name in SUBJECT if os.environ.get(name)}:
+        collected |= {"job": {"variables": subject, "modules": [], "libraries": []}}
     nodes = described_nodes(placed)
     commit = {name: code[name] for name in ("git_commit", "git_dirty")}
     return {

@@ -23,7 +23,7 @@ from railyard.jobs.job.spec import PARAMETER, JobSpec
 from railyard.jobs.job.submitted import Placed, Planned, Site, Submitted
 from railyard.jobs.roles import Roles
 from railyard.records import provenance
-from railyard.records.store import archive
+from railyard.records.store import archive, entries
 
 GRID = [2, 1, 1]
 NODE = platform.node()
@@ -126,6 +126,18 @@ def test_a_host_with_a_name_of_its_own_ran_what_its_node_was_asked_for(folder: P
     record = stagedir.record_of(folder)
     assert (record.launches[0].status, record.launches[0].ranks[0].host) == ("ok", "cpu-1")
     assert record.provenance["nodes"]["own_names"] == {NODE: "cpu-1"}
+
+
+def test_the_commit_that_ci_tests_is_the_subject_and_no_other_case(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job on a virtual torus notes no environment; the commit is that of ReFrame's own."""
+    for name in entries.SUBJECT:
+        monkeypatch.delenv(name, raising=False)
+    without = entries.of_record(stagedir.record_of(folder)).setting
+    monkeypatch.setenv("GITHUB_SHA", "3c" * 20)
+    setting = entries.of_record(stagedir.record_of(folder)).setting
+    assert setting == {**without, "subject": "3c" * 20}
 
 
 @pytest.mark.parametrize("word", ["Terminated", "rfm_job.sh: line 12:  4711 Killed    railyard torus mpirun"])

@@ -137,10 +137,12 @@ def _image(image: Mapping[str, Json] | None) -> str:
 
 
 def _job(job: Mapping[str, Json] | None) -> str:
-    """Return the variables, modules and libraries of a job as one text; empty if the record does not have them."""
+    """Return the variables, modules and libraries of a job as one text; empty if the record has none of them."""
     if not job:
         return ""
     variables = {name: value for name, value in job["variables"].items() if name not in SUBJECT}
+    if not (variables or job["modules"] or job["libraries"]):
+        return ""
     return canonical({**job, "variables": variables})
 
 
