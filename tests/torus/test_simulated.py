@@ -357,7 +357,7 @@ def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> N
         (["--calibration", "none", "gemini-2x2x2", "halo"], "--calibration: 'none'"),
         (
             ["--hostfile", "none", "gemini-2x2x2", "halo"],
-            "none: 'none' is not valid; expected a readable host file",
+            "none: cannot be read (No such file or directory); expected a text file",
         ),
         (["--algorithms", "alltoall", "gemini-2x2x2", "halo"], "--algorithms: 'alltoall'"),
         (["--algorithms", "sort:ring", "gemini-2x2x2", "halo"], "--algorithms: 'sort:ring'"),
