@@ -9,7 +9,7 @@ counted bytes, which records have of NICs alone; second rails; programs whose tr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -28,7 +28,6 @@ from placements.linkload.traffic import Traffic
 from placements.topology import catalog
 from placements.topology.base import Router, Topology
 from placements.topology.dragonflies.grouped import Grouped
-from railyard.base.errors import InputError
 from railyard.records.record import Case as Request
 from railyard.records.record import Launch
 
@@ -64,14 +63,15 @@ class Panel:
 def drawings(case: Case) -> list[Drawing]:
     """Return one figure if the traffic, the topology and the nodes of the ranks are known."""
     request = case.first.case
-    topology, sent = _topology(request), _traffic(request)
+    ranks = {len(launch.ranks) for _, launch in cases.launches(case) if launch.is_result}
+    topology, sent = _topology(request), _traffic(request, ranks)
     if topology is None or sent is None:
         return []
     panels = list(_panels(case, topology, sent))[:_MOST_PANELS]
     if not panels or not any(panel.loads.slowest_s for panel in panels):
         return []
-    rows = -(-len(panels) // _COLUMNS)
-    width, height = _shape(topology)
+    drawn = layout(topology)
+    width, height = _size(drawn)
     columns = min(_COLUMNS, len(panels)) if width / height < 3 else 1
     rows = -(-len(panels) // columns)
     panel_in = (7.6 if len(panels) > 1 else 4.6) / columns
@@ -80,7 +80,7 @@ def drawings(case: Case) -> list[Drawing]:
             name="network",
             title=TITLE,
             description=f"{TITLE} of {topology.name}. {_in_words(panels)}.",
-            paint=lambda figure: paint(figure, panels, columns),
+            paint=lambda figure: paint(figure, panels, drawn, columns),
             data=data(panels),
             width_in=panel_in * columns,
             height_in=0.35 + rows * (0.35 + min(3.6, max(1.0, panel_in * height / width))),
@@ -90,24 +90,23 @@ def drawings(case: Case) -> list[Drawing]:
 
 
 def _topology(request: Request) -> Topology | None:
-    """Return the case's topology if this checkout has the same file of it."""
-    if request.topology is None:
+    """Return the case's topology if this checkout has the same file of it; the name in a record is never a path."""
+    if request.topology is None or request.topology.name not in catalog.known():
         return None
-    try:
-        topology = catalog.load(request.topology.name)
-    except InputError:
-        return None
+    topology = catalog.load(request.topology.name)
     return topology if topology.sha256 == request.topology.sha256 else None
 
 
-def _traffic(request: Request) -> Traffic | None:
-    """Return what a launch of the case sends in one exchange; None if that is not known."""
+def _traffic(request: Request, ranks: Collection[int]) -> Traffic | None:
+    """Return what a launch sends in one exchange; None if that is not known, or no launch has the grid's ranks."""
     grid, cells = request.parameters.get("grid"), request.parameters.get("cells")
     first = cells[0] if isinstance(cells, list) and cells else cells
     values = request.parameters.get("values", 1)
     if request.benchmark not in PATTERNS or not isinstance(grid, list):
         return None
     if not isinstance(first, int) or not all(isinstance(number, int) for number in [values, *grid]):
+        return None
+    if min(first, values, *grid) < 1 or math.prod(grid) not in ranks:
         return None
     size = traffic.face_bytes(first, len(grid), 8 * values)
     return make(PATTERNS[request.benchmark], tuple(grid), size_bytes=size)
@@ -274,19 +273,17 @@ def _ring(cells_of_group: Sequence[Cell], group: int, groups: int) -> Iterator[t
         )
 
 
-def _shape(topology: Topology) -> Point:
-    """Return width and height of the picture, in units of its points."""
-    xs, ys = zip(*layout(topology).points.values(), strict=True)
+def _size(drawn: Layout) -> Point:
+    """Return width and height of the picture, in the unit of its points."""
+    xs, ys = zip(*drawn.points.values(), strict=True)
     return max(xs) - min(xs) + 2.0, max(ys) - min(ys) + 2.0
 
 
 # How a panel is painted.
 
 
-def paint(figure: Figure, panels: Sequence[Panel], columns: int) -> None:
+def paint(figure: Figure, panels: Sequence[Panel], drawn: Layout, columns: int) -> None:
     """Draw the panels of one topology, all on the scale of the slowest link of any."""
-    topology = panels[0].loads.topology
-    drawn = layout(topology)
     worst = max(panel.loads.slowest_s for panel in panels)
     grid = figure.subplots(-(-len(panels) // columns), columns, squeeze=False)
     for axes in grid.ravel()[len(panels) :]:

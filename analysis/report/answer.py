@@ -24,6 +24,7 @@ from analysis.figures.drawing import DataTable, Drawing
 from analysis.judge.judged import Judged
 from analysis.stats.score import Score
 from analysis.stats.verdicts import Finding
+from analysis.text.numbers import counted
 from placements.nics.policies import policies
 from placements.nics.policies.base import NicPolicy
 from placements.orders.choices import choices
@@ -95,7 +96,7 @@ def conditions(grouped: Sequence[Case]) -> list[tuple[str, str]]:
         ("MPI", _listed(mpi)),
         *((f"{origin} numbers", ORIGIN_NOTES[origin]) for origin in origins),
         ("dates", " to ".join(sorted({days[0], days[-1]}))),
-        ("evidence", f"{_count(len(records), 'record')} of {_count(jobs, 'job')}"),
+        ("evidence", f"{counted(len(records), 'record')} of {counted(jobs, 'job')}"),
         ("written by railyard", _listed(written)),
         ("sha256 of the records' digests", digest),
     ]
@@ -147,7 +148,7 @@ def _best(members: Sequence[Standing]) -> str:
         none = f"nothing is shown to be faster than {baseline}; {slower}"
         return f"{where}: {none}. {faster(name, score, baseline)}."
     if scored and all(score.finding is Finding.NO_DIFFERENCE for score, _ in scored):
-        return f"{where}: no difference from {baseline} is shown, in {_count(len(members), 'combination')}."
+        return f"{where}: no difference from {baseline} is shown, in {counted(len(members), 'combination')}."
     return f"{where}: no winner among {count} combinations can be named."
 
 
@@ -240,7 +241,3 @@ def _short(name: str) -> str:
 
 def _listed(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, texts)))
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

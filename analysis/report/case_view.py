@@ -21,7 +21,7 @@ from analysis.cases.spread import Captioned
 from analysis.cases.tables import Row
 from analysis.cases.titles import facts, heading, kept_apart, known_text, origin_note
 from analysis.figures import general, registry
-from analysis.figures.drawing import DataTable, Drawing
+from analysis.figures.drawing import WIDTH_IN, DataTable, Drawing
 from analysis.judge.judged import JudgedCase
 from railyard.records.record import Launch, Record, Status
 
@@ -56,6 +56,7 @@ class FigureView:
     title: str
     image: Markup
     data: DataTable
+    is_wide: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +157,9 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
 def figure_views(drawings: Sequence[Drawing], images: Sequence[Markup]) -> list[FigureView]:
     """Return drawings with their markup, as the page shows them."""
     return [
-        FigureView(title=drawing.title, image=image, data=drawing.data)
+        FigureView(
+            title=drawing.title, image=image, data=drawing.data, is_wide=drawing.width_in > 1.5 * WIDTH_IN
+        )
         for drawing, image in zip(drawings, images, strict=True)
     ]
 

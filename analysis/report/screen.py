@@ -18,7 +18,7 @@ from analysis.judge.judged import Judged, JudgedCase
 from analysis.report import answer, case_view
 from analysis.report.case_view import Statement
 from analysis.stats.verdicts import Outcome
-from analysis.text.numbers import Format
+from analysis.text.numbers import Format, counted
 from railyard.records.record import Origin
 from railyard.records.units import Fom
 
@@ -55,7 +55,7 @@ def _measured(grouped: Sequence[Case]) -> list[str]:
     launches = sum(map(cases.tally, grouped), Tally()).text(zeros=False) or "none"
     origins = dict.fromkeys(case.origin for case in grouped)
     return [
-        f"Measured: {_number(len(grouped), 'case')} in {_number(records, 'record')}; launches: {launches}",
+        f"Measured: {counted(len(grouped), 'case')} in {counted(records, 'record')}; launches: {launches}",
         *(f"  {origin}: {_ORIGINS[origin]}" for origin in origins),
     ]
 
@@ -66,7 +66,7 @@ def _findings(judged: Judged, room: int) -> list[str]:
     of_cases = [_case_lines(case, statement) for case, statement in strongest]
     shown = _first(of_cases, room)
     left_out = len(of_cases) - len(shown)
-    more = [f"  {_number(left_out, 'more case')}: see the page"] if left_out else []
+    more = [f"  {counted(left_out, 'more case')}: see the page"] if left_out else []
     return [line for block in [*shown, more] for line in block]
 
 
@@ -90,7 +90,7 @@ def _case_lines(case: Case, statement: Statement | None) -> list[str]:
     """Return a case's title and a statement that the page makes of it, or what was measured."""
     tally = cases.tally(case)
     launches = (
-        f"{tally.ok} of {tally.planned} launches" if tally.ok < tally.planned else _number(tally.ok, "launch")
+        f"{tally.ok} of {tally.planned} launches" if tally.ok < tally.planned else counted(tally.ok, "launch")
     )
     name = f"{case.first.case.check} on {case.first.system.name}"
     head = f"  {name}: {title(case)} ({case.origin}, {launches})"
@@ -108,9 +108,9 @@ def _values(case: Case) -> str:
     fom = min(by_fom, key=comparison.rank_of)
     values, unit = by_fom[fom], fom.unit.text
     form = Format.for_values([min(values), max(values)])
-    more = f"; {_number(len(by_fom) - 1, 'more figure')} on the page" if len(by_fom) > 1 else ""
+    more = f"; {counted(len(by_fom) - 1, 'more figure')} on the page" if len(by_fom) > 1 else ""
     span = f"{form.text(min(values))} to {form.text(max(values))} {unit}"
-    return f"{fom.stem.capitalize()}: {span}, {_number(len(values), 'value')}{more}."
+    return f"{fom.stem.capitalize()}: {span}, {counted(len(values), 'value')}{more}."
 
 
 def _statement_lines(text: str) -> list[str]:
@@ -124,11 +124,6 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(
         text, WIDTH, max_lines=_LINES, placeholder=" ...", initial_indent=_INDENT, subsequent_indent=_INDENT
     )
-
-
-def _number(count: int, word: str) -> str:
-    ending = "es" if word.endswith("ch") else "s"
-    return f"{count:,} {word}{'' if count == 1 else ending}"
 
 
 def _cut(line: str) -> str:

@@ -44,6 +44,12 @@ def percent(value: float, *, signed: bool = True) -> str:
     return f"{value:{'+' if signed else ''}.{decimals}f} %".replace("-", MINUS)
 
 
+def counted(count: int, word: str) -> str:
+    """Return `1 case`, `3,200 launches`."""
+    ending = "es" if word.endswith("ch") else "s"
+    return f"{count:,} {word}{'' if count == 1 else ending}"
+
+
 def size_text(size_bytes: float) -> str:
     """Return `64 KiB`, exact powers only; else bytes with separators."""
     for power, name in ((30, "GiB"), (20, "MiB"), (10, "KiB")):

@@ -55,7 +55,7 @@ def test_each_kind_of_network_is_drawn_with_a_line_per_loaded_cable(name: str, g
         name="network",
         title=network.TITLE,
         description="",
-        paint=lambda figure: network.paint(figure, [panel], 1),
+        paint=lambda figure: network.paint(figure, [panel], network.layout(topology), 1),
         data=network.data([panel]),
     )
     text = svg_file(drawing)
