@@ -246,10 +246,13 @@ def _counted(word: str, prefix: str) -> Unit:
     )
 
 
+def _unit(name: str, measures: str, text: str, *spellings: str) -> Unit:
+    """Return a unit whose samples may reach 1e18."""
+    return Unit(name=name, measures=measures, text=text, spellings=spellings, maximum=1e18)
+
+
 def _per(time: str, text: str, *spellings: str) -> Unit:
-    return Unit(
-        name=f"per_{time}", measures=RATE, text=f"1/{text}", spellings=(f"1/{text}", *spellings), maximum=1e18
-    )
+    return _unit(f"per_{time}", RATE, f"1/{text}", f"1/{text}", *spellings)
 
 
 UNITS: tuple[Unit, ...] = (
@@ -259,7 +262,7 @@ UNITS: tuple[Unit, ...] = (
     _time("s", "s", 1e8, "sec", "secs", "sec.", "secs.", "second", "seconds", "Seconds", "Sec"),
     _time("minute", "min", 1e7, "minutes", "Minutes"),
     _time("hour", "h", 1e5, "hours", "Hours"),
-    Unit(name="bytes", measures="size", text="bytes", spellings=("B", "byte"), maximum=1e18),
+    _unit("bytes", "size", "bytes", "B", "byte"),
     Unit(name="hops", measures="hops", text="hops", maximum=1e6),
     *map(_bytes_per_s, ("", "k", "m", "g", "t")),
     *(_binary_bytes_per_s(prefix, power) for prefix, power in (("k", 10), ("m", 20), ("g", 30), ("t", 40))),
@@ -279,15 +282,9 @@ UNITS: tuple[Unit, ...] = (
             ("day", "d", "1/day", "/day"),
         )
     ),
-    Unit(name="ns_per_day", measures=RATE, text="ns/d", spellings=("ns/day",), maximum=1e18),
-    Unit(
-        name="hour_per_ns",
-        measures="time per step",
-        text="h/ns",
-        spellings=("hours/ns", "hour/ns"),
-        maximum=1e18,
-    ),
-    Unit(name="tau_per_day", measures=RATE, text="tau/d", spellings=("tau/day",), maximum=1e18),
+    _unit("ns_per_day", RATE, "ns/d", "ns/day"),
+    _unit("hour_per_ns", "time per step", "h/ns", "hours/ns", "hour/ns"),
+    _unit("tau_per_day", RATE, "tau/d", "tau/day"),
     Unit(
         name="sypd",
         measures=RATE,
@@ -296,27 +293,9 @@ UNITS: tuple[Unit, ...] = (
         maximum=1e12,
     ),
     Unit(name="sdpd", measures=RATE, text="SDPD", spellings=("simulated_days/day",), maximum=1e12),
-    Unit(
-        name="us_per_zone_cycle",
-        measures="grind time",
-        text="µs/zone/cycle",
-        spellings=("us/z/c", "us/zone/cycle"),
-        maximum=1e18,
-    ),
-    Unit(
-        name="ns_per_unknown",
-        measures="grind time",
-        text="ns/unknown",
-        spellings=("ns/unknown/iteration",),
-        maximum=1e18,
-    ),
-    Unit(
-        name="s_per_unknown",
-        measures="grind time",
-        text="s/unknown",
-        spellings=("(seconds/iteration)/unknowns",),
-        maximum=1e18,
-    ),
+    _unit("us_per_zone_cycle", "grind time", "µs/zone/cycle", "us/z/c", "us/zone/cycle"),
+    _unit("ns_per_unknown", "grind time", "ns/unknown", "ns/unknown/iteration"),
+    _unit("s_per_unknown", "grind time", "s/unknown", "(seconds/iteration)/unknowns"),
     Unit(name="joule", measures=ENERGY, text="J", spellings=("Joule", "Joules", "joules"), maximum=1e15),
     Unit(name="kjoule", measures=ENERGY, text="kJ", spellings=("Joules (kJ)", "kilojoules"), maximum=1e12),
     Unit(name="watt", measures="power", text="W", spellings=("Watt", "Watts", "watts"), maximum=1e12),
@@ -329,20 +308,8 @@ UNITS: tuple[Unit, ...] = (
     Unit(
         name="percent", measures="share", text="%", spellings=("percents", "pct"), minimum=-1e9, maximum=1e9
     ),
-    Unit(
-        name="ratio",
-        measures="ratio",
-        text="ratio",
-        spellings=("Ratio", "X", "x", "score", "rate", "1"),
-        maximum=1e18,
-    ),
-    Unit(
-        name="count",
-        measures="count",
-        text="count",
-        spellings=("#", "#wrong", "elements", "number"),
-        maximum=1e18,
-    ),
+    _unit("ratio", "ratio", "ratio", "Ratio", "X", "x", "score", "rate", "1"),
+    _unit("count", "count", "count", "#", "#wrong", "elements", "number"),
 )
 #: The unit of a figure in an old record that railyard did not write itself: it is shown, and nothing wins by it.
 UNDECLARED = Unit(name="undeclared", measures="unknown", text="(undeclared unit)", minimum=-math.inf)
