@@ -49,3 +49,11 @@ def test_a_program_without_a_verify_function_is_told_what_to_add(folder: Path, t
     (line,) = outcome.error_lines
     assert line.startswith("engine_program: ") and ".verify" in line and "struct benchmark" in line
     assert not path.exists()
+
+
+def test_a_figure_without_a_unit_ends_the_run_with_a_line_that_names_it(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "output.json"
+    outcome = run("engine_program", 1, "--json", path, folder=folder, TEST_NO_UNIT="1")
+    (line,) = [line for line in outcome.error_lines if line.startswith("rank ")]
+    assert outcome.status == 4 and "output.c" in line and "barrier_s: no unit; expected" in line
+    assert not path.exists()

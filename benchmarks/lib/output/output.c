@@ -19,6 +19,13 @@ void series_label(struct series *series, const char *name, const char *text, int
 }
 
 void series_add(struct series_list *list, struct series series) {
+    if (!series.fom.name || !series.fom.unit) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "figure of merit %s: no unit; expected .fom = {NAME, UNIT, BETTER_...}",
+                       series.fom.name ? series.fom.name : "without a name");
+        check_stop(text, __FILE__, __LINE__);
+    }
     list->series = check_grow(list->series, list->count, &list->room, sizeof series);
     list->series[list->count++] = series;
 }

@@ -58,7 +58,7 @@ struct document {
 /* Adds a label: a text, or where that is NULL a number. */
 void series_label(struct series *series, const char *name, const char *text, int64_t number);
 
-/* Adds a series; its samples belong to the list from then on. */
+/* Adds a series; its samples belong to the list from then on. Aborts the run if its FOM has no unit. */
 void series_add(struct series_list *list, struct series series);
 void series_free(struct series_list *list);
 

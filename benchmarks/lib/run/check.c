@@ -15,7 +15,7 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-_Noreturn static void stop(const char *text, const char *file, int line) {
+_Noreturn void check_stop(const char *text, const char *file, int line) {
     char host[HOST_BYTES] = "?";
     int rank = -1;
     (void)gethostname(host, sizeof host - 1);
@@ -31,7 +31,7 @@ void check_mpi(int code, const char *file, int line) {
     if (code == MPI_SUCCESS)
         return;
     (void)MPI_Error_string(code, text, &length);
-    stop(text, file, line);
+    check_stop(text, file, line);
 }
 
 void check_mpi_init(int *argc, char ***argv) {
@@ -45,7 +45,7 @@ static void *or_stop(void *memory, size_t count, size_t item_bytes) {
     char text[128];
     if (!memory) {
         (void)snprintf(text, sizeof text, "no memory for %zu items of %zu bytes", count, item_bytes);
-        stop(text, __FILE__, __LINE__);
+        check_stop(text, __FILE__, __LINE__);
     }
     return memory;
 }

@@ -23,6 +23,9 @@ enum {
 
 void check_mpi(int code, const char *file, int line);
 
+/* Prints rank, host, file, line and a text, then aborts the run. */
+_Noreturn void check_stop(const char *text, const char *file, int line);
+
 /* Starts MPI with errors returned to MPI_CHECK instead of handled by the library. Only one thread calls MPI,
  * so that every library has the thread level. Ends the program where MPI does not understand the launcher
  * (singleton.h). */
