@@ -98,7 +98,8 @@ class Case:
             yield f"ranks ran on {read.nodes} of {read.granted} nodes; the tender names {self.nodes}"
         stated = {**read.setting, **read.parameters}
         scale = str(read.parameters.get("scale") or defaults.scale_of(read.origin))
-        dimensions = len(read.parameters.get("grid") or ())
+        grid = read.parameters.get("grid")
+        dimensions = len(grid) if isinstance(grid, list) else 0  # a forged record may have any value
         for name in sorted({*stated, *self.parameters} - (defaults.FREE - self.parameters.keys())):
             default = _default(self.check, name, scale, dimensions)
             if name in self.parameters:

@@ -87,6 +87,10 @@ def only_copy(document: Document) -> None:
     scaled(document, 0.05)
 
 
+def grid_of_one_number(document: Document) -> None:
+    document["case"]["parameters"]["grid"] = 16
+
+
 def small_cells(document: Document) -> None:
     document["case"]["parameters"]["cells"] = [16, 16]
     forgeries.replace_in_commands("2048x2048", "16x16")(document)
@@ -96,6 +100,7 @@ def small_cells(document: Document) -> None:
 TRICKS: dict[str, tuple[str, Change]] = {
     "one-node": ("ranks ran on 1 of 16 nodes; the tender names 16", on_one_node),
     "copy": ("variants is ['copy'], which the tender does not name; the default is ['manual']", only_copy),
+    "grid-number": ("grid is 16; the tender names [4, 4]", grid_of_one_number),
     "small-cells": ("cells is [16, 16]; the tender names [2048, 2048]", small_cells),
     "second-cells": ("'--cells 16x16' again", given("--cells 16x16")),
     "folded": (
