@@ -37,7 +37,7 @@ def page(result: Evaluation) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template("board.html.j2").render(
-        found=result,
+        result=result,
         style=Markup(style),
         style_hash=f"sha256-{digest}",
         metric=FORMULAS[result.tender.metric],

@@ -246,7 +246,7 @@ def limits(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """The bid states how many nodes its system has where the metric counts them, and no case needs more."""
     if tender.metric in OF_A_SYSTEM and bid.bid.nodes is None:
-        yield Fault(field="nodes", text=f"not said; {tender.metric} counts the nodes of the system")
+        yield Fault(field="nodes", text=f"not stated; {tender.metric} counts the nodes of the system")
     for case in tender.cases if bid.bid.nodes is not None else ():
         used = nodes_of(case, bid.records)
         if used is not None and used > (bid.bid.nodes or 0):

@@ -1,9 +1,10 @@
 """Rank complete bids by the tender's metric, with intervals and with the changes that would alter the ranking.
 
-Models: the value of a case is the median of its launches; `metrics` has the formulas. Intervals are percentile
-bootstraps over launches, as in `analysis.stats.score`. The sensitivity is how often each bid wins when launches are
-drawn again, when all weights are drawn between half and double, and when every median is disturbed by noise; and
-whether another bid wins when one weight is halved, doubled, or its case left out. Leaves out: prices.
+Models: `measured` has the value of a case, `metrics` the formulas. Intervals are over jobs (`analysis.stats.jobs`) if
+every case of a bid has enough of them, otherwise bootstraps over launches. The sensitivity is how often each bid wins
+when launches and jobs are drawn again, when all weights are drawn between half and double, and when every value is
+disturbed by noise. It is also whether another bid wins when one weight is halved, doubled or left out. Leaves out:
+prices.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             digest=bid.digest,
             **_scored(tender, drawn.get(index), weights),
         )
-    order = sorted(lines, key=lambda place: _rank(lines[place]))
+    order = sorted(lines, key=lambda index: _rank(lines[index]))
     return Evaluation(
         tender=tender,
         lines=[lines[index] for index in order],
@@ -265,11 +266,10 @@ def _wins_by_weights(
 def _wins(scores: Mapping[int, Floats]) -> dict[int, float]:
     if not scores:
         return {}
-    places = list(scores)
-    stacked = np.stack([scores[index] for index in places])
+    stacked = np.stack(list(scores.values()))
     best = stacked >= stacked.max(axis=0) * (1 - EQUAL)
     shares = np.mean(best / best.sum(axis=0), axis=1)  # equal scores share the first place
-    return {index: float(share) for index, share in zip(places, shares, strict=True)}
+    return {index: float(share) for index, share in zip(scores, shares, strict=True)}
 
 
 def _interval(exact: float, drawn: Floats) -> Interval:
@@ -345,7 +345,7 @@ def _flips(
         return []
 
     def best(changed: Weights) -> int:
-        return max(drawn, key=lambda place: _exact(tender, drawn[place], changed))
+        return max(drawn, key=lambda index: _exact(tender, drawn[index], changed))
 
     usual, flips = best(weights), list[str]()
     for name in weights:

@@ -207,7 +207,7 @@ _AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "re
 
 
 def _case(given: Mapping[str, Json], source: str, index: int) -> Case:
-    """Return a case; raises InputError for a figure that is not railyard's and lacks unit or direction."""
+    """Return a case; raises InputError for a figure of merit without unit or direction that old records lack, too."""
     field = f"cases[{index}]"
     rest = {name: value for name, value in given.items() if name not in {"unit", "better"}}
     name = given["fom"]
@@ -216,9 +216,7 @@ def _case(given: Mapping[str, Json], source: str, index: int) -> Case:
     elif (own := old_figures.find(name)) is not None:
         fom = own
     else:
-        valid = (
-            "`unit` and `better` beside a figure of merit that is not railyard's, as its records declare them"
-        )
+        valid = "`unit` and `better` next to this figure of merit, as its records declare them"
         raise InputError(source, f"{field}.fom", name, valid)
     return Case(**{**rest, "fom": fom})
 

@@ -47,7 +47,7 @@ def _markdown(result: Evaluation) -> Iterator[str]:
         yield ""
     yield (
         "\n".join(f"- {_plain(flip)}" for flip in result.flips)
-        or "No single weight, halved, doubled or 0, changes the best bid."
+        or "No single weight, halved, doubled or left out, changes the best bid."
     )
     for line in result.lines:
         yield from _faults(line)
@@ -143,7 +143,7 @@ def _numbers(interval: Interval | None) -> Json:
 
 def promise(promised: Promise, least: float) -> str:
     """Return one line of a case's promise and whether it is kept."""
-    what = "pledge" if promised.is_pledge else "median of the bid"
+    what = "pledge" if promised.is_pledge else "value of the bid"
     head = f"{promised.verdict:<12} {promised.case.name}: {what} {promised.promised:.6g}"
     if promised.later is None or promised.verdict is Kept.NOT_MEASURED:
         return f"{head}; {promised.case.launches} results are needed"

@@ -181,7 +181,7 @@ def test_a_metric_of_systems_needs_their_nodes(records: dict[str, Path], tmp_pat
         request.load(written(tmp_path, metric="ssp"))
     wanted = written(tmp_path, metric="ssi", reference_nodes=1000)
     without, small = packed(tmp_path, records["fast"]), packed(tmp_path, records["fast"], "--nodes", 8)
-    assert "nodes: not said; ssi counts the nodes" in run("check", without, "--request", wanted).output
+    assert "nodes: not stated; ssi counts the nodes" in run("check", without, "--request", wanted).output
     assert "on 16 nodes; the offered system has 8" in run("check", small, "--request", wanted).output
     more = packed(tmp_path, records["slow"], "--nodes", 4000)
     fewer = packed(tmp_path, records["fast"], "--nodes", 2000)

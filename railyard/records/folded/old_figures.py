@@ -1,8 +1,8 @@
 """List the figures that railyard wrote before version 2.1 of the record, whose records declare no units.
 
-Models: the unit and the direction of each name, for reading those records alone. This table is closed: no figure is
-added to it, because newer records declare their figures. Leaves out: figures of other people's programs in such
-records. They are shown without a unit, and nothing wins by them.
+Models: the unit and the direction of each name, for those records, and for tender files and references that name such
+a figure without them. This table is closed: no figure is added to it, because newer records declare their figures.
+Leaves out: figures of other people's programs in such records. They are shown without a unit, and nothing wins by them.
 """
 
 from __future__ import annotations
