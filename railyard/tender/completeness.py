@@ -345,7 +345,10 @@ def one_network(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[F
 
 
 def _network(read: Judged) -> Iterator[Json]:
-    return (read.setting.get(name) for name in sorted(request.OF_THE_MACHINE))
+    """Yield the settings to compare; a list or a mapping, which only a forged record has, becomes text."""
+    for name in sorted(request.OF_THE_MACHINE):
+        value = read.setting.get(name)
+        yield str(value) if isinstance(value, list | dict) else value
 
 
 RULES: Sequence[Check] = (

@@ -111,6 +111,14 @@ TRICKS: dict[str, tuple[str, Change]] = {
 }
 
 
+def test_a_network_that_is_no_name_ends_no_evaluation(asked: Path, tmp_path: Path) -> None:
+    torus = {"name": "t", "engine": "netns", "rate_scale": 1, "latency_scaled": False, "network": ["router"]}
+    forged = forgeries.changed(good(), lambda document: document["provenance"].update(torus=torus))
+    bags = packed(tmp_path, "forger", forged), packed(tmp_path, "honest", good())
+    done = CliRunner().invoke(tender, ["evaluate", *map(str, bags), "--request", str(asked)])
+    assert done.exit_code == 0 and "Why forger is not complete" in done.output, done.output
+
+
 def test_an_honest_bid_is_complete_and_shows_on_what_it_ran(asked: Path, tmp_path: Path) -> None:
     bag = packed(tmp_path, "honest", good())
     assert checked(bag, asked) == "complete"
