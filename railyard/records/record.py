@@ -401,7 +401,7 @@ def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
         for field, items in _with_figures(launch, f"launches[{index}]")
         for number, item in enumerate(items)
     }
-    if document["schema"] != FORMAT:
+    if versions.WITH_FIGURES in versions.younger_than(document["schema"]):
         return {name: old_figures.read(name) for name in names}
     figures = benchmark.declared(document, source)
     for name in sorted(names.keys() ^ figures.keys()):

@@ -109,6 +109,8 @@ VERSIONS: tuple[Version, ...] = (
 )
 #: Versions whose ranks, hosts and NICs are in tables.
 WITH_TABLES = frozenset({"railyard-record/2", "railyard-record/2.1"})
+#: The first version whose records declare their figures.
+WITH_FIGURES = "railyard-record/2.1"
 #: Versions whose records have only the short id and no sha256.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})
 
