@@ -183,7 +183,7 @@ def _nearest(possible: Sequence[Line], variables: Mapping[str, str], words: Sequ
     def common(line: Line) -> int:
         return next(
             (n for n, pair in enumerate(zip(line.words, words, strict=False)) if pair[0] != pair[1]),
-            len(line.words),
+            min(len(line.words), len(words)),
         )
 
     line = max(possible, key=lambda one: (common(one), one.environment == variables))
