@@ -1,7 +1,7 @@
 """Write the words of a launch before its program: the launcher, its variables, and the scripts that ranks begin with.
 
-Models: one pure function makes the line of a job, and makes it again of a record for the strict check. A record names
-neither launcher nor stack, so that the check makes the line of each of them (`possible`). Leaves out: the texts of host
+Models: one pure function makes the line of a job, and makes it again from a record for the strict check. A record names
+neither launcher nor stack, so the check makes the line of each of them (`possible`). Leaves out: the texts of host
 files and scripts (`placements.launchers`, `railyard.jobs.launching`), the program (`railyard.records.programs`).
 """
 

@@ -1,6 +1,6 @@
-"""Railyard's own benchmarks, one module each: `PROGRAM` is a `Program` of `base`.
+"""List railyard's own benchmarks, one module each: `PROGRAM` is a `Program` of `base`.
 
-One pure function makes the options of a job, and makes them again of a record for the strict check. Leaves out the
+One pure function makes the options of a job, and makes them again from a record for the strict check. Leaves out the
 launcher before the program (`placements.nics.lines`), and third-party programs.
 """
 
