@@ -28,8 +28,6 @@ def parser(program: str) -> Parser:
         ]
         fault = judged["fault"] or ("" if series else "the test has no performance variable")
         version = "unknown"
-        return Reading(
-            program=program, version=version, ranks=None, series=[] if fault else series, fault=fault
-        )
+        return Reading(program=program, version=version, ranks=None, series=series, fault=fault)
 
     return read

@@ -110,7 +110,7 @@ def parser(patterns: Patterns) -> Parser:
             program=patterns.program,
             version=patterns.version,
             ranks=ranks,
-            series=[] if fault else series,
+            series=series,
             fault=fault,
             parameters=parameters,
         )

@@ -56,10 +56,11 @@ class Reading:
     not_measured: Sequence[Unmeasured] = ()
 
     def __post_init__(self) -> None:
-        """Raise InputError for a rate that is 0 or less: such a number has overflowed, or was rounded away."""
+        """Drop the series of a failed run; raise InputError for a rate of 0 or less, which overflowed or was cut off."""
         object.__setattr__(self, "fault", as_seen(self.fault))
         for series in self.series:
             rate = series.fom.better is Better.HIGHER and "rate" in series.fom.unit.measures
+        object.__setattr__(self, "series", [] if self.fault else self.series)
             if rate and min(series.samples, default=1.0) <= 0:
                 raise InputError(self.program, series.fom, min(series.samples), "a rate above 0")
 

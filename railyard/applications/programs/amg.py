@@ -38,12 +38,11 @@ def parse(text: str, left: str, source: str) -> Reading:
         if norm <= TOLERANCE
         else f"AMG: final relative residual norm is {norm:g}, to be at most {TOLERANCE:g}"
     )
-    series = [single(FOM, fom), single(SETUP, setup), single(SOLVE, solve)]
     return Reading(
         program="AMG",
         version="1.2",
         ranks=math.prod(int(part) for part in grid.split(",")),
-        series=[] if fault else series,
+        series=[single(FOM, fom), single(SETUP, setup), single(SOLVE, solve)],
         fault=fault,
         parameters={"iterations": iterations},
     )

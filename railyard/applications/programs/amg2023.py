@@ -38,12 +38,11 @@ def parse(text: str, left: str, source: str) -> Reading:
         if setup_rate > 0 and solve_rate > 0:
             determined = _figure_of_merit(output, setup_rate, solve_rate)
             fault = disagreement("AMG2023: FOM", fom, determined, setup, solve)
-    series = [single(FOM, rate), single(SETUP, setup_rate), single(SOLVE, solve_rate)]
     return Reading(
         program="AMG2023",
         version="2023",
         ranks=math.prod(int(part) for part in grid.split(",")),
-        series=[] if fault else series,
+        series=[single(FOM, rate), single(SETUP, setup_rate), single(SOLVE, solve_rate)],
         fault=fault,
         parameters={"problem": problem, "iterations": iterations},
     )

@@ -61,7 +61,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         program="GPCNeT",
         version=version,
         ranks=ranks,
-        series=[] if fault else series,
+        series=series,
         fault=fault,
         parameters={"victim_nodes": victims, "congestor_nodes": congestors},
     )

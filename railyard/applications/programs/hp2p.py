@@ -40,16 +40,15 @@ def parse(text: str, left: str, source: str) -> Reading:
         if not fault and finite(latency, source, "latency") > 0:
             determined = size / float(latency) * 1e6 / 2**20
             fault = disagreement(f"HP2P: {rate} bandwidth", tokens["bandwidth", rate], determined, latency)
-    series = [
-        single(fom, finite(tokens[words, word], source, words) * factor, statistic=name)
-        for fom, (words, _, factor) in FIGURES.items()
-        for word, name in STATISTICS.items()
-    ]
     return Reading(
         program="HP2P",
         version="unknown",
         ranks=None,
-        series=[] if fault else series,
+        series=[
+            single(fom, finite(tokens[words, word], source, words) * factor, statistic=name)
+            for fom, (words, _, factor) in FIGURES.items()
+            for word, name in STATISTICS.items()
+        ],
         fault=fault,
         parameters={"message_bytes": size, "iterations": iterations},
     )

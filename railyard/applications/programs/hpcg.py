@@ -39,7 +39,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         determined = finite(operations, source, "operations") / figures[2] * 1e-9
         fault = disagreement("HPCG: Raw Total", raw, determined, operations, time)
     series = [single(fom, value) for fom, value in zip((RATING, RAW, TIME), figures, strict=True)]
-    return Reading(program="HPCG", version=version, ranks=ranks, series=[] if fault else series, fault=fault)
+    return Reading(program="HPCG", version=version, ranks=ranks, series=series, fault=fault)
 
 
 def _flat(text: str) -> str:

@@ -50,9 +50,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         program="IOR",
         version=version,
         ranks=int(tasks[0][1]) if len(tasks) == 1 and len(tasks[0][1]) < 10 else None,
-        series=[]
-        if fault
-        else [
+        series=[
             Series(fom=BANDWIDTH, labels={"operation": operation}, samples=tuple(rates))
             for operation, rates in samples.items()
         ],

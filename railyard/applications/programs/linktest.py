@@ -51,7 +51,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         program="LinkTest",
         version="1" if "MB" in rows["Avg"][0] else "2",
         ranks=int(tasks[0][1]) if len(tasks) == 1 else None,
-        series=[] if fault else series,
+        series=series,
         fault=fault,
     )
 

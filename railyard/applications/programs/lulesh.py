@@ -60,12 +60,11 @@ def parse(text: str, left: str, source: str) -> Reading:
         or (_wrong_energy(mesh, energy) if complete else "")
         or _wrong_rate(fom, elapsed, edge**3 * ranks * iterations)
     )
-    series = [single(FOM, rate), single(ELAPSED, elapsed_s)]
     return Reading(
         program="LULESH",
         version="2.0",
         ranks=ranks,
-        series=[] if fault else series,
+        series=[single(FOM, rate), single(ELAPSED, elapsed_s)],
         fault=fault,
         parameters={
             "edge": edge,

@@ -32,12 +32,11 @@ def parse(text: str, left: str, source: str) -> Reading:
     if not fault and time_s:
         determined = finite(operations, source, "Total CG Flops") / time_s * 1e-6
         fault = disagreement("miniFE: Total CG Mflops", rate, determined, operations, time)
-    series = [single(RATE, rate_mflop_s), single(TIME, time_s), single(PROGRAM, program)]
     return Reading(
         program="miniFE",
         version=wrote.token("miniFE version", r"Mini-Application Version: (\S+)"),
         ranks=ranks,
-        series=[] if fault else series,
+        series=[single(RATE, rate_mflop_s), single(TIME, time_s), single(PROGRAM, program)],
         fault=fault,
         parameters={"iterations": iterations, "final_residual_norm": norm},
     )

@@ -34,9 +34,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         determined = finite(operations, source, "FLOPS_Total") / time_s * 1e-9
         fault = disagreement("MiniGhost: GFLOPS_Total", rate, determined, operations, time)
     series = [single(RATE, rate_gflop_s), single(TIME, time_s)]
-    return Reading(
-        program="MiniGhost", version="1.0", ranks=ranks, series=[] if fault else series, fault=fault
-    )
+    return Reading(program="MiniGhost", version="1.0", ranks=ranks, series=series, fault=fault)
 
 
 def _beyond(output: Output) -> str:

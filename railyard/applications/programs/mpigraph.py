@@ -57,7 +57,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         program="mpiGraph",
         version=version,
         ranks=ranks,
-        series=[] if fault else series,
+        series=series,
         fault=fault,
         parameters=parameters,
     )

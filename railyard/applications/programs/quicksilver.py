@@ -33,12 +33,14 @@ def parse(text: str, left: str, source: str) -> Reading:
     value = finite(rate, source, "segments_per_s")
     fluence = output.token("fluence_homogeneous", "(PASS|FAIL):: Fluence .*")
     missing = [line for line in VERIFIED if not output.lines(line)]
-    fault = f"no line matches {missing[0]!r}, which a right run prints" if missing else ""
+    fault = (
+        f"no line matches {missing[0]!r}, which a right run prints" if missing else _wrong_rate(output, rate)
+    )
     return Reading(
         program="Quicksilver",
         version="1.0",
         ranks=output.whole("ranks", r"Number of MPI ranks     : (\d+)"),
-        series=[single(RATE, value)] if not (fault := fault or _wrong_rate(output, rate)) else [],
+        series=[single(RATE, value)],
         fault=f"Quicksilver: {fault}" if fault else "",
         parameters={"fluence_homogeneous": fluence},
     )

@@ -43,12 +43,11 @@ def parse(text: str, left: str, source: str) -> Reading:
     if not fault and solve_s:
         determined = work * iterations / solve_s / 10**PLACES
         fault = disagreement("SNAP: inverse grind time", rate, determined, solve)
-    series = [single(RATE, cells_per_s), single(SOLVE, solve_s)]
     return Reading(
         program="SNAP",
         version=wrote.token("Version Number", r" Version Number\.\. +(\S+)"),
         ranks=ranks,
-        series=[] if fault else series,
+        series=[single(RATE, cells_per_s), single(SOLVE, solve_s)],
         fault=fault,
         parameters={"iterations": iterations},
     )

@@ -43,7 +43,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         program="UMT",
         version="2013",
         ranks=ranks,
-        series=[] if fault else [single(RATE, rate_per_s), single(WORK, work_s)],
+        series=[single(RATE, rate_per_s), single(WORK, work_s)],
         fault=fault,
         parameters={"iterations": iterations, "unknowns": count, "threads": threads},
     )
