@@ -33,7 +33,7 @@ def list_programs() -> None:
 @click.argument("name")
 @click.option("--output", required=True, type=FILE, help="What a run printed.")
 @click.option("--left", type=FILE, help="The file that the run wrote, for programs that do.")
-@click.option("--sizes", default="", help="Message sizes of an OSU program in bytes, a comma between.")
+@click.option("--sizes", default="", help="Message sizes of an OSU program in bytes, separated by commas.")
 def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
     """Read recorded output as a check would: figures, verdict, or the pattern that matched nothing.
 
@@ -70,15 +70,15 @@ def parser_of_check(file: Path) -> Parser:
     sys.modules[spec.name] = module  # ReFrame looks up the file of each check
     spec.loader.exec_module(module)
     outputs = [vars(member).get("output") for member in vars(module).values() if isinstance(member, type)]
-    held = [item for item in outputs if isinstance(item, Patterns)]
-    if len(held) != 1:
+    all_patterns = [item for item in outputs if isinstance(item, Patterns)]
+    if len(all_patterns) != 1:
         raise InputError(
             str(file),
             "output",
-            problem=f"{len(held)} checks with patterns",
+            problem=f"{len(all_patterns)} checks with patterns",
             valid="one class with `output = Patterns(...)`",
         )
-    return patterns.parser(held[0])
+    return patterns.parser(all_patterns[0])
 
 
 def _lines(reading: Reading) -> list[str]:

@@ -1,4 +1,4 @@
-"""Read the figures that a ReFrame test's own functions found in a launch, which `railyard.placed.figures` wrote."""
+"""Read what a ReFrame test's own functions computed of a launch, from the file of `railyard.placed.figures`."""
 
 from __future__ import annotations
 

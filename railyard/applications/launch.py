@@ -5,7 +5,7 @@
     launch-NNN.witness  where its ranks ran (`railyard-witness`)
     launch-NNN.mpiP     mpiP's report, for launches that were profiled
     launch-NNN.persistent  what they sent by persistent requests (benchmarks/persistent)
-    launch-NNN.counted  what the virtual torus counted, for launches whose stalls are kept
+    launch-NNN.counted  what the virtual torus counted, for launches with `counted`
     launch-NNN.json     the benchmark output, made here
 
 Models: which parser reads a benchmark's output: the patterns of its job, OSU's, or the function `parse` of the module
@@ -73,7 +73,7 @@ def read(
     ranks: int,
     read_by: Mapping[str, Json] | None = None,
 ) -> str:
-    """Write the benchmark output of a launch of so many ranks; returns why it is no result, in one line, or nothing.
+    """Write the benchmark output of a launch; return why it is not a result, in one line, or an empty text.
 
     No output is written if the program's own is cut off, has no number, or is that of several MPI worlds. `read_by`
     contains the patterns of a program without a parser. An exception in a parser is returned with its file and line.

@@ -192,10 +192,10 @@ def _sent(output: Output, sends: Sends | None) -> dict[int, float]:
     if not sends or not sends.total.size_bytes:
         return bins
     of_mpip = sum(_totals(output)[1].values())
-    whole = of_mpip + sends.total.size_bytes
-    shares = {largest: percent * of_mpip / whole for largest, percent in bins.items()}
+    all_bytes = of_mpip + sends.total.size_bytes
+    shares = {largest: percent * of_mpip / all_bytes for largest, percent in bins.items()}
     for largest, amount in sends.sizes.items():
-        shares[_bin(largest)] = shares.get(_bin(largest), 0.0) + 100 * amount.size_bytes / whole
+        shares[_bin(largest)] = shares.get(_bin(largest), 0.0) + 100 * amount.size_bytes / all_bytes
     return shares
 
 

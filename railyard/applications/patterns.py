@@ -1,4 +1,4 @@
-r"""Read a program's output by patterns that its check holds, for a program that has no parser of its own.
+r"""Read a program's output by the patterns of its check, for a program that has no parser of its own.
 
 Models: figures of merit, the number of ranks, parameters and limits, each one line of the output with NUMBER or a group
 where the wanted text is. A pattern is a regular expression for a whole line, or for several with `\n` between them.

@@ -1,7 +1,7 @@
-"""Find figures in the output of a third-party program, which was written for people.
+"""Read figures from the output of a third-party program, which is written for people.
 
 Models: `Reading`, the common result of every parser, and `Output`, a text in which each wanted line has one anchored
-pattern. A line that is absent, there twice, or holds no finite number is an InputError that names program and field:
+pattern. A line that is missing, occurs twice, or has no finite number is an InputError that names program and field:
 half an output never becomes half a result. A rate that is 0 or less is refused, and `disagreement` compares a rate with
 what the rest of the output determines. Labels of launchers before lines are removed. Leaves out: what the lines of each
 program are (`railyard.applications.programs`).
@@ -22,7 +22,9 @@ from railyard.records.units import Better, Fom
 
 #: What launchers put before a line on request: `srun -l`, Hydra's and Intel's `-l`, Open MPI's `--tag-output`.
 _LABEL = re.compile(r"^ *(?:[0-9]+:(?: |$)|\[[0-9]+\] |\[[^\s\]]*,[0-9]+\]<std(?:out|err)>: ?)", re.MULTILINE)
-#: Digits of a whole number: records have none that is longer.
+#: GB in one MiB, which many programs call MB.
+MIB_GBYTE = (1 << 20) * 1e-9
+#: Largest number of digits of a whole number in a record.
 MOST_DIGITS = 18
 
 NUMBER = r"([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity))"
@@ -56,11 +58,11 @@ class Reading:
     not_measured: Sequence[Unmeasured] = ()
 
     def __post_init__(self) -> None:
-        """Drop the series of a failed run; raise InputError for a rate of 0 or less, which overflowed or was cut off."""
+        """Drop the series of a fault; raise InputError for a rate of 0 or less: it overflowed, or was rounded away."""
         object.__setattr__(self, "fault", as_seen(self.fault))
+        object.__setattr__(self, "series", [] if self.fault else self.series)
         for series in self.series:
             rate = series.fom.better is Better.HIGHER and "rate" in series.fom.unit.measures
-        object.__setattr__(self, "series", [] if self.fault else self.series)
             if rate and min(series.samples, default=1.0) <= 0:
                 raise InputError(self.program, series.fom, min(series.samples), "a rate above 0")
 

@@ -1,9 +1,9 @@
 """Make series of what a virtual torus counted during a launch: Pedretti et al., CUG'13, Figures 6 and 7.
 
 Models: `railyard torus counters --json` between two moments on the network `router`. Each router's stalls are added up
-by class of link (host, X, Y, Z); the mean over routers and the most of any router are kept, as the paper draws them. An
-input stall belongs to the router at which packets arrived, an output stall to the one that they were to leave. Leaves
-out: bytes of the management network.
+by class of link (host, X, Y, Z). The figures are the mean over routers and the most of any router, as in the paper.
+An input stall belongs to the router at which packets arrived, an output stall to the one that they were to leave.
+Leaves out: bytes of the management network.
 """
 
 from __future__ import annotations

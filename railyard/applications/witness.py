@@ -20,7 +20,7 @@ FORMAT = "railyard-witness/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """What rank 0 wrote. `mpi` and `ranks` are valid once a benchmark's output holds them.
+    """What rank 0 wrote. `mpi` and `ranks` are validated as parts of a benchmark's output.
 
     `openmp_threads` is how many threads rank 0 would start, 0 in a program without OpenMP; None in files of older
     witnesses, which have no such number.

@@ -1,10 +1,9 @@
 """Read GPCNeT 1.3 (`network_load_test`): victims alone and under its four congestors, and congestion impact factors.
 
 Models: standard output, plain or built with -DVERBOSE: of every victim the average and the 99 % value in both tables,
-and the factor that the program prints in its table. Times stay in us. MiB/s per rank become GB/s. The factor is kept in
-percent, 100 being no effect, and must be the quotient of the two tables. The program verifies no data; a table that
-is cut off is an error. Leaves out minimum,
-maximum and 99.9 % of the verbose tables, and the congestors' own rates.
+and the factor that the program prints in its table. Times stay in us. MiB/s per rank become GB/s. The factor is in
+percent, 100 being no effect, and must be the quotient of the two tables. The program verifies no data. A table that is
+cut off is an error. Leaves out: minimum, maximum and 99.9 % of the verbose tables, and the congestors' own rates.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from railyard.applications import reading
-from railyard.applications.reading import Output, Reading, UnreadableError, disagreement, single
+from railyard.applications.reading import MIB_GBYTE, Output, Reading, UnreadableError, disagreement, single
 from railyard.records import units
 from railyard.records.benchmark import Series
 
 LATENCY = units.fom("latency_us", "usec", "lower")
 BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
 IMPACT = units.fom("impact_percent", "%", "neither")
-MIB_GBYTE = (1 << 20) * 1e-9
 ALONE, LOADED = "alone", "loaded"
 #: How the heading of a table begins -> what its rows are.
 TABLES: Mapping[str, str] = {
@@ -29,7 +27,7 @@ TABLES: Mapping[str, str] = {
     "Network Tests running with Congestion Tests - Key Results": "key",
     "Network Tests running with Congestion Tests": LOADED,
 }
-#: Heads of the columns that are kept -> the statistic's word in the label.
+#: Heads of the columns that are read -> the statistic's word in the label.
 COLUMNS: Mapping[str, str] = {"Avg": "average", "99%": "p99"}
 #: Beginning of the names of the program's victims; other rows of a verbose table are congestors.
 VICTIMS = ("RR ", "Multiple Allreduce")

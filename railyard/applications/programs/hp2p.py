@@ -6,13 +6,12 @@ the shortest time, the smallest that over the longest. Leaves out: standard devi
 
 from __future__ import annotations
 
-from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
+from railyard.applications.reading import MIB_GBYTE, NUMBER, Output, Reading, disagreement, finite, single
 from railyard.records import units
 
 LATENCY = units.fom("latency_us", "us", "lower")
 BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
 BISECTION = units.fom("bisection_bandwidth_gbyte_s", "GB/s", "higher")
-MIB_GBYTE = (1 << 20) * 1e-9
 STATISTICS = {"Avg": "average", "Min": "minimum", "Max": "maximum"}
 #: Figure -> what the program calls it, its unit, and that unit in the figure's.
 FIGURES = {

@@ -20,7 +20,7 @@ from railyard.records.units import Fom
 LATENCY = units.fom("latency_us", "us", "lower")
 BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
 RATE = units.fom("rate_message_s", "messages/s", "higher")
-#: Head of a column -> the figure. The mean is the latency; others are passed over.
+#: Head of a column -> the figure. The mean is the latency. Other columns are ignored.
 COLUMNS: Mapping[str, Fom] = {
     "t[usec]": LATENCY,
     "t_avg[usec]": LATENCY,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from railyard.applications import reading
 from railyard.applications.reading import NUMBER, Output, Reading, UnreadableError, disagreement, finite
 from railyard.records import units
 from railyard.records.benchmark import Series
 
 BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
-MIB_GBYTE = (1 << 20) * 1e-9
 #: MiB of the units that sizes are printed in.
 MIB: Mapping[str, float] = {
     "bytes": 2.0**-20,
@@ -44,7 +44,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     fault = fault or next(filter(None, _contradictions(output, rows)), "")
     samples: dict[str, list[float]] = {}
     for row in rows:
-        rate = finite(row["bw(MiB/s)"], source, "bw(MiB/s)") * MIB_GBYTE
+        rate = finite(row["bw(MiB/s)"], source, "bw(MiB/s)") * reading.MIB_GBYTE
         samples.setdefault(row["access"], []).append(rate)
     return Reading(
         program="IOR",

@@ -3,9 +3,9 @@
 Models: standard output of `lulesh2.0`. Verified is what LLNL-TR-641973 demands of a run to the end: the three measures
 of symmetry below 1e-8, and the final origin energy to the six digits that are printed. That energy follows from the
 edge of the whole mesh alone (edge of a domain times the cube root of the ranks). A run that `-i` cuts short has
-energies of 1e8 and more, in which the last digit alone is above 1e-8. There, and for edges that are not in the table,
-the relative difference is judged. The figure of merit is in thousands of zones per second. It must be edge^3 x ranks x
-iterations / elapsed time, because release 2.0.3 counts zones in 32 bits. Leaves out: the grind time.
+energies of 1e8 and more, in which the last digit alone is above 1e-8. For such runs, and for edges that are not in the
+table, only the relative difference is judged. The figure of merit is in thousands of zones per second. It must be
+edge^3 x ranks x iterations / elapsed time, because release 2.0.3 counts zones in 32 bits. Leaves out: the grind time.
 """
 
 from __future__ import annotations

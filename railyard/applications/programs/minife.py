@@ -1,7 +1,7 @@
 """Read miniFE: Mflop/s of conjugate gradients on a finite-element mesh.
 
 Models: standard output and the YAML file of `miniFE.x verify_solution=1`. Verified is the program's own comparison with
-the analytic solution near the middle of the cube (within 0.06); every rank that holds the largest error prints it.
+the analytic solution near the middle of the cube (within 0.06); every rank with the largest error prints it.
 The rate must be the operations over the time. Leaves out: the rates of single kernels, and programs built to time
 kernels alone.
 """

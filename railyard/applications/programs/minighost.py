@@ -1,7 +1,7 @@
 """Read MiniGhost: Gflop/s of a difference stencil with boundary exchange in three dimensions.
 
-Models: standard output and the file `results.yaml`. Verified is the program's own check, that the heat put in is still
-there within its tolerance. The program prints the rate twice, under two names; the first is taken, and must be the
+Models: standard output and the file `results.yaml`. Verified is the program's own check, that the heat put in is
+conserved within its tolerance. The program prints the rate twice, under two names. The first is read, and must be the
 operations over the time. Leaves out: its own profile of phases; mpiP gives one that is the same for all programs.
 """
 

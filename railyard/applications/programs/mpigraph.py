@@ -1,8 +1,8 @@
 """Read mpiGraph (LLNL): bandwidth from every rank to every other, and how even it is.
 
-Models: standard output. Of the two matrices the mean, the smallest and the largest bandwidth are kept, with the slowest
-pair as a parameter, because n ranks have n^2 pairs. The printed maximum and average must be those of the matrix: the
-average is that of the times. MB are 2^20 bytes. Leaves out: the report of crunch_mpiGraph.
+Models: standard output. The figures are the mean, smallest and largest bandwidth of the two matrices, and the slowest
+pair is a parameter, because n ranks have n^2 pairs. The printed maximum and average must agree with the matrix. The
+average is the harmonic mean, that of the times. MB are 2^20 bytes. Leaves out: the report of crunch_mpiGraph.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import math
 from collections.abc import Sequence
 
 from railyard.applications import reading
-from railyard.applications.reading import NUMBER, Output, Reading, UnreadableError, single
+from railyard.applications.reading import MIB_GBYTE, NUMBER, Output, Reading, UnreadableError, single
 from railyard.records import units
 from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
 
 BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
-MIB_GBYTE = (1 << 20) * 1e-9
 #: Kind of matrix -> the word after a rank's name.
 KINDS = {"Send": "to", "Recv": "from"}
 #: Largest relative difference between a printed figure and that of the matrix, which has three decimals.

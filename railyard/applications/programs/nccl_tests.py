@@ -24,7 +24,7 @@ AVERAGE = units.fom("average_bus_bandwidth_gbyte_s", "GB/s", "higher")
 BUS = units.fom("bus_bandwidth_gbyte_s", "GB/s", "higher")
 ALGORITHM = units.fom("algorithm_bandwidth_gbyte_s", "GB/s", "higher")
 TIME = units.fom("time_us", "us", "lower")
-#: Columns of one half of a row, as the text and as the JSON name them. `wrong` was `error` in early releases.
+#: Columns of one half of a row in the text, which are members of `Row`. `wrong` was `error` in early releases.
 TEXT_COLUMNS = ("time", "algbw", "busbw", "wrong")
 PLACES = ("out-of-place", "in-place")
 #: Operations whose algorithm bandwidth is not size over time.

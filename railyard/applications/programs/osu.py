@@ -47,7 +47,7 @@ WITHOUT_SIZES = frozenset({"osu_barrier", "osu_ibarrier"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column that is kept: the FOM, how far its decimal point moves, and whether it is a rate."""
+    """Describes a column that is read: its FOM, how far its decimal point moves, and whether it is a rate."""
 
     fom: Fom
     places: int = 0
@@ -56,7 +56,7 @@ class Column:
 
 LATENCY = units.fom("latency_us", "us", "lower")
 BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
-#: Head of a column, as printed -> what it is. Others are passed over.
+#: Head of a column, as printed -> what it is. Other columns are ignored.
 COLUMNS: Mapping[str, Column] = {
     "Latency (us)": Column(fom=LATENCY),
     "Avg Latency(us)": Column(fom=LATENCY),
