@@ -1,8 +1,8 @@
-"""Collect what a report about a machine needs: texts of its tools with host names replaced (`doctor --collect`).
+"""Collect what a report of a wrong reading needs: texts of a machine with host names replaced (`doctor --collect`).
 
-Models: output of the commands and files that railyard's readers take, variables of a job, and the part of sysfs that
-decides what a NIC is. Names of hosts keep their numbers, so that lists, order and trees stay what they are. Leaves out:
-addresses, serial numbers and names of switches, which stay as they are; a person looks before sending.
+Models: output of the commands and files that railyard reads, variables of a job, and the part of sysfs that decides
+what a NIC is. Only the letters of host names change, so that lists, order and trees are the same. Leaves out:
+addresses, serial numbers and names of switches, which do not change. A person reviews the files before sending them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from placements.launchers.base import BATCH_NODE_FILES
 from railyard.base.errors import InputError
 from railyard.base.host_names import short
 
-#: File -> the command whose output it gets.
+#: File -> the command whose output is in it.
 COMMANDS: Mapping[str, list[str]] = {
     "scontrol-topology.txt": ["scontrol", "show", "topology"],
     "scontrol-topoconf.txt": ["scontrol", "show", "topoconf"],
@@ -32,8 +33,8 @@ COMMANDS: Mapping[str, list[str]] = {
     "mpichversion.txt": ["mpichversion"],
 }
 #: Variables that name a file with a job's hosts.
-HOST_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE", "PE_HOSTFILE", "RAILYARD_NODES")
-#: Variables of a job that readers take.
+HOST_FILES = (*BATCH_NODE_FILES, "RAILYARD_NODES")
+#: Variables of a job that railyard reads.
 VARIABLES = re.compile(
     r"SLURM_\w*(NODE|TOPOLOGY|TASKS_PER)\w*|LSB_\w*HOST\w*|FLUX_\w+|OAR_NODEFILE|PBS_NODEFILE"
 )
@@ -44,13 +45,13 @@ SYSFS = (
     *(f"class/infiniband/*/ports/*/{name}" for name in ("state", "link_layer")),
     "class/infiniband/*/device/numa_node",
 )
-#: Links of a device in sysfs: they are written as `-> target`.
+#: Links of a device in sysfs, which are written as `-> target`.
 LINKS = ("class/net/*/device", "class/net/*/master", "class/net/*/device/physfn", "class/infiniband/*/device")
 TIMEOUT_S = 60
 
 
 def write(folder: Path) -> list[str]:
-    """Write the texts into a folder; returns the names of the files. Raises InputError for a folder with files."""
+    """Write the texts into a folder and return the names of the files; InputError for a folder with files."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(
             "--collect", "", problem=f"not an empty folder: {folder}", valid="a folder to be made"
@@ -99,7 +100,7 @@ def _output(command: list[str]) -> str:
 
 
 def host_names(texts: Iterable[str]) -> set[str]:
-    """Return the words that are names of hosts, or host lists, in texts of which the first has this host's names."""
+    """Return the host names and host lists in texts; the first text has the names of this host alone."""
     first, *others = texts
     words = set(first.split())
     for text in others:
@@ -111,7 +112,7 @@ def host_names(texts: Iterable[str]) -> set[str]:
 
 
 def replaced(text: str, names: Iterable[str]) -> str:
-    """Return a text in which the letters before a host's number, and its domain, are other ones."""
+    """Return a text in which the letters before a host's number, and its domain, are replaced."""
     labels = {short(name) for name in names}
     domains = {name.removeprefix(short(name)) for name in names} - {""}
     prefixes = {match[0] for label in labels if (match := re.match(r"[A-Za-z][A-Za-z_-]*(?=[0-9\[])", label))}
