@@ -1,7 +1,7 @@
 """Build the wheel that reads: the commands for records, reports, comparisons and tenders, without checks and programs.
 
 Modules of `placements` and `analysis` become `railyard.placements` and `railyard.analysis`, in their own imports as
-well, so the wheel takes no name but `railyard`. Files that these modules read, such as schemas, are in
+well, so that the wheel installs no other name than `railyard`. Files that these modules read, such as schemas, are in
 `railyard/suite`, at the paths that they have in the checkout. An editable installation is the checkout itself.
 """
 
@@ -17,8 +17,10 @@ from setuptools.command.build_py import build_py
 ROOMS = ("base", "records", "applications", "jobs", "torus", "tender")
 GENERIC = ("placements", "analysis")
 #: Parts of these rooms that run something or write into the checkout, and nothing that reads imports.
-LEFT_OUT = ("torus/cli", "torus/simulated", "torus/modelled", "jobs/cli.py", "jobs/nodes/node_cli.py")
-LEFT_OUT += ("analysis/references",)
+LEFT_OUT = (
+    *("torus/cli", "torus/simulated", "torus/modelled", "jobs/cli.py", "jobs/nodes/node_cli.py"),
+    "analysis/references",
+)
 #: Files that are read and not run. The strict check reads names from the sources of checks and benchmarks.
 READ = (
     "results/schema/*",
@@ -26,17 +28,18 @@ READ = (
     "results/presets/*",
     "placements/topologies/*",
     "checks/**/*.py",
+    "benchmarks/*/*.c",
+    "benchmarks/counters/groups/*",
 )
-READ += ("benchmarks/*/*.c", "benchmarks/counters/groups/*")
 IMPORTS = re.compile(rf"^(\s*(?:from|import) )((?:{'|'.join(GENERIC)})\b)", re.MULTILINE)
 STRINGS = re.compile(rf'"((?:{"|".join(GENERIC)})(?:\.\w+)+:\w+)"')
 
 
 class ReadingWheel(build_py):
-    """Copies the rooms that read, and renames what has a generic name."""
+    """Copy the rooms that read, and rename packages with a generic name."""
 
     def run(self):
-        """Fill the folder that becomes the wheel."""
+        """Write the folder that becomes the wheel."""
         if self.editable_mode:
             return
         shutil.rmtree(self.build_lib, ignore_errors=True)
@@ -58,7 +61,7 @@ class ReadingWheel(build_py):
         self.name_version(package, suite / "railyard")
 
     def name_version(self, package, folder):
-        """Write the commit, where git knows it, and a digest of the code, on which kept judgements depend."""
+        """Write the commit, if git reports one, and a digest of the code, on which saved judgements depend."""
         (folder / "base").mkdir(parents=True)
         commit = Path("railyard/base/commit.txt").read_text(encoding="utf-8").strip()
         if (

@@ -1,8 +1,9 @@
 """Give ReFrame 4.7 and 4.8 the configuration of reframe.yml and of the files in RAILYARD_CONFIG.
 
-RAILYARD_CONFIG=mine.yml reframe -C config/older_reframe.py ...; several files have colons between, and a later one is
-searched first. 4.7 reads no YAML, and 4.8 refuses a setting that 4.9 introduced. Later releases take the files
-themselves.
+    RAILYARD_CONFIG=mine.yml reframe -C config/older_reframe.py ...
+
+Several files are separated by colons, and a later one is searched first. 4.7 reads no YAML, and 4.8 refuses a setting
+that 4.9 introduced. Later releases read the files themselves.
 """
 
 import os

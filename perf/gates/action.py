@@ -49,7 +49,7 @@ def measure(console: Console, root: Path) -> list[dict[str, Any]]:
     words = f"ci github --source {SOURCE} --checks ci/checks --programs build/bin --select".split()
     printed = _run(CHECKOUT / ".venv/bin/railyard", *words, "-n ring")
     workflow.write_text(printed)
-    commit = _run("git", "rev-parse", "HEAD").strip()  # of all pushes, whatever is committed while they run
+    commit = _run("git", "rev-parse", "HEAD").strip()  # one for all pushes, even if others commit meanwhile
     rows: list[dict[str, Any]] = []
     for message, sent, passes in PUSHES:
         source = repository / "ring.c"
@@ -75,7 +75,7 @@ def measure(console: Console, root: Path) -> list[dict[str, Any]]:
 
 
 def _deliver(root: Path, commit: str) -> None:
-    """Put the files of the commit where the runner puts an action, and take the workspace of the last push away."""
+    """Put the files of the commit where the runner puts an action, and remove the workspace of the last push."""
     for folder in (ACTION, WORKSPACE):
         shutil.rmtree(root / folder.relative_to("/"), ignore_errors=True)
     folder = root / ACTION.relative_to("/")

@@ -1,9 +1,9 @@
 """Run every benchmark, and OSU, three times: at first, unchanged (A/A), and with something degraded.
 
-Models: a push that changes nothing, and one that makes a machine worse without a word in its record. Both are judged
-against the first run. The unchanged run must be green. The degraded one must be red, with a variable and by how much,
-or fail by the check's own verdict. A run with a log is not repeated, so that another call continues. Leaves out how
-large a change the gate can find (`perf.gates.simulated`), and real machines.
+Models: a push that changes nothing, and one that makes a machine worse in a way that no record shows. Both are judged
+against the first run. The unchanged run must be green. The degraded one must be red, with a variable and its change,
+or fail by the check's own verdict. A run with a log is not repeated, so that another call continues. Leaves out: how
+large a change the gate can detect (`perf.gates.simulated`), and real machines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from support.reframe import QUICK, command
 from railyard.base.checkout import BUILD, CHECKOUT
 
 LAUNCHES = 6
-#: The first node's NICs at 20 % of their rate; the torus was described before, so the record does not know.
+#: The first node's NICs at 20 % of their rate; the torus is described before that, so the record does not show it.
 SLOW_NIC = """\
 #!/bin/sh
 node=$(ls /run/netns | sed -n "s/^.*\\.$RAILYARD_TORUS\\.\\(n.*\\)/\\1/p" | head -n 1)
@@ -117,12 +117,12 @@ def _judged(name: str, degraded: Degraded, folder: Path, osu: Path | None) -> di
         worse = re.findall(r"^worse: \S+: (.*?) \(", done.stdout, re.MULTILINE)
         why = max(worse, key=_percent, default=failure or done.stderr.strip())
         results.append((done.returncode != 0 or bool(failure), why))
-    (is_red, why), (is_found, variable) = results
+    (unchanged_is_red, why), (degraded_is_red, variable) = results
     return {
         "check": name,
         "degraded by": degraded.name,
-        "A/A": f"red: {why}" if is_red else "green",
-        "degraded": "red" if is_found else "green",
+        "A/A": f"red: {why}" if unchanged_is_red else "green",
+        "degraded": "red" if degraded_is_red else "green",
         "furthest off": variable,
     }
 

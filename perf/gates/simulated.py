@@ -1,7 +1,7 @@
-"""False alarms of the gate of references, and what it finds, over made-up histories (`analysis.references.simulated`).
+"""Count false alarms and detections of the gate of references over made-up histories (`analysis.references.simulated`).
 
-Models: 40 variables and 1, launch noise 1 %, run-to-run spreads of 1 and 2 %, which each variable has for itself or
-all share, after 10 good records and after 1. Leaves out: real machines.
+Models: 40 variables and 1, launch noise 1 %, run-to-run spreads of 1 and 2 %, independent for each variable or
+shared by all, after 10 good records and after 1. Leaves out: real machines.
 """
 
 from __future__ import annotations
