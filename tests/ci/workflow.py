@@ -217,7 +217,7 @@ def run_script(job: Job, step: Mapping[str, Any]) -> Outcome:
 
 
 def use(job: Job, step: Mapping[str, Any]) -> Outcome:
-    """Do what stands for an action here, or say that nothing does."""
+    """Run the replacement of an action; the outcome names an action without one."""
     name = step["uses"].partition("@")[0]
     inputs = {key: filled(value, job.values) for key, value in step.get("with", {}).items()}
     if name in job.machine.actions:
@@ -240,10 +240,9 @@ def run_action(job: Job, step: Mapping[str, Any], inputs: Mapping[str, str]) -> 
     within = Job(
         name=f"{job.name}, {name}", machine=job.machine, values=dict(job.values), environment=job.environment
     )
-    outcomes = list(action_steps(within, job.machine.outside(folder) / "action.yml", folder, inputs))
-    for output, row in yaml.safe_load((job.machine.outside(folder) / "action.yml").read_text())[
-        "outputs"
-    ].items():
+    file = job.machine.outside(folder) / "action.yml"
+    outcomes = list(action_steps(within, file, folder, inputs))
+    for output, row in yaml.safe_load(file.read_text())["outputs"].items():
         job.values[f"steps.{step.get('id')}.outputs.{output}"] = filled(row["value"], within.values)
     wrong = [outcome.detail for outcome in outcomes if outcome.what == FAILED]
     return Outcome(
@@ -256,7 +255,7 @@ def run_action(job: Job, step: Mapping[str, Any], inputs: Mapping[str, str]) -> 
 
 
 def action_steps(job: Job, file: Path, folder: Path, inputs: Mapping[str, str]) -> Iterator[Outcome]:
-    """Yield the outcomes of an action's steps; `folder` is where the action stands for them."""
+    """Yield the outcomes of an action's steps; `folder` is the action's path as the steps see it."""
     action = yaml.safe_load(file.read_text())
     for name, row in action["inputs"].items():
         job.values[f"inputs.{name}"] = inputs.get(name, str(row.get("default", "")))
@@ -443,7 +442,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
         metavar="NAME=FOLDER",
         help="an action's folder, inside the root",
     )
-    add("--bind", default="", help="folders of this machine that the root sees, a colon between")
+    add("--bind", default="", help="folders of this machine that the root sees, separated by colons")
     return parser.parse_args(words)
 
 
