@@ -38,10 +38,11 @@ SUFFIXES: Mapping[str, str] = {
     r"bytes?()": "bytes",
     r"%()|percent()": "percent",
 }
-
-
 #: What a function of a test raises for an output that it does not expect.
-FAULTS = (ReframeError, OSError, ValueError, LookupError, TypeError, AttributeError)
+FAULTS = (
+    *(ReframeError, OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
+    AssertionError,
+)
 
 
 def variant(name: str) -> dict[str, str]:

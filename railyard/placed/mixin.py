@@ -154,7 +154,7 @@ class Placed(_Variables):
         self.perf_patterns = None
         self.perf_variables = {
             name: performance_function(unit)(lambda _, v=value: v)(self)
-            for name, value, unit in _reported(self.record, foms, self.nics)
+            for name, value, unit in reported(self.record, foms, self.nics)
         }
 
     def _judged(self, of: Mapping[str, figures.Figure]) -> None:
@@ -386,15 +386,18 @@ def _own_commands() -> list[str]:
     return [f'command -v railyard >/dev/null || export PATH="$PATH:{Path(sys.executable).parent}"']
 
 
-def _reported(
+def reported(
     record: Record, foms: Mapping[str, tuple[str, str]], policies: list[str]
 ) -> Iterator[tuple[str, float, str]]:
-    """Yield name, median and unit for ReFrame: the test's own names for the first combination, then all by side."""
+    """Yield name, median and unit for ReFrame: the test's own names for the first combination, then all by side.
+
+    `foms` has the test's name and unit for each of its FOMs. The energy that nodes counted is in the record alone.
+    """
     medians: dict[str, dict[str, list[float]]] = {}
     for launch in record.launches:
         if launch.is_result:
             side = references.side(launch.placement, launch.nic_policy, launch.software, policies)
-            for series in launch.series:
+            for series in (series for series in launch.series if series.fom in foms):
                 median = statistics.median(series.samples)
                 medians.setdefault(side, {}).setdefault(series.fom, []).append(median)
     first = record.launches[0]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.topology.topologies import gemini
@@ -12,7 +14,12 @@ from placements.nics.lines import Verbatim
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from railyard.jobs import launching
-from railyard.placed.figures import Figure, of, suffix, variant
+from railyard.jobs.job.submitted import Planned
+from railyard.jobs.nodes import energy
+from railyard.placed.figures import Figure, fault, of, suffix, values, variant
+from railyard.placed.mixin import reported
+from railyard.records import units
+from railyard.records.record import Software
 
 
 @pytest.mark.parametrize(
@@ -83,6 +90,39 @@ def test_parameters_of_a_test_and_of_its_fixtures_have_names_that_a_record_can_h
     name = "osu_check %benchmark_info=mpi.pt2pt.osu_bw %osu_binaries.build_type=cpu %Mode=a=b"
     expected = {"benchmark_info": "mpi.pt2pt.osu_bw", "osu_binaries_build_type": "cpu", "mode": "a=b"}
     assert variant(name) == expected and variant("hello") == {}
+
+
+def test_what_a_function_raises_for_a_launch_is_one_line_or_leaves_its_variable_out(tmp_path: Path) -> None:
+    """A quotient by 0 and a plain `assert` ended in a traceback, and no record was made."""
+
+    def refuse() -> bool:
+        raise AssertionError("only 3 of 4\n ranks")
+
+    job = SimpleNamespace(_stdout="", _stderr="")
+    test = SimpleNamespace(job=job, stagedir=str(tmp_path), _rfm_sanity=refuse)
+    launch = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="")
+    assert fault(test, launch) == "sanity: only 3 of 4 ranks"
+    variables = {
+        "rate": Figure(evaluate=lambda: 1 / 0, unit="MB/s"),
+        "turn": Figure(evaluate=lambda: 2.0, unit="us"),
+    }
+    assert values(test, launch, variables) == {"turn_us": 2.0}
+
+
+def test_energy_that_nodes_counted_is_no_performance_variable_of_the_test() -> None:
+    """Every test on nodes with such counters ended in a KeyError, after its record was made."""
+    turn = units.fom("turn_us", "us", "lower")
+    launch = SimpleNamespace(
+        is_result=True,
+        placement="plain",
+        nic_policy="library-default",
+        software=Software.NATIVE,
+        series=[SimpleNamespace(fom=turn, samples=(2.0,)), SimpleNamespace(fom=energy.FOM, samples=(9.0,))],
+    )
+    case = SimpleNamespace(placements=("plain",), nic_policies=("library-default",))
+    record: Any = SimpleNamespace(launches=[launch], case=case)
+    rows = list(reported(record, {"turn_us": ("turn", "us")}, ["library-default"]))
+    assert rows == [("turn", 2.0, "us"), ("plain/turn", 2.0, "us")]
 
 
 def test_options_and_modifier_of_a_site_are_on_the_launch_line_as_they_were_written() -> None:
