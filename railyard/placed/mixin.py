@@ -2,7 +2,7 @@
 
 The test's executable, options, sanity and performance functions stay its own. The job launches the executable once for
 each placement and NIC policy in every round. The functions are evaluated for each launch. The test fails if a rank ran
-on another node than its placement named, or if a launch fails its own sanity function.
+on another node than its placement named, or if the sanity function rejects a launch.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _Variables: Any = types.new_class("PlacedVariables", (PLUGIN,), exec_body=define
 
 
 class Placed(_Variables):
-    """Placements, NIC policies, random order, proof and a record for the test that inherits this, too."""
+    """Gives the test that inherits it placements, NIC policies, random order, proof and a record."""
 
     placements = ["plain", "cart-create"]
 
@@ -173,10 +173,8 @@ class Placed(_Variables):
         if getattr(self.container_platform, "image", None):
             valid = "a program of the machine; railyard's own checks take -S image=FILE"
             raise InputError(self.name, "container_platform", self.container_platform.image, valid)
-        arrays = [
-            word for word in (*self.job.options, *self.job.cli_options) if "array" in word.split("=")[0]
-        ]
-        if arrays or any(word == "-a" for word in self.job.cli_options):
+        words = [*self.job.options, *self.job.cli_options]
+        if "-a" in self.job.cli_options or any("array" in word.split("=")[0] for word in words):
             problem = "an array's tasks would share one stage directory"
             raise InputError(
                 self.name, "-J array", problem=problem, valid="-S launches=N, or reframe --repeat=N"
@@ -354,7 +352,7 @@ class Placed(_Variables):
         return lines if self._judges_itself() else [*lines, schedule.files_kept(launch)]
 
     def _read_by(self) -> dict[str, Any] | None:
-        """Return what reads the program's output: here, what the test's own functions found."""
+        """Return what reads the program's output: here, the test's own functions."""
         return {judged.KEY: self.prepared.spec.benchmark}
 
     def _list_as_submitted(self) -> None:
