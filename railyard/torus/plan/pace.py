@@ -59,12 +59,12 @@ def estimate(rate_scale: float, most: float, *, moved_bytes: int, packets: int, 
     carries the torus, 0 if that is not known. What is still to come is unknown, so the user supplies
     its network time on the real machine.
     """
-    moved, long = f"{moved_bytes / 1e6:.3g} MB in {packets} packets", f"{LONG_S:g} s"
+    moved = f"{moved_bytes / 1e6:.3g} MB in {packets} packets"
     words = [
         f"after {ESTIMATE_S:g} s this launch has moved {moved}, and its busiest link is {share:.0%} full",
-        f"at rate scale {rate_scale:g} its network takes {1 / rate_scale:.3g} times as long as the real one, {long} "
-        f"for {LONG_S * rate_scale:.2g} s there",
-        f"RAILYARD_RATE_SCALE=T/{long[:-2]} (a number) ends one that takes T s there in {long}; "
+        f"at rate scale {rate_scale:g} its network takes {1 / rate_scale:.3g} times as long as the real one, "
+        f"{LONG_S:g} s for {LONG_S * rate_scale:.2g} s there",
+        f"RAILYARD_RATE_SCALE=T/{LONG_S:g} (a number) ends one that takes T s there in {LONG_S:g} s; "
         f"LARGEST-MESSAGE/TIME, such as {EXAMPLE}, chooses by a message",
     ]
     if most:

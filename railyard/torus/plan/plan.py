@@ -46,7 +46,7 @@ ROUTER_SEND_QUEUE_BYTES = 1 << 20
 #: The MAC address that all NICs share on the network `router`: without ARP the kernel writes the sender's own address
 #: as a frame's destination, and the receiving NIC must have the same.
 ROUTER_MAC = "02:00:00:00:00:01"
-TUN_QUEUE_CHUNKS = 10000  # more than the TCP windows allow, because a TUN device drops what does not fit
+TUN_QUEUE_CHUNKS = 10000  # more than the TCP windows allow, because a TAP device drops what does not fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

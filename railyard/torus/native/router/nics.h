@@ -1,4 +1,4 @@
-/* The NICs of the nodes: TUN devices that take whole TCP chunks (TSO), made in the network namespace of each
+/* The NICs of the nodes: TAP devices that take whole TCP chunks (TSO), made in the network namespace of each
  * node. */
 #ifndef ROUTER_NICS_H
 #define ROUTER_NICS_H

@@ -2,7 +2,7 @@
  * railyard-router --simulate DESCRIPTION < MESSAGES
  *
  * Forwards the packets of a virtual torus: one process for all links and routers. Every NIC of a node is a
- * TUN device; what a node sends is read as one chunk, crosses the network of network.h in virtual time, and
+ * TAP device; what a node sends is read as one chunk, crosses the network of network.h in virtual time, and
  * is written to the destination's NIC when it is due. The process lives in the network namespace NETNS (a
  * path), so it ends with its torus. It prints `ready` when all NICs exist. SIGHUP makes it read DESCRIPTION
  * again (rates, dead links, routes), and DESCRIPTION.hidden (description.h); `generation` of COUNTERS then is
