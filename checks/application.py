@@ -85,7 +85,7 @@ class ApplicationCheck(PlacedCheck):
     grid: Any
     parameters: Any
 
-    #: Patterns that read the program's output; None for a program with a module in railyard/applications.
+    #: Patterns that read the program's output; None for a program with a module in railyard/applications/programs.
     output: Patterns | None = None
 
     #: The program's file name.
@@ -100,7 +100,7 @@ class ApplicationCheck(PlacedCheck):
     #: :default: ``''``
     package = variable(str, value="")
 
-    #: What the session builds first: image, native or none; empty for what is missing, where a Spack is configured.
+    #: What is built first: image, native or none; empty for what is missing, where a Spack is configured.
     #:
     #: :type: :class:`str`
     #: :default: ``''``
@@ -172,7 +172,7 @@ class ApplicationCheck(PlacedCheck):
         return list(cube)
 
     def _image_file(self) -> str:
-        """Return the image that was named, or the one that the session builds if launches run from it."""
+        """Return the image that was named, or the one that is built, if launches run from it."""
         wanted = self.build == Build.IMAGE or Software.IMAGE in self.software
         return self.image or (str(building.image_file(self._mpi())) if wanted else "")
 
