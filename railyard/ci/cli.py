@@ -64,6 +64,8 @@ def ci(
     for name, text in texts.items():
         if text and not PLAIN.fullmatch(text):
             raise InputError(f"--{name}", "", text, "letters, digits, '.', '_', '/' and '-'")
+    if system and programs:
+        raise InputError("--programs", "", programs, "no --system: on a cluster, checks build their programs")
     for name, text in {"build": build, "select": select}.items():
         if not text.isprintable():
             raise InputError(f"--{name}", "", text, "words of one line")

@@ -139,7 +139,7 @@ def _cluster_steps(choices: Choices) -> list[str]:
     return [
         "cd railyard && make setup",
         ".venv/bin/reframe -C reframe.yml -C ../mine.yml"
-        f" --system {choices.system} -c checks{checks} -t smoke -S launches=6 -r",
+        f" --system {choices.system} -c checks{checks} {choices.select or '-t smoke'} -S launches=6 -r",
         f".venv/bin/railyard report --quiet -o report.html results/{choices.system}",
     ]
 

@@ -18,6 +18,24 @@ SMOKE = CHECKOUT / "tools/smoke"
 SOURCE = ["--source", "OWNER/railyard"]
 
 
+def test_a_workflow_of_a_cluster_runs_the_selected_checks_and_builds_no_programs(railyard: Run) -> None:
+    cluster = [
+        "ci",
+        "gitlab",
+        "--source",
+        "me/railyard",
+        "--ref",
+        "v1",
+        "--system",
+        "mine",
+        "--runner",
+        "big",
+    ]
+    assert "-c checks -n halo_3d -S launches=6" in railyard(*cluster, "--select", "-n halo_3d").stdout
+    refused = railyard(*cluster, "--programs", "build/bin")
+    assert (refused.returncode, refused.stdout) == (2, "") and "--programs" in refused.stderr
+
+
 @pytest.mark.parametrize(
     "options",
     [[], ["--checks", "ci/checks", "--programs", "build/bin"], ["--system", "mine", "--runner", "big"]],
