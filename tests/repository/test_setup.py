@@ -193,7 +193,8 @@ def test_services_start_again_after_a_killed_installation(tmp_path: Path, signal
         tmp_path, "apt-get", f": >{tmp_path}/began; exec sleep {HUNG_S}"
     )  # one process, which any signal ends
     killed = f"""mount -t tmpfs tmpfs /usr/sbin
-        setsid env --default-signal=INT,HUP,TERM tools/need-packages slurmd & until [ -e {tmp_path}/began ]; do sleep 0.02; done
+        setsid env --default-signal=INT,HUP,TERM tools/need-packages slurmd &
+        until [ -e {tmp_path}/began ]; do sleep 0.02; done
         ls /usr/sbin; kill -{signal} -$!; wait $!
         [ {signal} != KILL ] || {{ touch {tmp_path}/installed; tools/need-packages slurmd; }}
         ls /usr/sbin; touch {tmp_path}/installed
