@@ -73,7 +73,12 @@ def on_a_node(machine: Machine) -> Machine:
     print(f"railyard: one step on a node: {shlex.join(step)}", file=sys.stderr, flush=True)
     try:
         done = subprocess.run(
-            [*step, sys.executable, "-c", SHOW], stdout=subprocess.PIPE, text=True, cwd=CHECKOUT, check=False
+            [*step, sys.executable, "-c", SHOW],
+            stdout=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            cwd=CHECKOUT,
+            check=False,
         )
     except OSError as error:
         raise RunError(f"--on-a-node: srun: {error.strerror}") from error
@@ -82,8 +87,12 @@ def on_a_node(machine: Machine) -> Machine:
             "run: railyard doctor --on-a-node --access '--account=NAME --qos=NAME', with what jobs need here"
         )
         raise RunError(f"--on-a-node: srun ended with status {done.returncode} and the lines above; {advice}")
-    shown = json.loads(done.stdout.splitlines()[-1])
-    nics = tuple(Nic(**nic) for nic in shown["nics"])
-    return dataclasses.replace(
-        machine, nics=nics, nic_notes=tuple(shown["notes"]), gpus=shown["gpus"], nics_of_a_node=True
-    )
+    try:
+        shown = json.loads(done.stdout.splitlines()[-1])
+        nics, notes = tuple(Nic(**nic) for nic in shown["nics"]), tuple(shown["notes"])
+        return dataclasses.replace(machine, nics=nics, nic_notes=notes, gpus=shown["gpus"], nics_of_a_node=True)
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise RunError(
+            f"--on-a-node: the step printed no description of a node: {done.stdout[-80:]!r}; "
+            "run: railyard doctor on a node"
+        ) from error

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment
 
+from railyard.base.errors import RunError
 from railyard.doctor import findings as doctor
-from railyard.doctor import inventory
+from railyard.doctor import inventory, trial
 from railyard.doctor.inventory import Machine, Mpi, Nic, Partition, Scheduler
 from railyard.jobs.image_engines import apptainer
 
@@ -188,3 +189,18 @@ def test_doctor_and_checks_find_the_same_apptainer(
     if only == "singularity":
         assert row.found == "singularity version 1.4.5, which checks do not use"
         assert "no apptainer on the PATH (singularity is not used)" in apptainer.missing(program)
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "hello", "[]", '{"nics": [], "gpus": 0}', '{"nics": [{"x": 1}], "notes": [], "gpus": 0}']
+)
+def test_a_step_that_describes_no_node_is_one_line(
+    answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    srun = tmp_path / "srun"
+    srun.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    srun.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RunError, match="the step printed no description of a node") as caught:
+        trial.on_a_node(CLUSTER)
+    assert len(str(caught.value).splitlines()) == 1
