@@ -32,6 +32,8 @@ OPTION = re.compile(r"([A-Za-z_-]+)=(\S*)")
 COUNTED = re.compile(r"(.*[^:*])[:*](\d{1,6})", re.DOTALL)
 #: A word of a line; blanks inside brackets are part of it.
 WORD = re.compile(r"(?:[^\s\[]|\[[^\]]*\])+")
+#: The most digits in a number of slots.
+MOST_DIGITS = 9
 SLOTS = ("slots", "np", "cpus", "cpu", "ppn")
 FORMS = "HOST, HOST:SLOTS, HOST*SLOTS, HOST slots=N, a host list such as cn[01-03], or `rank N=HOST`"
 
@@ -136,7 +138,7 @@ def _hosts(line: str) -> Iterator[tuple[str, int, int]]:
         pairs = len(rest) % 2 == 1 and all(word.isdecimal() for word in rest[::2])
         later = zip(rest[1::2], rest[2::2], strict=True) if pairs else ()
         for name, count in ((first, rest[0]), *later):
-            yield from ((host, int(count), 1) for host in expand(name))
+            yield from ((host, _count(count), 1) for host in expand(name))
         return
     options = {match[1]: match[2] for word in rest if (match := OPTION.fullmatch(word))}
     if rest and not options:
@@ -146,7 +148,7 @@ def _hosts(line: str) -> Iterator[tuple[str, int, int]]:
         for word in words:
             yield from _counted(word)
         return
-    count = next((int(options[key]) for key in SLOTS if options.get(key, "").isdecimal()), None)
+    count = next((_count(options[key]) for key in SLOTS if options.get(key, "").isdecimal()), None)
     for name, slots_of_name, ranks in _counted(first):
         yield name, slots_of_name if count is None else count, ranks
 
@@ -166,6 +168,12 @@ def _counted(word: str) -> Iterator[tuple[str, int, int]]:
         name, count = (match[1], int(match[2])) if match else (part, 1)
         for host in expand(name):
             yield host, count, count
+
+
+def _count(word: str) -> int:
+    if len(word) > MOST_DIGITS:
+        raise InputError("host file", "", word[:60], FORMS)
+    return int(word)
 
 
 def _host(name: str) -> str:

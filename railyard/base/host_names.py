@@ -81,6 +81,5 @@ def _alike(others: Iterable[str], names: Iterable[str], source_names: Iterable[s
 
 def natural(text: str) -> tuple[tuple[int, str], ...]:
     """Return a sort key in which numbers count as numbers: mlx5_2 before mlx5_10."""
-    return tuple(
-        (int(word), "") if word.isdecimal() else (-1, word) for word in re.findall(r"[0-9]+|[^0-9]+", text)
-    )
+    parts = re.findall(r"0*([0-9]+)|([^0-9]+)", text)
+    return tuple((len(digits) or -1, digits or word) for digits, word in parts)

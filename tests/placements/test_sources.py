@@ -14,10 +14,11 @@ from support.topology.topologies import gemini
 
 from placements.hosts import naming, sources
 from placements.hosts.hostlist import expand
-from placements.hosts.sources import ibnetdiscover, names, slurm_tree
+from placements.hosts.sources import ibnetdiscover, names, slingshot, slurm_tree
 from placements.hosts.sources.located import NodeCoordinates
 from placements.topology import catalog
 from railyard.base.errors import InputError
+from railyard.base.host_names import natural
 from railyard.torus.slurm import config
 
 INTERCONNECT = """\
@@ -220,6 +221,21 @@ def test_no_text_breaks_a_parser(noise: str, form: str) -> None:
 )
 def test_host_lists_as_slurm_writes_them(text: str, expected: list[str]) -> None:
     assert expand(text) == expected
+
+
+def test_names_with_long_numbers_are_in_natural_order() -> None:
+    long = "9" * 5000
+    assert sorted([f"n{long}", "n10", "n9", "n007", "n0", "n"], key=natural) == [
+        "n",
+        "n0",
+        "n007",
+        "n9",
+        "n10",
+        f"n{long}",
+    ]
+    assert natural("n07") == natural("n7")
+    with contextlib.suppress(InputError):
+        slingshot.parse(f"x1000c0r{long}j1p0 x1000c0s0b0n{long}h{long}\nx1000c0r{long} x1000c0s0b0n{long}h0\n", "s")
 
 
 def test_names_stand_on_the_topology_and_do_not_change_it() -> None:

@@ -78,3 +78,9 @@ def test_a_nic_that_does_not_exist_is_named_with_its_line(line: str, tmp_path: P
     path.write_text(f"n0-0-0\n{line}\n")
     with pytest.raises(InputError, match="line 2"):
         hostfile.read_nics(path, TOPOLOGY)
+
+
+@pytest.mark.parametrize("form", ["cn01 {}", "cn01 slots={}", "cn01:{}", "rank {}=cn01", "cn01 2 cn02 {}"])
+def test_a_number_with_more_digits_than_python_converts_is_named_with_its_line(form: str) -> None:
+    with pytest.raises(InputError, match="line 2"):
+        hostfile.parse("cn00\n" + form.format("9" * 5000), "hosts")

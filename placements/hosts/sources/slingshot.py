@@ -26,9 +26,10 @@ from placements.hosts.sources.located import (
 )
 from placements.hosts.text import content_lines
 from placements.topology.base import Coordinate
+from railyard.base.host_names import natural
 
 PORT = re.compile(r"\b(x(\d+)c\d+r\d+)(?:j\d+)?(?:p\d+)?\b")
-NIC = re.compile(r"\b(x\d+c\d+s\d+b\d+n\d+)(?:h(\d+))?\b")
+NIC = re.compile(r"\b(x\d+c\d+s\d+b\d+n\d+)(?:h(\d{1,9}))?\b")
 GROUPS = ("group", "src_group", "group_id")
 
 
@@ -50,12 +51,12 @@ def matches(text: str) -> bool:
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return node's xname -> (group, switch, 0); InputError for a group that is no number."""
     edges, odd = _edges(text, source)
-    switches = sorted({(edge.group, _natural(edge.switch)) for edge in edges})
+    switches = sorted({(edge.group, natural(edge.switch)) for edge in edges})
     by_group = itertools.groupby(switches, key=operator.itemgetter(0))
     number_of = {pair: number for _, pairs in by_group for number, pair in enumerate(pairs)}
     coordinates: dict[str, Coordinate] = {}
-    for edge in sorted(edges, key=lambda e: (_natural(e.node), e.nic)):
-        coordinates.setdefault(edge.node, (edge.group, number_of[edge.group, _natural(edge.switch)], 0))
+    for edge in sorted(edges, key=lambda e: (natural(e.node), e.nic)):
+        coordinates.setdefault(edge.node, (edge.group, number_of[edge.group, natural(edge.switch)], 0))
     return located(coordinates, odd, dimensions=("group", "switch", ""))
 
 
@@ -77,10 +78,6 @@ def _edges(text: str, source: str) -> tuple[list[_Edge], list[OddLineError]]:
         edges.append(_Edge(node=nic[1], nic=int(nic[2] or 0), group=group, switch=port[1]))
 
     return edges, read_lines(content_lines(text), read)
-
-
-def _natural(xname: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", xname)))
 
 
 SOURCE = CoordinateSource(
