@@ -90,7 +90,9 @@ def on_a_node(machine: Machine) -> Machine:
     try:
         shown = json.loads(done.stdout.splitlines()[-1])
         nics, notes = tuple(Nic(**nic) for nic in shown["nics"]), tuple(shown["notes"])
-        return dataclasses.replace(machine, nics=nics, nic_notes=notes, gpus=shown["gpus"], nics_of_a_node=True)
+        return dataclasses.replace(
+            machine, nics=nics, nic_notes=notes, gpus=shown["gpus"], nics_of_a_node=True
+        )
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise RunError(
             f"--on-a-node: the step printed no description of a node: {done.stdout[-80:]!r}; "

@@ -235,7 +235,9 @@ def test_names_with_long_numbers_are_in_natural_order() -> None:
     ]
     assert natural("n07") == natural("n7")
     with contextlib.suppress(InputError):
-        slingshot.parse(f"x1000c0r{long}j1p0 x1000c0s0b0n{long}h{long}\nx1000c0r{long} x1000c0s0b0n{long}h0\n", "s")
+        slingshot.parse(
+            f"x1000c0r{long}j1p0 x1000c0s0b0n{long}h{long}\nx1000c0r{long} x1000c0s0b0n{long}h0\n", "s"
+        )
 
 
 def test_names_stand_on_the_topology_and_do_not_change_it() -> None:
