@@ -24,6 +24,7 @@ _OTHERS: dict[str, Fom] = {
         units.fom("rate_gflop_s", "Gflop/s", "higher"),
         units.fom("run_s", "s", "lower"),
         units.fom("run_us", "us", "lower"),
+        units.fom("stream_mbyte_s", "MB/s", "higher"),
         units.fom("simulated_per_s", "1/s", "higher"),
         units.fom("updates_per_s", "1/s", "higher"),
     )
