@@ -2,8 +2,9 @@
 
 Models: a push that changes nothing, and one that makes a machine worse in a way that no record shows. Both are judged
 against the first run. The unchanged run must be green. The degraded one must be red, with a variable and its change,
-or fail by the check's own verdict. A run with a log is not repeated, so that another call continues. Leaves out: how
-large a change the gate can detect (`perf.gates.simulated`), and real machines.
+or fail by the check's own verdict. A run whose launches load on this machine made void has no verdict. A run with a
+verdict is not repeated, so that another call continues. Leaves out: how large a change the gate can detect
+(`perf.gates.simulated`), and real machines.
 """
 
 from __future__ import annotations
@@ -19,16 +20,27 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from support.commands import BIN, environment
-from support.reframe import QUICK, command
+from support.reframe import CHECKS, QUICK, VOID, command
 
 from railyard.base.checkout import BUILD, CHECKOUT
 
-LAUNCHES = 6
+#: As many launches as a reference needs, and one placement.
+SETTINGS = ("launches=6", "osu_pairs.placements=plain", "osu_all.placements=plain")
+#: A fifth of the rate of tests: what a rank waits for a busy processor is a fifth of what it would be there.
+RATE_SCALE = "0.00002"
 #: The first node's NICs at 20 % of their rate; the torus is described before that, so the record does not show it.
 SLOW_NIC = """\
 #!/bin/sh
 node=$(ls /run/netns | sed -n "s/^.*\\.$RAILYARD_TORUS\\.\\(n.*\\)/\\1/p" | head -n 1)
 railyard torus fault "$RAILYARD_TORUS" "$node" --injection 20
+"""
+#: The first node's NICs send packets of 576 bytes, so that more bytes are headers.
+SMALL_PACKETS = """\
+#!/bin/sh
+name=$(ls /run/netns | grep "\\.$RAILYARD_TORUS\\.n" | head -n 1)
+for nic in $(ip netns exec "$name" ls /sys/class/net | grep -vx lo); do
+    ip -n "$name" link set "$nic" mtu 576
+done
 """
 #: The rank on the first node is stopped for five sixths of its time.
 SLOW_RANK = """\
@@ -54,6 +66,7 @@ class Degraded:
 
 
 NIC = Degraded(name="a NIC at 20 %", preparation=SLOW_NIC)
+PACKETS = Degraded(name="packets of 576 bytes", preparation=SMALL_PACKETS)
 RANK = Degraded(name="a rank slowed", preparation=SLOW_RANK)
 ALGORITHM = Degraded(
     name="a linear algorithm forced",
@@ -62,12 +75,13 @@ ALGORITHM = Degraded(
         "OMPI_MCA_coll_tuned_bcast_algorithm": "1",
     },
 )
-NETWORK = ["halo", "rowcol", "hops", "paths", "contention", "congestion", "sonar", "topobw", "multirail"]
+NETWORK = ["halo", "rowcol", "hops", "paths", "contention", "congestion", "topobw", "multirail"]
 #: Checks by name, and what degrades them.
 RUNS: Mapping[str, Degraded] = {
     **{f"{name}_smoke": NIC for name in NETWORK},
     "canary": NIC,
     "noise_smoke": RANK,
+    "sonar_smoke": PACKETS,
     "osu_pairs%test=osu_bw": NIC,
     "osu_all%test=osu_bcast": ALGORITHM,
 }
@@ -86,7 +100,7 @@ def options(parser: ArgumentParser) -> None:
 
 def measure(console: Console, names: list[str] | None, osu: Path | None) -> list[dict[str, Any]]:
     """Run the checks, and print what each run was judged to be; records and logs are in build/gate-runs."""
-    table = Table("check", "degraded by", "A/A", "degraded", "furthest off")
+    table = Table("check", "A/A", "degraded by", "degraded")
     rows = []
     for name, degraded in RUNS.items():
         if name in (names or RUNS) and (osu or "osu" not in name):
@@ -107,36 +121,44 @@ def _judged(name: str, degraded: Degraded, folder: Path, osu: Path | None) -> di
     _run(name, folder / "first", programs)
     references = str(folder / "references.yaml")
     _railyard("update", "--archive", str(folder / "first/archive"), "-o", references)
-    results = []
-    for side, variables, words in (
-        ("unchanged", {}, ()),
-        ("degraded", degraded.variables, ("-S", f"preparations={script}")),
-    ):
-        failure = _run(name, folder / side, {**programs, **variables}, *words)
-        done = _railyard("judge", "--archive", str(folder / side / "archive"), "-o", references)
-        worse = re.findall(r"^worse: \S+: (.*?) \(", done.stdout, re.MULTILINE)
-        why = max(worse, key=_percent, default=failure or done.stderr.strip())
-        results.append((done.returncode != 0 or bool(failure), why))
-    (unchanged_is_red, why), (degraded_is_red, variable) = results
+    unchanged = _verdict(folder / "unchanged", references, _run(name, folder / "unchanged", programs))
+    into = ("-S", f"preparations={script}")
+    reason = _run(name, folder / "degraded", {**programs, **degraded.variables}, *into)
     return {
         "check": name,
+        "A/A": unchanged,
         "degraded by": degraded.name,
-        "A/A": f"red: {why}" if unchanged_is_red else "green",
-        "degraded": "red" if degraded_is_red else "green",
-        "furthest off": variable,
+        "degraded": _verdict(folder / "degraded", references, reason),
     }
 
 
+def _verdict(folder: Path, references: str, reason: str) -> str:
+    """Return green, red with what is furthest off, or why there is no verdict; `reason` is why the run failed."""
+    if VOID in reason:
+        return f"no verdict: {reason}"
+    done = _railyard("judge", "--archive", str(folder / "archive"), "-o", references)
+    worse = re.findall(r"^worse: \S+: (.*?) \(", done.stdout, re.MULTILINE)
+    if worse or reason:
+        return f"red: {max(worse, key=_percent, default=reason)}"
+    return (
+        f"green: {done.stdout.splitlines()[-1]}"
+        if done.returncode == 0
+        else f"no verdict: {done.stderr.strip()}"
+    )
+
+
 def _run(name: str, folder: Path, variables: Mapping[str, str], *words: str) -> str:
-    """Run a check into an archive of its own, unless it was run before; return why it failed, if it did."""
+    """Run a check into an archive of its own, unless it has a verdict; return why it failed, if it did."""
     log = folder / "log"
-    if not log.exists():
+    if not log.exists() or VOID in log.read_text():
         folder.mkdir(parents=True, exist_ok=True)
-        into = ["-S", f"archive={folder}/archive", "-S", f"launches={LAUNCHES}"]
+        into = [f"archive={folder}/archive", *SETTINGS]
+        words = (*words, *(word for setting in into for word in ("-S", setting)))
+        checks = CHECKS / "applications/osu.py" if name.startswith("osu") else CHECKS
         done = subprocess.run(
-            command(folder, "-n", f"^{name}$", *into, *words, "-r"),
+            command(folder, "-n", f"^{name}$", *words, "-r", checks=checks),
             cwd=CHECKOUT,
-            env=environment(**QUICK, **variables),
+            env=environment(**{**QUICK, "RAILYARD_RATE_SCALE": RATE_SCALE, **variables}),
             capture_output=True,
             text=True,
             check=False,

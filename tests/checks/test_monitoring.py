@@ -83,7 +83,13 @@ def test_every_figure_of_a_run_is_posted_and_logged_with_its_record(service: Ser
     header, *lines = (tmp_path / f"perflogs/linkload/{CHECK}.log").read_text().splitlines()
     rows = [dict(zip(header.split("|"), line.split("|"), strict=True)) for line in lines]
     logged = [
-        (CHECK, row["perf_var"], float(row["perf_value"]), row["perf_unit"], row["record_sha256"])
+        (
+            row["display_name"],
+            row["perf_var"],
+            float(row["perf_value"]),
+            row["perf_unit"],
+            row["record_sha256"],
+        )
         for row in rows
     ]
     assert sorted(logged) == wanted

@@ -94,12 +94,43 @@ def test_a_checkout_without_a_remote_on_github_has_no_source(railyard: Run) -> N
         ) and "--source: the checkout has no remote" in done.stderr
 
 
-def test_the_action_passes_on_what_the_script_and_the_record_read() -> None:
+#: In sudo's place: runs a program with the preserved variables alone.
+SUDO = """\
+#!/usr/bin/python3
+import os, sys
+preserved = sys.argv[1].removeprefix("--preserve-env=").split(",")
+os.execve(sys.argv[2], sys.argv[2:], {name: os.environ[name] for name in preserved if name in os.environ})
+"""
+
+
+def test_every_input_of_the_action_reaches_the_script_or_a_step_before_it(tmp_path: Path) -> None:
     action = yaml.safe_load((CHECKOUT / "action.yml").read_text())
-    smoke = next(step for step in action["runs"]["steps"] if "tools/smoke" in step.get("run", ""))
-    passed = re.search(r"passed=(\S+)", smoke["run"])
-    assert passed and set(passed[1].split(",")) == set(smoke["env"])
-    assert "--preserve-env=$passed,GITHUB_ACTIONS,GITHUB_SHA " in smoke["run"]
+    for name, text in (("sudo", SUDO), ("tools/smoke", '#!/bin/sh\nenv > "$OUT/environment"\n')):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    steps = action["runs"]["steps"]
+    (script,) = (step for step in steps if "tools/smoke" in step.get("run", ""))
+    others = str([step for step in steps if step is not script])
+    filled = {
+        name: re.sub(r"\$\{\{ (\S+) \}\}", r"value of \1", text) for name, text in script["env"].items()
+    }
+    runner = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "GITHUB_ACTION_PATH": str(tmp_path),
+        "GITHUB_SHA": "1f" * 20,
+    }
+    subprocess.run(
+        ["bash", "-e", "-c", script["run"]],
+        env={**filled, **runner, "OUT": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")},
+        cwd=tmp_path,
+        check=True,
+    )
+    passed = (tmp_path / "environment").read_text()
+    for name in action["inputs"]:
+        assert f"value of inputs.{name}\n" in passed or f"inputs.{name} " in others, name
+        assert f"| `{name}` |" in (CHECKOUT / "docs/howto/ci.md").read_text()
+    assert "RAILYARD_MPI=value of steps.paths.outputs.mpi" in passed and f"GITHUB_SHA={'1f' * 20}" in passed
     assert action["inputs"]["rate-scale"]["default"] == workflows.RATE_SCALE
 
 
