@@ -24,8 +24,16 @@ from support.reframe import CHECKS, QUICK, VOID, command
 
 from railyard.base.checkout import BUILD, CHECKOUT
 
-#: As many launches as a reference needs, and one placement.
-SETTINGS = ("launches=6", "osu_pairs.placements=plain", "osu_all.placements=plain")
+#: As many launches as a reference needs, one placement, and messages that pass in seconds.
+SETTINGS = (
+    "launches=6",
+    "canary.size=2048",
+    *(
+        f"{check}.{setting}"
+        for check in ("osu_pairs", "osu_all")
+        for setting in ("placements=plain", "largest=8192")
+    ),
+)
 #: A fifth of the rate of tests: what a rank waits for a busy processor is a fifth of what it would be there.
 RATE_SCALE = "0.00002"
 #: The first node's NICs at 20 % of their rate; the torus is described before that, so the record does not show it.
