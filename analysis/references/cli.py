@@ -115,42 +115,36 @@ def judge(root: Path, file: Path, summary_file: Path | None) -> None:
     """
     from analysis.references import summary
 
-    references_ = references.load(file)
-    newest: dict[tuple[str, str], Indexed] = {}
-    for entry in sorted(index_of(root).entries(), key=lambda entry: str(entry.own["created"])):
-        if entry.own["status"] == Status.OK:
-            newest[entry.setting["check"], references.case_of(entry.head)] = entry
-    judgements = {
-        (check, case): references.judged(check, case, references.medians(entry), references_)
-        for (check, case), entry in sorted(newest.items())
-    }
-    for judgement in judgements.values():
-        for line in judgement.missing:
-            click.echo(f"warning: {line}")
-    for (check, _), judgement in judgements.items():
-        for line in judgement.worse:
-            click.echo(f"worse: {check}: {line}")
+    history = references.load(file)
+    values = {key: references.medians(entry) for key, entry in sorted(_newest(root).items())}
+    judgements = {key: references.judged(*key, of_case, history) for key, of_case in values.items()}
+    warnings = [line for judgement in judgements.values() for line in judgement.missing]
+    worse = [f"{check}: {line}" for (check, _), judgement in judgements.items() for line in judgement.worse]
     judged = sum(judgement.judged for judgement in judgements.values())
-    worse = sum(len(judgement.worse) for judgement in judgements.values())
+    for line in [*(f"warning: {line}" for line in warnings), *(f"worse: {line}" for line in worse)]:
+        click.echo(line)
     if summary_file:
-        histories = {
-            (check, case): references_[check][case]
-            for check, case in sorted(newest)
-            if case in references_.get(check, {})
+        entries = {
+            (check, case): history[check][case] for check, case in values if case in history.get(check, {})
         }
         changed = [
             change
-            for (check, case), history in histories.items()
-            for values in [
-                {str(name): value for name, value in references.medians(newest[check, case]).items()}
-            ]
-            for change in summary.changes(check, values, history)
+            for (check, case), entry in entries.items()
+            for change in summary.changes(check, values[check, case], entry)
         ]
-        warnings = [line for judgement in judgements.values() for line in judgement.missing]
-        text = summary.markdown(judged, changed, warnings, histories.values())
+        text = summary.markdown(judged, changed, warnings, entries.values())
         archive.write_whole(summary_file, text, replace=True)
     if not judged:
         raise InputError(str(root), "", problem=f"no record has a reference in {file}", valid=NEEDED)
-    click.echo(f"{judged} variable{'' if judged == 1 else 's'} judged, {worse} worse")
+    click.echo(f"{judged} variable{'' if judged == 1 else 's'} judged, {len(worse)} worse")
     if worse:
         raise click.exceptions.Exit(1)
+
+
+def _newest(root: Path) -> dict[tuple[str, str], Indexed]:
+    """Return the newest good record of each check and case of an archive."""
+    good = [entry for entry in index_of(root).entries() if entry.own["status"] == Status.OK]
+    return {
+        (entry.setting["check"], references.case_of(entry.head)): entry
+        for entry in sorted(good, key=lambda entry: str(entry.own["created"]))
+    }

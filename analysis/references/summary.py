@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.records.references import Entry, Reference
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 #: A comment on GitHub has at most 65,536 characters.
 MOST_CHARACTERS = 60_000
@@ -47,12 +47,12 @@ class Change:
         return (self.check, self.name, *values, f"{self.percent:+.1f} %", allowed, self.verdict)
 
 
-def changes(check: str, values: Mapping[str, float], entry: Entry) -> list[Change]:
+def changes(check: str, values: Mapping[Fom, float], entry: Entry) -> list[Change]:
     """Return the changes of a case's variables, name -> value, worse ones first."""
     compared = [
-        Change(check=check, name=name, value=values[name], reference=reference)
-        for name, reference in sorted(entry.references.items())
-        if name in values and reference.median
+        Change(check=check, name=name, value=value, reference=entry.references[name])
+        for name, value in sorted((str(name), value) for name, value in values.items())
+        if name in entry.references and entry.references[name].median
     ]
     changed = [one for one in compared if not one.reference.is_met(one.value) or _is_better(one)]
     return sorted(changed, key=lambda change: change.verdict == "better")

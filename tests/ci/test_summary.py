@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from analysis.references import summary
+from railyard.records import units
 from railyard.records.references import About, Entry, Past, Reference
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
 TIME = Reference(median=100.0, tolerance=0.1, unit="µs", better=Better.LOWER)
 RATE = Reference(median=100.0, tolerance=0.1, unit="GB/s", better=Better.HIGHER)
+
+
+def values(**numbers: float) -> dict[Fom, float]:
+    return {units.fom("iteration_us", "us", "lower").named(name): value for name, value in numbers.items()}
 
 
 def entry(**references: Reference) -> Entry:
@@ -18,8 +23,8 @@ def entry(**references: Reference) -> Entry:
 
 def test_only_variables_beyond_the_tolerance_are_rows_worse_ones_first() -> None:
     history = entry(faster=TIME, slower=TIME, equal=TIME, lost=RATE, gained=RATE)
-    values = {"faster": 50.0, "slower": 150.0, "equal": 105.0, "lost": 50.0, "gained": 120.0}
-    changed = summary.changes("halo", values, history)
+    now = values(faster=50.0, slower=150.0, equal=105.0, lost=50.0, gained=120.0)
+    changed = summary.changes("halo", now, history)
     assert [(change.name, change.verdict) for change in changed] == [
         ("lost", "worse"),
         ("slower", "worse"),
@@ -38,7 +43,7 @@ def test_a_run_without_a_reference_is_not_called_green() -> None:
 def test_the_summary_fits_into_a_comment_whatever_the_archive() -> None:
     names = [f"custom/nic-{number}/{'x' * 60}_us" for number in range(5000)]
     history = entry(**dict.fromkeys(names, TIME))
-    changed = summary.changes("halo", dict.fromkeys(names, 200.0), history)
+    changed = summary.changes("halo", values(**dict.fromkeys(names, 200.0)), history)
     warnings = [f"halo: no value of {name}, which has a reference" for name in names]
     text = summary.markdown(len(names), changed, warnings, [history])
     assert len(text) < 65_536 and "more in the report" in text and "5000 of 5000 variables worse" in text
