@@ -79,9 +79,10 @@ def launches(job: Submitted, plan: Plan, program: Program) -> list[Planned]:
     ]
 
 
-def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[str]:
+def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0, of: int = 0) -> list[str]:
     """Return a launch as lines of the job script, with a command that can be pasted into a shell.
 
+    The job's output shows that the launch, one `of` so many, has ended (0: it shows nothing).
     With `only_if_placed` they run where its placement could be made (`placing.mark`). A launch that runs longer than
     `limit_s` seconds (0: no limit) is ended, what it left is ended on every node, and the next one begins.
     """
@@ -95,9 +96,12 @@ def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[st
     if limit_s:
         reached = "|".join(map(str, LIMIT_STATUS))
         run.append(f"if grep -qE '^({reached}) ' {stem}.ended; then railyard strays {stem}; fi")
+    name = combination_name(launch.placement, launch.nic_policy, launch.software)
+    if of:
+        which = shlex.quote(f"railyard: launch {launch.index + 1} of {of} ({name}) ended:")
+        run.append(f'echo {which} "status $status, $SECONDS s after the job began"')
     if only_if_placed:
         run = [f"if [ -e {shlex.quote(placing.mark(Path(), launch.placement).name)} ]; then", *run, "fi"]
-    name = combination_name(launch.placement, launch.nic_policy, launch.software)
     return [f"# launch {launch.index}: {name}, repeat {launch.repeat}", *run]
 
 

@@ -42,7 +42,7 @@ from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
-from railyard.placed import figures
+from railyard.placed import figures, progress
 from railyard.placed.variables import PLACED, define
 from railyard.records import provenance, references
 from railyard.records.record import Record, Software
@@ -111,6 +111,7 @@ class Placed(_Variables):
         self._write_job()
         if not self.is_dry_run():
             self._list_as_submitted()
+            progress.watch(self.display_name, self.job, Path(self.stagedir), self.launches_in_job)
 
     @run_after("run")
     def give_back_own_values(self) -> None:
@@ -308,6 +309,7 @@ class Placed(_Variables):
 
     def _launch_locally(self, launches: int) -> None:
         """Let the job script launch, so that ReFrame's own launcher only prints how many launches ended."""
+        self.launches_in_job = launches
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(launches), "launches ended"]
@@ -348,7 +350,8 @@ class Placed(_Variables):
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """Return a launch as lines of the job script; the files that a test's own program writes are kept."""
         limit_s = 0 if self.prepared.where.is_computed else self.prepared.spec.launch_limit_s
-        lines = schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s)
+        of = self.prepared.spec.launch_count
+        lines = schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s, of=of)
         return lines if self._judges_itself() else [*lines, schedule.files_kept(launch)]
 
     def _read_by(self) -> dict[str, Any] | None:

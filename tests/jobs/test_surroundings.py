@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -85,10 +86,17 @@ def test_a_script_goes_on_after_a_launch_that_hangs(tmp_path: Path) -> None:
         index=0, placement="plain", nic_policy="library-default", repeat=0, command="X=1 sleep 3600"
     )
     works = Planned(index=1, placement="plain", nic_policy="library-default", repeat=1, command="true")
-    text = [line for one in (hangs, works) for line in schedule.lines(one, only_if_placed=False, limit_s=1)]
+    text = [
+        line for one in (hangs, works) for line in schedule.lines(one, only_if_placed=False, limit_s=1, of=2)
+    ]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    subprocess.run(
-        ["bash", "-c", "\n".join(text)], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True
+    environment = {**os.environ, "PATH": path}
+    command = ["bash", "-c", "\n".join(text)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+    assert re.fullmatch(
+        r"railyard: launch 1 of 2 \(plain \+ library-default\) ended: status 124, \d+ s after the job began\n"
+        r"railyard: launch 2 of 2 \(plain \+ library-default\) ended: status 0, \d+ s after the job began\n",
+        done.stdout,
     )
     assert (tmp_path / "launch-000.ended").read_text().startswith("124 ")
     assert (tmp_path / "launch-001.ended").read_text().startswith("0 ")

@@ -1,0 +1,53 @@
+"""Report how many launches of a job have ended, while ReFrame waits for the job without a word.
+
+Models: the files that launches leave in the stage directory, read at intervals by a thread. Leaves out: a job that
+waits in a queue, because no launch has begun.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from reframe.core.logging import getlogger
+
+#: Seconds between two lines: on a terminal, and in a file or a pipe.
+TERMINAL_S, FILE_S = 10.0, 60.0
+
+
+def watch(name: str, job: Any, folder: Path, launches: int, *, interval_s: float | None = None) -> None:
+    """Log a line per interval until ReFrame's `job` has finished or all launches of its stage directory have ended."""
+    pause_s = interval_s or (TERMINAL_S if sys.stdout.isatty() else FILE_S)
+
+    def report() -> None:
+        ended = 0
+        while ended < launches and not (job.jobid is not None and job.scheduler.finished(job)):
+            time.sleep(pause_s)
+            ended = len(_files(folder, "ended"))
+            if ended < launches and (begun := _first_begun(folder)) is not None:
+                getlogger().info(line(name, ended, launches, max(0.0, time.time() - begun)))
+
+    threading.Thread(target=report, daemon=True, name=f"progress of {name}").start()
+
+
+def line(name: str, ended: int, launches: int, elapsed_s: float) -> str:
+    """Return the number of launches that have ended, the time since the first began, and the time that is left."""
+    left = f", about {_duration(elapsed_s / ended * (launches - ended))} left" if ended else ""
+    return f"{name}: {ended} of {launches} launches ended in {_duration(elapsed_s)}{left}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _files(folder: Path, ending: str) -> list[Path]:
+    """Return the files of launches, not those of their companions; a job of several MPIs has a folder for each."""
+    paths = [*folder.glob(f"launch-*.{ending}"), *folder.glob(f"*/launch-*.{ending}")]
+    return [path for path in paths if "." not in path.stem]
+
+
+def _first_begun(folder: Path) -> float | None:
+    return min((path.stat().st_mtime for path in _files(folder, "begun")), default=None)

@@ -1,0 +1,49 @@
+"""The lines that ReFrame shows while it waits: launches that have ended, of how many, and the time that is left."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from railyard.placed import progress
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("ended", "elapsed_s", "text"),
+    [
+        (0, 14.0, "halo: 0 of 18 launches ended in 14 s"),
+        (5, 41.0, "halo: 5 of 18 launches ended in 41 s, about 107 s left"),
+        (9, 900.0, "halo: 9 of 18 launches ended in 15 min, about 15 min left"),
+    ],
+)
+def test_the_line(ended: int, elapsed_s: float, text: str) -> None:
+    assert progress.line("halo", ended, 18, elapsed_s) == text
+
+
+def test_a_line_per_interval_until_the_job_has_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs beside the measured one are not counted, and a job that the scheduler ended is reported no further."""
+    lines: list[str] = []
+    monkeypatch.setattr(progress, "getlogger", lambda: SimpleNamespace(info=lines.append))
+    answers = iter([False, False, False])  # finished on the fourth question
+
+    def finished(job: object) -> bool:
+        del job
+        (tmp_path / "launch-000.begun").touch()
+        return next(answers, True)
+
+    job = SimpleNamespace(jobid="7", scheduler=SimpleNamespace(finished=finished))
+    (tmp_path / "mpi").mkdir()
+    for name in ("launch-000.ended", "launch-000.noise.ended", "mpi/launch-000.ended"):
+        (tmp_path / name).touch()
+    progress.watch("halo", job, tmp_path, 3, interval_s=0.01)
+    deadline = time.monotonic() + 60
+    while len(lines) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert lines[0].startswith("halo: 2 of 3 launches ended in ") and len(lines) == 3
