@@ -18,6 +18,7 @@ from analysis.compare import gather as gathering
 from analysis.compare import sides
 from analysis.compare.gather import Gathered
 from railyard.base.checkout import RESULTS
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
 from railyard.records.cli import index_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from analysis.compare.compare import Versus
 
 
-@click.command()
+@click.command(epilog=example("railyard compare placement=plain placement=custom"))
 @click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
 @click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
 @click.option(
@@ -36,9 +37,12 @@ if TYPE_CHECKING:
     default=RESULTS,
     help="Archive that the sides choose from.  [default: results/ of the checkout]",
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON for programs, on the standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 @click.option(
-    "--fom", "foms", multiple=True, help="Only this figure of merit, such as iteration_us; may be repeated."
+    "--fom",
+    "foms",
+    multiple=True,
+    help="Show only this figure of merit, such as iteration_us; may be repeated.",
 )
 def compare(
     *, sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]

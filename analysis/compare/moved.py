@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.records import benchmark
 from railyard.records.benchmark import Benchmark
@@ -23,7 +24,7 @@ SWAP = re.compile(r"(\d+,\d+,\d+)=(\d+,\d+,\d+)")
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.command()
+@click.command(epilog=example("railyard moved before.out after.out --swap 0,1,0=2,1,0"))
 @click.argument("before", type=FILE)
 @click.argument("after", type=FILE)
 @click.option(

@@ -17,6 +17,7 @@ from analysis.compare import sides
 from analysis.compare.sides import Side
 from analysis.text.datatable import DataTable
 from railyard.base.checkout import RESULTS
+from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError
 from railyard.records.cli import entries_of
 from railyard.records.json_io import Json
@@ -25,7 +26,7 @@ from railyard.records.store.entries import Entry
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-@click.group()
+@click.group(cls=Commands)
 def over() -> None:
     """Show series of records over dates, sizes or allocations."""
 
@@ -45,15 +46,15 @@ def _options(command: _F) -> _F:
             "--fom",
             "foms",
             multiple=True,
-            help="Only this figure of merit, such as iteration_us; may be repeated.",
+            help="Show only this figure of merit, such as iteration_us; may be repeated.",
         ),
-        click.option("--json", "as_json", is_flag=True, help="JSON for programs, on the standard output."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
     ):
         command = option(command)
     return command
 
 
-@over.command()
+@over.command(epilog=example("railyard over dates check=halo_3d"))
 @_options
 def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
     """Find where a series changed its level, and what its records name differently there.
@@ -71,7 +72,7 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
         _print(text.changes_table(series), text.changes_sentence(series))
 
 
-@over.command("sizes")
+@over.command("sizes", epilog=example("railyard over sizes check=halo_3d"))
 @_options
 def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
     """Show weak and strong scaling: speedup and efficiency over the number of ranks.
@@ -88,7 +89,7 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
         _print(text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks.")
 
 
-@over.command("allocations")
+@over.command("allocations", epilog=example("railyard over allocations check=halo_3d"))
 @_options
 @click.option(
     "--limit",

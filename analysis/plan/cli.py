@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from railyard.base.checkout import RESULTS
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.records.cli import index_of
 
@@ -36,7 +37,7 @@ class Share(click.ParamType):  # type: ignore[type-arg]  # generic for the type 
         return share
 
 
-@click.command()
+@click.command(epilog=example("railyard plan halo_3d --find 5%"))
 @click.argument("check")
 @click.option("--find", "change", type=Share(), required=True, help="Difference to find, such as 5%.")
 @click.option(
@@ -63,7 +64,7 @@ class Share(click.ParamType):  # type: ignore[type-arg]  # generic for the type 
     default=RESULTS,
     help="Archive whose noise is used.  [default: results/ of the checkout]",
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON for programs, on the standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 def plan(
     *,
     check: str,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError, RunError
 from railyard.records import references
 from railyard.records.cli import archive_option, index_of
@@ -29,12 +30,12 @@ file_option = click.option(
 )
 
 
-@click.group("references")
+@click.group("references", cls=Commands)
 def commands() -> None:
     """Write and judge references for ReFrame, so that a regression fails `reframe -r`."""
 
 
-@commands.command()
+@commands.command(epilog=example("railyard references update"))
 @archive_option
 @file_option
 @click.option(
@@ -66,7 +67,7 @@ def update(root: Path, file: Path, accept: bool) -> None:
     click.echo(f"wrote {file}: {count} case{'' if count == 1 else 's'}")
 
 
-@commands.command()
+@commands.command(epilog=example("railyard references show"))
 @file_option
 def show(file: Path) -> None:
     """Show the references: check, case, history, and for each variable what the next run would find."""
@@ -99,7 +100,7 @@ def _show_case(title: str, entry: Entry, family: int) -> None:
         click.echo(line)
 
 
-@commands.command()
+@commands.command(epilog=example("railyard references judge --summary summary.md"))
 @archive_option
 @file_option
 @click.option(

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from railyard.base.checkout import RESULTS
+from railyard.base.commands import example
 from railyard.base.errors import InputError, RunError
 from railyard.records.cli import files_of, pass_over
 from railyard.records.record import Record
@@ -21,7 +22,11 @@ from railyard.records.store import archive
 _MANY = 20
 
 
-@click.command()
+@click.command(
+    epilog=example(
+        "railyard report -o report.html results/example", "railyard report --format text results/example"
+    )
+)
 @click.argument("records", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "-o",

@@ -12,26 +12,28 @@ from placements.hosts import naming, sources
 from placements.hosts.sources import names as hosts
 from placements.launchers import files
 from placements.topology import catalog
+from railyard.base.commands import example
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FORMS = "; ".join(f"{name}, {source.does}" for name, source in sources.sources().items())
 
 
-@click.command()
+@click.command(epilog=example("railyard coordinates topology.conf > coordinates"))
 @click.argument("file", type=FILE)
 @click.option(
     "--source",
     "kind",
     type=click.Choice(list(sources.sources())),
-    help=f"What FILE is: {FORMS}.  [default: what it looks like]",
+    metavar="FORM",
+    help=f"Form of FILE: {FORMS}.  [default: what it looks like]",
 )
 @click.option("--names", type=FILE, help="Hosts of the nodes: a table of xtprocadmin, or lines HOST NAME.")
 @click.option("--topology", help="Check that every node fits this topology (a name or a .yml file).")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with what the numbers mean.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with what the numbers mean.")
 def coordinates(
     *, file: Path, kind: str | None, names: Path | None, topology: str | None, as_json: bool
 ) -> None:
-    """Print the coordinates file (HOST X Y Z a line) of the nodes in FILE.
+    """Print the coordinates file (a line HOST X Y Z per node) of the nodes in FILE.
 
     FILE has one of the forms of --source. In trees of two levels X is the leaf switch; in trees of more levels X is the
     pod and Y its leaf; in a Slingshot fabric X is the group and Y the switch. Lines that are passed over are reported.

@@ -16,6 +16,7 @@ from placements.linkload.patterns import make, patterns
 from placements.linkload.traffic import Traffic
 from placements.orders import spec
 from placements.topology import fault_words
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 
 HEADINGS = (
@@ -31,7 +32,7 @@ HEADINGS = (
 MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().items())
 
 
-@click.command()
+@click.command(epilog=example("railyard links gemini-4x4x4 --grid 4x4x4 --placements plain,custom"))
 @shared
 @click.option(
     "--placements",
@@ -44,13 +45,17 @@ MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().i
     type=click.Choice(list(patterns())),
     default="stencil6",
     show_default=True,
-    help=f"What the ranks send: {MESSAGES}.",
+    help=f"Traffic of the ranks: {MESSAGES}.",
 )
 @click.option(
-    "--matrix", type=click.Path(path_type=Path, dir_okay=False), help="Measured bytes (.csv, .mtx) instead."
+    "--matrix",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Measured bytes (.csv, .mtx) in place of --pattern.",
 )
 @click.option(
-    "--within", default="", help="Dimensions of a collective's groups: X rows, XZ planes.  [default: all]"
+    "--within",
+    default="",
+    help="Dimensions of a collective's groups: X for rows, XZ for planes.  [default: all]",
 )
 @click.option(
     "--sizes",
@@ -61,28 +66,29 @@ MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().i
     type=click.IntRange(1),
     default=64,
     show_default=True,
-    help="Local cells (8 bytes) a dimension.",
+    help="Local cells (8 bytes each) per dimension.",
 )
 @click.option(
     "--protocol",
     type=click.Choice(sorted(PROTOCOLS)),
     default="payload",
     show_default=True,
-    help="Bytes on the wire: the payload alone, or Gemini's 96 + 9 (put) or 24 + 81 (get) for each 64.",
+    help="Bytes on the wire: the payload alone, or Gemini's 96 + 9 (put) or 24 + 81 (get) per 64.",
 )
 @click.option(
-    "--slowest", type=click.IntRange(0), default=3, show_default=True, help="Slowest links to name."
+    "--slowest", type=click.IntRange(0), default=3, show_default=True, help="Number of slowest links to name."
 )
 @click.option(
     "--faults",
     default="",
-    help="What is wrong: arguments of `railyard torus fault`, one set a semicolon; lost lanes and cables down.",
+    help="Faults of the network (lost lanes, cables down): arguments of `railyard torus fault`, "
+    "separated by semicolons.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with every link of every placement.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every link of every placement.")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Heat map (.svg, .png) of the last placement.",
+    help="File (.svg, .png) for a heat map of the last placement.",
 )
 def links(
     *,
@@ -99,7 +105,7 @@ def links(
     as_json: bool,
     plot: Path | None,
 ) -> None:
-    """Bytes and seconds on every link of TOPOLOGY under some placements: the link-load model. Nothing is run."""
+    """Predict bytes and seconds on every link of TOPOLOGY under some placements. Nothing is run."""
     if plot is not None:
         from placements.linkload import (
             heatmap,  # the plotting library takes longer to load than the model to run

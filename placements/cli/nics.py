@@ -11,15 +11,17 @@ from placements.nics import policies
 from placements.nics.policies import Assigned, Host
 from placements.nics.stacks import Settings, settings, stacks
 from placements.topology import catalog
+from railyard.base.commands import example
 
 
-@click.command()
+@click.command(epilog=example("railyard nics", "railyard nics --stack ucx --policy round-robin"))
 @click.argument("topology", required=False)
 @click.option(
     "--policy",
-    help=f"{', '.join(policies.policies())}.",
+    help=f"NIC policy: {', '.join(policies.policies())}.",
+    metavar="POLICY",
 )
-@click.option("--stack", help=f"{', '.join(stacks())}.")
+@click.option("--stack", metavar="STACK", help=f"Software that chooses NICs: {', '.join(stacks())}.")
 @click.option(
     "--ranks-per-node", type=click.IntRange(1), default=2, show_default=True, help="Ranks of each node."
 )
@@ -27,7 +29,7 @@ from placements.topology import catalog
     "--devices", help="Names of a node's NICs, by rail, as mlx5_0:1,mlx5_2:1.  [default: nic0,nic1,...]"
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="As JSON: variables, by local rank, and the wrapper script."
+    "--json", "as_json", is_flag=True, help="Print JSON: variables, by local rank, and the wrapper script."
 )
 def nics(
     *,

@@ -124,7 +124,7 @@ def shared(command: Command) -> Command:
 
 _OPTIONS = (
     click.argument("topology"),
-    click.option("--grid", required=True, help="Process grid, AxB or AxBxC (ranks)."),
+    click.option("--grid", metavar="AxBxC", required=True, help="Process grid in ranks, AxB or AxBxC."),
     click.option(
         "--allocation",
         type=click.Choice(MADE_ORDERS),
@@ -133,7 +133,9 @@ _OPTIONS = (
         help="Order in which the nodes are granted.",
     ),
     click.option(
-        "--block", help="Routers of the allocation, AxBxC from 0,0,0, a number per dimension.  [default: all]"
+        "--block",
+        metavar="AxBxC",
+        help="Routers of the allocation, from 0,0,0: a number per dimension.  [default: all]",
     ),
     click.option(
         "--nodes",
@@ -152,7 +154,11 @@ _OPTIONS = (
         help="Grant a random part of the nodes, in percent (needs --seed).",
     ),
     click.option(
-        "--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="Slots of each node."
+        "--ranks-per-node",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Slots (ranks) per node.",
     ),
     click.option(
         "--seed",

@@ -21,16 +21,20 @@ from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement, check_ranks
 from placements.topology import cabinets, catalog
 from placements.topology.base import Topology
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 
 FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates", "links")
 
 
-@click.command()
+@click.command(epilog=example("railyard topology gemini-4x4x4"))
 @click.argument("name", required=False)
-@click.option("--yaml", "as_yaml", is_flag=True, help="As the YAML document that railyard reads.")
+@click.option("--yaml", "as_yaml", is_flag=True, help="Print the YAML document that railyard reads.")
 @click.option(
-    "--cabinets", "as_cabinets", is_flag=True, help="The place of each router in a large Cray's cabinets."
+    "--cabinets",
+    "as_cabinets",
+    is_flag=True,
+    help="Print the place of each router in a large Cray's cabinets.",
 )
 def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
     """Describe the topology NAME (or a .yml file): extents, link classes, rates. Without NAME list those that ship."""
@@ -57,19 +61,26 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
     Console().print(table)
 
 
-@click.command()
+@click.command(epilog=example("railyard place gemini-4x4x4 --grid 4x4x4 --placement custom"))
 @shared
 @click.option(
     "--placement", default="custom", show_default=True, help=f"ORDER[@CHOICE][/BINDING]: {spec.words()}."
 )
 @click.option("--ranks", type=click.IntRange(1), help="Check that the grid holds this many ranks.")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What to print."
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="Form of the output.",
 )
 @click.option(
     "--launcher",
     type=click.Choice(list(launchers.LAUNCHERS)),
-    help="Print command, environment and files for this launcher instead.",
+    metavar="LAUNCHER",
+    help="Print the command, environment and files for this launcher in place of a table: "
+    f"{', '.join(launchers.LAUNCHERS)}.",
 )
 @click.option(
     "--output",
@@ -87,8 +98,8 @@ def place(
 ) -> None:
     """Place a grid of ranks on TOPOLOGY and print where each rank goes, for people or for a launcher.
 
-    A real machine: --nodes names its hosts, --coordinates their places on TOPOLOGY. With `unknown` in place of TOPOLOGY
-    no coordinates are needed, and only placements without them are possible.
+    For a real machine --nodes names its hosts, and --coordinates their places on TOPOLOGY. With `unknown` in place of
+    TOPOLOGY no coordinates are needed, and only placements without them are possible.
     """
     if ranks is not None:
         check_ranks(options.grid, ranks)

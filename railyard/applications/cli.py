@@ -12,27 +12,28 @@ from railyard.applications import launch, patterns
 from railyard.applications.patterns import Patterns
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser, Reading
+from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError, RunError
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.group()
+@click.group(cls=Commands)
 def application() -> None:
     """List and try the parsers of third-party programs."""
 
 
-@application.command(name="list")
+@application.command(name="list", epilog=example("railyard application list"))
 def list_programs() -> None:
     """Name the programs that have a parser; others are read by the patterns of a check."""
     for name in launch.names_of_programs():
         click.echo(name)
 
 
-@application.command(name="try")
+@application.command(name="try", epilog=example("railyard application try osu_bw --output osu_bw.out"))
 @click.argument("name")
-@click.option("--output", required=True, type=FILE, help="What a run printed.")
-@click.option("--left", type=FILE, help="The file that the run wrote, for programs that do.")
+@click.option("--output", required=True, type=FILE, help="File with the output of a run.")
+@click.option("--left", type=FILE, help="File that the run wrote, for a program that writes one.")
 @click.option("--sizes", default="", help="Message sizes of an OSU program in bytes, separated by commas.")
 def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
     """Read recorded output as a check would: figures, verdict, or the pattern that matched nothing.

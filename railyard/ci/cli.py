@@ -8,6 +8,7 @@ import subprocess
 import click
 
 from railyard.base.checkout import CHECKOUT
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.ci.workflows import Choices, Service, workflow
 from railyard.records import provenance
@@ -15,7 +16,7 @@ from railyard.records import provenance
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 
-@click.command()
+@click.command(epilog=example("railyard ci github > .github/workflows/railyard.yml"))
 @click.argument("service", type=click.Choice([str(service) for service in Service]))
 @click.option(
     "--source",

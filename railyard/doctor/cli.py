@@ -11,17 +11,21 @@ from pathlib import Path
 
 import click
 
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.doctor import collect, scope, trial
 from railyard.doctor import findings as diagnosis
 from railyard.doctor.inventory import look
 
 
-@click.command()
+@click.command(epilog=example("railyard doctor --fragment > mine.yml"))
 @click.option(
-    "--fragment", "only_fragment", is_flag=True, help="The configuration alone, to be written to a file."
+    "--fragment",
+    "only_fragment",
+    is_flag=True,
+    help="Print the configuration alone, to be written to a file.",
 )
-@click.option("--json", "as_json", is_flag=True, help="What was found, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found, as JSON.")
 @click.option(
     "--on-a-node",
     "on_a_node",
@@ -33,7 +37,7 @@ from railyard.doctor.inventory import look
     "partitions",
     multiple=True,
     metavar="NAME",
-    help="A partition or queue to write, several times for several. [default: the scheduler's default]",
+    help="A partition or queue to write; may be repeated.  [default: the scheduler's default]",
 )
 @click.option(
     "--access",

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from railyard.base import host_names
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.jobs import interrupted, stagedir
 from railyard.jobs import together as several
@@ -18,7 +19,7 @@ from railyard.jobs.nodes import allocated_nodes as granting
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.command()
+@click.command(epilog=example("railyard granted stage/mycluster/compute/gnu/halo_3d"))
 @click.argument("folder", type=FOLDER, default=".")
 def granted(folder: Path) -> None:
     """Place the job of the stage directory FOLDER on the nodes that the scheduler granted (in job scripts).
@@ -34,7 +35,7 @@ def granted(folder: Path) -> None:
         click.echo(f"railyard: {placement} is not launched: {reason}", err=True)
 
 
-@click.command()
+@click.command(epilog=example("railyard recover stage/mycluster/compute/gnu/halo_3d"))
 @click.argument("folders", nargs=-1, required=True, type=FOLDER)
 @click.option("--reason", default="", help="Reason recorded for missing launches if the job left none.")
 def recover(folders: tuple[Path, ...], reason: str) -> None:
@@ -62,7 +63,7 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
         )
 
 
-@click.command()
+@click.command(epilog=example("railyard together launch-007 --congestor noise='srun noise' -- srun halo"))
 @click.argument("stem")
 @click.option(
     "--congestor", multiple=True, metavar="NAME=COMMAND", help="Loads the network while the victim runs."

@@ -23,20 +23,20 @@ def watch(name: str, job: Any, folder: Path, launches: int, *, interval_s: float
     pause_s = interval_s or (TERMINAL_S if sys.stdout.isatty() else FILE_S)
 
     def report() -> None:
-        ended = 0
-        while ended < launches and not (job.jobid is not None and job.scheduler.finished(job)):
+        done = 0
+        while done < launches and not (job.jobid is not None and job.scheduler.finished(job)):
             time.sleep(pause_s)
-            ended = len(_files(folder, "ended"))
-            if ended < launches and (begun := _first_begun(folder)) is not None:
-                getlogger().info(line(name, ended, launches, max(0.0, time.time() - begun)))
+            done = len(_files(folder, "ended"))
+            if done < launches and (start := _first_begun(folder)) is not None:
+                getlogger().info(line(name, done, launches, max(0.0, time.time() - start)))
 
     threading.Thread(target=report, daemon=True, name=f"progress of {name}").start()
 
 
-def line(name: str, ended: int, launches: int, elapsed_s: float) -> str:
+def line(name: str, done: int, launches: int, elapsed_s: float) -> str:
     """Return the number of launches that have ended, the time since the first began, and the time that is left."""
-    left = f", about {_duration(elapsed_s / ended * (launches - ended))} left" if ended else ""
-    return f"{name}: {ended} of {launches} launches ended in {_duration(elapsed_s)}{left}"
+    left = f", about {_duration(elapsed_s / done * (launches - done))} left" if done else ""
+    return f"{name}: {done} of {launches} launches ended in {_duration(elapsed_s)}{left}"
 
 
 def _duration(seconds: float) -> str:

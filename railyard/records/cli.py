@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.checkout import ARCHIVE
+from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError
 from railyard.records import record, versions
 from railyard.records.json_io import Json
@@ -39,17 +40,15 @@ archive_option = click.option(
     default=ARCHIVE,
     help="Folder of the archive.  [default: results/ of the checkout]",
 )
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="JSON for programs, on the standard output."
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
-@click.group()
+@click.group(cls=Commands)
 def results() -> None:
     """Add, list, show, check, pack and unpack records."""
 
 
-@results.command()
+@results.command(epilog=example("railyard results add 2026-11-21-444c76f0ffba.json"))
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @archive_option
 def add(files: tuple[Path, ...], root: Path) -> None:
@@ -59,12 +58,12 @@ def add(files: tuple[Path, ...], root: Path) -> None:
         click.echo(archive.add(item, root))
 
 
-@results.command("list")
+@results.command("list", epilog=example("railyard results list --archive results/example"))
 @archive_option
-@click.option("--system", help="Only records of this system.")
-@click.option("--check", "check_name", help="Only records of this check.")
-@click.option("--since", default="", help="Only records of this UTC date (2026-11-21) or later.")
-@click.option("--until", default="", help="Only records of this UTC date or earlier.")
+@click.option("--system", help="List only records of this system.")
+@click.option("--check", "check_name", help="List only records of this check.")
+@click.option("--since", default="", help="List only records of this UTC date (2026-11-21) or later.")
+@click.option("--until", default="", help="List only records of this UTC date or earlier.")
 @json_option
 def list_(
     *, root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool
@@ -85,7 +84,7 @@ def list_(
         click.echo("\n".join(batch))
 
 
-@results.command()
+@results.command(epilog=example("railyard results show 444c76f0ffba --archive results/example"))
 @click.argument("name")
 @archive_option
 @json_option
@@ -96,7 +95,7 @@ def show(name: str, root: Path, as_json: bool) -> None:
     click.echo(record.text(read) if as_json else listing.record_text(read), nl=not as_json)
 
 
-@results.command()
+@results.command(epilog=example("railyard results check --strict results/example"))
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--strict", "is_strict", is_flag=True, help="Also require the evidence demanded of bidders.")
 @click.option(
@@ -104,8 +103,9 @@ def show(name: str, root: Path, as_json: bool) -> None:
     "accepted",
     multiple=True,
     type=click.Choice([version.name for version in versions.VERSIONS]),
-    help="With --strict, an old version of the format to accept without the rules that need younger fields; "
-    "may be repeated.",
+    metavar="VERSION",
+    help=f"With --strict, an old version of the format to accept without the rules that need younger fields, from "
+    f"{versions.VERSIONS[0].name} to {versions.VERSIONS[-1].name}; may be repeated.",
 )
 @json_option
 @click.pass_context
@@ -168,7 +168,7 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
     }
 
 
-@results.command()
+@results.command(epilog=example("railyard results pack --signed-off-by 'Ada <ada@example.org>'"))
 @click.argument("records", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
@@ -179,7 +179,7 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
     help="The bundle to write.",
 )
 @click.option(
-    "--signed-off-by", "signed", required=True, help="Who answers for these records: a name and address."
+    "--signed-off-by", "signed", required=True, help="Name and address of who answers for these records."
 )
 @click.option("--note", default="", help="One line for the reader.")
 def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> None:
@@ -190,7 +190,7 @@ def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> Non
     click.echo(f"wrote {output}: {count} record{'' if count == 1 else 's'}\nsha256 {digest}")
 
 
-@results.command()
+@results.command(epilog=example("railyard results unpack railyard-results.tar.gz"))
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @archive_option
 def unpack(file: Path, root: Path) -> None:

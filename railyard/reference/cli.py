@@ -7,15 +7,16 @@ import textwrap
 
 import click
 
+from railyard.base.commands import example
 from railyard.base.errors import InputError, RunError, did_you_mean
 from railyard.reference import checks as sources
 
 _WIDTH = 100
 
 
-@click.command()
-@click.option("-t", "--tag", help="Only checks that have this tag, as `reframe -t TAG` runs them.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with the file of each check.")
+@click.command(epilog=example("railyard checks --tag smoke"))
+@click.option("-t", "--tag", help="List only checks that have this tag, as `reframe -t TAG` runs them.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the file of each check.")
 def checks(*, tag: str | None, as_json: bool) -> None:
     """List the checks that ReFrame can run: name, what it measures, tags.
 

@@ -9,7 +9,7 @@ import click
 from railyard.cli import cli
 from railyard.reference.markdown import code, escaped, table
 
-HEAD = """# railyard
+HEAD = """# Command line
 
 Every command prints its own help: `railyard COMMAND --help`. It ends with status 0, with 1 if the machine or a run
 failed, and with 2 if its input is wrong.
@@ -54,7 +54,12 @@ def _section(context: click.Context) -> str:
     command = context.command
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     options = [record for one in command.params if (record := _option(one, context))]
-    parts = [f"## {context.command_path}\n", f"    {usage}\n", _help(command.help or "")]
+    parts = [
+        f"## {context.command_path}\n",
+        f"    {usage}\n",
+        _help(command.help or ""),
+        _help(command.epilog or ""),
+    ]
     if options:
         parts.append(table(["option", "meaning"], options))
     return "\n".join(parts)

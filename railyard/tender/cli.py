@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError, RunError
 from railyard.records import provenance
 from railyard.records.cli import files_of
@@ -36,12 +37,12 @@ again_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Commands)
 def tender() -> None:
     """Write, check and evaluate the bids of a tender."""
 
 
-@tender.command("preset")
+@tender.command("preset", epilog=example("railyard tender preset"))
 @click.argument("name", required=False, default="")
 @click.option("--nodes", type=click.IntRange(min=1), help="Nodes of the machine.  [default: not known]")
 def show_preset(name: str, nodes: int | None) -> None:
@@ -58,18 +59,22 @@ def show_preset(name: str, nodes: int | None) -> None:
         click.echo(f"{words:<9} {rule.name}: {rule.text}{f'; {reason}' if reason else ''}")
 
 
-@tender.command()
+@tender.command(epilog=example("railyard tender pack results/mine -o bag --bidder 'Swift Ltd' --sign key"))
 @click.argument("records", nargs=-1, required=True, type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="The new folder of the bag.")
-@click.option("--bidder", required=True, help="Who bids: one line.")
-@click.option("--tier", default="baseline", show_default=True, help="baseline, ported or optimised.")
+@click.option("--bidder", required=True, help="Name of the bidder, in one line.")
+@click.option(
+    "--tier", default="baseline", show_default=True, help="Tier of the bid: baseline, ported or optimised."
+)
 @click.option(
     "--attach", multiple=True, type=PATH, help="A file for the reader, such as a diff; may be repeated."
 )
 @click.option("--sign", "key", type=PATH, help="The ssh key to sign with.")
 @click.option("--nodes", type=click.IntRange(min=1), help="Nodes of the offered system.")
 @click.option(
-    "--pledge", multiple=True, help="CASE=VALUE in the unit of the case's figure of merit; may be repeated."
+    "--pledge",
+    multiple=True,
+    help="Pledge CASE=VALUE, in the unit of the case's figure of merit; may be repeated.",
 )
 def pack(
     *,
@@ -103,7 +108,7 @@ def _pledge(text: str) -> tuple[str, float]:
     return name, number
 
 
-@tender.command()
+@tender.command(epilog=example("railyard tender check bag --request tender.yml"))
 @click.argument("bid", type=PATH)
 @request_option
 @signers_option
@@ -128,7 +133,7 @@ def check(
     ctx.exit(0 if is_complete else 1)
 
 
-@tender.command()
+@tender.command(epilog=example("railyard tender evaluate swift brook --request tender.yml"))
 @click.argument("given", nargs=-1, required=True, type=PATH, metavar="BIDS...")
 @request_option
 @signers_option
@@ -139,7 +144,7 @@ def check(
     type=click.Choice(list(text.FORMATS)),
     default="markdown",
     show_default=True,
-    help="What to write.",
+    help="Form of the output.",
 )
 @click.option("-o", "--output", type=PATH, help="The file to write; otherwise the standard output.")
 def evaluate(
@@ -172,7 +177,7 @@ def _made(request_file: Path) -> str:
     )
 
 
-@tender.command()
+@tender.command(epilog=example("railyard tender retain bid later --request tender.yml --challenge rain"))
 @click.argument("bid", type=PATH)
 @click.argument("later", type=PATH)
 @request_option
@@ -208,7 +213,7 @@ def retain(
     ctx.exit(0 if is_kept and not wrong else 1)
 
 
-@tender.command()
+@tender.command(epilog=example("railyard tender export bag --request tender.yml --format ro-crate"))
 @click.argument("bid", type=PATH)
 @request_option
 @signers_option

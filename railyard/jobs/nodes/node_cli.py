@@ -8,15 +8,16 @@ from pathlib import Path
 
 import click
 
+from railyard.base.commands import example
 from railyard.jobs.nodes import node
 from railyard.jobs.nodes import strays as running
 
 
-@click.command()
+@click.command(epilog=example("railyard where"))
 @click.option(
     "--into",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write it into this folder, as HOST.json (in job scripts).",
+    help="Write the description into this folder, as HOST.json (in job scripts).",
 )
 def where(into: Path | None) -> None:
     """Print this node's description as JSON: cores that may be used, NUMA domains, NICs, GPUs, place in the network."""
@@ -26,7 +27,7 @@ def where(into: Path | None) -> None:
         node.write(into)
 
 
-@click.command()
+@click.command(epilog=example("railyard strays launch-007"))
 @click.argument("stem")
 @click.option("--here", is_flag=True, help="Look on this node alone.")
 def strays(stem: str, here: bool) -> None:

@@ -12,6 +12,7 @@ import click
 
 from placements.topology import fault_words
 from placements.topology.faults import Faults
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.torus.virtual import counters, lifecycle, live_faults, locks
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
@@ -29,7 +30,11 @@ FAULTS = "RAILYARD_FAULTS"
 PERCENT = click.FloatRange(0, 100, min_open=True)
 
 
-@click.command()
+@click.command(
+    epilog=example(
+        "railyard torus fault lab 'X+ 0,1,0>1,1,0' --lanes-lost 1", "railyard torus fault lab --restore"
+    )
+)
 @click.argument("name")
 @click.argument("link", required=False)
 @click.option(
@@ -110,7 +115,7 @@ def _summary(faults: Faults) -> str:
     return "; ".join(lines[:4]) + (f"; and {len(lines) - 4} more" if len(lines) > 4 else "") or "no faults"
 
 
-@click.command("counters")
+@click.command("counters", epilog=example("railyard torus counters lab --active"))
 @click.argument("name")
 @click.option(
     "--since",

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.torus.virtual import counters, lifecycle, live_faults, throttle
 from railyard.torus.virtual.lifecycle import VirtualTorus
@@ -54,7 +55,7 @@ class ThrottleLog:
             click.echo(f"throttled {times} times in {over_s:.1f} s; the highest ratio was {self.highest:.2f}")
 
 
-@click.command("throttle")
+@click.command("throttle", epilog=example("railyard torus throttle lab --above 30 --to 50"))
 @click.argument("name")
 @click.option(
     "--above",

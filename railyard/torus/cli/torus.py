@@ -12,6 +12,7 @@ import click
 
 from placements.topology import catalog
 from placements.topology.base import Topology
+from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError, RunError
 from railyard.torus.cli import links, throttle
 from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
@@ -29,7 +30,7 @@ NETWORKS = ("auto", "router", "kernel")
 RATE_SCALE = "RAILYARD_RATE_SCALE"
 
 
-@click.group()
+@click.group(cls=Commands)
 def torus() -> None:
     """Make and use a virtual torus on this machine: network namespaces as nodes, links with scaled-down rates.
 
@@ -41,7 +42,7 @@ def torus() -> None:
     rootless.adopt(lambda: bool(lifecycle.names()))
 
 
-@torus.command()
+@torus.command(epilog=example("railyard torus up gemini-4x4x4 --name lab"))
 @click.argument("topology", required=False, envvar="RAILYARD_TOPOLOGY")
 @click.option("--name", help="Name of the torus.  [default: the topology's name]")
 @click.option(
@@ -198,7 +199,7 @@ def up(
         click.echo(f"railyard: {too_much}", err=True)
 
 
-@torus.command("list")
+@torus.command("list", epilog=example("railyard torus list"))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_tori(as_json: bool) -> None:
     """List the tori on this machine, also incomplete ones."""
@@ -215,7 +216,7 @@ def list_tori(as_json: bool) -> None:
     Console().print(table if rows else "no torus is up")
 
 
-@torus.command("status")
+@torus.command("status", epilog=example("railyard torus status lab"))
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(name: str, as_json: bool) -> None:
@@ -241,7 +242,9 @@ def _as_json(report: status.Report) -> str:
     return json.dumps(report.to_dict(), indent=1) + "\n"
 
 
-@torus.command("exec", context_settings=RAW)
+@torus.command(
+    "exec", context_settings=RAW, epilog=example("railyard torus exec lab r0-0-0 ip -brief address")
+)
 @click.argument("name")
 @click.argument("host")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -255,7 +258,10 @@ def execute(name: str, host: str, command: tuple[str, ...]) -> None:
     launch.on_host(lifecycle.get(name), host, words)
 
 
-@torus.command(context_settings=RAW)
+@torus.command(
+    context_settings=RAW,
+    epilog=example("railyard torus mpirun lab -np 64 build/benchmarks-openmpi/bin/noise"),
+)
 @click.argument("name")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def mpirun(name: str, arguments: tuple[str, ...]) -> None:
@@ -266,7 +272,10 @@ def mpirun(name: str, arguments: tuple[str, ...]) -> None:
     sys.exit(launch.mpirun(lifecycle.get(name), _after_dashes(arguments)))
 
 
-@torus.command(context_settings=RAW)
+@torus.command(
+    context_settings=RAW,
+    epilog=example("railyard torus srun lab --ntasks=64 build/benchmarks-mpich/bin/noise"),
+)
 @click.argument("name")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def srun(name: str, arguments: tuple[str, ...]) -> None:
@@ -277,7 +286,9 @@ def srun(name: str, arguments: tuple[str, ...]) -> None:
     sys.exit(launch.srun(lifecycle.get(name), _after_dashes(arguments)))
 
 
-@torus.command(context_settings=RAW)
+@torus.command(
+    context_settings=RAW, epilog=example("railyard torus mpiexec lab -n 64 build/benchmarks-mpich/bin/noise")
+)
 @click.argument("name")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
@@ -285,7 +296,11 @@ def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
     sys.exit(launch.mpiexec(lifecycle.get(name), _after_dashes(arguments)))
 
 
-@torus.command("launch", context_settings=RAW)
+@torus.command(
+    "launch",
+    context_settings=RAW,
+    epilog=example("railyard torus launch lab /opt/openmpi/bin/mpirun -np 64 ./program"),
+)
 @click.argument("name")
 @click.argument("launcher")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -303,7 +318,7 @@ def launch_any(name: str, launcher: str, arguments: tuple[str, ...], script: str
     sys.exit(launch.any_mpi(lifecycle.get(name), launcher, _after_dashes(arguments), script))
 
 
-@torus.command()
+@torus.command(epilog=example("railyard torus down lab"))
 @click.argument("name", required=False)
 @click.option(
     "--all", "everything", is_flag=True, help="Remove every torus, and what killed commands have left."

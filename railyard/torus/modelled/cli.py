@@ -11,13 +11,16 @@ import click
 from placements.arrays import np
 from placements.hosts.hostfile import read_nics
 from placements.topology import catalog
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.torus.modelled import programs
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
-@click.command(context_settings=RAW)
+@click.command(
+    context_settings=RAW, epilog=example("railyard model --hostfile hosts gemini-4x4x4 halo --json halo.json")
+)
 @click.argument("topology")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(

@@ -15,6 +15,7 @@ import click
 from placements.hosts.hostfile import Nic, read_nics
 from placements.topology import catalog, fault_words
 from placements.topology.base import Topology
+from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.torus.simulated import calibration, network, smpi
 from railyard.torus.simulated.smpi import SimulatedLaunch, SimulationLimits
@@ -23,7 +24,9 @@ RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 DEFAULT = SimulationLimits()
 
 
-@click.command(context_settings=RAW)
+@click.command(
+    context_settings=RAW, epilog=example("railyard sim gemini-4x4x4 build/benchmarks-simgrid/bin/halo")
+)
 @click.argument("topology")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
