@@ -1,7 +1,7 @@
 """Report how many launches of a job have ended, while ReFrame waits for the job without a word.
 
 Models: the files that launches leave in the stage directory, read at intervals by a thread. Leaves out: a job that
-waits in a queue, because no launch has begun.
+waits in a queue, because no launch has begun. ReFrame's own logger is not for threads: it reads the running test.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from reframe.core.logging import getlogger
-
 #: Seconds between two lines: on a terminal, and in a file or a pipe.
 TERMINAL_S, FILE_S = 10.0, 60.0
 
 
-def watch(name: str, job: Any, folder: Path, launches: int, *, interval_s: float | None = None) -> None:
-    """Log a line per interval until ReFrame's `job` has finished or all launches of its stage directory have ended."""
-    pause_s = interval_s or (TERMINAL_S if sys.stdout.isatty() else FILE_S)
+def watch(
+    name: str, job: Any, folder: Path, launches: int, *, interval_s: float | None = None
+) -> threading.Thread:
+    """Print a line per interval until ReFrame's `job` has finished or all launches in its stage directory have ended."""
+    pause_s = interval_s or (TERMINAL_S if sys.stderr.isatty() else FILE_S)
 
     def report() -> None:
         done = 0
@@ -28,9 +28,11 @@ def watch(name: str, job: Any, folder: Path, launches: int, *, interval_s: float
             time.sleep(pause_s)
             done = len(_files(folder, "ended"))
             if done < launches and (start := _first_begun(folder)) is not None:
-                getlogger().info(line(name, done, launches, max(0.0, time.time() - start)))
+                print(line(name, done, launches, max(0.0, time.time() - start)), file=sys.stderr, flush=True)
 
-    threading.Thread(target=report, daemon=True, name=f"progress of {name}").start()
+    thread = threading.Thread(target=report, daemon=True, name=f"progress of {name}")
+    thread.start()
+    return thread
 
 
 def line(name: str, done: int, launches: int, elapsed_s: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,11 +25,9 @@ def test_the_line(ended: int, elapsed_s: float, text: str) -> None:
 
 
 def test_a_line_per_interval_until_the_job_has_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Programs beside the measured one are not counted, and a job that the scheduler ended is reported no further."""
-    lines: list[str] = []
-    monkeypatch.setattr(progress, "getlogger", lambda: SimpleNamespace(info=lines.append))
     answers = iter([False, False, False])  # finished on the fourth question
 
     def finished(job: object) -> bool:
@@ -42,8 +39,7 @@ def test_a_line_per_interval_until_the_job_has_finished(
     (tmp_path / "mpi").mkdir()
     for name in ("launch-000.ended", "launch-000.noise.ended", "mpi/launch-000.ended"):
         (tmp_path / name).touch()
-    progress.watch("halo", job, tmp_path, 3, interval_s=0.01)
-    deadline = time.monotonic() + 60
-    while len(lines) < 3 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    thread = progress.watch("halo", job, tmp_path, 3, interval_s=0.01)
+    thread.join(60)
+    lines = capfd.readouterr().err.splitlines()
     assert lines[0].startswith("halo: 2 of 3 launches ended in ") and len(lines) == 3
