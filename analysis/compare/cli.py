@@ -76,9 +76,9 @@ def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Seque
         from analysis.compare import compare as versus
 
         gathered = gathering_job.result()
-    empty = next((name for name, counts in gathered.counts.items() if not counts["records"]), None)
-    if empty is not None:
-        raise InputError("SIDE", "", empty, "a side with at least one record")
+    for name in (name for name, counts in gathered.counts.items() if not counts["records"]):
+        for side in sides.parse([name], lambda: index_of(root).entries(values=False)):
+            sides.require(side, index_of(root).entries(values=False))
     unknown = next((fom for fom in foms if fom not in gathered.foms), None)
     if unknown is not None:
         raise InputError("--fom", "", unknown, f"one of {', '.join(sorted(gathered.foms)) or 'none'}")
@@ -109,6 +109,9 @@ def _print(versus: Versus) -> None:
 
 def _count_text(versus: Versus, name: str) -> str:
     counts = versus.counts[name]
-    endings = ", ".join(f"{counts[ending]} {ending.replace('_', ' ')}" for ending in gathering.ENDINGS[1:])
+    others = [
+        f"{counts[ending]} {ending.replace('_', ' ')}" for ending in gathering.ENDINGS[1:] if ending in counts
+    ]
     mark, plural = " (baseline)" if name == versus.baseline else "", "" if counts["records"] == 1 else "s"
-    return f"{name}{mark}: {counts['records']} record{plural}, launches: {counts['ok']} results, {endings}"
+    launches = ", ".join([f"{counts['ok']} results", *others])
+    return f"{name}{mark}: {counts['records']} record{plural}, launches: {launches}"

@@ -91,8 +91,8 @@ class SideValues:
 class Gathered:
     """Counts by side, and values by row and side; a side without values is not among a row's.
 
-    Counted are `records` and how their launches ended (`ENDINGS`). `foms` are all figures of merit that the sides have,
-    whichever were requested.
+    Counted are `records` and how their launches ended (`ENDINGS`); of a side that chooses among launches the results
+    alone. `foms` are all figures of merit that the sides have, whichever were requested.
     """
 
     counts: Mapping[str, Counter[str]]
@@ -173,8 +173,15 @@ class _Share:
     def add(self, entry: Entry) -> None:
         """Add one record."""
         self.counts["records"] += 1
-        for ending in ENDINGS:
-            self.counts[ending] += entry.own[ending]
+        if self.side.wanted.keys() & OF_LAUNCHES:
+            results: Counter[tuple[str, str, str]] = Counter()
+            for key, values in entry.values:
+                if self.side.has_series(key):
+                    combination = key.placement, key.nic_policy, key.software
+                    results[combination] = max(results[combination], len(values))
+            self.counts["ok"] += results.total()
+        else:
+            self.counts.update({ending: entry.own[ending] for ending in ENDINGS})
         self.noise_percent = max(self.noise_percent, entry.own["noise_percent"])
         for key, values in entry.values:
             self.values[key] += values

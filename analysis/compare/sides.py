@@ -8,16 +8,16 @@ bare word that is a system, placement, NIC policy or date of the archive. Leaves
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.base.errors import InputError
+from railyard.base.errors import InputError, did_you_mean
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry, SeriesKey
 
-#: Key -> the field of a record's setting that it chooses by. Placement, nic and software choose among a record's
-#: launches, and the date is a record's own.
+#: Key -> the field of a record's setting that it chooses by, a value or a list that has it. Placement, nic and software
+#: also choose among a record's launches. The date is a record's own.
 KEYS = {
     "system": "system",
     "partition": "partition",
@@ -28,13 +28,15 @@ KEYS = {
     "subject": "subject",
     "mpi": "mpi",
     "study": "studies",
-    "placement": "",
-    "nic": "",
-    "software": "",
+    "placement": "placements",
+    "nic": "nic_policies",
+    "software": "software",
     "image": "image",
     "date": "",
 }
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+#: The most values that an error lists.
+_SHOWN = 20
 _DATES = re.compile(rf"({_DATE})(?:\.\.({_DATE}))?")
 
 
@@ -63,11 +65,42 @@ class Side:
 
 def _fits(key: str, setting: Mapping[str, Json], value: str) -> bool:
     field = setting[KEYS[key]]
-    if key == "study":
+    if isinstance(field, list):
         return value in field
     if key in {"commit", "subject", "image"}:
         return bool(field) and str(field).startswith(value)
     return str(field) == value
+
+
+def require(side: Side, entries: Iterable[Entry]) -> None:
+    """Raise InputError for a side without a record; the line lists what there is of the first key that nothing fits."""
+    chosen = list(entries)
+    if any(side.has_setting(entry.setting) and side.has_date(entry.own["created"]) for entry in chosen):
+        return
+    for key, value in side.wanted.items():
+        alone = Side(name=side.name, wanted={key: value})
+        if not any(
+            alone.has_setting(entry.setting) and alone.has_date(entry.own["created"]) for entry in chosen
+        ):
+            there = sorted({text for entry in chosen for text in _values(key, entry)})
+            near = did_you_mean(value, there)
+            raise InputError(
+                "SIDE", "", problem=f"no record has {key}={value}{near}", valid=_listed(key, there)
+            )
+    raise InputError(
+        "SIDE", "", problem=f"no record has all of {side.name}", valid="values that one record has together"
+    )
+
+
+def _values(key: str, entry: Entry) -> Iterator[str]:
+    field = entry.own["created"][:10] if key == "date" else entry.setting[KEYS[key]]
+    yield from map(str, field if isinstance(field, list) else filter(None, [field]))
+
+
+def _listed(key: str, there: Sequence[str]) -> str:
+    """Return the values of the archive, as many as a screen shows."""
+    more = [f"... ({len(there) - _SHOWN} more)"] if len(there) > _SHOWN else []
+    return f"{key}={', '.join([*there[:_SHOWN], *more])}" if there else "records; the archive has none"
 
 
 def parse(texts: Sequence[str], archive: Callable[[], Iterable[Entry]]) -> list[Side]:

@@ -145,7 +145,9 @@ def document(versus: Versus) -> dict[str, Json]:
             {
                 "name": name,
                 "records": versus.counts[name]["records"],
-                "launches": {ending: versus.counts[name][ending] for ending in ENDINGS},
+                "launches": {
+                    ending: versus.counts[name][ending] for ending in ENDINGS if ending in versus.counts[name]
+                },
             }
             for name in versus.sides
         ],

@@ -137,6 +137,9 @@ def _versus(records: Sequence[Entry], texts: Sequence[str], baseline: str | None
             raise InputError("--compare", "", ", ".join(names) or "none", "at least two sides")
         return None
     parsed = sides.parse(names, lambda: records)
+    for side in parsed:
+        if not side.paths:
+            sides.require(side, records)
     base = baseline or names[0]
     if base not in names:
         raise InputError("--baseline", "", base, f"one of {', '.join(names)}")

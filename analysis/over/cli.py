@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -66,6 +66,7 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
 
     side = _side(chosen)
     series = of_dates.dated(_entries(root), side, foms)
+    _require(series, side, root)
     if as_json:
         _print_json(text.dates_document(series))
     else:
@@ -83,6 +84,7 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
 
     side = _side(chosen)
     families = sizes.scaled(_entries(root), side, foms)
+    _require(families, side, root)
     if as_json:
         _print_json(text.sizes_document(families))
     else:
@@ -110,10 +112,17 @@ def allocations_(
 
     side = _side(chosen)
     spreads = allocations.spreads(_entries(root), side, foms, limit_percent)
+    _require(spreads, side, root)
     if as_json:
         _print_json(text.allocations_document(spreads, limit_percent))
     else:
         _print(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
+
+
+def _require(series: Sequence[object], side: Side | None, root: Path) -> None:
+    """Raise InputError if there is no series because the side chooses no record."""
+    if side is not None and not series:
+        sides.require(side, _entries(root))
 
 
 def _entries(root: Path) -> Iterator[Entry]:

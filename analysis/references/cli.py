@@ -74,6 +74,10 @@ def show(file: Path) -> None:
     from analysis.references import update
 
     entries = references.load(file)
+    if not entries:
+        raise InputError(
+            str(file), "", problem="no references", valid="a file that `railyard references update` wrote"
+        )
     family = max(1, update.variables_of(entries))
     for check, of_check in sorted(entries.items()):
         for case, entry in sorted(of_check.items()):

@@ -153,7 +153,8 @@ def _parse_mtx(path: Path) -> sparse.coo_array:
     try:
         matrix = io.mmread(path)
     except OSError as error:
-        raise InputError(str(path), "", path.name, "a readable file") from error
+        problem = f"cannot be read ({error.strerror or error})"
+        raise InputError(str(path), "", problem=problem, valid="a .csv or .mtx file") from error
     except (ValueError, OverflowError) as error:
         raise InputError(str(path), "", " ".join(str(error).split()), "a Matrix Market file") from error
     return _coo(sparse.coo_array(matrix), path)
@@ -165,7 +166,8 @@ def _parse_csv(path: Path) -> sparse.coo_array:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", path.name, "a readable .csv or .mtx file") from error
+        problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+        raise InputError(str(path), "", problem=problem, valid="a .csv or .mtx file") from error
     rows = list(_numbers(path, [line for line in lines if line.strip()]))
     if not rows:
         raise InputError(str(path), "", problem="nothing", valid="one line of numbers for each rank")

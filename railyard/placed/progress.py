@@ -19,7 +19,7 @@ TERMINAL_S, FILE_S = 10.0, 60.0
 def watch(
     name: str, job: Any, folder: Path, launches: int, *, interval_s: float | None = None
 ) -> threading.Thread:
-    """Print a line per interval until ReFrame's `job` has finished or all launches in its stage directory have ended."""
+    """Print a line per interval until ReFrame's `job` has finished or all of its launches have ended."""
     pause_s = interval_s or (TERMINAL_S if sys.stderr.isatty() else FILE_S)
 
     def report() -> None:

@@ -19,7 +19,7 @@ import click
 
 from railyard.base.checkout import ARCHIVE
 from railyard.base.commands import Commands, example
-from railyard.base.errors import InputError
+from railyard.base.errors import InputError, did_you_mean
 from railyard.records import record, versions
 from railyard.records.json_io import Json
 from railyard.records.store import archive, bundle, entries, index, listing
@@ -79,9 +79,28 @@ def list_(
         and check_name in (None, entry.head["check"])
         and since <= entry.head["created"][:10] <= (until or "9")
     )
-    lines = listing.json_lines(chosen) if as_json else listing.table_lines(chosen)
+    first = next(chosen, None)
+    if first is None and any((system, check_name, since, until)):
+        raise _no_record(root, system, check_name)
+    rows = itertools.chain([first] if first else [], chosen)
+    lines = listing.json_lines(rows) if as_json else listing.table_lines(rows)
     while batch := list(itertools.islice(lines, _BATCH)):
         click.echo("\n".join(batch))
+
+
+def _no_record(root: Path, system: str | None, check_name: str | None) -> InputError:
+    """Return the error for a list without a record, with what the archive has."""
+    heads = [entry.head for entry in index_of(root).entries(values=False)]
+    for option, name, value in (("--system", "system", system), ("--check", "check", check_name)):
+        there = sorted({head[name] for head in heads})
+        if value is not None and value not in there:
+            near = did_you_mean(value, there)
+            return InputError(
+                option, "", problem=f"no record of {value}{near}", valid=", ".join(there) or "records"
+            )
+    dates = sorted({head["created"][:10] for head in heads}) or ["no date"]
+    valid = f"other options; {root} has {len(heads)} records from {dates[0]} to {dates[-1]}"
+    return InputError("results list", "", problem="no record has all of these", valid=valid)
 
 
 @results.command(epilog=example("railyard results show 444c76f0ffba --archive results/example"))
@@ -131,8 +150,8 @@ def check(
         for path in paths:
             _show_signature(path)
         for verdict in bad:
-            for fault in verdict.faults:
-                click.echo(f"{verdict.source}: {': '.join(filter(None, [fault.field, fault.text]))}")
+            for line in listing.fault_lines(verdict.faults):
+                click.echo(f"{verdict.source}: {line}")
         for verdict in done:
             if verdict.not_applied and not verdict.faults:
                 click.echo(f"{verdict.source}: accepted without the rules {', '.join(verdict.not_applied)}")

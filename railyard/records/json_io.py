@@ -62,7 +62,7 @@ def read(path: Path) -> Json:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(
-            str(path), "", problem=error.strerror or str(error), valid="a readable file"
+            str(path), "", problem=(error.strerror or str(error)).lower(), valid="a readable file"
         ) from error
     if len(raw) > MOST_BYTES:
         raise InputError(str(path), "", problem="a larger file", valid=f"at most {MOST_BYTES:,} bytes")

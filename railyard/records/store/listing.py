@@ -5,13 +5,18 @@ Leaves out: statistics over several records (`analysis`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import orjson
 
 from railyard.records.record import Record, combination_name
 from railyard.records.store import entries
 from railyard.records.store.entries import Entry
+
+if TYPE_CHECKING:
+    from railyard.records.rules.registry import Fault
 
 _COLUMNS = (
     ("date", 10),
@@ -25,6 +30,7 @@ _COLUMNS = (
     ("failed", 6),
     ("not measured", 12),
 )
+_INDEX, _NUMBER = re.compile(r"\[(\d+)\]"), re.compile(r"^\d+(?= )")
 _NUMBERS = frozenset({"ok", "void", "failed", "not measured"})
 
 
@@ -55,6 +61,26 @@ def json_lines(entries: Iterable[Entry]) -> Iterator[str]:
     if previous:
         yield previous
     yield "]"
+
+
+def fault_lines(faults: Iterable[Fault]) -> Iterator[str]:
+    """Yield a line per kind of fault: those that differ in indices and a first number are folded into ranges."""
+    kinds: dict[tuple[str, str], list[Fault]] = {}
+    for fault in faults:
+        kinds.setdefault((_INDEX.sub("[]", fault.field), _NUMBER.sub("", fault.text)), []).append(fault)
+    for (field, text), of_kind in kinds.items():
+        numbers = sorted({int(match[0]) for fault in of_kind if (match := _NUMBER.match(fault.text))})
+        if numbers:
+            text = f"{_span(numbers)}{text}"
+        columns = zip(*(map(int, _INDEX.findall(fault.field)) for fault in of_kind), strict=True)
+        where = field.replace("[]", "[{}]").format(*(_span(sorted(set(column))) for column in columns))
+        count = f" ({len(of_kind)} times)" if len(of_kind) > 1 else ""
+        yield ": ".join(filter(None, [where, text])) + count
+
+
+def _span(numbers: list[int]) -> str:
+    """Return sorted numbers as `3` or `0..127`; a gap inside is not shown."""
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}..{numbers[-1]}"
 
 
 def record_text(read: Record) -> str:

@@ -221,11 +221,14 @@ def get(name: str) -> VirtualTorus:
     """Return the complete torus of a name; InputError if there is none."""
     torus = read(name)
     if torus is None or not torus.complete:
-        valid = ", ".join(sorted(names())) or "none is up; see `railyard torus up --help`"
-        expected = (
-            "one that is complete (take this one down and up again)" if torus or name in names() else valid
+        if torus or name in names():
+            raise InputError("torus", "", name, "one that is complete (take this one down and up again)")
+        if there := sorted(names()):
+            raise InputError("torus", "", name, ", ".join(there))
+        problem = f"{name!r}: no torus is up"
+        raise InputError(
+            "torus", "", problem=problem, valid="one that is up; run: railyard torus up TOPOLOGY"
         )
-        raise InputError("torus", "", name, expected)
     return torus
 
 
