@@ -194,7 +194,7 @@ def test_recorded_outputs_of_the_benchmarks_are_read_whole_and_refused_when_cut(
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         benchmark.load(tmp_path / "none.json")
 
 

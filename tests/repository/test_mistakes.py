@@ -61,7 +61,7 @@ def error_of(words: str) -> str:
         (
             "place gemini-4x4x4 --grid 5x5x5",
             "placement: grid: 5x5x5 is 125 ranks, the nodes have 64 slots; "
-            "expected fewer ranks, or more ranks per node",
+            "expected at most 64 ranks, or more ranks per node",
         ),
         (
             "references show -o /nonexistent",
