@@ -9,8 +9,8 @@ import reframe as rfm
 
 from railyard.jobs.job import spec
 from railyard.placed.mixin import Placed
-from railyard.placed.variables import PLACED, define
+from railyard.placed.variables import define_others
 
 KNOBS = tuple(name for name, _, _ in spec.variables())
 
-Knobs: Any = types.new_class("Knobs", (rfm.RunOnlyRegressionTest, Placed), exec_body=define(but=PLACED))
+Knobs: Any = types.new_class("Knobs", (rfm.RunOnlyRegressionTest, Placed), exec_body=define_others)

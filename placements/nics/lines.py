@@ -92,9 +92,19 @@ def line(
 
 
 def possible(
-    placed: Placement, policy: str, stem: str, *, devices: Sequence[str] | None, first: str, by_script: bool
+    placed: Placement,
+    policy: str,
+    stem: str,
+    *,
+    devices: Sequence[str] | None,
+    first: str,
+    by_script: bool,
+    family: str = "",
 ) -> Iterator[Line]:
-    """Yield the line of every launcher whose first word is `first`, with every stack that can obey the policy."""
+    """Yield the line of every launcher whose first word is `first`, with every stack that can obey the policy.
+
+    With `family`, the name of a launcher, `first` is the program that a site starts in its place.
+    """
     topology = placed.allocation.topology
     count = topology.rails if topology.rails > 1 or not devices else len(devices)
     chosen = policies.parse(policy, count)
@@ -104,6 +114,8 @@ def possible(
             launched = rendered(placed, launcher, stem, by_script=by_script)
         except InputError:
             continue
+        if launcher.name == family:
+            launched = dataclasses.replace(launched, command=(first, *launched.command[1:]))
         if launched.command[:1] != (first,):
             continue
         if launcher.nic_by_host:

@@ -56,9 +56,18 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
 
 def _of_program(name: str, sizes: str) -> Parser:
     if name in osu.PROGRAMS:
-        chosen = [int(size) for size in sizes.split(",") if size]
-        return osu.parser(name, chosen)
+        return osu.parser(name, _sizes(sizes))
     return launch.parser(name, {})
+
+
+def _sizes(text: str) -> list[int]:
+    """Return the numbers of a list; InputError for one that is none."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if wrong := next((word for word in words if not (word.isascii() and word.isdigit())), ""):
+        raise InputError(
+            "railyard application try", "--sizes", wrong, "message sizes in bytes, such as 8,1024"
+        )
+    return [int(word) for word in words]
 
 
 def parser_of_check(file: Path) -> Parser:

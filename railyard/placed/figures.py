@@ -64,12 +64,27 @@ class Figure:
     better: str = ""
 
     def fom(self, name: str) -> Fom:
-        """Return the variable as a record declares it; its unit is `count` if the test's is not registered."""
+        """Return a figure of this name as a record declares it; its unit is `count` if the test's is not registered."""
         stem = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_")
         stem = stem if stem[:1].isalpha() else f"figure_{stem}"
         unit = suffix(self.unit)
         declared = units.fom(stem if stem.endswith(f"_{unit}") else f"{stem}_{unit}", unit, Better.NEITHER)
         return units.fom(declared, unit, self.better or _better(declared.unit))
+
+
+def declared(own: Mapping[str, Figure]) -> dict[str, Fom]:
+    """Return the variables of a test as a record declares them, by their own names.
+
+    Of names that differ only in letters which a record's names cannot have, the later ones get a number.
+    """
+    foms: dict[str, Fom] = {}
+    for name, figure in own.items():
+        fom, number = figure.fom(name), 1
+        while fom in foms.values():
+            number += 1
+            fom = figure.fom(f"{name} {number}")
+        foms[name] = fom
+    return foms
 
 
 def _better(unit: Unit) -> Better:
@@ -116,14 +131,17 @@ def _bounded(entry: Sequence[Any]) -> str:
 
 
 def _reference(test: Any, name: str) -> Sequence[Any]:
-    """Return a variable's reference: value, lower and upper bound, unit; empty if it has none."""
+    """Return a variable's reference: value, lower and upper bound, unit; empty if it has none.
+
+    That of an expected failure, `xfail(MESSAGE, REFERENCE)`, is its second part.
+    """
     here, system = test.current_partition.fullname, test.current_system.name
     for scope in (f"{here}:{name}", f"{system}:{name}", f"*:{name}"):
         try:
             entry = test.reference[scope]
         except (KeyError, TypeError):
             continue
-        return tuple(entry)
+        return tuple(getattr(entry, "data", entry))
     return ()
 
 
@@ -156,6 +174,7 @@ def fault(test: Any, launch: Planned) -> str:
 def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[Fom, float]:
     """Return the performance variables of a launch as its record declares them, without those that it does not give."""
     taken: dict[Fom, float] = {}
+    foms = declared(figures)
     with output_of(test, launch):
         for name, figure in figures.items():
             try:
@@ -163,7 +182,7 @@ def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[Fo
             except FAULTS:
                 continue
             if math.isfinite(value):
-                taken[figure.fom(name)] = value
+                taken[foms[name]] = value
     return taken
 
 

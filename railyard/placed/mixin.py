@@ -43,7 +43,7 @@ from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
 from railyard.placed import figures, progress
-from railyard.placed.variables import PLACED, define
+from railyard.placed.variables import PLACED, define_placed
 from railyard.records import provenance, references
 from railyard.records.record import Record, Software
 from railyard.torus.simulated import smpi
@@ -88,7 +88,7 @@ class Prepared:
 
 #: ReFrame's class for mixins, which was RegressionMixin before 4.9.
 PLUGIN: Any = getattr(rfm, "RegressionTestPlugin", rfm.RegressionMixin)
-_Variables: Any = types.new_class("PlacedVariables", (PLUGIN,), exec_body=define(names=PLACED))
+_Variables: Any = types.new_class("PlacedVariables", (PLUGIN,), exec_body=define_placed)
 
 
 class Placed(_Variables):
@@ -151,7 +151,7 @@ class Placed(_Variables):
         self._judged(of)
         if wrong := self._wrong():
             raise SanityError(wrong)
-        foms = {str(figure.fom(name)): (name, figure.unit) for name, figure in of.items()}
+        foms = {str(fom): (name, of[name].unit) for name, fom in figures.declared(of).items()}
         self.perf_patterns = None
         self.perf_variables = {
             name: performance_function(unit)(lambda _, v=value: v)(self)
@@ -205,9 +205,11 @@ class Placed(_Variables):
             valid = "a number of tasks, 0 for one on each slot of the nodes, and a grid of as many ranks"
             raise InputError(self.name, "num_tasks, grid", f"{tasks}, {self.grid}", valid)
         check = str(self.name).partition(" %")[0]
+        limit = {"launch_limit_s": int(self.time_limit)} if self.time_limit else {}
         return JobSpec.of(
             {
-                **{name: getattr(self, name) for name in PLACED},
+                **limit,
+                **{name: getattr(self, name) for name in PLACED if hasattr(self, name)},
                 "name": str(self.name),
                 "benchmark": Path(str(self.executable).split()[0]).name,
                 "parameters": {
@@ -219,7 +221,6 @@ class Placed(_Variables):
                 "nodes": self.nodes or -(-tasks // per_node),
                 "ranks_per_node": per_node,
                 "software": (Software.NATIVE,),
-                **({"launch_limit_s": int(self.time_limit)} if self.time_limit else {}),
             }
         )
 
@@ -286,8 +287,9 @@ class Placed(_Variables):
         self._write_launches(before)
         spec = self.prepared.spec
         self.num_tasks, self.num_tasks_per_node = self.prepared.ranks, spec.ranks_per_node
-        if self.time_limit:
-            self.time_limit *= len(submitted.read(Path(self.stagedir)).launches)
+        if limit_s := self.own_values["time_limit"]:
+            launch_s = max(int(limit_s), spec.launch_limit_s)
+            self.time_limit = launch_s * len(submitted.read(Path(self.stagedir)).launches)
 
     def _write_launches(self, preparations: list[str]) -> None:
         where = self.prepared.where
@@ -333,7 +335,12 @@ class Placed(_Variables):
             roles=prepared.companions,
             image=prepared.carried.provenance if prepared.carried else None,
             read_by=self._read_by(),
-            reframe={"version": rfm.VERSION, "session": interrupted.session(), "check": self.unique_name},
+            reframe={
+                "version": rfm.VERSION,
+                "session": interrupted.session(),
+                "check": self.unique_name,
+                **({"wrapper": wrapper, "launcher": launcher.name} if wrapper else {}),
+            },
             stderr=str(self.job.stderr),
             id=uuid.uuid4().hex,
             written=provenance.state(),

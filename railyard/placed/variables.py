@@ -6,7 +6,7 @@ others may set. Their names are few, because ReFrame refuses a test whose bases 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import reframe.utility.typecheck as typ
@@ -18,6 +18,8 @@ PLACED: Collection[str] = (
     *("placements", "nics", "launches", "nodes", "allocation", "grid"),
     *("launch_limit_s", "seed", "challenge", "finishes", "archive"),
 )
+#: What has no value in a test of others until somebody sets it, because one of the test's own takes its place.
+UNSET = ("launch_limit_s",)
 #: ReFrame's type for each type of a field; it parses the value of `-S`.
 TYPES = {
     str: str,
@@ -29,12 +31,17 @@ TYPES = {
 }
 
 
-def define(*, names: Collection[str] = (), but: Collection[str] = ()) -> Callable[[dict[str, Any]], None]:
-    """Return what puts variables into a class's namespace: those of `names`, or all `but` some."""
+def define_placed(namespace: dict[str, Any]) -> None:
+    """Put the variables of the mixin into a class's namespace."""
+    for name, kind, given in spec.variables():
+        if name in PLACED:
+            namespace[name] = variable(TYPES[kind], **({} if name in UNSET else given))
 
-    def body(namespace: dict[str, Any]) -> None:
-        for name, kind, given in spec.variables():
-            if name in names if names else name not in but:
-                namespace[name] = variable(TYPES[kind], **given)
 
-    return body
+def define_others(namespace: dict[str, Any]) -> None:
+    """Put the other variables into the namespace of a class that derives from the mixin, with values of the unset."""
+    for name, kind, given in spec.variables():
+        if name not in PLACED:
+            namespace[name] = variable(TYPES[kind], **given)
+        elif name in UNSET:
+            namespace[name] = given["value"]

@@ -88,7 +88,8 @@ def _guarded(read: Record) -> Iterator[Fault]:
         if launch.guard is None:
             yield Fault(field=f"{field}.guard", text="no guard watched this launch")
         elif launch.guard.verdict is Guarded.CANNOT_TELL:
-            yield Fault(field=f"{field}.guard", text="the guard could not tell")
+            why = "; ".join(launch.guard.reasons) or "no reason given"
+            yield Fault(field=f"{field}.guard", text=f"the guard could not tell: {why}")
 
 
 def _enough_launches(read: Record) -> Iterator[Fault]:

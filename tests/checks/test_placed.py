@@ -92,6 +92,15 @@ def test_a_launch_that_fails_its_own_sanity_function_fails_the_test_and_is_in_th
     assert [one.status for one in record.launches] == ["failed"] and "Pass" in str(record.launches[0].reason)
 
 
+def test_the_users_limit_of_a_launch_is_before_the_tests_own_time_limit(tmp_path: Path) -> None:
+    few = ["--dry-run", "-n", "placed_ring", "-S", "time_limit=20m"]
+    for set_by_user, limit_s in ([], 1200), (["-S", "launch_limit_s=600"], 600):
+        done = reframe(tmp_path, DATA / "site.py", *few, *set_by_user, *into(tmp_path))
+        assert done.returncode == 0, done.stdout
+        (job,) = tmp_path.rglob("placed_ring*/rfm_job.sh")
+        assert f"timeout --foreground -k 30 {limit_s} " in job.read_text()
+
+
 def test_a_build_of_somebody_elses_starts_no_torus(tmp_path: Path) -> None:
     done = reframe(tmp_path, DATA / "builds.py", "-r", RAILYARD_TOPOLOGY="there-is-no-such-topology")
     assert done.returncode == 0, done.stdout

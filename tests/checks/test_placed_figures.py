@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from reframe.core.builtins import xfail
 from support.topology.topologies import gemini
 
 from placements import launchers
@@ -83,6 +85,36 @@ def test_the_bounds_of_a_reference_decide_the_direction() -> None:
         "down": "lower",
         "both": "neither",
     }
+
+
+def site_test(**more: Any) -> Any:
+    own = SimpleNamespace(fullname="a:b", name="a")
+    return SimpleNamespace(current_partition=own, current_system=own, **more)
+
+
+def test_the_reference_of_an_expected_failure_has_unit_and_direction_too() -> None:
+    """ReFrame keeps it as the second part of a pair, which was read as value and bound."""
+    patterns = {"rate": 1.0}
+    test = site_test(
+        perf_variables={},
+        perf_patterns=patterns,
+        reference={"*:rate": xfail("bug 123", (50, -0.1, None, "points"))},
+    )
+    (figure,) = of(test).values()
+    assert (figure.unit, figure.better) == ("points", "higher")
+
+
+def test_two_variables_whose_names_a_record_cannot_tell_apart_are_both_in_it(tmp_path: Path) -> None:
+    """The second one replaced the first."""
+    job = SimpleNamespace(_stdout="", _stderr="")
+    launch = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="")
+    variables = {
+        name: Figure(evaluate=functools.partial(float, value), unit="us")
+        for name, value in {"8B latency": 1.0, "8b-latency": 2.0, "8b latency 2": 3.0}.items()
+    }
+    taken = values(SimpleNamespace(job=job, stagedir=str(tmp_path)), launch, variables)
+    names = ["figure_8b_latency_us", "figure_8b_latency_2_us", "figure_8b_latency_2_2_us"]
+    assert taken == dict(zip(names, (1.0, 2.0, 3.0), strict=True))
 
 
 def test_parameters_of_a_test_and_of_its_fixtures_have_names_that_a_record_can_have() -> None:

@@ -112,6 +112,39 @@ def test_a_machine_counts_the_same_nics_in_every_launch(devices: list[str] | Non
     assert any(words in each for each in faults(forgeries.changed(MEASURED, rename)))
 
 
+@pytest.mark.parametrize(
+    ("reframe", "words"),
+    [
+        ({"wrapper": "/opt/site/mpirun", "launcher": "openmpi4"}, ""),
+        ({"wrapper": "/opt/site/mpirun", "launcher": "mpich"}, "the case gives '-f "),
+        ({"wrapper": "/opt/another", "launcher": "openmpi4"}, "begins with '/opt/site/mpirun'"),
+        ({}, "begins with '/opt/site/mpirun'"),
+    ],
+)
+def test_a_program_in_a_launchers_place_has_the_line_of_the_family_that_the_record_names(
+    reframe: dict[str, str], words: str
+) -> None:
+    def wrapped(document: forgeries.Document) -> None:
+        document["provenance"]["reframe"].update(reframe)
+        for launch in document["launches"]:
+            launch["command"] = re.sub(r"\bmpirun\b", "/opt/site/mpirun", launch["command"], count=1)
+
+    refused = faults(forgeries.changed(MEASURED, wrapped))
+    assert all(words in line for line in refused) and bool(words) == bool(refused), refused
+
+
+def test_options_of_a_site_that_the_case_names_are_refused_as_options_alone() -> None:
+    """A tender allows them by these words, and the parameter that names them was refused before as no option's."""
+
+    def added(document: forgeries.Document) -> None:
+        document["case"]["parameters"]["launcher_options"] = "--mca pml ob1"
+        for launch in document["launches"]:
+            launch["command"] = re.sub(r" halo ", " --mca pml ob1 halo ", launch["command"], count=1)
+
+    refused = faults(forgeries.changed(GOOD, added))
+    assert refused and all(line.endswith(f"{commands.OWN_OPTIONS}--mca pml ob1") for line in refused), refused
+
+
 MEASURED_ON_A_TORUS = evidence.good(
     origin="measured",
     topology="gemini-2x2x2",

@@ -23,8 +23,8 @@ from railyard.records.record import Launch, Origin, Record, Software
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, of_case, rule
 
-#: Parameters of railyard's own benchmarks that no option passes: those of the job, and of the torus.
-NO_OPTIONS = frozenset({"injection_percent", "pause_s"})
+#: Parameters of railyard's own benchmarks that no option passes: those of the job, the torus and the launcher.
+NO_OPTIONS = frozenset({"injection_percent", "pause_s", "launcher_options", "launcher_modifier"})
 #: Variables by which a program's libraries are replaced; no command of railyard sets one.
 PRELOADS = re.compile(r"(?:.*[= ])?(?:LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)\b.*", re.DOTALL)
 #: Most words of a site's modifier, such as `numactl --interleave=all`, before the launcher.
@@ -79,7 +79,14 @@ def command(read: Record) -> Iterator[Fault]:
     verdicts, bodies = _judged_of_case(read), dict[str, str]()
     for field, launch in ended_well(read):
         text = launch.command.replace(f"launch-{launch.index:03d}.", "launch-N.")
-        key = launch.placement, launch.nic_policy, str(launch.software), len(launch.ranks), text
+        key = (
+            launch.placement,
+            launch.nic_policy,
+            str(launch.software),
+            len(launch.ranks),
+            _wrapper(read),
+            text,
+        )
         if key not in verdicts:
             verdicts[key] = _judged(read, launch, text)
         problem, body = verdicts[key]
@@ -91,7 +98,7 @@ def command(read: Record) -> Iterator[Fault]:
 
 
 @of_case
-def _judged_of_case(read: Record) -> dict[tuple[str, str, str, int, str], tuple[str, str]]:
+def _judged_of_case(read: Record) -> dict[tuple[object, ...], tuple[str, str]]:
     """Return the cache of a case, empty at first: a launch's combination and line -> its problem, and its program."""
     return {}
 
@@ -128,7 +135,7 @@ def _has_operator(text: str) -> bool:
 def _possible(read: Record, launch: Launch, first: str) -> list[Line]:
     """Return the lines by which railyard may start a launch that begin with a word."""
     possible = _lines_of_case(read)
-    key = launch.placement, launch.nic_policy, len(launch.ranks), first
+    key = launch.placement, launch.nic_policy, len(launch.ranks), _wrapper(read), first
     if key not in possible:
         possible[key] = list(_lines(read, launch, first))
     return possible[key]
@@ -197,13 +204,14 @@ def _nearest(possible: Sequence[Line], variables: Mapping[str, str], words: Sequ
 
 
 @of_case
-def _lines_of_case(read: Record) -> dict[tuple[str, str, int, str], list[Line]]:
-    """Return the cache of a case, empty at first: (placement, NIC policy, ranks, first word) -> possible lines."""
+def _lines_of_case(read: Record) -> dict[tuple[object, ...], list[Line]]:
+    """Return the cache of a case, empty at first: a combination, its wrapper, its first word -> possible lines."""
     return {}
 
 
 def _lines(read: Record, launch: Launch, first: str) -> Iterator[Line]:
     """Yield the lines by which railyard may start a combination's ranks, up to the program."""
+    wrapper, launcher = _wrapper(read)
     for placed in _placed(read, launch.placement, len(launch.ranks)):
         try:
             yield from lines.possible(
@@ -213,9 +221,19 @@ def _lines(read: Record, launch: Launch, first: str) -> Iterator[Line]:
                 devices=read.case.devices,
                 first=first,
                 by_script=read.origin is Origin.MEASURED,
+                family=launcher if first == wrapper else "",
             )
         except InputError:
             continue
+
+
+def _wrapper(read: Record) -> tuple[str, str]:
+    """Return the program that a site starts in a launcher's place, and the launcher; both are empty if there is none.
+
+    ReFrame's configuration names them (`extras: launch`), and no field of the case.
+    """
+    reframe = read.provenance["reframe"] or {}
+    return str(reframe.get("wrapper", "")), str(reframe.get("launcher", ""))
 
 
 def _placed(read: Record, name: str, ranks: int) -> Iterator[Placement]:
