@@ -25,7 +25,8 @@ from analysis.judge.judged import Judged
 from analysis.stats.score import Score
 from analysis.stats.verdicts import Finding
 from analysis.text.numbers import counted
-from placements.nics.policies import policies
+from placements.hosts.binding import BINDINGS, Binding
+from placements.nics.policies import library_default, policies
 from placements.nics.policies.base import NicPolicy
 from placements.orders.choices import choices
 from placements.orders.rank_orders import orders
@@ -33,6 +34,7 @@ from placements.orders.word import Word
 from railyard.records.record import Origin
 
 TITLE = "How many times as fast as the baseline"
+BY_LIBRARY = library_default.POLICY.name
 _ROW_IN = 0.27
 _NAME_CHARACTERS = 44
 #: Marker and series colour of what a row shows; all others are open circles.
@@ -104,21 +106,38 @@ def conditions(grouped: Sequence[Case]) -> list[tuple[str, str]]:
 
 
 def glossary(grouped: Sequence[Case]) -> list[tuple[str, str]]:
-    """Return the placements, node choices and NIC policies of these records, and what each does."""
+    """Return the placements, node choices, bindings and NIC policies of these records, and what each does."""
     rows: dict[str, str] = {}
+    unbound: dict[str, None] = {}
     for case in grouped:
+        has_choice = _nics_per_node(case) > 1 and BY_LIBRARY in case.first.case.nic_policies
         for placement in case.first.case.placements:
-            order, _, choice = placement.partition("/")[0].partition("@")
+            name, _, binding = placement.partition("/")
+            order, _, choice = name.partition("@")
             rows |= _does(order.partition(":")[0], orders())
             rows |= _does(choice.partition(":")[0], choices())
+            rows |= {f"/{binding}": _sentence(BINDINGS[Binding(binding)])} if binding else {}
+            unbound |= {placement: None} if has_choice and binding in {"", Binding.NONE} else {}
         for policy in case.first.case.nic_policies:
             rows |= _does(policy, policies())
+    if unbound:
+        names = ", ".join(unbound)
+        rows[BY_LIBRARY] += f" It may choose by processor, and nothing bound the ranks under {names}."
     return list(rows.items())
+
+
+def _nics_per_node(case: Case) -> int:
+    stated = case.first.case
+    return max(len(stated.devices or ()), stated.topology.rails if stated.topology else 1)
 
 
 def _does(name: str, members: Mapping[str, Word | NicPolicy]) -> dict[str, str]:
     member = members.get(name) or members.get(re.sub(r"-\d+$", "-K", name))
-    return {name: f"{member.does[:1].upper()}{member.does[1:]}."} if member else {}
+    return {name: _sentence(member.does)} if member else {}
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _by_baseline(standings: Iterable[Standing]) -> Iterator[list[Standing]]:

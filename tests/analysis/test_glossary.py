@@ -1,0 +1,29 @@
+"""The page's glossary: `library-default` on unbound ranks is another measurement than with the launcher's binding."""
+
+from __future__ import annotations
+
+from support import evidence
+
+from analysis.cases.cases import Case, group
+from analysis.report import answer
+from railyard.records import strict_rules
+
+BOTH = ["plain", "plain/launcher"]
+
+
+def test_record_and_page_show_under_which_binding_the_library_chose_its_nics() -> None:
+    """Unbound ranks may all take the first NIC (open-mpi/ompi#12144); `/launcher` passes no option at all."""
+    read = evidence.good(origin="measured", placements=BOTH)
+    assert strict_rules.faults(read) == []
+    words = {launch.placement: launch.command for launch in read.launches}
+    assert "--bind-to none" in words["plain"] and "--bind-to" not in words["plain/launcher"]
+    shown = dict(answer.glossary(group([read])))
+    assert "nothing bound the ranks under plain." in shown["library-default"]
+    assert shown["/launcher"].startswith("What the launcher chooses")
+    bound = evidence.good(origin="measured", placements=BOTH[1:])
+    assert "nothing bound" not in dict(answer.glossary(group([bound])))["library-default"]
+
+
+def test_on_nodes_with_one_nic_there_is_no_choice() -> None:
+    read = evidence.good(topology="gemini-2x2x2", grid=[2, 2, 2], nic_policies=["library-default"])
+    assert "nothing bound" not in dict(answer.glossary(group([read])))["library-default"]
