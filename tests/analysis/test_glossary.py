@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support import evidence
 
-from analysis.cases.cases import Case, group
+from analysis.cases.cases import group
 from analysis.report import answer
 from railyard.records import strict_rules
 
