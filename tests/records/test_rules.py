@@ -21,6 +21,7 @@ from support.versions import of_rows, with_rows
 from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.records import rules, strict_rules
+from railyard.records.assemble import LaunchRun
 from railyard.records.cli import results
 from railyard.records.record import Record
 from railyard.records.rules import commands, design, guard, rebuilt, times
@@ -133,15 +134,24 @@ def test_a_program_in_a_launchers_place_has_the_line_of_the_family_that_the_reco
     assert all(words in line for line in refused) and bool(words) == bool(refused), refused
 
 
-def test_options_of_a_site_that_the_case_names_are_refused_as_options_alone() -> None:
-    """A tender allows them by these words, and the parameter that names them was refused before as no option's."""
+def counted(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+    """As a launch on a real machine counts its NICs."""
+    words = run.command.replace(" halo ", f" env RAILYARD_NICS=launch-{run.index:03d}.nics halo ", 1)
+    return dataclasses.replace(run, command=words)
+
+
+@pytest.mark.parametrize("before", ["halo ", "env RAILYARD_NICS="])
+def test_options_of_a_site_that_the_case_names_are_refused_as_options_alone(before: str) -> None:
+    """A tender allows them by these words; the parameter, and the words that count NICs, were refused with them."""
+    of = GOOD if before == "halo " else evidence.good(origin="measured", change=counted)
 
     def added(document: forgeries.Document) -> None:
         document["case"]["parameters"]["launcher_options"] = "--mca pml ob1"
         for launch in document["launches"]:
-            launch["command"] = re.sub(r" halo ", " --mca pml ob1 halo ", launch["command"], count=1)
+            launch["command"] = launch["command"].replace(f" {before}", f" --mca pml ob1 {before}", 1)
 
-    refused = faults(forgeries.changed(GOOD, added))
+    assert faults(of) == []
+    refused = faults(forgeries.changed(of, added))
     assert refused and all(line.endswith(f"{commands.OWN_OPTIONS}--mca pml ob1") for line in refused), refused
 
 

@@ -33,6 +33,8 @@ MOST_OF_A_MODIFIER = 8
 BEFORE_A_PROGRAM = re.compile(
     r"env|[A-Z_]+=.*|railyard-witness|launch-N\.witness|--preload|(?:.*/)?libmpiP\.so", re.DOTALL
 )
+#: Words by which a launch on a real machine counts its NICs.
+COUNTED = ("env", "RAILYARD_NICS=launch-N.nics")
 #: Beginning of the fault of words between railyard's own line and the program; a tender may allow such words.
 OWN_OPTIONS = "launcher options of its own: "
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -258,10 +260,9 @@ def _placed(read: Record, name: str, ranks: int) -> Iterator[Placement]:
 
 def _program(read: Record, launch: Launch, words: Sequence[str]) -> tuple[str, str]:
     """Return what is wrong with the words of the program, and the words without the image and the counting of NICs."""
-    counted = ("env", "RAILYARD_NICS=launch-N.nics")
-    if read.origin is Origin.MEASURED and _begins(words, counted):
-        words = words[len(counted) :]
     benchmark = read.case.benchmark
+    if read.origin is Origin.MEASURED:
+        words = _uncounted(benchmark, words)
     if launch.software is Software.IMAGE:
         inside = next(
             (
@@ -292,6 +293,16 @@ def _program(read: Record, launch: Launch, words: Sequence[str]) -> tuple[str, s
         return f"no option gives the parameter {unused[0][:60]}", body
     wanted = [benchmark, *options, "--json", "launch-N.json"]
     return _unlike(words, wanted), body
+
+
+def _uncounted(benchmark: str, words: Sequence[str]) -> Sequence[str]:
+    """Return the words without those that count NICs, which follow the launcher's options and precede the program."""
+    for number, word in enumerate(words):
+        if _begins(words[number:], COUNTED):
+            return [*words[:number], *words[number + len(COUNTED) :]]
+        if _is_program(benchmark, word):
+            break
+    return words
 
 
 def _is_program(benchmark: str, word: str) -> bool:

@@ -86,8 +86,8 @@ def test_each_cluster_lists_and_dry_runs_the_checks_in_the_sites_own_words(tmp_p
 def test_a_run_through_the_sites_launcher_has_a_record_that_the_rules_accept(
     railyard: Run, cluster: str, tmp_path: Path
 ) -> None:
-    feature = "availablefeatures=hbm"
-    command = ["scontrol", "update", f"nodename={','.join(HBM)}", feature, f"active{feature[5:]}"]
+    features = ["availablefeatures=hbm", "activefeatures=hbm"]
+    command = ["scontrol", "update", f"nodename={','.join(HBM)}", *features]
     assert railyard("torus", "exec", cluster, "head", "--", *command).returncode == 0
     words = ["--system", "beta", "-p", "site-openmpi", "-r", "-S", f"archive={tmp_path}/archive"]
     assert_passed(site_reframe(tmp_path, *words, on=cluster))
