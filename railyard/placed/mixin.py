@@ -325,12 +325,16 @@ class Placed(_Variables):
         wrapper = ""
         if prepared.where.launch:
             wrapper, cpus = launchers.wrapper_words(own.command(self.job))
-        words = [*cpus, *map(str, own.options)]
+        options = list(map(str, own.options))
         modifier = [own.modifier, *own.modifier_options] if getattr(own, "modifier", "") else []
-        site = {"launcher_options": " ".join(words), "launcher_modifier": " ".join(modifier)}
-        options = {name: text for name, text in site.items() if text}
+        site = {
+            "launcher_options": " ".join([*cpus, *options] if wrapper else options),
+            "launcher_modifier": " ".join(modifier),
+            "num_cpus_per_task": self.num_cpus_per_task,
+        }
+        noted = {name: value for name, value in site.items() if value}
         return Submitted(
-            spec=dataclasses.replace(prepared.spec, parameters={**prepared.spec.parameters, **options}),
+            spec=dataclasses.replace(prepared.spec, parameters={**prepared.spec.parameters, **noted}),
             site=dataclasses.replace(prepared.where, launcher=launcher.name, wrapper=wrapper),
             roles=prepared.companions,
             image=prepared.carried.provenance if prepared.carried else None,
@@ -345,7 +349,7 @@ class Placed(_Variables):
             id=uuid.uuid4().hex,
             written=provenance.state(),
             owner=interrupted.owner(),
-            launcher_options=words,
+            launcher_options=[*cpus, *options],
             launcher_modifier=modifier,
         )
 

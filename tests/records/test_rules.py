@@ -155,6 +155,25 @@ def test_options_of_a_site_that_the_case_names_are_refused_as_options_alone(befo
     assert refused and all(line.endswith(f"{commands.OWN_OPTIONS}--mca pml ob1") for line in refused), refused
 
 
+@pytest.mark.parametrize(
+    ("stated", "words"), [(2, ""), (1, "--cpus-per-task=2"), (None, "--cpus-per-task=2")]
+)
+def test_the_processors_of_a_task_are_a_parameter_and_their_word_is_no_sites_own(
+    stated: int | None, words: str
+) -> None:
+    """Every test that sets num_cpus_per_task, as all of EESSI do, was refused under srun."""
+
+    def reserved(document: forgeries.Document) -> None:
+        document["case"]["parameters"] |= {"num_cpus_per_task": stated} if stated else {}
+        for launch in document["launches"]:
+            launch["command"] = re.sub(
+                r" ((\./\S+ )?halo )", r" --cpus-per-task=2 \1", launch["command"], count=1
+            )
+
+    refused = faults(forgeries.changed(GOOD, reserved))
+    assert bool(words) == bool(refused) and all(line.endswith(words) for line in refused), refused
+
+
 MEASURED_ON_A_TORUS = evidence.good(
     origin="measured",
     topology="gemini-2x2x2",

@@ -24,7 +24,9 @@ from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, of_case, rule
 
 #: Parameters of railyard's own benchmarks that no option passes: those of the job, the torus and the launcher.
-NO_OPTIONS = frozenset({"injection_percent", "pause_s", "launcher_options", "launcher_modifier"})
+NO_OPTIONS = frozenset(
+    {"injection_percent", "pause_s", "launcher_options", "launcher_modifier", "num_cpus_per_task"}
+)
 #: Variables by which a program's libraries are replaced; no command of railyard sets one.
 PRELOADS = re.compile(r"(?:.*[= ])?(?:LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)\b.*", re.DOTALL)
 #: Most words of a site's modifier, such as `numactl --interleave=all`, before the launcher.
@@ -160,6 +162,10 @@ def _after_modifier(
         return _nearest(possible, variables, rest), ""
     line = max(fits, key=lambda one: (len(one.scripts), len(one.words)))
     after = rest[len(line.words) :]
+    if after[:1] == [
+        f"--cpus-per-task={read.case.parameters.get('num_cpus_per_task')}"
+    ]:  # ReFrame's word for srun
+        after = after[1:]
     start = after.index(line.scripts[0]) if line.scripts else 0
     end = start + len(line.scripts)
     problem, body = _program(read, launch, after[end:])
