@@ -58,8 +58,8 @@ def missing(needs: Needs, machine: Machine) -> str:
 
 
 def holds(extents: Sequence[int], block: Sequence[int]) -> bool:
-    """Return whether a box of routers fits into a machine's; False where the machine's extents are not known."""
-    return bool(extents) and all(b <= e for b, e in zip(block, extents, strict=True))
+    """Return whether a box of routers fits into a machine's; False if these are not known, or have other dimensions."""
+    return len(block) == len(extents) and all(b <= e for b, e in zip(block, extents, strict=True))
 
 
 def nodes(torus: str, grid: Sequence[int], ranks_per_node: int, *, order: str, block: Sequence[int]) -> int:

@@ -174,6 +174,11 @@ class Placed(_Variables):
         if getattr(self.container_platform, "image", None):
             valid = "a program of the machine; railyard's own checks take -S image=FILE"
             raise InputError(self.name, "container_platform", self.container_platform.image, valid)
+        if self.job.pin_nodes:
+            problem = f"it pins the job to {' '.join(self.job.pin_nodes)}, and placements need several nodes"
+            raise InputError(
+                self.name, "--distribute", problem=problem, valid="-S nodes=N or -J nodelist=NODES"
+            )
         words = [*self.job.options, *self.job.cli_options]
         if "-a" in self.job.cli_options or any("array" in word.split("=")[0] for word in words):
             problem = "an array's tasks would share one stage directory"

@@ -123,6 +123,12 @@ def test_an_array_of_jobs_is_refused(tmp_path: Path) -> None:
     assert "share one stage directory" in done.stdout and "--repeat" in done.stdout, done.stdout
 
 
+def test_a_job_that_reframe_pins_to_one_node_is_refused(tmp_path: Path) -> None:
+    """Slurm obeyed the second of two node lists, and the test named a node that was only one of its nodes."""
+    done = reframe(tmp_path, DATA / "own_variables.py", "--dry-run", "-n", "obeyed", "--distribute=all")
+    assert "--distribute: it pins the job to" in done.stdout and "-S nodes=N" in done.stdout, done.stdout
+
+
 def test_an_environment_that_one_of_two_partitions_has_can_be_chosen(tmp_path: Path) -> None:
     (tmp_path / "site.yml").write_text(SITE)
     site = ["-C", str(tmp_path / "site.yml"), "--system", "site"]

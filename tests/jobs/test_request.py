@@ -27,6 +27,10 @@ def asked(**changes: Any) -> JobSpec:
     return JobSpec.of({**{name: getattr(ASKED, name) for name in ASKED.__dataclass_fields__}, **changes})
 
 
+#: Where a block with another number of dimensions ended in a ValueError.
+ON_GEMINI = dataclasses.replace(CLUSTER, topology="gemini-2x2x2")
+
+
 @pytest.mark.parametrize("name", ["placements", "nics", "launches"])
 def test_a_request_that_leads_to_no_launch_says_so(name: str) -> None:
     assert asked(**{name: 0 if name == "launches" else []}).no_launch
@@ -40,6 +44,7 @@ def test_a_request_that_leads_to_no_launch_says_so(name: str) -> None:
         ({"grid": [4, 4, 4]}, CLUSTER, "needs 64 nodes; jobs on site:cpu have 4"),
         ({"nics": ["nic-0", "nic-1"]}, CLUSTER, "needs 2 NICs per node"),
         ({"nics": ["nic-0", "nic-1"], "torus": "dual-rail-small"}, TORUS, ""),
+        ({"block": [2], "needs_coordinates": True}, ON_GEMINI, "needs a block of 2 routers"),
     ],
 )
 def test_a_check_is_skipped_with_the_first_thing_that_is_lacking(
