@@ -155,6 +155,8 @@ def check(
         for verdict in done:
             if verdict.not_applied and not verdict.faults:
                 click.echo(f"{verdict.source}: accepted without the rules {', '.join(verdict.not_applied)}")
+            if verdict.not_again:
+                click.echo(f"{verdict.source}: figures not computed again: {verdict.not_again}")
         click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
     ctx.exit(1 if bad or not done else 0)
 
@@ -180,6 +182,7 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
                 "id": verdict.id,
                 "sha256": verdict.sha256,
                 "rules_not_applied": list(verdict.not_applied),
+                "not_computed_again": verdict.not_again,
                 "faults": [{"field": fault.field, "text": fault.text} for fault in verdict.faults],
             }
             for verdict in done

@@ -16,7 +16,7 @@ from pathlib import Path
 from railyard.base.errors import InputError
 from railyard.records import strict_rules
 from railyard.records.record import Record
-from railyard.records.rules import registry
+from railyard.records.rules import computed, registry
 from railyard.records.rules.registry import Fault
 from railyard.records.store import archive, bag, bundle
 
@@ -28,6 +28,7 @@ class Checked:
     """The result of checking one record file or bundle member, which is good if it has no faults.
 
     `sha256` is that of the file. `not_applied` are the strict rules that need fields which the record's version lacks.
+    `not_again` is why modelled or simulated figures were not computed again; empty if they were.
     """
 
     source: str
@@ -35,6 +36,7 @@ class Checked:
     sha256: str
     faults: Sequence[Fault]
     not_applied: Sequence[str] = ()
+    not_again: str = ""
 
 
 #: Function from (source, bytes of the file, valid record) to the result.
@@ -134,6 +136,7 @@ def _judged(
         sha256=hashlib.sha256(content).hexdigest(),
         faults=strict_rules.faults(read, content, accepted) if is_strict else [],
         not_applied=registry.not_applied(read) if is_strict else [],
+        not_again=computed.not_again(read) if is_strict else "",
     )
 
 

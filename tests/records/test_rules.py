@@ -45,6 +45,13 @@ def test_honest_records_of_every_origin_pass(origin: str) -> None:
     assert faults(evidence.good(origin=origin)) == []
 
 
+@pytest.mark.parametrize("launches", [1, 99])
+def test_a_modelled_figure_is_computed_again(launches: int) -> None:
+    modelled = evidence.good(origin="modelled")
+    halved = forgeries.changed(modelled, forgeries.scale_samples("exchange_us", 0.5, launches))
+    assert any("computed again it is" in each for each in faults(halved))
+
+
 def test_honest_records_of_a_torus_with_every_order_and_a_challenge_pass() -> None:
     assert faults(TORUS) == []
     assert faults(evidence.good(challenge="N0nce-1")) == []
@@ -182,7 +189,7 @@ MEASURED_ON_A_TORUS = evidence.good(
     order="snake",
 )
 #: Rules of what a virtual or a simulated torus alone counts or repeats.
-NOT_OF_A_MACHINE = {"guard-figures", "guard-verdict", "nic-bytes", "computed-once"}
+NOT_OF_A_MACHINE = {"guard-figures", "guard-verdict", "nic-bytes", "computed-once", "computed-again"}
 
 
 #: What a forgery of a guard or a simulation raises where a measured record has none.

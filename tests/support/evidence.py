@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from placements import launchers
+from placements.arrays import np
 from placements.launchers import files
 from placements.nics import policies
 from placements.orders.allocation import allocate
@@ -30,6 +31,7 @@ from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import challenge as challenges
+from railyard.torus.modelled import programs as model
 from support import synthetic
 from support.records import figures
 
@@ -131,7 +133,11 @@ def good(
         for index, (repeat, placement, policy, _) in enumerate(drawn):
             placed = place(placement, granted, tuple(grid), seed=seeded)
             document = _document(
-                case, placed, _series(chance, speed / (slow or {}).get(placement, 1.0), computed=computed)
+                case,
+                placed,
+                _modelled(network, placed)
+                if origin == "modelled"
+                else _series(chance, speed / (slow or {}).get(placement, 1.0), computed=computed),
             )
             since = UP_S + index * (LAUNCH_S + 1)
             run = LaunchRun(
@@ -250,7 +256,19 @@ def _series(chance: random.Random, speed: float, *, computed: bool) -> list[dict
         {"fom": "iteration_us", "labels": {}, "samples": times},
         {"fom": "exchange_us", "labels": {}, "samples": [0.82 * each for each in times]},
         {"fom": "bandwidth_gbyte_s", "labels": {}, "samples": [FACES_BYTES / each / 1e3 for each in times]},
+        {"fom": "pack_us", "labels": {}, "samples": [0.11 * each for each in times]},
+        {"fom": "unpack_us", "labels": {}, "samples": [0.09 * each for each in times]},
+        {"fom": "wait_us", "labels": {}, "samples": [0.7 * each for each in times]},
     ]
+
+
+def _modelled(network: Topology, placed: Placement) -> list[dict[str, Any]]:
+    """What `railyard model` gives for the case of `good`."""
+    index = {node.name: number for number, node in enumerate(network.nodes)}
+    words = ["halo", "--grid", "x".join(map(str, placed.grid)), "--cells", "x".join(map(str, CELLS))]
+    nodes = np.array([index[node.name] for node in placed.nodes], dtype=np.int64)
+    series: list[dict[str, Any]] = model.document(words, network, nodes)["series"]
+    return series
 
 
 def _guard(chance: random.Random) -> dict[str, Any]:
@@ -290,7 +308,7 @@ def _nics(
     nics = []
     received = []
     for node in placed.nodes:
-        size = 500_000 + chance.randrange(90_000)
+        size = REPEATS * FACES_BYTES // 2 + chance.randrange(90_000)
         used = assigned[0] or tuple(range(network.rails))
         for rail in range(network.rails):
             sent = size // len(used) if rail in used else 0

@@ -274,6 +274,23 @@ ALL: Mapping[str, Forgery] = {
     "NIC bytes that nobody sent": _one(
         "nic-bytes", "received", lambda d: first(d)["nics"][1].update(rx_bytes=10**9)
     ),
+    "fewer bytes than the faces": _one(
+        "payload",
+        "by the figures",
+        lambda d: [
+            nic.update(tx_bytes=nic["tx_bytes"] // 100, rx_bytes=nic["rx_bytes"] // 100)
+            for launch in d["launches"]
+            for nic in launch["nics"]
+        ],
+    ),
+    "a figure left out of all launches": _one(
+        "relation",
+        "no pack_us, which the program always writes",
+        lambda d: [launch.update(series=launch["series"][:3]) for launch in d["launches"]],
+    ),
+    "an exchange of half the time": _one(
+        "relation", "exchange_us is", scale_samples("exchange_us", 0.5, launches=99)
+    ),
     "a node that sent nothing": _one(
         "nic-bytes", "sent nothing", lambda d: [e.update(tx_bytes=0) for e in first(d)["nics"][:2]]
     ),
@@ -339,22 +356,24 @@ ALL: Mapping[str, Forgery] = {
         "in a launch of",
         then(scale_samples("iteration_us", 1e4), scale_samples("bandwidth_gbyte_s", 1e-4)),
     ),
-    "faster times alone": _one("bytes", "bytes in an iteration", scale_samples("iteration_us", 0.9)),
-    "higher rates alone": _one("bytes", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)),
+    "faster times alone": _one("relation", "bytes in an iteration", scale_samples("iteration_us", 0.9)),
+    "higher rates alone": _one("relation", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)),
     "higher rates in all launches": _one(
-        "bytes",
+        "relation",
         "196608 bytes in an iteration; expected 131072",
         scale_samples("bandwidth_gbyte_s", 1.5, launches=99),
     ),
     "lower times in all launches": _one(
-        "bytes", "bytes in an iteration; expected 131072", scale_samples("iteration_us", 0.6, launches=99)
+        "relation", "bytes in an iteration; expected 131072", scale_samples("iteration_us", 0.6, launches=99)
     ),
-    "a sample less": _one("bytes", "not as many samples", lambda d: first(d)["series"][2]["samples"].pop()),
+    "a sample less": _one(
+        "relation", "not as many samples", lambda d: first(d)["series"][2]["samples"].pop()
+    ),
     "a part longer than the whole": _one(
-        "parts", "longer than the iteration", scale_samples("exchange_us", 2.0)
+        "relation", "longer than the iteration", scale_samples("exchange_us", 2.0)
     ),
     "repeats that were not made": _one(
-        "repeats",
+        "relation",
         "repeats is 20",
         lambda d: [s.update(samples=s["samples"][:10]) for s in first(d)["series"]],
     ),

@@ -11,11 +11,12 @@ edge^3 x ranks x iterations / elapsed time, because release 2.0.3 counts zones i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
 from railyard.base.errors import InputError
 from railyard.records import units
+from railyard.records.programs.third_party import LULESH_RUNS
 
 FOM = units.fom("fom_zone_s", "z/s", "higher")
 ELAPSED = units.fom("elapsed_s", "s", "lower")
@@ -24,20 +25,6 @@ SYMMETRY_LIMIT = 1e-8
 ALL_MEASURES = ("MaxAbsDiff", "TotalAbsDiff", "MaxRelDiff")
 #: LULESH prints 1000 / grind time in microseconds, and calls it z/s.
 THOUSANDS = 1000
-
-#: Edge of the whole mesh -> (iterations to the end, final origin energy as printed). LLNL's reference results; 15 and
-#: 20 by one domain.
-KNOWN: Mapping[int, tuple[int, str]] = {
-    5: (72, "7.853665e+03"),
-    10: (231, "2.720531e+04"),
-    15: (400, "5.702894e+04"),
-    20: (575, "9.668856e+04"),
-    30: (932, "2.025075e+05"),
-    45: (1477, "4.234875e+05"),
-    50: (1662, "5.124778e+05"),
-    70: (2402, "9.417145e+05"),
-    90: (3145, "1.482403e+06"),
-}
 
 
 def parse(text: str, left: str, source: str) -> Reading:
@@ -54,7 +41,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     elapsed_s, rate = finite(elapsed, source, "Elapsed time"), finite(fom, source, "FOM")
     threads = output.lines(r"Num threads: (\d{1,9})")
     mesh = edge * _cube_root(ranks, source)
-    complete = mesh in KNOWN and KNOWN[mesh][0] == iterations
+    complete = mesh in LULESH_RUNS and LULESH_RUNS[mesh][0] == iterations
     fault = (
         _asymmetry(output, ALL_MEASURES if complete else ALL_MEASURES[-1:])
         or (_wrong_energy(mesh, energy) if complete else "")
@@ -86,9 +73,9 @@ def _asymmetry(output: Output, measures: Sequence[str]) -> str:
 
 def _wrong_energy(mesh: int, energy: str) -> str:
     """Return what is wrong with the final energy of a run to the end, in one line; empty if it is right."""
-    if float(KNOWN[mesh][1]) == float(energy):
+    if float(LULESH_RUNS[mesh][1]) == float(energy):
         return ""
-    return f"LULESH: final origin energy is {energy}, to be {KNOWN[mesh][1]} for a mesh of edge {mesh}"
+    return f"LULESH: final origin energy is {energy}, to be {LULESH_RUNS[mesh][1]} for a mesh of edge {mesh}"
 
 
 def _wrong_rate(fom: str, elapsed: str, zones: int) -> str:

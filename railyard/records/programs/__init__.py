@@ -1,7 +1,8 @@
 """List railyard's own benchmarks, one module each: `PROGRAM` is a `Program` of `base`.
 
-One pure function makes the options of a job, and makes them again from a record for the strict check. Leaves out the
-launcher before the program (`placements.nics.lines`), and third-party programs.
+One pure function makes the options of a job, and makes them again from a record for the strict check. Another relates
+the figures of a launch; `third_party` has those of programs that are not railyard's. Leaves out the launcher before the
+program (`placements.nics.lines`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from railyard.base.members import members
+from railyard.records.programs import third_party
 from railyard.records.programs.base import Free, Given, Program, Word
+from railyard.records.programs.relation import Relation, Run, nothing
 
-__all__ = ["PROGRAMS", "Free", "Given", "Program", "Word", "expected", "options"]
+__all__ = ["PROGRAMS", "Free", "Given", "Program", "Run", "Word", "expected", "options", "relation"]
 
 #: The benchmarks by name.
 PROGRAMS: Mapping[str, Program] = {program.name: program for program in members(__name__, "PROGRAM")}
@@ -30,3 +33,10 @@ def options(benchmark: str, given: Given) -> list[str]:
 def expected(benchmark: str, given: Given) -> Sequence[Word] | None:
     """Return the options that a record's case determines; None for a program that is not railyard's own."""
     return list(PROGRAMS[benchmark].options(given)) if benchmark in PROGRAMS else None
+
+
+def relation(benchmark: str) -> Relation:
+    """Return the function that yields what contradicts the case or other figures of a launch of a benchmark."""
+    if benchmark in PROGRAMS:
+        return PROGRAMS[benchmark].relation
+    return third_party.RELATIONS.get(benchmark, nothing)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from railyard.records.json_io import Json
+from railyard.records.programs.relation import Relation, Sent, no_bytes, nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,12 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """One benchmark: its name, and the function that yields its options in order."""
+    """One benchmark: its name, and the function that yields its options in order.
+
+    `relation` yields what contradicts the case or other figures of a launch, `sent` the bytes that left each host.
+    """
 
     name: str
     options: Callable[[Given], Iterator[Word]]
+    relation: Relation = nothing
+    sent: Sent = no_bytes

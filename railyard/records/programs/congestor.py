@@ -1,10 +1,11 @@
-"""Make the options of `congestor` from the parameters of a case."""
+"""Make the options of `congestor` from the parameters of a case, and relate its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.relation import Run
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -14,4 +15,17 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.option("--rounds", "rounds")
 
 
-PROGRAM = Program(name="congestor", options=options)
+def relation(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case: a figure that is not there."""
+    labels = {name: run.parameters[name] for name in ("pattern", "size_bytes") if name in run.parameters}
+    yield from run.lacks(("round_us", "aggregate_bandwidth_gbyte_s"), **labels)
+
+
+def sent(run: Run) -> Iterator[tuple[str, float]]:
+    """Yield the bytes of an allreduce, which every host must send once in each round."""
+    if run.parameters.get("pattern") == "allreduce" and len(run.ranks.hosts) > 1:
+        for _, (samples,) in run.points("round_us"):
+            yield from ((host, 8.0 * len(samples)) for host in run.ranks.hosts)
+
+
+PROGRAM = Program(name="congestor", options=options, relation=relation, sent=sent)

@@ -1,10 +1,12 @@
-"""Make the options of `contention` from the parameters of a case."""
+"""Make the options of `contention` from the parameters of a case, and relate its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from railyard.records.programs import pairs
 from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.relation import Run, numbers
 
 #: Least seconds of each point at the scale small, where no parameter names others.
 LEAST_S = 3.0
@@ -18,4 +20,12 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.timing(warmups=1, least_s=given.value("least_s", LEAST_S))
 
 
-PROGRAM = Program(name="contention", options=options)
+def relation(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case or other figures: points, and the figures of all pairs together."""
+    for count in numbers(run.parameters.get("pairs_per_node")):
+        for size in numbers(run.parameters.get("sizes_bytes")):
+            yield from pairs.lacking(run, ["latency", *pairs.STREAMS], pairs_per_node=count, size_bytes=size)
+    yield from pairs.relation(run)
+
+
+PROGRAM = Program(name="contention", options=options, relation=relation, sent=pairs.sent)

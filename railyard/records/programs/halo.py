@@ -1,12 +1,14 @@
-"""Make the options of `halo` from the parameters of a case, and the bytes that they give an iteration."""
+"""Make the options of `halo` from the parameters of a case; relate its figures, and the bytes of an iteration."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from placements.arrays import np
 from railyard.records.json_io import Json
-from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.base import SMALL, Given, Program, Word
+from railyard.records.programs.relation import CLOCKS, Run, numbers, outside, words
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -39,4 +41,68 @@ def exchanged_bytes(parameters: Mapping[str, Json]) -> int | None:
     return 2 * 8 * values * ghosts[stencil] if stencil in ghosts and type(values) is int else None
 
 
-PROGRAM = Program(name="halo", options=options)
+#: Variants that pack the faces themselves, and those that send messages.
+PACKS = frozenset({"manual", "persistent", "copy"})
+EXCHANGES = frozenset({"manual", "persistent", "datatypes", "neighbours"})
+FIGURES = ("iteration_us", "pack_us", "unpack_us", "exchange_us", "wait_us", "bandwidth_gbyte_s")
+
+
+def relation(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case or other figures: series, samples, bytes and parts of an iteration."""
+    variants = words(run.parameters.get("variants")) or ["manual"]
+    for variant in variants:
+        labels = {"variant": variant} if len(variants) > 1 else {}
+        yield from run.lacks(_figures(variant), **labels)
+    if run.parameters.get("scale", SMALL) == SMALL:  # at other scales the time limits the samples
+        yield from run.counts(run.parameters.get("repeats"), FIGURES)
+    size = exchanged_bytes(run.parameters)
+    for _, (whole, pack, unpack, exchange, wait, rates) in run.points(*FIGURES):
+        if rates:
+            yield from _payload(rates, whole, size)
+        for name, part in (("pack", pack), ("unpack", unpack), ("exchange", exchange), ("wait", wait)):
+            if any(one > (1 + CLOCKS) * all_of_it for one, all_of_it in zip(part, whole, strict=False)):
+                yield f"{name}_us is longer than the iteration"
+        if pack and unpack and exchange:
+            rest = [a - b - c for a, b, c in zip(whole, pack, unpack, strict=False)]
+            yield from outside("exchange_us", exchange, rest, whole, room=CLOCKS)
+
+
+def _figures(variant: str) -> list[str]:
+    packing, exchange = ["pack_us", "unpack_us"], ["exchange_us", "wait_us", "bandwidth_gbyte_s"]
+    return [
+        "iteration_us",
+        *(packing if variant in PACKS else []),
+        *(exchange if variant in EXCHANGES else []),
+    ]
+
+
+def _payload(rates: Sequence[float], times: Sequence[float], size: int | None) -> Iterator[str]:
+    """Yield a line unless each rate times its time is the bytes of an iteration, or one number if none is known."""
+    if len(rates) != len(times):
+        yield "bandwidth_gbyte_s has not as many samples as there are times"
+        return
+    sizes = [1e3 * rate * time for rate, time in zip(rates, times, strict=True)]
+    expected = sizes[0] if size is None else size
+    if wrong := next((one for one in sizes if abs(one - expected) > 1e-3 * expected), None):
+        yield f"{wrong:.0f} bytes in an iteration; expected {expected:.0f}"
+
+
+def sent(run: Run) -> Iterator[tuple[str, float]]:
+    """Yield the bytes of the faces that left each host, in the timed iterations of all variants that exchange."""
+    grid, cells = numbers(run.parameters.get("grid")), numbers(run.parameters.get("cells"))
+    values = run.parameters.get("values", 1)
+    if run.parameters.get("order", "row-major") != "row-major" or len(cells) != len(grid):
+        return  # the MPI library maps the ranks to the grid
+    if math.prod(grid) != len(run.ranks) or type(values) is not int:
+        return
+    iterations = sum(len(samples) for _, (samples,) in run.points("bandwidth_gbyte_s"))
+    hosts = np.asarray(run.ranks.host_of, dtype=np.int64).reshape(grid)
+    faces = np.zeros(len(run.ranks.hosts))
+    for axis, count in enumerate(cells):
+        for step in (1, -1):
+            leaves = hosts != np.roll(hosts, step, axis)
+            np.add.at(faces, hosts[leaves], 8 * values * math.prod(cells) // count)
+    yield from zip(run.ranks.hosts, (iterations * faces).tolist(), strict=True)
+
+
+PROGRAM = Program(name="halo", options=options, relation=relation, sent=sent)

@@ -1,10 +1,12 @@
-"""Make the options of `hops` from the parameters of a case."""
+"""Make the options of `hops` from the parameters of a case, and relate its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from railyard.records.programs import pairs
 from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.relation import Run, numbers
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -17,4 +19,13 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.timing()
 
 
-PROGRAM = Program(name="hops", options=options)
+def relation(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case: a test and size without a pair, or with another number of samples."""
+    for test, figure in (("latency", "latency_us"), *((test, "bandwidth_gbyte_s") for test in pairs.STREAMS)):
+        for size in numbers(run.parameters.get("sizes_bytes")):
+            if size or test == "latency":
+                yield from run.lacks([figure], test=test, size_bytes=size)
+    yield from pairs.counts(run)
+
+
+PROGRAM = Program(name="hops", options=options, relation=relation, sent=pairs.sent)

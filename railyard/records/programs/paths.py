@@ -1,10 +1,12 @@
-"""Make the options of `paths` from the parameters of a case."""
+"""Make the options of `paths` from the parameters of a case, and relate its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from railyard.records.programs import pairs
 from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.relation import Run, numbers
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -17,4 +19,13 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.timing()
 
 
-PROGRAM = Program(name="paths", options=options)
+def relation(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case or other figures: points, samples, and the rate of all paths together."""
+    for paths in numbers(run.parameters.get("paths")):
+        for size in numbers(run.parameters.get("sizes_bytes")):
+            yield from pairs.lacking(run, ["bandwidth"], paths=paths, size_bytes=size)
+    yield from pairs.counts(run)
+    yield from pairs.relation(run)
+
+
+PROGRAM = Program(name="paths", options=options, relation=relation, sent=pairs.sent)

@@ -1,10 +1,12 @@
-"""Make the options of `pt2pt` from the parameters of a case."""
+"""Make the options of `pt2pt` from the parameters of a case, and relate its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from railyard.records.programs import pairs
 from railyard.records.programs.base import SMALL, Given, Program, Word
+from railyard.records.programs.relation import Run, numbers, words
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -24,4 +26,12 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.timing(SMALL, warmups=1)
 
 
-PROGRAM = Program(name="pt2pt", options=options)
+def relation(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case or other figures: points, and the figures of all pairs together."""
+    tests = words(run.parameters.get("tests")) or ["latency", "bandwidth"]
+    for size in numbers(run.parameters.get("sizes_bytes")):
+        yield from pairs.lacking(run, tests, pattern=str(run.parameters.get("pattern")), size_bytes=size)
+    yield from pairs.relation(run)
+
+
+PROGRAM = Program(name="pt2pt", options=options, relation=relation, sent=pairs.sent)

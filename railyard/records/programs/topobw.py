@@ -1,10 +1,11 @@
-"""Make the options of `topobw` from the parameters of a case."""
+"""Make the options of `topobw` from the parameters of a case, and relate its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.relation import Run
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -18,4 +19,19 @@ def options(given: Given) -> Iterator[Word]:
         yield from ("--routes", "strict")
 
 
-PROGRAM = Program(name="topobw", options=options)
+def relation(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case: a link without its missing share, or with more samples than rounds of it."""
+    for labels, (_, missing) in run.points("bandwidth_gbyte_s", "missing_percent"):
+        if not missing:
+            yield f"no missing_percent of {labels.get('link')}, which the program always writes"
+
+
+def sent(run: Run) -> Iterator[tuple[str, float]]:
+    """Yield the bytes of all links together, each in every round in which it answered."""
+    size, messages = (run.parameters.get(name) for name in ("size_bytes", "messages"))
+    if type(size) is int and type(messages) is int:
+        rounds = sum(len(samples) for _, (samples,) in run.points("bandwidth_gbyte_s"))
+        yield "", float(size * messages * rounds)
+
+
+PROGRAM = Program(name="topobw", options=options, relation=relation, sent=sent)

@@ -7,7 +7,18 @@ measured: docs/tender.md lists the fields that nothing determines.
 
 from __future__ import annotations
 
-from railyard.records.rules import code, commands, design, figures, guard, nics, places, times
+from railyard.records.rules import (
+    code,
+    commands,
+    computed,
+    design,
+    figures,
+    guard,
+    nics,
+    places,
+    relations,
+    times,
+)
 from railyard.records.rules.registry import RULES, Fault, Rule, faults, table
 
 __all__ = [
@@ -16,12 +27,14 @@ __all__ = [
     "Rule",
     "code",
     "commands",
+    "computed",
     "design",
     "faults",
     "figures",
     "guard",
     "nics",
     "places",
+    "relations",
     "table",
     "times",
 ]

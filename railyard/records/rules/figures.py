@@ -9,7 +9,6 @@ import orjson
 
 from railyard.records import units
 from railyard.records.benchmark import Series
-from railyard.records.programs import halo
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
@@ -61,50 +60,6 @@ def _point(series: Series) -> _Point:
     return frozenset(series.labels.items())
 
 
-@rule("bytes")
-def payload(read: Record) -> Iterator[Fault]:
-    """In `halo`, bandwidth times the iteration's time is the number of bytes that cells, values and stencil give."""
-    if read.case.benchmark != "halo":
-        return
-    wanted: dict[_Point, float] = {}
-    stated = halo.exchanged_bytes(read.case.parameters)
-    for field, launch in ended_well(read):
-        times = {_point(s): s for s in launch.series if s.fom == "iteration_us"}
-        for index, series in enumerate(launch.series):
-            key = _point(series)
-            if series.fom != "bandwidth_gbyte_s" or key not in times:
-                continue
-            taken = times[key].samples
-            if len(taken) != len(series.samples):
-                yield Fault(field=f"{field}.series[{index}]", text="not as many samples as there are times")
-                continue
-            sizes = [1e3 * rate * time for rate, time in zip(series.samples, taken, strict=True)]
-            expected = wanted.setdefault(key, sizes[0] if stated is None else float(stated))
-            if max(sizes) - expected > 1e-3 * expected or expected - min(sizes) > 1e-3 * expected:
-                size = next(
-                    size_bytes for size_bytes in sizes if abs(size_bytes - expected) > 1e-3 * expected
-                )
-                text = f"{size:.0f} bytes in an iteration; expected {expected:.0f}"
-                yield Fault(field=f"{field}.series[{index}]", text=text)
-
-
-@rule("parts")
-def parts(read: Record) -> Iterator[Fault]:
-    """In `halo`, no part of an iteration takes longer than the iteration, up to the clocks of two ranks."""
-    if read.case.benchmark != "halo" or read.origin not in RAN:
-        return
-    for field, launch in ended_well(read):
-        by = {(str(s.fom), _point(s)): s.samples for s in launch.series}
-        for (fom, labels), samples in by.items():
-            whole = by.get(("iteration_us", labels))
-            if fom not in {"exchange_us", "pack_us", "unpack_us", "wait_us"} or whole is None:
-                continue
-            if max(samples) > 1.01 * min(whole) and any(
-                part > 1.01 * all_of_it for part, all_of_it in zip(samples, whole, strict=False)
-            ):
-                yield Fault(field=f"{field}.series", text=f"{fom} is longer than the iteration")
-
-
 @rule("no-two-alike")
 def alike(read: Record) -> Iterator[Fault]:
     """No two launches have the same samples, and on a virtual torus none the same bytes of all NICs."""
@@ -150,18 +105,3 @@ def _compared(launch: Launch) -> list[Series]:
 
 def _is_energy(series: Series) -> bool:
     return series.fom.unit.measures == units.ENERGY
-
-
-@rule("repeats")
-def repeats(read: Record) -> Iterator[Fault]:
-    """In `halo` of the scale small, every series has as many samples as the parameter `repeats` requires."""
-    wanted = read.case.parameters.get("repeats")
-    if read.case.parameters.get("scale", "small") != "small":
-        return  # at other scales the time per point, not `repeats`, limits the samples
-    if read.case.benchmark != "halo" or type(wanted) is not int or read.origin is Origin.MODELLED:
-        return
-    for field, launch in ended_well(read):
-        for index, series in enumerate(launch.series):
-            if len(series.samples) != wanted and not _is_energy(series):
-                text = f"{len(series.samples)} samples; repeats is {wanted}"
-                yield Fault(field=f"{field}.series[{index}]", text=text)
