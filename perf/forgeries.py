@@ -1,75 +1,130 @@
-"""Change single fields of honest records at random, and count by path what the strict check accepts.
+"""Change honest records of each benchmark at random, and write the table of what the strict check accepts.
 
-The digests fit each change. The next call continues where the last one was stopped.
+The digests fit each change. First, each figure of merit is scaled by each factor: in a sample, a launch or all
+launches, and all figures together. Then half of the changes are of one field anywhere. The next call continues where
+the last one was stopped. Each call writes `results/trust.yml`.
 
-Models: records of halo on a virtual torus with two rails, on half of a torus, on a machine whose NICs were counted, on
-one whose NICs were not, and of the link-load model. Leaves out: changes of several fields that fit together.
+Models: the records of `perf.forged.bases`. Leaves out: other changes of several fields that fit together.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from typing import Any
 
-from support import evidence, forgeries
+import yaml
+from support import forgeries
 
 from perf import resumed
+from perf.forged import bases
+from railyard.base.checkout import CHECKOUT
+from railyard.records import trust
 from railyard.records.record import Record
 
 COUNT = 100_000
-BATCH = 250
+BATCH = 200
 #: Examples that a batch keeps of what it should have refused.
 EXAMPLES = 5
+FACTORS = (0.5, 0.9, 0.99, 1.01, 1.1, 2.0)
+#: Least change that the table names, because a smaller one is within the room for clocks and digits.
+LEAST = 0.05
+Accepted = dict[str, Any]
 
 
-def bases() -> list[Record]:
-    """Return the honest records that are changed; a third of the batches take the first."""
-    first = evidence.good(launches=1)
-    half = evidence.good(launches=1, topology="gemini-2x2x2", grid=[2, 2], order="snake", block=[2, 2, 1])
-    counted = evidence.good(launches=1, origin="measured", nic_policies=["library-default", "local-nic"])
-    return [first, counted, half, evidence.good(launches=1, origin="measured"), first, _modelled()]
+def batch(seed: int) -> Accepted:
+    """Return what was accepted of changes of one record: fields, and figure -> scope -> largest change; seed by seed.
 
-
-def _modelled() -> Record:
-    return evidence.good(origin="modelled")
-
-
-def batch(seed: int) -> dict[str, Any]:
-    """Return what was accepted, by path: what the rest determines and what nothing does; seed by seed the same."""
-    chance, choice = random.Random(seed), bases()
-    good = choice[seed % len(choice)]
+    The first batch of each record tries every figure, scope and factor; the others change fields at random, too.
+    """
+    chance, names = random.Random(seed), bases.names()
+    name = names[seed % len(names)]
+    good = bases.load(name)
     before = forgeries.faults_of(good)
-    accepted: dict[str, Any] = {"made": BATCH, "determined": Counter(), "free": Counter(), "examples": []}
-    for _ in range(BATCH):
-        done = forgeries.mutated(good, chance, before)
-        if not done.is_refused:
-            accepted["free" if done.is_free else "determined"][re.sub(r"\.\d+", "[]", done.path)] += 1
-            if not done.is_free and len(accepted["examples"]) < EXAMPLES:
-                accepted["examples"].append(f"{good.origin}: {done.path}: {done.change}")
-    return accepted
+    done: Accepted = {
+        "base": name,
+        "made": 0,
+        "refused": 0,
+        "fields": Counter(),
+        "figures": {},
+        "examples": [],
+    }
+    choices = _choices(good)
+    for number in range(len(choices) if seed < len(names) else BATCH):
+        if seed >= len(names) and number % 2:
+            _change_field(done, forgeries.mutated(good, chance, before))
+            continue
+        fom, scope, factor = choices[number] if seed < len(names) else chance.choice(choices)
+        document = forgeries.scaled(good, fom, factor, scope=scope, chance=chance)
+        if document is None:
+            continue
+        done["made"] += 1
+        if forgeries.refuses(document, before):
+            done["refused"] += 1
+        else:
+            scopes = done["figures"].setdefault(fom or trust.TOGETHER, {})
+            scopes[scope] = max(scopes.get(scope, 0.0), abs(factor - 1))
+    return done
+
+
+def _choices(good: Record) -> list[tuple[str, str, float]]:
+    """Return every figure of a record (empty for all together) with every scope and factor."""
+    foms = sorted({str(series.fom) for series in good.launches[0].series})
+    own = list(itertools.product(foms, trust.SCOPES, FACTORS))
+    return own + list(itertools.product([""], trust.SCOPES[1:], FACTORS))
+
+
+def _change_field(done: Accepted, tried: forgeries.Mutated) -> None:
+    """Count a change of one field; samples are counted by figure, not here."""
+    path = re.sub(r"\.\d+", "[]", tried.path)
+    done["made"] += 1
+    if tried.is_refused:
+        done["refused"] += 1
+    elif path != "launches[].series[].samples[]":
+        done["fields"][path] += 1
+        if not tried.is_free and len(done["examples"]) < EXAMPLES:
+            done["examples"].append(f"{done['base']}: {tried.path}: {tried.change}")
 
 
 def measure(count: int = COUNT) -> dict[str, Any]:
-    """Make the changes and print what was accepted."""
+    """Make the changes, print what was accepted, and write the table if all changes were made."""
     start_s = time.monotonic()
-    determined: Counter[str] = Counter()
-    free: Counter[str] = Counter()
-    examples: list[str] = []
-    total = 0
-    for _, accepted in resumed.batches("forgeries", max(1, count // BATCH), batch):
-        determined.update(accepted["determined"])
-        free.update(accepted["free"])
-        examples += accepted["examples"]
-        total += accepted["made"]
-        if accepted["examples"]:
-            print("\n".join(accepted["examples"]), flush=True)
-    refused = total - sum(determined.values()) - sum(free.values())
-    print(f"{total:,} changes ({time.monotonic() - start_s:.0f} s now): {refused:,} refused, ", end="")
-    print(f"{sum(free.values()):,} accepted of fields that nothing determines,")
-    print(f"{sum(determined.values()):,} accepted that the rest determines")
-    for path, times in [*determined.most_common(), *free.most_common()]:
-        print(f"  {times:6,}  {path}{'' if path in free else '  DETERMINED'}")
-    return {"made": total, "refused": refused, "free": dict(free), "determined": dict(determined)}
+    bases.make()
+    fields: Counter[str] = Counter()
+    figures: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    made = refused = 0
+    for _, done in resumed.batches("forgeries", max(len(bases.names()), count // BATCH), batch):
+        made, refused = made + done["made"], refused + done["refused"]
+        fields.update(done["fields"])
+        for fom, scopes in done["figures"].items():
+            own = figures[done["base"]][fom]
+            for scope, change in scopes.items():
+                own[scope] = max(own.get(scope, 0.0), change)
+        if done["examples"]:
+            print("\n".join(done["examples"]), flush=True)
+    print(f"{made:,} changes ({time.monotonic() - start_s:.0f} s now): {refused:,} refused")
+    for path, times in fields.most_common():
+        print(f"  {times:6,}  {path}")
+    trust.PATH.write_text(_table(made, refused, figures), encoding="utf-8")
+    print(f"wrote {trust.PATH.relative_to(CHECKOUT)}")
+    return {"made": made, "refused": refused, "fields": dict(fields)}
+
+
+def _table(made: int, refused: int, figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """Return the text of `results/trust.yml`: record -> scope -> figures that the rest does not determine."""
+    records: dict[str, Any] = {}
+    for name in bases.names():
+        own = figures.get(name, {})
+        records[name] = {
+            scope: sorted(fom for fom, scopes in own.items() if scopes.get(scope, 0.0) >= LEAST)
+            for scope in trust.SCOPES
+        }
+    head = (
+        "# Written by `python -m perf forgeries`: changes of 5 % and more that the strict check accepted.\n"
+    )
+    document = {"format": trust.FORMAT, "made": made, "refused": refused, "records": records}
+    return head + yaml.safe_dump(document, sort_keys=False, width=100)

@@ -165,12 +165,12 @@ def good(
                 ),
             )
             run = change(run, document)
-            document["figures"] = figures.of_series(document["series"])
+            document["figures"] = figures.of_series(document["series"], document.get("not_measured", ()))
             if run.output is not None:
                 run.output.write_text(json.dumps(document), encoding="utf-8")
             runs.append(run)
         code = {"git_commit": head(), "git_dirty": False}
-        digests = {"halo": HALO_SHA256, "libmpi.so.40": "a1" * 32}
+        digests = {str(case["benchmark"]): HALO_SHA256, "libmpi.so.40": "a1" * 32}
         name = system or {"emulated": "vtorus", "measured": "cluster"}.get(origin, "simtorus")
         made = synthetic.provenance(torus=TORI[origin])
         return assemble(
@@ -229,8 +229,16 @@ def _command(
         stem=placement,
         by_script=origin == "measured",
     )
-    options = programs.options("halo", programs.Given(parameters=case["parameters"]))
-    return rendered.command(["halo", *options, "--json", f"launch-{index:03d}.json"])
+    benchmark = case["benchmark"]
+    if benchmark not in programs.PROGRAMS:
+        return rendered.command([benchmark])
+    given = programs.Given(
+        parameters=case["parameters"],
+        is_emulated=origin == "emulated",
+        unrecorded={} if benchmark == "halo" else {"count": 5},
+    )
+    options = programs.options(benchmark, given)
+    return rendered.command([benchmark, *options, "--json", f"launch-{index:03d}.json"])
 
 
 def _ranks(case: Mapping[str, Any]) -> int:

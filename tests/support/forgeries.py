@@ -15,6 +15,7 @@ import orjson
 from railyard.base.errors import InputError
 from railyard.records import json_io, record, strict_rules
 from railyard.records.record import Origin, Record
+from railyard.records.rules.figures import RATES
 from support import evidence
 from support.versions import as_version, of_rows, with_rows
 
@@ -453,6 +454,11 @@ ALL: Mapping[str, Forgery] = {
     "simulated by namespaces": _one(
         "origin", "simulated, with the engine netns", lambda d: d.update(origin="simulated")
     ),
+    "an emulated job, said to be modelled": _one(
+        "computed-again",
+        "is not computed",
+        lambda d: (d.update(origin="modelled"), d["provenance"].update(torus=None)),
+    ),
     "two answers of one simulation": _one(
         "computed-once",
         "differs from another",
@@ -541,7 +547,7 @@ FREE: Mapping[str, re.Pattern[str]] = {
     name: re.compile(pattern)
     for name, pattern in {
         "system.*": r"system\..*",
-        "launches[].series[].samples of a part, such as exchange_us": rf"{_LAUNCH}series\.1\.samples\.\d+",
+        "launches[].series[].samples": rf"{_LAUNCH}series\.[1345]\.samples\.\d+",
         "launches[].ranks[].cpu, numa_node, allowed_cpus": (
             rf"{_LAUNCH}ranks\.(cpu|numa_node|allowed_cpus)|tables\.cpu_sets\.\d+"
         ),
@@ -549,6 +555,7 @@ FREE: Mapping[str, re.Pattern[str]] = {
         "launches[].guard figures": rf"{_LAUNCH}guard\.({_OF_GUARD})",
         "launches[].command": rf"{_LAUNCH}command",
         "launches[].nic_reason": rf"{_LAUNCH}nic_reason",
+        "launches[].reported": rf"{_LAUNCH}reported\..*",
         "launches[].started, elapsed_s, begun_monotonic_s, ended_monotonic_s": rf"{_LAUNCH}({_TIMES})",
         "provenance.machine.*, mpi.*, torus.*": r"provenance\.(machine|mpi|torus)\..*",
         "provenance.railyard.version": r"provenance\.railyard\.version",
@@ -591,14 +598,38 @@ def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, st
     is_refused = not json_io.validator("record-v2.json").quick.is_valid(
         document
     )  # why takes a hundred times as long
-    if not is_refused:
-        try:
-            read = record._valid(_resealed(document), "mutant", record._sha256_as_read)
-        except InputError:
-            is_refused = True
-        else:
-            is_refused = bool(faults_of(read) - before)
+    is_refused = is_refused or refuses(document, before)
     return Mutated(path=name, change=change, is_free=is_free, is_refused=is_refused)
+
+
+def refuses(document: Document, before: frozenset[tuple[str, str]]) -> bool:
+    """Whether a document with digests that fit is no valid record, or has a fault that is not in `before`."""
+    try:
+        read = record._valid(_resealed(document), "mutant", record._sha256_as_read)
+    except InputError:
+        return True
+    return bool(faults_of(read) - before)
+
+
+def scaled(good: Record, fom: str, factor: float, *, scope: str, chance: random.Random) -> Document | None:
+    """Scale a figure in a sample, a launch or all launches; for no figure all of them, rates by the inverse.
+
+    None where nothing changed, because all samples are 0.
+    """
+    document: Document = orjson.loads(_content(good))
+    measures = {str(series.fom): series.fom.unit.measures for series in good.launches[0].series}
+    launches = document["launches"]
+    for launch in launches if scope == "launches" else [chance.choice(launches)]:
+        own = [series for series in launch["series"] if not fom or series["fom"] == fom]
+        if scope == "sample":
+            samples = chance.choice(own)["samples"]
+            samples[chance.randrange(len(samples))] *= factor
+            continue
+        for series in own:
+            measure = measures[series["fom"]]
+            by = factor if fom or measure == "time" else 1 / factor if measure in RATES else 1.0
+            series["samples"] = [by * sample for sample in series["samples"]]
+    return document if document != good.document else None
 
 
 def _free_columns(good: Record) -> set[str]:

@@ -12,8 +12,8 @@ from railyard.records.benchmark import Series
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
-#: Parts of an iteration that may take 0 s.
-MAY_BE_ZERO = frozenset({"pack", "unpack", "wait"})
+#: Parts of an iteration that may take 0 s; the delay that `noise` finds is one.
+MAY_BE_ZERO = frozenset({"pack", "unpack", "wait", "delay"})
 RATES = frozenset({"data rate", "message rate", "operation rate", "zone rate", "rate"})
 RAN = frozenset({Origin.EMULATED, Origin.MEASURED})
 #: The least number of digits, over all samples of a launch, for which two equal launches are no coincidence.
