@@ -26,6 +26,7 @@ READ = (
     "results/schema/*",
     "results/studies/*",
     "results/presets/*",
+    "results/trust.yml",
     "placements/topologies/*",
     "checks/**/*.py",
     "benchmarks/*/*.c",

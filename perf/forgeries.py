@@ -127,4 +127,4 @@ def _table(made: int, refused: int, figures: Mapping[str, Mapping[str, Mapping[s
         "# Written by `python -m perf forgeries`: changes of 5 % and more that the strict check accepted.\n"
     )
     document = {"format": trust.FORMAT, "made": made, "refused": refused, "records": records}
-    return head + yaml.safe_dump(document, sort_keys=False, width=100)
+    return head + yaml.safe_dump(document, sort_keys=False, width=100, default_flow_style=None)

@@ -89,7 +89,7 @@ def make() -> None:
     """Write the records to a folder of the build, for every process of the run."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in names():
-        (FOLDER / f"{name}.json").write_bytes(orjson.dumps(_made(name).document))
+        (FOLDER / f"{name}.json").write_bytes(orjson.dumps(made(name).document))
 
 
 @functools.cache
@@ -98,7 +98,8 @@ def load(name: str) -> Record:
     return record.load(FOLDER / f"{name}.json")
 
 
-def _made(name: str) -> Record:
+def made(name: str) -> Record:
+    """Return the honest record of a name, made now."""
     if name.startswith("halo-"):
         return _halo(name.removeprefix("halo-"))
     document = _run(name) if name in OWN else _recorded(name)
