@@ -91,14 +91,14 @@ def _change_field(done: Accepted, tried: forgeries.Mutated) -> None:
 
 
 def measure(count: int = COUNT) -> dict[str, Any]:
-    """Make the changes, print what was accepted, and write the table if all changes were made."""
+    """Make the changes, print what was accepted, and write the table."""
     start_s = time.monotonic()
     bases.make()
     fields: Counter[str] = Counter()
     figures: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-    made = refused = 0
+    changes = refused = 0
     for _, done in resumed.batches("forgeries", max(len(bases.names()), count // BATCH), batch):
-        made, refused = made + done["made"], refused + done["refused"]
+        changes, refused = changes + done["made"], refused + done["refused"]
         fields.update(done["fields"])
         for fom, scopes in done["figures"].items():
             own = figures[done["base"]][fom]
@@ -106,15 +106,15 @@ def measure(count: int = COUNT) -> dict[str, Any]:
                 own[scope] = max(own.get(scope, 0.0), change)
         if done["examples"]:
             print("\n".join(done["examples"]), flush=True)
-    print(f"{made:,} changes ({time.monotonic() - start_s:.0f} s now): {refused:,} refused")
+    print(f"{changes:,} changes ({time.monotonic() - start_s:.0f} s now): {refused:,} refused")
     for path, times in fields.most_common():
         print(f"  {times:6,}  {path}")
-    trust.PATH.write_text(_table(made, refused, figures), encoding="utf-8")
+    trust.PATH.write_text(_table(changes, refused, figures), encoding="utf-8")
     print(f"wrote {trust.PATH.relative_to(CHECKOUT)}")
-    return {"made": made, "refused": refused, "fields": dict(fields)}
+    return {"made": changes, "refused": refused, "fields": dict(fields)}
 
 
-def _table(made: int, refused: int, figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+def _table(changes: int, refused: int, figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     """Return the text of `results/trust.yml`: record -> scope -> figures that the rest does not determine."""
     records: dict[str, Any] = {}
     for name in bases.names():
@@ -126,5 +126,5 @@ def _table(made: int, refused: int, figures: Mapping[str, Mapping[str, Mapping[s
     head = (
         "# Written by `python -m perf forgeries`: changes of 5 % and more that the strict check accepted.\n"
     )
-    document = {"format": trust.FORMAT, "made": made, "refused": refused, "records": records}
+    document = {"format": trust.FORMAT, "made": changes, "refused": refused, "records": records}
     return head + yaml.safe_dump(document, sort_keys=False, width=100, default_flow_style=None)

@@ -235,7 +235,10 @@ def _output(
         "ranks": {"layouts": layouts, "nodes": nodes},
         "series": [
             {"fom": "iteration_us", "labels": {}, "samples": times},
-            {"fom": "exchange_us", "labels": {}, "samples": [0.8 * each for each in times]},
+            *(
+                {"fom": f"{part}_us", "labels": {}, "samples": [share * each for each in times]}
+                for part, share in {"pack": 0.1, "unpack": 0.1, "exchange": 0.8, "wait": 0.7}.items()
+            ),
             {
                 "fom": "bandwidth_gbyte_s",
                 "labels": {},

@@ -146,7 +146,7 @@ def test_records_of_an_easier_run_are_not_pooled_with_honest_ones(asked: Path, t
                 series["samples"] = series["samples"][:10]
 
     other = packed(tmp_path, "other", first, forgeries.changed(second, fewer))
-    assert "are not one case: repeats 20 and 10" in checked(other, asked)
+    assert re.search("are not one case: repeats (20 and 10|10 and 20)", checked(other, asked))
 
 
 def test_two_bids_with_the_same_launches_are_both_incomplete(asked: Path, tmp_path: Path) -> None:

@@ -52,18 +52,21 @@ def not_again(read: Record) -> str:
 
 def _computed(read: Record, launch: Launch) -> Figures | str:
     """Return the figures that the same computation gives here, or in one line why it is not made."""
-    known, key = _computed_of_case(read), (launch.placement, len(launch.ranks), str(read.provenance["torus"]))
-    if key not in known:
+    cached, key = (
+        _computed_of_case(read),
+        (launch.placement, len(launch.ranks), str(read.provenance["torus"])),
+    )
+    if key not in cached:
         topology = rebuilt.topology_of(read)
         if topology is None or not rebuilt.has_own_names(read):
-            known[key] = "no topology of this name and content ships with the checker"
+            cached[key] = "no topology of this name and content ships with the checker"
         elif read.origin is Origin.MODELLED:
-            known[key] = _modelled(read, launch, topology)
+            cached[key] = _modelled(read, launch, topology)
         else:
-            known[key] = (
+            cached[key] = (
                 smpi.missing() or _other_simulation(read, topology) or _simulated(read, launch, topology)
             )
-    return known[key]
+    return cached[key]
 
 
 @of_case

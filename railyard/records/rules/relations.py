@@ -1,4 +1,4 @@
-"""Rules that ask each benchmark: what case and other figures determine of a figure, and the bytes that left a node."""
+"""Rules that each benchmark declares: what case and figures determine of a figure, and the bytes that left a node."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def payload(read: Record) -> Iterator[Fault]:
     program = programs.PROGRAMS.get(read.case.benchmark)
     if program is None or read.origin is Origin.MODELLED:
         return
-    known: dict[object, Mapping[str, float]] = {}
+    cached: dict[object, Mapping[str, float]] = {}
     for field, launch in ended_well(read):
         if not launch.nics or (read.origin is Origin.MEASURED and launch.nic_verdict is not Verdict.OBEYED):
             continue
         key = id(launch.ranks.host_of), tuple(len(series.samples) for series in launch.series)
-        if key not in known:
-            known[key] = _summed(program.sent(_run(read, launch)))
+        if key not in cached:
+            cached[key] = _summed(program.sent(_run(read, launch)))
         counted = _summed(
             (node, size) for (node, _), size in zip(launch.nics.pairs, launch.nics.tx_bytes, strict=True)
         )
         counted[""] = sum(counted.values())
-        for host, size in known[key].items():
+        for host, size in cached[key].items():
             if counted.get(host, 0) < size:
                 where = f"the NICs of {host}" if host else "all NICs"
                 text = f"{where} sent {counted.get(host, 0):.0f} bytes; {size:.0f} left it by the figures"
