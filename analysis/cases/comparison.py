@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -28,6 +29,8 @@ AXES = ("hops", "size_bytes")
 MANY = 4
 #: At most this many figures of one combination alone are stated one by one.
 MANY_ALONE = 2
+#: A rate and a time are one measurement if the variance of their product is at most this share of that of either.
+_SAME = 0.05
 #: FOMs shown first, in this order.
 FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 
@@ -62,6 +65,30 @@ def comparisons(case: Case) -> list[Comparison]:
 def rank_of(fom: Fom) -> tuple[int, str]:
     """Return the key that sorts FOMs for the page: those of `FIRST` first, the others by name."""
     return FIRST.index(fom) if fom in FIRST else len(FIRST), fom
+
+
+def informative(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons without those that repeat an earlier one: a rate that is the reciprocal of a time."""
+    shown: list[Comparison] = []
+    for member in comparisons:
+        if not any(_is_reciprocal(member, earlier) for earlier in shown):
+            shown.append(member)
+    return shown
+
+
+def _is_reciprocal(one: Comparison, other: Comparison) -> bool:
+    if one.labels != other.labels or {one.unit.measures, other.unit.measures} != {"time", "data rate"}:
+        return False
+    logs = [
+        (math.log(value), math.log(of_twin))
+        for group, twin in zip(one.groups, other.groups, strict=True)
+        for value, of_twin in zip(group.evidence.values, twin.evidence.values, strict=False)
+        if value > 0 and of_twin > 0
+    ]
+    if len(logs) < 2:
+        return False
+    products = statistics.variance([sum(pair) for pair in logs])
+    return products <= _SAME * statistics.variance([log for log, _ in logs])
 
 
 def curve_foms(series: Iterable[tuple[Fom, Labels]]) -> set[Fom]:
@@ -144,7 +171,11 @@ def _too_few(comparison: Comparison) -> str:
     differing = [group for group in comparison.measured if group.finding in (Finding.BETTER, Finding.WORSE)]
     if not differing:
         return f"No difference is stated: {needs}."
+    differing.sort(key=lambda group: abs(group.change_percent or math.inf))
     changes = [f"{group.name} {_change_text(comparison, group)}" for group in differing]
+    differ = (
+        listed(changes) if len(changes) <= MANY else f"from {changes[0]} to {changes[-1]}, of {len(changes)}"
+    )
     counts = Counter(
         group.finding
         for group in comparison.measured
@@ -154,7 +185,7 @@ def _too_few(comparison: Comparison) -> str:
         f"; {finding} for {count} other{'' if count == 1 else 's'}" for finding, count in counts.items()
     )
     word = "lowest" if comparison.fom.better is Better.LOWER else "highest"
-    return f"Against {comparison.baseline}: {listed(changes)}{others}. No {word} of all is named: {needs}."
+    return f"Against {comparison.baseline}: {differ}{others}. No {word} of all is named: {needs}."
 
 
 def _change_text(comparison: Comparison, group: Group) -> str:
@@ -272,7 +303,7 @@ def _no_difference(comparison: Comparison) -> str:
     others = [group for group in comparison.measured if group is not best]
     alike = [best.name, *(group.name for group in others if group.name not in verdict.apart)]
     text = f"No difference shown between {listed(alike)}{_excluded(comparison, alike)}."
-    if all(group.summary and group.summary.minimum == group.summary.maximum for group in comparison.groups):
+    if comparison.is_exact:
         text = f"No difference between {listed(alike)}: equal in the model."
     side = "below" if comparison.fom.better is Better.LOWER else "above"
     if verdict.noise:

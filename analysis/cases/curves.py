@@ -16,6 +16,7 @@ from analysis.stats import medians
 from analysis.stats.medians import Summary
 from analysis.text.numbers import size_text
 from railyard.records.benchmark import Label, Labels
+from railyard.records.record import COMPUTED
 from railyard.records.units import Better, Fom, Unit
 
 #: Where curves over hops are cut, if the size is there.
@@ -49,13 +50,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One pair of axes that shows `subject` over `axis`; `title` names the labels that are fixed."""
+    """One pair of axes that shows `subject` over `axis`; `title` names the labels that are fixed.
+
+    `is_exact` means that a model computed the points.
+    """
 
     fom: Fom
     subject: str
     axis: str
     title: str
     lines: tuple[Line, ...]
+    is_exact: bool = False
 
     @property
     def unit(self) -> Unit:
@@ -144,6 +149,7 @@ def _panel(
         axis=axis,
         title=", ".join(filter(None, named)),
         lines=tuple(Line(name=name, points=_points(part, axis)) for name, part in lines.items()),
+        is_exact=case.origin in COMPUTED,
     )
 
 

@@ -72,6 +72,7 @@ class Comparison:
     """The groups of one series, each against the baseline, and the verdict on all.
 
     `tests` are those of all pairs of groups in the family, `baseline_tests` those of pairs with the baseline.
+    `is_exact` means that a model computed the values, and that no group varies.
     """
 
     fom: Fom
@@ -81,6 +82,7 @@ class Comparison:
     verdict: Verdict[str]
     tests: int
     baseline_tests: int
+    is_exact: bool
 
     @property
     def unit(self) -> Unit:
@@ -90,7 +92,12 @@ class Comparison:
     @property
     def format(self) -> Format:
         """Return one number of decimals for all medians."""
-        return Format.for_values([group.summary.median for group in self.groups if group.summary])
+        summaries = [group.summary for group in self.groups if group.summary]
+        intervals = [summary.interval for summary in summaries if summary.interval]
+        return Format.for_values(
+            [summary.median for summary in summaries],
+            [interval.high - interval.low for interval in intervals],
+        )
 
     @property
     def measured(self) -> list[Group]:
@@ -163,4 +170,5 @@ def _compare(fom: Fom, series: Series, baseline: str, *, pairs: Pairs, tests: tu
         verdict=verdicts.judge(summaries, better, pairs, tests=tests[0], deterministic=deterministic),
         tests=tests[0],
         baseline_tests=tests[1],
+        is_exact=deterministic and verdicts.is_flat(summaries),
     )

@@ -30,45 +30,18 @@ Observed = Mapping[tuple[Fom, Labels], Mapping[Combination, Sequence[Observation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedRow:
-    """One published number as text; `here` is empty if none of our values corresponds to it."""
-
-    study: str
-    figure: str
-    quantity: str
-    value: str
-    here: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """One published number, and by origin the answers: (value, where it comes from)."""
+    """One published number, by origin the answers, (value, where it comes from), and why they differ from it."""
 
     study: str
     figure: str
     quantity: str
     value: str
     of: Mapping[Origin, Sequence[tuple[str, str]]]
+    differs: str
 
 
-def rows(case: Case, comparisons: Sequence[Comparison]) -> list[PublishedRow]:
-    """Return the published numbers of a case's studies about its benchmark, in the study's order."""
-    request = case.first.case
-    return [
-        PublishedRow(
-            study=study.citation,
-            figure=number.figure,
-            quantity=number.quantity,
-            value=f"{number.value:g}".replace("-", MINUS) + f" {number.unit}",
-            here=here(number, case, comparisons),
-        )
-        for study in studies.of(request.studies)
-        for number in study.published
-        if number.benchmark == request.benchmark
-    ]
-
-
-def rows_by_origin(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Answers]:
+def rows(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Answers]:
     """Return every published number that any case answers, in the studies' order."""
     names = dict.fromkeys(name for case, _ in judged for name in case.first.case.studies)
     return [
@@ -76,8 +49,9 @@ def rows_by_origin(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[
             study=study.citation,
             figure=number.figure,
             quantity=number.quantity,
-            value=f"{number.value:g} {number.unit}",
+            value=f"{number.value:g} {number.unit}".replace("-", MINUS),
             of=answers,
+            differs=number.differs,
         )
         for study in studies.of(names)
         for number in study.published
@@ -104,6 +78,16 @@ def _source(case: Case) -> str:
     topology = request.topology.name if request.topology else ""
     run = ", ".join(filter(None, [request.check, topology, f"{ranks} ranks"]))
     return f"{case.first.system.name}: {run}"
+
+
+def reasons(shown: Sequence[Answers]) -> list[tuple[str, str]]:
+    """Return how the runs of each study that is shown differ from ours in general: (citation, reason)."""
+    citations = {row.study for row in shown}
+    return [
+        (study.citation, study.differs)
+        for study in studies.all_studies().values()
+        if study.citation in citations and study.differs
+    ]
 
 
 def unanswered(grouped: Sequence[Case]) -> list[str]:

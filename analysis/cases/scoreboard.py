@@ -14,7 +14,7 @@ from analysis.cases.judgement import Comparison
 from analysis.stats import score
 from analysis.stats.score import Ratio, Score
 from analysis.stats.verdicts import Finding
-from analysis.text.numbers import Format
+from analysis.text.numbers import Format, counted
 from railyard.records.record import combination_name
 
 
@@ -52,11 +52,6 @@ class Standing:
         """Return what the score shows."""
         return self.score.finding if self.score else Finding.NO_VALUE
 
-    @property
-    def outcome(self) -> str:
-        """Return better, worse or open."""
-        return str(self.verdict) if self.verdict in (Finding.BETTER, Finding.WORSE) else "open"
-
 
 def faster(name: str, score: Score, baseline: str) -> str:
     """Return `a is 2.11 times as fast as b (95 %: 2.09 to 2.13, 3 cases)`, the faster one first."""
@@ -71,8 +66,15 @@ def faster(name: str, score: Score, baseline: str) -> str:
 
 
 def _basis(score: Score) -> str:
-    jobs = "" if score.jobs is None else f", {' and '.join(map(str, score.jobs))} jobs"
-    return f"{score.cases} case{'' if score.cases == 1 else 's'}{jobs}"
+    jobs = ""
+    if score.jobs is not None:
+        same = len(set(score.jobs)) == 1
+        jobs = (
+            f", {counted(score.jobs[0], 'job')} per side"
+            if same
+            else f", {' and '.join(map(str, score.jobs))} jobs"
+        )
+    return f"{counted(score.cases, 'case')}{jobs}"
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from analysis.text.datatable import DataTable
 from analysis.text.numbers import NOTHING, Format, percent, size_text
 
 TOO_FEW = "n too small for 95 %"
+EXACT = "exact (model)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,20 @@ def _row(comparison: Comparison, group: Group) -> Row:
             name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note
         )
     change = NOTHING if group.change_percent is None else percent(group.change_percent)
+    if group.name == comparison.baseline:
+        change = "baseline"
+    if comparison.is_exact:
+        value = form.text(group.summary.median)
+        return Row(
+            name=group.name,
+            median=value,
+            interval=EXACT,
+            n=n,
+            span="",
+            change=change,
+            verdict=verdict,
+            note=note,
+        )
     return Row(
         name=group.name,
         median=form.text(group.summary.median),
@@ -89,7 +104,7 @@ def _row(comparison: Comparison, group: Group) -> Row:
         span=span_text(group.summary, form),
         spread=spread_text(group.summary),
         repeats=_repeats(evidence.repeats, form),
-        change="baseline" if group.name == comparison.baseline else change,
+        change=change,
         p_holm=comparisons.p_text(group.pair.p_holm).removeprefix("= ") if group.pair else "",
         verdict=verdict,
         better="" if group.better_share is None else f"{100 * group.better_share:.0f} %",
@@ -130,9 +145,9 @@ def _point_row(panel: Panel, point: Point) -> Row:
     return Row(
         name=size_text(point.x) if panel.axis == "size_bytes" else f"{point.x}",
         median=form.text(point.summary.median),
-        interval=interval_text(point.summary.interval, form),
+        interval=EXACT if panel.is_exact else interval_text(point.summary.interval, form),
         n=str(point.summary.n),
-        span=span_text(point.summary, form),
+        span="" if panel.is_exact else span_text(point.summary, form),
     )
 
 

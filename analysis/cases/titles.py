@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.cases import cases
+from analysis.cases import cases, modelled
 from analysis.cases.cases import Case
 from railyard.records.json_io import Json
 from railyard.records.record import Origin, Software
@@ -17,9 +17,10 @@ EXTENTS = frozenset({"grid", "cells", "extents", "torus"})
 
 ORIGIN_NOTES = {
     Origin.EMULATED: (
-        "Real MPI and real packets on a virtual torus whose link rates are scaled down. Absolute rates and "
-        "times are those of the scaled virtual torus, not of the machine it models: compare them with each "
-        "other, not with a machine's."
+        "Real MPI and real packets on a virtual torus whose link rates are scaled down. Rates and times that are "
+        "of links are shown for the modelled machine (recorded rate / scale, recorded time \N{MULTIPLICATION SIGN} "
+        "scale); the records and the CSV have the recorded ones. Software is not scaled: compare these numbers with "
+        "each other, not with a machine's."
     ),
     Origin.SIMULATED: "Simulated with SimGrid: deterministic, no measurement of a machine.",
     Origin.MODELLED: "Computed by the link-load model: no program ran.",
@@ -49,13 +50,15 @@ def heading(case: Case, among: Sequence[Case]) -> str:
 
 
 def origin_note(case: Case) -> str:
-    """Return what the numbers are, and for the virtual torus how far its rates and latencies are scaled."""
-    note, torus = ORIGIN_NOTES[case.origin], case.first.provenance["torus"]
+    """Return how far the rates and latencies of a virtual torus are scaled; empty for other origins."""
+    torus = case.first.provenance["torus"]
     if case.origin is not Origin.EMULATED or torus is None:
-        return note
+        return ""
     latency = "Latency is scaled too." if torus["latency_scaled"] else "Latency is not scaled."
     carrier = "Packets pass a user-space router." if torus.get("network") == "router" else ""
-    parts = [note, f"rate_scale {torus['rate_scale']:g}.", latency, carrier, _bound_note(case)]
+    shown = modelled.scale_text(case.first)
+    form = f"Shown for the modelled machine, emulated {shown}." if shown else "Shown as recorded."
+    parts = [f"rate_scale {torus['rate_scale']:g}.", form, latency, carrier, _bound_note(case)]
     return " ".join(filter(None, parts))
 
 

@@ -21,6 +21,7 @@ from analysis.stats.jobs import FEWEST
 from analysis.stats.score import Score
 from analysis.stats.verdicts import Finding
 from analysis.text.datatable import DataTable
+from analysis.text.numbers import counted
 from railyard.records import json_io
 from railyard.records.json_io import Json
 
@@ -103,13 +104,22 @@ def answers(versus: Versus) -> list[str]:
 
 
 def _sentence(versus: Versus, name: str, origin: str) -> str:
+    text = overall(name, versus.scores[origin, name], versus.baseline, origin)
+    return f"{text} {_in_common(versus, name, origin)}"
+
+
+def in_common(versus: Versus) -> list[str]:
+    """Return what each side has in common with the baseline, then what was refused."""
+    return [*(_in_common(versus, name, origin) for origin, name in versus.scores), *versus.refused]
+
+
+def _in_common(versus: Versus, name: str, origin: str) -> str:
     rows = [row for row in versus.rows if row.key.origin == origin and row.is_shared]
     counts = Counter(verdict_text(row.comparison, row.comparison.group(name)) for row in rows)
     listed = ", ".join(f"{word} in {count}" for word, count in counts.items()) or "none"
     fields = list(dict.fromkeys(name for row in rows for name in row.differs))
     differs = f" Records differ in {', '.join(fields)}." if fields else ""
-    text = overall(name, versus.scores[origin, name], versus.baseline, origin)
-    return f"{text} {shown(name)} has {len(rows)} rows in common: {listed}.{differs}"
+    return f"{shown(name)} has {counted(len(rows), 'row')} in common with {shown(versus.baseline)}: {listed}.{differs}"
 
 
 def overall(name: str, score: Score | None, baseline: str, origin: str) -> str:

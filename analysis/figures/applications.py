@@ -19,7 +19,7 @@ from analysis.cases import cases
 from analysis.cases.cases import Case
 from analysis.figures import svg
 from analysis.figures.drawing import DataTable, Drawing
-from analysis.text.numbers import size_text
+from analysis.text.numbers import percent, size_text
 
 #: These figures are no benchmark's own (`analysis.figures.registry`).
 OF_ANY_CASE = True
@@ -100,17 +100,19 @@ def _drawing(bins_of: Mapping[str, Bins], sends: PersistentSends | None) -> Draw
         description=f"{title}, each bar up to the size below it: {_in_words(bins_of)}.",
         paint=lambda figure: _paint(figure.subplots(), bins_of, title),
         data=_data(bins_of),
-        statement=f"Most is in {_in_words(bins_of)} ({counted}).",
+        statement=f"{_in_words(bins_of)} ({counted}).",
         foms=CLAIMED,
     )
 
 
 def _in_words(bins_of: Mapping[str, Bins]) -> str:
-    """Return the largest bin of each histogram in words."""
-    parts = []
+    """Return the largest bin of each histogram in words, and of none that has less than 1 % anywhere."""
+    parts: list[str] = []
     for fom, bins in bins_of.items():
         largest = max(bins, key=lambda size: bins[size])
-        parts.append(f"messages up to {size_text(largest + 1)} with {bins[largest]:.1f} % {NAMES[fom]}")
+        if bins[largest] >= 1 or not parts:
+            share = percent(bins[largest], signed=False)
+            parts.append(f"{share} {NAMES[fom]}, is in messages up to {size_text(largest + 1)}")
     return "; ".join(parts)
 
 

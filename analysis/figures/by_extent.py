@@ -20,6 +20,7 @@ from analysis.figures.drawing import Drawing
 from analysis.text.numbers import percent
 from railyard.records import comparable, json_io
 from railyard.records.json_io import Json
+from railyard.records.record import COMPUTED
 
 #: What of a check's request its sizes share.
 _ASKED = frozenset({"benchmark", "check", "nic_policies", "placements", "software"})
@@ -98,6 +99,7 @@ def _panel(members: Sequence[Member]) -> Panel:
         axis="extent",
         title=", ".join([f"grid {grid}", str(first.origin)]),
         lines=tuple(Line(name=name, points=tuple(of_line)) for name, of_line in points.items()),
+        is_exact=first.origin in COMPUTED,
     )
 
 

@@ -16,6 +16,7 @@ from analysis.figures.drawing import Drawing
 from analysis.stats import medians
 from analysis.text.numbers import size_text
 from railyard.records import units
+from railyard.records.record import COMPUTED
 from railyard.records.units import Fom
 
 AGGREGATE = units.fom("aggregate_bandwidth_gbyte_s", "GB/s", "higher")
@@ -72,6 +73,7 @@ def _panel(case: Case, fom: Fom, test: str, *, size: int, values: Values) -> Pan
             for combination in case.combinations
             if combination in values
         ),
+        is_exact=case.origin in COMPUTED,
     )
 
 

@@ -21,11 +21,11 @@ from analysis.figures import scales, svg
 from analysis.figures.drawing import WIDTH_IN, Drawing
 from analysis.judge.judged import Judged
 from analysis.stats import medians
-from analysis.text.numbers import percent, size_text
+from analysis.text.numbers import Format, percent, size_text
 from railyard.base.errors import InputError
 
 #: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
-SHOWN_FOMS = 2
+SHOWN_FOMS = 1
 _ROW_IN = 0.42
 _NAME_CHARACTERS = 24
 _MOST_SIZES = 7
@@ -254,14 +254,19 @@ def tick(panel: Panel, x: int) -> str:
 def ends(panel: Panel) -> str:
     """Return the first and the last point of each line, in words."""
     parts = []
+    form = Format.for_values([line.points[0].summary.median for line in panel.lines])
     for line in panel.lines:
         first, last = line.points[0], line.points[-1]
         change = medians.change_percent(last.summary.median, first.summary.median)
-        moved = f"{last.summary.median:.4g} at {tick(panel, last.x)}"
+        moved = (
+            f"{Format.for_values([last.summary.median]).text(last.summary.median)} at {tick(panel, last.x)}"
+        )
         if panel.axis == "hops" and change is not None:
             moved = f"{percent(change)} at {tick(panel, last.x)}"
-        value = f"{first.summary.median:.4g} {panel.unit.text} at {tick(panel, first.x)}"
+        value = f"{form.text(first.summary.median)} {panel.unit.text} at {tick(panel, first.x)}"
         parts.append(f"{line.name or 'all'} {value}" + (f", {moved}" if len(line.points) > 1 else ""))
+    if panel.is_exact:
+        return f"{'; '.join(parts)}: {tables.EXACT}."
     fewest = min(point.summary.n for line in panel.lines for point in line.points)
     return f"{'; '.join(parts)}. Medians, n = {fewest}{'' if fewest >= medians.ENOUGH else ': no interval'}."
 

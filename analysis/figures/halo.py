@@ -19,6 +19,8 @@ from railyard.records import units
 WAIT = units.fom("wait_us", "us", "lower")
 PARTS = ("pack", "post", "wait", "unpack")
 _ROW_IN = 0.42
+#: If one part is this share of an iteration in every row, there is nothing to draw.
+_ALL = 0.98
 
 #: The median of each part, in microseconds.
 Parts = dict[str, float]
@@ -26,9 +28,9 @@ Key = tuple[str, Combination]
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """Return one figure if the records have the time of waiting."""
+    """Return one figure if the records have the time of waiting, and more than that."""
     parts_of = {key: _parts(medians) for key, medians in _medians(case).items() if "wait_us" in medians}
-    if not parts_of:
+    if not parts_of or all(max(parts.values()) >= _ALL * sum(parts.values()) for parts in parts_of.values()):
         return []
     ordered = sorted(parts_of, key=lambda key: case.combinations.index(key[1]))
     rows = {_name(case, *key): parts_of[key] for key in ordered}

@@ -1,16 +1,17 @@
-"""Draw the network of a case: every link as wide as its predicted load, a panel per placement, on one scale.
+"""Draw the network of a case: links as wide as their predicted load, and nodes as large as the bytes that they sent.
 
 Models: the bytes of one exchange between neighbours in the grid of ranks, with the nodes that the ranks ran on, by the
 link-load model (`placements.linkload`). A torus is unrolled into planes, a tree has a row per level, a dragonfly a ring
-of routers per group. Networks of many routers are drawn by blocks of routers, a block by its busiest link. Leaves out:
-counted bytes, which records have of NICs alone; second rails; programs whose traffic is not known.
+of routers per group. Networks of many routers are drawn by blocks of routers, a block by its busiest link. Where the
+launch counted the bytes of its NICs, a second panel of the placement shows them. Leaves out: counted bytes of links
+between routers, which records do not have; second rails; programs whose traffic is not known.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -33,7 +34,7 @@ from railyard.records.record import Launch
 
 #: These figures are no benchmark's own (`analysis.figures.registry`).
 OF_ANY_CASE = True
-TITLE = "Predicted load of the links"
+TITLE = "Load of the network"
 #: The traffic pattern of each benchmark whose traffic is known.
 PATTERNS = {"halo": "stencil6", "minighost": "stencil27"}
 #: Above so many routers neighbours are drawn as one block.
@@ -53,11 +54,27 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One placement: its loads, and the index in `topology.nodes` of the node of each rank; shape (ranks,)."""
+    """One placement: its loads, and the index in `topology.nodes` of the node of each rank; shape (ranks,).
+
+    `counted_bytes` are those that the NICs of each node with ranks sent during the launch, by the same index.
+    """
 
     placement: str
     nodes: Ints
     loads: LinkLoads
+    counted_bytes: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def most_counted(self) -> float:
+        """Return what the busiest node sent over the mean of the nodes that ran ranks; 0 if nothing was counted."""
+        total = sum(self.counted_bytes.values())
+        return max(self.counted_bytes.values()) * len(self.counted_bytes) / total if total else 0.0
+
+    @property
+    def most_predicted(self) -> float:
+        """Return the same ratio by the model."""
+        sent = self.loads.host_out_bytes[np.unique(self.nodes)]
+        return float(sent.max() / sent.mean()) if sent.sum() else 0.0
 
 
 def drawings(case: Case) -> list[Drawing]:
@@ -73,13 +90,13 @@ def drawings(case: Case) -> list[Drawing]:
     drawn = layout(topology)
     width, height = _size(drawn)
     columns = min(_COLUMNS, len(panels)) if width / height < 3 else 1
-    rows = -(-len(panels) // columns)
+    rows = -(-len(panels) // columns) * (1 + any(panel.counted_bytes for panel in panels))
     panel_in = (7.6 if len(panels) > 1 else 4.6) / columns
     return [
         Drawing(
             name="network",
             title=TITLE,
-            description=f"{TITLE} of {topology.name}. {_in_words(panels)}.",
+            description=f"{TITLE}: {topology.name}. {_in_words(panels)}.",
             paint=lambda figure: paint(figure, panels, drawn, columns),
             data=data(panels),
             width_in=panel_in * columns,
@@ -115,16 +132,29 @@ def _traffic(request: Request, ranks: Collection[int]) -> Traffic | None:
 def _panels(case: Case, topology: Topology, sent: Traffic) -> Iterator[Panel]:
     """Yield a panel for each placement, by its first launch that is a result and has the node of each rank."""
     index = _node_indices(case.first.case, topology)
-    wanted: dict[str, Ints | None] = dict.fromkeys(case.first.case.placements)
+    first: dict[str, tuple[Launch, Ints]] = {}
     for _, launch in cases.launches(case):
-        if launch.is_result and launch.placement in wanted and wanted[launch.placement] is None:
+        if launch.is_result and launch.placement not in first:
             nodes = _nodes_of(launch, index)
             if len(nodes) == sent.ranks:
-                wanted[launch.placement] = nodes
-    for placement, placed in wanted.items():
-        if placed is not None:
-            loads = model.load(topology, placed, sent, model.PROTOCOLS["payload"])
-            yield Panel(placement=placement, nodes=placed, loads=loads)
+                first[launch.placement] = launch, nodes
+    for placement in case.first.case.placements:
+        if placement in first:
+            launch, nodes = first[placement]
+            loads = model.load(topology, nodes, sent, model.PROTOCOLS["payload"])
+            counted = {
+                node: sent for node, sent in _counted(launch, index).items() if node in set(nodes.tolist())
+            }
+            yield Panel(placement=placement, nodes=nodes, loads=loads, counted_bytes=counted)
+
+
+def _counted(launch: Launch, index: Mapping[str, int]) -> dict[int, int]:
+    """Return the bytes that the NICs of each known node sent."""
+    sent: dict[int, int] = {}
+    for nic in launch.nics or ():
+        if nic.node in index:
+            sent[index[nic.node]] = sent.get(index[nic.node], 0) + nic.tx_bytes
+    return sent
 
 
 def _node_indices(request: Request, topology: Topology) -> Mapping[str, int]:
@@ -153,7 +183,15 @@ def _nodes_of(launch: Launch, index: Mapping[str, int]) -> Ints:
 def _in_words(panels: Sequence[Panel]) -> str:
     slowest = ", ".join(f"{panel.placement} {_micro(panel.loads.slowest_s)}" for panel in panels)
     hosts = sorted({_micro(panel.loads.slowest_host_s) for panel in panels})
-    return f"Predicted time of the slowest link in one exchange: {slowest}; of a node's own link {' to '.join(hosts)}"
+    text = f"Predicted time of the slowest link in one exchange: {slowest}; of a node's own link {' to '.join(hosts)}"
+    counted = ", ".join(
+        f"{panel.placement} {panel.most_counted:.2f} times" for panel in panels if panel.most_counted
+    )
+    return (
+        f"{text}. Counted by the NICs, the busiest node sent, of the mean of all: {counted}"
+        if counted
+        else text
+    )
 
 
 def _micro(seconds: float) -> str:
@@ -168,6 +206,9 @@ def data(panels: Sequence[Panel]) -> DataTable:
         "slowest link (us)",
         "mean of links (us)",
         "links per byte",
+        "busiest node, of the mean, predicted",
+        "counted",
+        "counted in all (bytes)",
     )
     rows = [
         (
@@ -176,6 +217,9 @@ def data(panels: Sequence[Panel]) -> DataTable:
             f"{1e6 * panel.loads.slowest_s:,.3f}",
             f"{1e6 * panel.loads.mean_s:,.3f}",
             f"{panel.loads.mean_dilation:.2f}",
+            f"{panel.most_predicted:.2f}",
+            f"{panel.most_counted:.2f}" if panel.counted_bytes else "not counted",
+            f"{sum(panel.counted_bytes.values()):,}" if panel.counted_bytes else "not counted",
         )
         for panel in panels
     ]
@@ -285,12 +329,37 @@ def _size(drawn: Layout) -> Point:
 def paint(figure: Figure, panels: Sequence[Panel], drawn: Layout, columns: int) -> None:
     """Draw the panels of one topology, all on the scale of the slowest link of any."""
     worst = max(panel.loads.slowest_s for panel in panels)
-    grid = figure.subplots(-(-len(panels) // columns), columns, squeeze=False)
-    for axes in grid.ravel()[len(panels) :]:
-        axes.set_visible(False)
-    for axes, panel in zip(grid.ravel(), panels, strict=False):
+    most = max((of_node for panel in panels for of_node in panel.counted_bytes.values()), default=0)
+    rows = -(-len(panels) // columns)
+    grid = figure.subplots(rows * (2 if most else 1), columns, squeeze=False)
+    for axes in grid.ravel():
+        axes.set_axis_off()
+    for axes, panel in zip(grid[:rows].ravel(), panels, strict=False):
         _paint_panel(axes, panel, drawn, worst)
+    for axes, panel in zip(grid[rows:].ravel(), panels if most else [], strict=False):
+        _paint_counted(axes, panel, drawn, most)
     figure.suptitle(TITLE, x=0.01, ha="left", fontsize=10.5)
+
+
+def _paint_counted(axes: Axes, panel: Panel, drawn: Layout, most: int) -> None:
+    """Draw each cell as large as the bytes that its busiest node sent."""
+    topology = panel.loads.topology
+    sent: dict[Cell, int] = dict.fromkeys(drawn.points, 0)
+    for node, of_node in panel.counted_bytes.items():
+        cell = drawn.cell_of[Router(coordinate=topology.nodes[node].coordinate)]
+        sent[cell] = max(sent[cell], of_node)
+    axes.scatter(
+        [x for x, _ in drawn.points.values()],
+        [y for _, y in drawn.points.values()],
+        s=[9 + 90 * sent[cell] / most for cell in drawn.points],
+        color=[svg.sentinel(2 if sent[cell] else 5) for cell in drawn.points],
+        alpha=0.8,
+        linewidths=0,
+    )
+    axes.set_aspect("equal")
+    axes.margins(0.06)
+    busiest = max(panel.counted_bytes.values(), default=0)
+    axes.set_title(svg.clean(f"{panel.placement}: busiest node sent {busiest / 1e6:,.1f} MB, counted"))
 
 
 def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
@@ -326,7 +395,6 @@ def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
             zorder=3,
         )
     axes.set_aspect("equal")
-    axes.set_axis_off()
     axes.margins(0.06)
     axes.set_title(svg.clean(f"{panel.placement}: slowest link {_micro(panel.loads.slowest_s)}"))
 

@@ -15,6 +15,7 @@ from analysis.figures.drawing import Drawing
 from analysis.stats import medians
 from analysis.text.numbers import size_text
 from railyard.records import units
+from railyard.records.record import COMPUTED
 
 FOM = units.fom("aggregate_bandwidth_gbyte_s", "GB/s", "higher")
 CLAIMED = frozenset({FOM, "pair_bandwidth_gbyte_s", "pair_latency_us", "mean_latency_us", "overlap_percent"})
@@ -70,6 +71,7 @@ def _panel(
             Line(name=_line_name(*key), points=tuple(sorted(points, key=lambda point: point.x)))
             for key, points in sorted(lines.items())
         ),
+        is_exact=case.origin in COMPUTED,
     )
 
 

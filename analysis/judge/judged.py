@@ -88,7 +88,7 @@ class Judged:
         families: dict[tuple[str, str], list[Comparison]] = {}
         for judged in self.cases:
             for member in judged.comparisons:
-                if member.verdict.outcome in (Outcome.BEST, Outcome.NO_DIFFERENCE) and not _is_exact(member):
+                if member.verdict.outcome in (Outcome.BEST, Outcome.NO_DIFFERENCE) and not member.is_exact:
                     families.setdefault((judged.case.key, member.fom), []).append(member)
         if not families:
             return ""
@@ -104,14 +104,6 @@ class Judged:
         return Over(
             dated=dates.dated(records), scaled=sizes.scaled(records), spreads=allocations.spreads(records)
         )
-
-
-def _is_exact(member: Comparison) -> bool:
-    """Return whether the groups of a comparison do not vary, as in a model."""
-    return all(
-        group.summary is not None and group.summary.minimum == group.summary.maximum
-        for group in member.measured
-    )
 
 
 def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | None = None) -> Judged:

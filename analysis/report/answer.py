@@ -35,8 +35,10 @@ from railyard.records.record import Origin
 
 TITLE = "How many times as fast as the baseline"
 BY_LIBRARY = library_default.POLICY.name
-_ROW_IN = 0.27
+_ROW_IN = 0.24
 _NAME_CHARACTERS = 44
+#: Axes from end to end by more than this factor have few numbers.
+_WIDE = 4
 #: Marker and series colour of what a row shows; all others are open circles.
 _MARKS = {Finding.BETTER: ("^", 2), Finding.WORSE: ("v", 1)}
 _OPEN = ("o", 5)
@@ -50,6 +52,7 @@ class Row:
     baseline: str
     group: str
     score: Score | None
+    cases: str
 
 
 def sentences(judged: Judged) -> list[str]:
@@ -74,14 +77,14 @@ def drawing(judged: Judged) -> Drawing | None:
     )
 
 
-def conditions(grouped: Sequence[Case]) -> list[tuple[str, str]]:
+def conditions(grouped: Sequence[Case]) -> dict[str, str]:
     """Return on what the records were made, when, by which code, and what identifies them; empty for none."""
     records = [record for case in grouped for record in case.records]
     if not records:
-        return []
+        return {}
     systems = (f"{one.system.name} ({one.system.partition}, {one.system.environment})" for one in records)
     topologies = (one.case.topology.name for one in records if one.case.topology)
-    mpi = (str((one.provenance["mpi"] or {}).get("library") or "").partition(",")[0] for one in records)
+    libraries = (str((one.provenance["mpi"] or {}).get("library") or "") for one in records)
     code = (one.provenance["railyard"] for one in records)
     written = (
         f"{one['version']} ({str(one['git_commit'] or 'commit not known')[:12]}"
@@ -92,17 +95,16 @@ def conditions(grouped: Sequence[Case]) -> list[tuple[str, str]]:
     jobs = len({one.job for one in records})
     digest = hashlib.sha256("".join(sorted(one.sha256 for one in records)).encode()).hexdigest()
     origins = [origin for origin in Origin if any(case.origin is origin for case in grouped)]
-    rows = [
-        ("systems", _listed(systems)),
-        ("topologies", _listed(topologies)),
-        ("MPI", _listed(mpi)),
-        *((f"{origin} numbers", ORIGIN_NOTES[origin]) for origin in origins),
-        ("dates", " to ".join(sorted({days[0], days[-1]}))),
-        ("evidence", f"{counted(len(records), 'record')} of {counted(jobs, 'job')}"),
-        ("written by railyard", _listed(written)),
-        ("sha256 of the records' digests", digest),
-    ]
-    return [(name, value) for name, value in rows if value]
+    return {
+        "systems": _listed(systems),
+        "topologies": _listed(topologies),
+        "MPI": _listed(re.split(r",|\. ", library)[0] for library in libraries),
+        **{f"{origin} numbers": ORIGIN_NOTES[origin] for origin in origins},
+        "dates": " to ".join(sorted({days[0], days[-1]})),
+        "evidence": f"{counted(len(records), 'record')} of {counted(jobs, 'job')}",
+        "written by railyard": _listed(written),
+        "sha256 of the records' digests": digest,
+    }
 
 
 def glossary(grouped: Sequence[Case]) -> list[tuple[str, str]]:
@@ -181,7 +183,13 @@ def _rows(judged: Judged) -> list[Row]:
     if judged.sides:
         base = versus_text.shown(judged.sides.baseline)
         rows = [
-            Row(name=versus_text.shown(name), baseline=base, group=f"sides ({origin})", score=score)
+            Row(
+                name=versus_text.shown(name),
+                baseline=base,
+                group=f"sides ({origin})",
+                score=score,
+                cases=str(score.cases) if score else "0",
+            )
             for (origin, name), score in judged.sides.scores.items()
         ]
     return rows + [
@@ -190,6 +198,7 @@ def _rows(judged: Judged) -> list[Row]:
             baseline=_plain(row.baseline),
             group=f"{row.system} ({row.origin})",
             score=row.score,
+            cases=row.cases,
         )
         for row in judged.standings
     ]
@@ -205,7 +214,7 @@ def _described(row: Row) -> str:
 
 
 def _data(rows: Sequence[Row]) -> DataTable:
-    columns = ("of", "combination or side", "baseline", "ratio", "95 % interval", "verdict")
+    columns = ("of", "combination or side", "baseline", "ratio", "95 % interval", "cases", "verdict")
     cells = [
         (
             row.group,
@@ -215,11 +224,12 @@ def _data(rows: Sequence[Row]) -> DataTable:
             f"{row.score.low:.3f} to {row.score.high:.3f}"
             if row.score and row.score.low is not None
             else "none",
+            row.cases,
             str(row.score.finding if row.score else Finding.NO_VALUE),
         )
         for row in rows
     ]
-    return DataTable(columns=columns, rows=cells, numbers=frozenset({"ratio"}))
+    return DataTable(columns=columns, rows=cells, numbers=frozenset({"ratio", "95 % interval"}))
 
 
 def _paint(axes: Axes, rows: Sequence[Row]) -> None:
@@ -234,12 +244,17 @@ def _paint(axes: Axes, rows: Sequence[Row]) -> None:
     axes.axvline(1.0, color=svg.INK, linewidth=1.0, zorder=1)
     svg.name_rows(axes, names)
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    low, high = axes.get_xlim()
+    low, high = min(low, 0.8), max(high, 1.25)
+    axes.set_xlim(low, high)
+    subs = (1.0, 2.0, 5.0) if high / low > _WIDE else (1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 9.0)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    low, high = axes.get_xlim()
-    axes.set_xlim(min(low, 0.8), max(high, 1.25))
+    axes.tick_params(axis="x", top=True, labeltop=True)
     axes.set_xlabel("times as fast (right is better)")
+    for label, name in zip(axes.get_yticklabels(), names, strict=True):
+        label.set_fontweight("bold" if name.endswith(" = 1") else "normal")
 
 
 def _draw(axes: Axes, at: int, score: Score | None) -> None:

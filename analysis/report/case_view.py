@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.cases import cases, comparison, outliers, published, spread, tables
+from analysis.cases import cases, comparison, modelled, outliers, spread, tables
 from analysis.cases.cases import Case, Tally
 from analysis.cases.curves import Panel
 from analysis.cases.judgement import Comparison
-from analysis.cases.published import PublishedRow
 from analysis.cases.spread import Captioned
 from analysis.cases.tables import Row
 from analysis.cases.titles import facts, heading, kept_apart, known_text, origin_note
@@ -69,13 +68,13 @@ class CaseView:
     title: str
     subtitle: str
     origin: str
+    scale: str
     origin_note: str
     facts: Sequence[tuple[str, str]]
     tally: Tally
     statements: Sequence[Statement]
     others: Sequence[Statement]
     figures: Sequence[FigureView]
-    published: Sequence[PublishedRow]
     table: TableView | None
     spread: Sequence[Captioned]
     troubles: Sequence[tuple[str, Launch]]
@@ -88,10 +87,14 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnCase:
-    """A case with its drawings, and the comparisons and panels that no figure of the benchmark's own replaces."""
+    """A case with its drawings, and the comparisons and panels that no figure of the benchmark's own replaces.
+
+    `stated` are the comparisons that have figures and sentences.
+    """
 
     case: Case
     comparisons: Sequence[Comparison]
+    stated: Sequence[Comparison]
     panels: Sequence[Panel]
     own: Sequence[Drawing]
     drawings: Sequence[Drawing]
@@ -102,28 +105,28 @@ def draw(judged: JudgedCase) -> DrawnCase:
     own = registry.own_drawings(judged.case)
     claimed = registry.claimed(own)
     comparisons = [member for member in judged.comparisons if member.fom not in claimed]
+    stated = comparison.informative(comparisons)
     panels = [panel for panel in judged.panels if panel.fom not in claimed]
     return DrawnCase(
         case=judged.case,
         comparisons=comparisons,
+        stated=stated,
         panels=panels,
         own=own,
-        drawings=[*own, *general.drawings_of(comparisons, panels)],
+        drawings=[*own, *general.drawings_of(stated, panels)],
     )
 
 
 def statements(drawn: DrawnCase) -> list[Statement]:
     """Return what the page states about a case first: its own figures, the first comparisons, the curves."""
-    shown = [
-        member for family in general.by_fom(drawn.comparisons)[: general.SHOWN_FOMS] for member in family
-    ]
+    shown = [member for family in general.by_fom(drawn.stated)[: general.SHOWN_FOMS] for member in family]
     return [*_own_statements(drawn.own), *_statements(shown), *_curve_statements(drawn.panels)]
 
 
 def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequence[Case] = ()) -> CaseView:
     """Return everything that the page shows of a case, `number` from 1 of those shown; `images` are its drawings."""
     case, comparisons = drawn.case, drawn.comparisons
-    rest = [member for family in general.by_fom(comparisons)[general.SHOWN_FOMS :] for member in family]
+    rest = [member for family in general.by_fom(drawn.stated)[general.SHOWN_FOMS :] for member in family]
     request, system = case.first.case, case.first.system
     return CaseView(
         number=number,
@@ -132,13 +135,13 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
         title=heading(case, shown),
         subtitle=f"{request.check} on {system.name} ({system.partition}, {system.environment})",
         origin=str(case.origin),
+        scale=modelled.scale_text(case.first),
         origin_note=origin_note(case),
         facts=facts(case),
         tally=cases.tally(case),
         statements=statements(drawn),
         others=_statements(rest),
         figures=figure_views(drawn.drawings, images),
-        published=published.rows(case, comparisons),
         table=_table(case, comparisons) if comparisons else None,
         spread=[*spread.tables(case), *outliers.tables(case)],
         troubles=[(record.id, launch) for record, launch in cases.launches(case) if not launch.is_result],

@@ -93,19 +93,27 @@ def report(
     """
     if parquet_file is not None and find_spec("polars") is None:
         raise RunError("--parquet: Python's polars is not installed; run: make parquet")
-    from analysis.figures import general  # imported here: takes 1 s, and --help does not need it
+    from analysis.cases import modelled  # imported here: takes 1 s, and --help does not need it
+    from analysis.figures import general
     from analysis.judge.judged import judge
     from analysis.report import exports, screen
     from analysis.report.exports import Format
 
-    judged = judge(load(records or (RESULTS,), quiet), sides, baseline)
     if output is None and form == "html" and not (figure_file or folder or parquet_file):
         output = Path("report.html")
+    read, chosen = load(records or (RESULTS,), quiet), Format(form)
+    judged = judge(modelled.records(read), sides, baseline)
+    recorded = judge(read, sides, baseline) if chosen in exports.DATA or json_file or parquet_file else judged
+    content = (
+        exports.text(recorded if chosen in exports.DATA else judged, chosen)
+        if output or form != "html"
+        else ""
+    )
     written: list[tuple[Path, str]] = []
     if output:
-        written.append((output, exports.text(judged, Format(form))))
+        written.append((output, content))
     if json_file:
-        written.append((json_file, exports.text(judged, Format.JSON)))
+        written.append((json_file, exports.text(recorded, Format.JSON)))
     if figure_file:
         written.append((figure_file, general.overview_svg(judged)))
     if folder:
@@ -117,9 +125,9 @@ def report(
     if parquet_file is not None:
         from analysis.report import monitors
 
-        _write(parquet_file, monitors.parquet(exports.rows(judged)))
+        _write(parquet_file, monitors.parquet(exports.rows(recorded)))
     if output is None and form != "html":
-        click.echo(exports.text(judged, Format(form)), nl=False)
+        click.echo(content, nl=False)
     elif not quiet:
         for line in screen.lines(judged, _shown(written, folder)):
             click.echo(line)

@@ -43,6 +43,10 @@ class Format(StrEnum):
     BENCHER = "bencher"
 
 
+#: Formats for programs, which get the numbers as they were recorded (`analysis.cases.modelled`).
+DATA = frozenset({Format.CSV, Format.JSON, Format.OPENMETRICS, Format.BENCHER})
+
+
 def text(judged: Judged, form: Format) -> str:
     """Return the report in a format."""
     match form:

@@ -27,6 +27,7 @@ from analysis.judge.judged import Judged, sections
 from analysis.report import answer, case_view
 from analysis.report.case_view import FigureView
 from analysis.stats import medians, ranktest, score
+from analysis.text.numbers import counted
 from railyard.records.record import Origin, Status
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -83,7 +84,7 @@ def html(judged: Judged) -> str:
     views = [
         case_view.view(case, number, images[number - 1], grouped) for number, case in enumerate(drawn, 1)
     ]
-    days = sorted(record.created[:10] for case in grouped for record in case.records)
+    answered = published.rows([(case.case, case.comparisons) for case in drawn])
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     return (
         environment()
@@ -101,15 +102,14 @@ def html(judged: Judged) -> str:
             extent_statements=[(figure.title, figure.statement) for figure in by_extent if figure.statement],
             counts=counts(grouped),
             by_chance=judged.by_chance,
-            records=len(days),
-            days=" to ".join(sorted({days[0], days[-1]})) if days else "",
-            scores=judged.standings,
-            answers=published.rows_by_origin([(case.case, case.comparisons) for case in drawn]),
+            records=sum(len(case.records) for case in grouped),
+            answers=answered,
             origin_columns=published.COLUMNS,
+            reasons=published.reasons(answered),
             versus=versus,
             versus_lines=versus_text.lines(versus) if versus else [],
             versus_alone=versus_text.alone(versus) if versus else [],
-            versus_sentences=versus_text.sentences(versus) if versus else [],
+            versus_sentences=versus_text.in_common(versus) if versus else [],
             not_measured=not_measured(grouped),
             enough=medians.ENOUGH,
             alpha_percent=round(100 * ranktest.ALPHA),
@@ -130,10 +130,12 @@ def _figures(drawings: Iterable[Drawing], prefix: str) -> list[FigureView]:
 
 def environment() -> jinja2.Environment:
     """Return templates that escape everything that is not markup already."""
-    return jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.globals["counted"] = counted
+    return templates

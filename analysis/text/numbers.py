@@ -1,4 +1,4 @@
-"""Format numbers for people: four significant digits, one number of decimals per column, real minus signs.
+"""Format numbers for people: as many digits as the interval allows, one number of decimals per column, minus signs.
 
 Leaves out: unit prefixes. A value is shown in the unit that its FOM's name contains, so that page and record
 agree.
@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 SIGNIFICANT = 4
+#: Digits of the narrowest interval, and of the largest value of a column.
+_OF_INTERVAL, _OF_LARGEST = 2, 6
 _MOST_DECIMALS = 8
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
@@ -23,18 +25,29 @@ class Format:
     decimals: int | None
 
     @classmethod
-    def for_values(cls, values: Sequence[float]) -> Format:
-        """Return four significant digits for the smallest value that is not 0; at least as many for the others."""
+    def for_values(cls, values: Sequence[float], widths: Sequence[float] = ()) -> Format:
+        """Return four significant digits for the smallest value that is not 0; at least as many for the others.
+
+        These are fewer where the narrowest interval, of `widths`, has its second digit before, and where the largest
+        value has six; the smallest value always has one.
+        """
         sizes = [abs(value) for value in values if value]
         if not sizes:
             return cls(decimals=0)
-        decimals = SIGNIFICANT - 1 - math.floor(math.log10(min(sizes)))
+        last = _decade(min(sizes))
+        decimals = min(SIGNIFICANT - 1 - last, max(-last, _OF_LARGEST - 1 - _decade(max(sizes))))
+        if any(widths):
+            decimals = max(-last, min(decimals, _OF_INTERVAL - 1 - _decade(min(filter(None, widths)))))
         return cls(decimals=None if decimals > _MOST_DECIMALS or max(sizes) >= 1e12 else max(0, decimals))
 
     def text(self, value: float) -> str:
         """Return `9,212.4`."""
         written = f"{value:.{SIGNIFICANT - 1}e}" if self.decimals is None else f"{value:,.{self.decimals}f}"
         return written.replace("-", MINUS)
+
+
+def _decade(value: float) -> int:
+    return math.floor(math.log10(value))
 
 
 def percent(value: float, *, signed: bool = True) -> str:

@@ -64,7 +64,10 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """One number of the paper, with its unit; `compare` selects our values that it is compared with."""
+    """One number of the paper, with its unit; `compare` selects our values that it is compared with.
+
+    `differs` is why these differ from it, where that is known.
+    """
 
     figure: str
     benchmark: str
@@ -72,11 +75,15 @@ class Published:
     value: float
     unit: str
     compare: Contrast | None = None
+    differs: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """One study. `launches` and `samples` are the minimums that `railyard results check --strict` requires."""
+    """One study. `launches` and `samples` are the minimums that `railyard results check --strict` requires.
+
+    `differs` is how the paper's runs differ from ours in general.
+    """
 
     name: str
     title: str
@@ -84,6 +91,7 @@ class Study:
     launches: int
     samples: int
     published: Sequence[Published]
+    differs: str = ""
 
 
 @functools.cache

@@ -16,10 +16,12 @@ from typing import TypedDict
 
 from analysis.stats import jobs
 from analysis.stats.score import DRAWS
+from analysis.text.numbers import counted
 from placements.arrays import Floats, np
 from railyard.tender import completeness, measured, metrics
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled
+from railyard.tender.judged import Judged
 from railyard.tender.measured import Measured
 from railyard.tender.metrics import Given
 from railyard.tender.request import Tender
@@ -51,7 +53,8 @@ class Line:
     """A bid in the evaluation; without a score where it is not complete.
 
     `cases` are speedups over the reference. `wins` is the share of bootstrap draws in which this bid ranks first,
-    `wins_by` the same under each disturbance of `SCENARIOS`. `pledges` maps a case to the promised value.
+    `wins_by` the same under each disturbance of `SCENARIOS`. `pledges` maps a case to the promised value. `measured` is
+    what its records were made on, and when.
     """
 
     bidder: str
@@ -64,6 +67,7 @@ class Line:
     wins_by: Mapping[str, float] = field(default_factory=dict)
     pledges: Mapping[str, float] = field(default_factory=dict)
     digest: str = ""
+    measured: str = ""
 
     @property
     def notes(self) -> list[str]:
@@ -141,6 +145,7 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             wins=wins.get(index, 0.0),
             wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
             digest=bid.digest,
+            measured=_measured(bid.records),
             **_scored(tender, drawn.get(index), weights),
         )
     order = sorted(lines, key=lambda index: _rank(lines[index]))
@@ -151,6 +156,20 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             tender, [lines[index] for index in order], [drawn[index] for index in order if index in drawn]
         ),
         flips=_flips(tender, drawn, lines, weights),
+    )
+
+
+def _measured(records: Sequence[Judged]) -> str:
+    """Return on which systems records were made, in how many jobs, on how many nodes at most, and when."""
+    if not records:
+        return "no record"
+    days = sorted({record.created[:10] for record in records})
+    systems = ", ".join(sorted({record.system for record in records}))
+    nodes, jobs = max(record.nodes for record in records), len({record.job for record in records})
+    return (
+        f"{counted(len(records), 'record')} of {counted(jobs, 'job')} on {systems}, "
+        f"on at most {counted(nodes, 'node')}, "
+        f"{' to '.join(dict.fromkeys([days[0], days[-1]]))}"
     )
 
 

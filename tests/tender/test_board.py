@@ -136,10 +136,14 @@ def test_nothing_of_a_bid_becomes_markup_and_nothing_is_loaded(page: str) -> Non
 def test_colours_have_the_contrast_that_wcag_asks_for() -> None:
     """Level AA: 4.5 to 1 for text on the paper and on shaded headings, 3 to 1 for the marks of a drawing."""
     style = (board.TEMPLATES / "board.css").read_text()
-    colours = dict(re.findall(r"--(\w+):#([0-9a-f]{3,6})", style))
-    for name in ("ink", "soft", "accent", "bad", "good"):
-        for ground in ("paper", "shade"):
-            assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
+    schemes = [
+        dict(re.findall(r"--(\w+):#([0-9a-f]{3,6})", block)) for block in re.findall(r":root{(.*?)}", style)
+    ]
+    assert len(schemes) == 2, "light and dark"
+    for colours, name, ground in itertools.product(
+        schemes, ("ink", "soft", "accent", "bad", "good"), ("paper", "shade")
+    ):
+        assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
 
 
 def contrast(one: str, other: str) -> float:

@@ -1,4 +1,5 @@
-// Sorts tables by their heads and folds sections. The page is complete without it.
+// Sorts tables by their heads, filters and folds cases, and marks in the list the case that is read.
+// The page is complete without it.
 "use strict";
 const value = (row, column) => {
   const text = row.cells[column].textContent.trim();
@@ -28,11 +29,28 @@ for (const table of document.querySelectorAll("table.sortable")) {
     head.append(button);
   });
 }
-const folds = () => document.querySelectorAll("details.case");
+for (const tools of document.querySelectorAll(".tools")) tools.hidden = false;
+const cases = [...document.querySelectorAll("details.case")];
 for (const button of document.querySelectorAll("button[data-fold]")) {
-  button.hidden = false;
-  button.addEventListener("click", () => folds().forEach((each) => { each.open = button.dataset.fold === "open"; }));
+  button.addEventListener("click", () => cases.forEach((one) => { one.open = button.dataset.fold === "open"; }));
 }
+for (const input of document.querySelectorAll("input[type=search]")) {
+  input.addEventListener("input", () => {
+    const wanted = input.value.toLowerCase();
+    for (const one of cases) {
+      const shown = one.textContent.toLowerCase().includes(wanted);
+      for (const part of document.querySelectorAll(`[data-case="${one.dataset.case}"]`)) part.hidden = !shown;
+    }
+  });
+}
+const read = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    const link = document.querySelector(`nav a[href="#${entry.target.id}"]`);
+    if (link && entry.isIntersecting) link.setAttribute("aria-current", "true");
+    else if (link) link.removeAttribute("aria-current");
+  }
+});
+cases.forEach((one) => read.observe(one));
 const reveal = () => {
   const target = location.hash && document.getElementById(location.hash.slice(1));
   const fold = target && target.closest("details");

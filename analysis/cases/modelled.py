@@ -1,0 +1,73 @@
+"""Show what a virtual torus emulates in the units of the machine that it models: 7.30 GB/s, emulated at 1/33,000.
+
+Models: a recorded rate over the torus' rate scale, and a recorded time multiplied by it, of the benchmarks whose time
+is that of links. Latencies are converted where the torus scales latency. Ratios, ranks and verdicts are the same in
+either unit. Leaves out: programs that compute, and files for programs, which have the recorded numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from railyard.records.benchmark import Series
+from railyard.records.record import Launch, Origin, Record
+from railyard.records.units import Fom
+
+LINK_BOUND = frozenset(
+    {"halo", "hops", "paths", "rowcol", "topobw", "contention", "pt2pt", "congestor", "sonar"}
+)
+_RATES = frozenset({"data rate", "message rate"})
+#: Significant digits of a scale in words.
+_DIGITS = 2
+
+
+def records(recorded: Iterable[Record]) -> list[Record]:
+    """Return the records with the rates and times of the modelled machine; others unchanged."""
+    return [_record(record) for record in recorded]
+
+
+def scale(record: Record) -> float:
+    """Return the rate scale by which a record's rates and times are converted; 1 for all that are as recorded."""
+    torus = record.provenance["torus"]
+    if record.origin is not Origin.EMULATED or torus is None or record.case.benchmark not in LINK_BOUND:
+        return 1.0
+    return float(torus["rate_scale"])
+
+
+def scale_text(record: Record) -> str:
+    """Return `at 1/33,000`; empty for a record whose numbers are as recorded."""
+    factor = scale(record)
+    return "" if factor == 1.0 else f"at 1/{float(f'{1 / factor:.{_DIGITS}g}'):,.0f}"
+
+
+def _record(record: Record) -> Record:
+    factor = scale(record)
+    if factor == 1.0:
+        return record
+    has_latency = bool(record.provenance["torus"]["latency_scaled"])
+    launches = tuple(_launch(launch, factor, has_latency) for launch in record.launches)
+    return dataclasses.replace(record, launches=launches)
+
+
+def _launch(launch: Launch, factor: float, has_latency: bool) -> Launch:
+    roles = launch.roles and tuple(
+        dataclasses.replace(role, series=_series(role.series, factor, has_latency)) for role in launch.roles
+    )
+    return dataclasses.replace(launch, series=_series(launch.series, factor, has_latency), roles=roles)
+
+
+def _series(recorded: Sequence[Series], factor: float, has_latency: bool) -> tuple[Series, ...]:
+    return tuple(_converted(series, _multiplier(series.fom, factor, has_latency)) for series in recorded)
+
+
+def _multiplier(fom: Fom, factor: float, has_latency: bool) -> float:
+    if fom.unit.measures in _RATES:
+        return 1 / factor
+    return factor if fom.unit.measures == "time" and (has_latency or "latency" not in fom) else 1.0
+
+
+def _converted(series: Series, multiplier: float) -> Series:
+    if multiplier == 1.0:
+        return series
+    return dataclasses.replace(series, samples=tuple(multiplier * sample for sample in series.samples))
