@@ -20,7 +20,7 @@ WAIT = units.fom("wait_us", "us", "lower")
 PARTS = ("pack", "post", "wait", "unpack")
 _ROW_IN = 0.42
 #: If one part is this share of an iteration in every row, there is nothing to draw.
-_ALL = 0.98
+_ALL = 0.9
 
 #: The median of each part, in microseconds.
 Parts = dict[str, float]

@@ -359,7 +359,7 @@ def _paint_counted(axes: Axes, panel: Panel, drawn: Layout, most: int) -> None:
     axes.set_aspect("equal")
     axes.margins(0.06)
     busiest = max(panel.counted_bytes.values(), default=0)
-    axes.set_title(svg.clean(f"{panel.placement}: busiest node sent {busiest / 1e6:,.1f} MB, counted"))
+    axes.set_title(svg.clean(f"{panel.placement}: counted, at most {busiest / 1e6:,.1f} MB"))
 
 
 def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:

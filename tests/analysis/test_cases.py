@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from support import evidence, synthetic
 from support.versions import of_rows, with_rows
 
-from analysis.cases import cases, comparison, curves, tables
+from analysis.cases import cases, comparison, curves, modelled, tables
 from analysis.cases.cases import Case
 from analysis.cases.judgement import Comparison
 from analysis.cases.titles import origin_note
@@ -130,6 +130,32 @@ def test_change_is_relative_to_the_baseline() -> None:
 )
 def test_numbers_have_four_digits(values: list[float], text: str) -> None:
     assert Format.for_values(values).text(values[0]) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "width", "text"),
+    [
+        ([9212.43], 400.0, "9,212"),
+        ([7.3012], 0.18, "7.30"),
+        ([7.3012], 0.0, "7.301"),
+        ([0.05, 1494.039], 0.0, "0.05"),
+    ],
+)
+def test_an_interval_and_the_largest_value_take_digits(values: list[float], width: float, text: str) -> None:
+    assert Format.for_values(values, [width]).text(values[0]) == text
+
+
+def test_emulated_rates_and_times_are_those_of_the_modelled_machine_and_the_csv_has_the_recorded_ones() -> (
+    None
+):
+    (shown,) = modelled.records([HALO])
+    pairs = zip(HALO.launches[0].series, shown.launches[0].series, strict=True)
+    factors = {str(one.fom): other.samples[0] / one.samples[0] for one, other in pairs if one.samples[0]}
+    assert factors["iteration_us"] == pytest.approx(0.001) and factors["bandwidth_gbyte_s"] == pytest.approx(
+        1000
+    )
+    assert modelled.scale_text(HALO) == "at 1/1,000"
+    assert next(exports.rows(judge([HALO])))["median"] != next(exports.rows(judge([shown])))["median"]
 
 
 def test_percent_and_sizes() -> None:
@@ -439,7 +465,10 @@ def test_page_is_the_same_for_the_same_records_in_any_order() -> None:
 
 
 def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
-    assert "rate_scale 0.001. Latency is not scaled." in page_text()
+    assert (
+        "rate_scale 0.001. Shown for the modelled machine, emulated at 1/1,000. Latency is not scaled."
+        in page_text()
+    )
     assert "rank 5 ran on n-0-0-1, asked n-1-1-0" in page_text()
     assert "n too small for 95 %" in page_text()
     assert "exit status 137" in page_text()
@@ -554,7 +583,7 @@ def run(*arguments: object) -> Any:
 def test_command_writes_page_summary_and_picture(kept: Path, tmp_path: Path) -> None:
     done = run(kept, "-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg")
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "r.html").read_text() == pages.html(judge([HALO, HOPS]))
+    assert (tmp_path / "r.html").read_text() == pages.html(judge(modelled.records([HALO, HOPS])))
     assert json.loads((tmp_path / "r.json").read_text())["format"] == exports.SUMMARY_FORMAT
     assert "custom is lowest" in done.output and str(tmp_path / "r.html") in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "r.html", "r.json", "r.svg"]
@@ -574,7 +603,7 @@ def test_comparisons_are_made_once_for_all_formats(
     files = ["-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg"]
     done = run(kept, *files, "--figures", tmp_path / "figures")
     assert done.exit_code == 0, done.output
-    assert len(made) == len(set(made)) == 2
+    assert len(made) == 2 * len(set(made)) == 4, "once for people, and once as recorded, for programs"
 
 
 def test_command_takes_files_and_the_folder_of_a_system(kept: Path, tmp_path: Path) -> None:
