@@ -39,10 +39,13 @@ def coordinates(
     pod and Y its leaf; in a Slingshot fabric X is the group and Y the switch. Lines that are passed over are reported.
     """
     located = sources.read(file, kind)
-    if note := located.note(str(file)):
-        click.echo(f"railyard: {note}", err=True)
+    notes = [located.note(str(file))]
     if names is not None:
-        located = hosts.renamed(located, hosts.read(names), str(names))
+        host_of_name, note = hosts.read(names)
+        notes.append(note)
+        located = hosts.renamed(located, host_of_name, str(names))
+    for note in filter(None, notes):
+        click.echo(f"railyard: {note}", err=True)
     extents = located.extents
     if topology is not None:
         machine = catalog.load(topology)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placements.arrays import NDArray, np
+from placements.hosts import hostlist
 from placements.hosts.hostlist import expand, split_outside_brackets
 from placements.hosts.text import content_lines, readable
 from placements.topology.base import Node, Topology
@@ -32,6 +33,8 @@ OPTION = re.compile(r"([A-Za-z_-]+)=(\S*)")
 COUNTED = re.compile(r"(.*[^:*])[:*](\d{1,6})", re.DOTALL)
 #: A word of a line; blanks inside brackets are part of it.
 WORD = re.compile(r"(?:[^\s\[]|\[[^\]]*\])+")
+#: The most ranks in a file; three times those of 10,000 nodes with 128 each.
+MOST_RANKS = 1 << 22
 #: The most digits in a number of slots.
 MOST_DIGITS = 9
 SLOTS = ("slots", "np", "cpus", "cpu", "ppn")
@@ -110,6 +113,7 @@ def entries(path: Path) -> list[Entry]:
 
 def parse(text: str, source: str) -> list[Entry]:
     """Return the hosts of a host file's text; InputError as `entries`."""
+    hostlist.check(text, source)
     parsed: list[Entry] = []
     by_rank: dict[int, Entry] = {}
     for number, line in content_lines(text):
@@ -122,9 +126,9 @@ def parse(text: str, source: str) -> list[Entry]:
                     for name, count, ranks in _hosts(line)
                 ]
         except InputError as error:
-            raise InputError(source, f"line {number}", line[:60], FORMS) from error
-        if sum(entry.ranks for entry in parsed[-1:]) > 1 << 20:
-            raise InputError(source, f"line {number}", line[:60], "at most 1,048,576 ranks")
+            raise InputError(source, f"line {number}", line, FORMS) from error
+    if sum(entry.ranks for entry in parsed) > MOST_RANKS:
+        raise InputError(source, "", problem="too many ranks", valid=f"at most {MOST_RANKS:,}")
     parsed += [entry for _, entry in sorted(by_rank.items())]
     if not parsed:
         raise InputError(source, "", problem="no node", valid=FORMS)
@@ -172,7 +176,7 @@ def _counted(word: str) -> Iterator[tuple[str, int, int]]:
 
 def _count(word: str) -> int:
     if len(word) > MOST_DIGITS:
-        raise InputError("host file", "", word[:60], FORMS)
+        raise InputError("host file", "", word, FORMS)
     return int(word)
 
 

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 import re
 from collections.abc import Iterator
 
 from railyard.base.errors import InputError
 
-#: The most names in a host list; no machine has as many nodes.
-MOST_NAMES = 1 << 20
+#: The most names in the host lists of a text: the largest machine has a third of them.
+MOST_NAMES = 1 << 19
 RANGES = "numbers and ranges such as [0-3,7], the smaller number first, each bracket closed"
+BRACKET = re.compile(r"\[([^\[\]]*)\]")
+#: The brackets of one name, which multiply.
+BRACKETS = re.compile(r"\[[0-9,\s-]*\](?:[^\s,\[\]]*\[[0-9,\s-]*\])*")
 
 
 def expand(text: str) -> list[str]:
     """Return the names of a host list; several brackets multiply.
 
-    Raises InputError for a bracket that is not closed or holds anything but numbers and ranges.
+    Raises InputError for a bracket that is not closed or holds anything but numbers and ranges, and as `check`.
     """
-    names = (name for part in split_outside_brackets(text) for name in _expand_one(part))
-    expanded = list(itertools.islice(names, MOST_NAMES + 1))
-    if len(expanded) > MOST_NAMES:
-        raise InputError("host list", "", text[:60], f"at most {MOST_NAMES:,} names")
-    return expanded
+    check(text, "host list")
+    return [name for part in split_outside_brackets(text) for name in _expand_one(part)]
+
+
+def check(text: str, source: str) -> None:
+    """Raise InputError for a text whose host lists have more names than any machine has nodes."""
+    lists = (match[0] for match in BRACKETS.finditer(text))
+    counts = itertools.accumulate(_count(brackets) for brackets in lists if re.search("[-,]", brackets))
+    if any(count > MOST_NAMES for count in counts):
+        raise InputError(source, "", problem="too many names in host lists", valid=f"at most {MOST_NAMES:,}")
 
 
 def split_outside_brackets(text: str) -> list[str]:
@@ -30,27 +40,41 @@ def split_outside_brackets(text: str) -> list[str]:
 
     Raises InputError for a bracket that is not closed.
     """
-    if text.count("[") != text.count("]"):
-        raise InputError("host list", "", text[:60], RANGES)
+    if "[" in (rest := BRACKET.sub("", text)) or "]" in rest:
+        raise InputError("host list", "", text, RANGES)
     return [part.strip() for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text) if part.strip()]
 
 
 def _expand_one(part: str) -> Iterator[str]:
-    bracket = re.match(r"([^\[]*)\[([^\]]*)\](.*)", part)
-    if not bracket:
-        yield part
-        return
-    before, ranges, after = bracket.groups()
-    for number in _numbers(ranges):
-        for rest in _expand_one(after):
-            yield f"{before}{number}{rest}"
+    # Every second part of the split is what a bracket holds.
+    parts = BRACKET.split(part)
+    choices = [_numbers(inside) if index % 2 else [inside] for index, inside in enumerate(parts)]
+    return map("".join, itertools.product(*choices))
 
 
-def _numbers(ranges: str) -> Iterator[str]:
-    for one in ranges.split(","):
+def _numbers(inside: str) -> list[str]:
+    return [
+        f"{number:0{width}d}" for first, last, width in _ranges(inside) for number in range(first, last + 1)
+    ]
+
+
+def _count(brackets: str) -> int:
+    """Return the number of names that brackets make of one; 1 for brackets that `expand` refuses."""
+    try:
+        ranges = [_ranges(inside) for inside in BRACKET.findall(brackets)]
+    except InputError:
+        return 1
+    return math.prod(sum(last - first + 1 for first, last, _ in bracket) for bracket in ranges)
+
+
+@functools.lru_cache
+def _ranges(inside: str) -> tuple[tuple[int, int, int], ...]:
+    """Return first and last number and number of digits of each range in a bracket."""
+    ranges = []
+    for one in inside.split(","):
         first, _, last = one.strip().partition("-")
         last = last or first
         if not all(re.fullmatch(r"[0-9]{1,9}", word) for word in (first, last)) or int(last) < int(first):
-            raise InputError("host list", "", f"[{ranges[:60]}]", RANGES)
-        for value in range(int(first), int(last) + 1):
-            yield f"{value:0{len(first)}d}"
+            raise InputError("host list", "", f"[{inside}]", RANGES)
+        ranges.append((int(first), int(last), len(first)))
+    return tuple(ranges)

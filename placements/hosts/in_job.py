@@ -136,7 +136,7 @@ def _numbered(kind: str, above: Mapping[str, str]) -> NodeCoordinates:
         wrong = next(
             (above[host] for host, match in matches.items() if not match), ", ".join(sorted(above.values()))
         )
-        raise InputError(ADDRESS, "", wrong[:80], f"{kind}, of one name for all nodes")
+        raise InputError(ADDRESS, "", wrong, f"{kind}, of one name for all nodes")
     numbers = {host: tuple(map(int, words)) for host, (_, *words) in places.items()}
     return NodeCoordinates(
         coordinates={host: (*at, 0, 0)[:3] for host, at in numbers.items()}, dimensions=dimensions

@@ -10,6 +10,8 @@ from railyard.base.errors import InputError
 
 #: The marks that show how a text is encoded, the longest first.
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+#: The largest text: the dump of a fabric with 10,000 nodes is a tenth of it.
+MOST_BYTES = 1 << 27
 
 
 def readable(path: Path) -> str:
@@ -19,7 +21,8 @@ def readable(path: Path) -> str:
     read or is no text.
     """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
         encoding = next((name for mark, name in MARKS if content.startswith(mark)), "utf-8")
         text = content.decode(encoding)
     except OSError as error:
@@ -30,6 +33,8 @@ def readable(path: Path) -> str:
         text = content.decode("latin-1")
     if "\0" in text:
         raise InputError(str(path), "", problem="it is no text", valid="a text file")
+    if len(content) > MOST_BYTES:
+        raise InputError(str(path), "", problem="it is too long", valid=f"at most {MOST_BYTES:,} bytes")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

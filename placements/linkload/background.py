@@ -54,13 +54,15 @@ def read(path: Path, topology: Topology) -> Background:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError("--background", "", source, f"a readable JSON file ({error})") from error
+        raise InputError("--background", source, problem=str(error), valid="a readable JSON file") from error
     try:
         return Background(left=_left(document, topology, source))
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError("--background", "", f"{source}: {error}", FORMATS) from error
+        raise InputError(
+            "--background", source, problem=f"not such a document ({error})", valid=FORMATS
+        ) from error
 
 
 def _left(document: Mapping[str, Any], topology: Topology, source: str) -> Floats:

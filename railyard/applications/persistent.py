@@ -57,7 +57,7 @@ def parse(document: Json, source: str, ranks: int) -> Sends:
     """Return the sends in a document; raises InputError naming the field that is wrong."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         format_name = document.get("format") if isinstance(document, dict) else document
-        raise InputError(source, "format", str(format_name)[:60], FORMAT)
+        raise InputError(source, "format", str(format_name), FORMAT)
     rows = _rows(document, source, "ranks", "rank")
     if [number for number, _ in rows] != list(range(ranks)):
         raise InputError(

@@ -131,7 +131,7 @@ def unlabelled(text: str) -> str:
 def whole(token: str, source: str, name: str) -> int:
     """Return printed digits as a whole number; InputError for another word, and for more digits than a count has."""
     if not re.fullmatch(rf"[0-9]{{1,{MOST_DIGITS}}}", token):
-        raise InputError(source, name, token[:60], f"a whole number of at most {MOST_DIGITS} digits")
+        raise InputError(source, name, token, f"a whole number of at most {MOST_DIGITS} digits")
     return int(token)
 
 
@@ -139,7 +139,7 @@ def finite(token: str, source: str, name: str) -> float:
     """Return a printed number as a float; InputError for NaN, infinities and other words."""
     value = float(token) if re.fullmatch(NUMBER, token, re.ASCII) else math.nan
     if not math.isfinite(value):
-        raise InputError(source, name, token[:60], "a finite number")
+        raise InputError(source, name, token, "a finite number")
     return value
 
 

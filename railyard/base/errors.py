@@ -9,6 +9,9 @@ from typing import Any
 
 #: How much alike two words are, of 1, from which on one is taken for a slip of the other.
 _NEAR = 0.7
+#: Most characters of a value that a message quotes, and of a list of what is valid.
+MOST_QUOTED = 80
+MOST_LISTED = 600
 
 
 def as_seen(text: str) -> str:
@@ -19,6 +22,20 @@ def as_seen(text: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text
     )
+
+
+def quoted(value: object) -> str:
+    """Return a value as a message shows it: text in quotes, cut to its first characters if it is long."""
+    text = repr(value[: MOST_QUOTED + 1] if isinstance(value, str) else value)
+    return text if len(text) <= MOST_QUOTED + 2 else f"{text[:MOST_QUOTED]}..."
+
+
+def listed(text: str) -> str:
+    """Return a list with commas, cut to its first items and the number of the others if it is long."""
+    if len(text) <= MOST_LISTED:
+        return text
+    first = text[:MOST_LISTED].rpartition(", ")[0] or text[:MOST_LISTED]
+    return f"{first}, ... ({text[len(first) :].count(', ')} more)"
 
 
 def did_you_mean(word: object, words: Iterable[str]) -> str:
@@ -41,8 +58,8 @@ class InputError(ValueError):
         self.source, self.field, self.value, self.valid, self.problem = source, field, value, valid, problem
         place = f"{source}: {field}" if field else source
         problem = problem or ("no value" if value is None else "")
-        text = problem or f"{value!r} is not valid{did_you_mean(value, re.split(', | or ', valid))}"
-        super().__init__(as_seen(f"{place}: {text}; expected {valid}"))
+        text = problem or f"{quoted(value)} is not valid{did_you_mean(value, re.split(', | or ', valid))}"
+        super().__init__(as_seen(f"{place}: {listed(text)}; expected {listed(valid)}"))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Return how a worker process passes the error to its parent."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from railyard.base import sysfs
 from railyard.base.checkout import BUILD
-from railyard.base.errors import InputError
+from railyard.base.errors import InputError, quoted
 from railyard.jobs.image_engines import apptainer
 from railyard.jobs.nodes import node
 
@@ -247,7 +247,7 @@ def _partitions(text: str) -> tuple[Partition, ...]:
             nodes[cluster, row[1]] = nodes.get((cluster, row[1]), 0) + int(row[2])
         else:
             print(
-                f"railyard: sinfo: {line.strip()!r} is no partition with its nodes: passed over",
+                f"railyard: sinfo: {quoted(line.strip())} is no partition with its nodes: passed over",
                 file=sys.stderr,
             )
     return tuple(

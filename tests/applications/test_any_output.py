@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
-from applications.test_applications import RECORDED, text_of
-from applications.test_public_outputs import CASES, load, read
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
+from support import outputs, texts
 
 from railyard.applications import launch, persistent
-from railyard.applications.reading import Parser, Reading
+from railyard.applications.reading import Parser
 from railyard.base.errors import InputError
 
 #: Lines of schedulers, launchers, libraries and tools that stand between those of a program.
@@ -25,51 +25,9 @@ FOREIGN = (
     "",
     'Lmod is automatically replacing "gcc/12" with "nvhpc/24": done',
 )
-#: What a damaged number may look like.
-NUMBERS = ("nan", "-1", "0", "1e999", "-1e-400", "9" * 5000, "1.2.3", "", "\u0663", "0x10", "1e5000000000")
-
-
-def samples() -> dict[str, tuple[Parser, str, str]]:
-    """Return name -> parser, standard output, file left, of every recording and every public output."""
-    texts = {name: (parser, text_of(name), text_of(name, "left")) for name, parser in RECORDED.items()}
-    for path in CASES:
-        case = load(path)
-
-        def parse(text: str, left: str, source: str, case: dict[str, Any] = case) -> Reading:
-            return read(case, left or text, source)
-
-        text = (path.parent / "output.txt").read_text()
-        a_file = text.startswith(("{", "@ mpiP"))
-        texts[path.parent.name] = (parse, "" if a_file else text, text if a_file else "")
-    return texts
-
-
-SAMPLES = samples()
+SAMPLES = outputs.samples()
 #: Samples whose own lines have no labels of a launcher: more than half of the lines must have them.
 PLAIN = [name for name in SAMPLES if not name.endswith("-labels")]
-
-
-@st.composite
-def damaged(draw: st.DrawFn, text: str) -> str:
-    """Draw a text with up to four damages: lines lost, doubled or cut, numbers that are none, any characters."""
-    lines = text.split("\n")
-    for _ in range(draw(st.integers(1, 4))):
-        index = draw(st.integers(0, len(lines) - 1))
-        words = lines[index].split(" ")
-        match draw(st.integers(0, 4)):
-            case 0:
-                del lines[index : index + draw(st.integers(1, 3))]
-            case 1:
-                lines.insert(index, lines[index])
-            case 2:
-                lines[index] = lines[index][: draw(st.integers(0, len(lines[index])))]
-            case 3:
-                words[draw(st.integers(0, len(words) - 1))] = draw(st.sampled_from(NUMBERS))
-                lines[index] = " ".join(words)
-            case _:
-                lines[index] = draw(st.text(max_size=20))
-        lines = lines or [""]
-    return "\n".join(lines)
 
 
 def check(parse: Parser, text: str, left: str) -> None:
@@ -89,13 +47,13 @@ def test_a_damaged_output_is_figures_or_one_line(name: str) -> None:
 
     @seed(1)
     @settings(max_examples=6, database=None)
-    @given(data=st.data())
-    def run(data: st.DataObject) -> None:
-        which = data.draw(st.booleans()) or not left
+    @given(chance=st.randoms(use_true_random=True))
+    def run(chance: random.Random) -> None:
+        damage_text = bool(text) and (not left or chance.random() < 0.5)
         check(
             parse,
-            data.draw(damaged(text)) if which and text else text,
-            left if which and text else data.draw(damaged(left)),
+            texts.changed(text, chance) if damage_text else text,
+            left if damage_text else texts.changed(left, chance),
         )
 
     run()

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from support.commands import CHECKOUT
+from support.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 
 from checks.applications import mcb
 from railyard.applications import convert, launch, mpip, patterns
-from railyard.applications.cli import parser_of_check
 from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.programs import gpcnet, lulesh, snap
-from railyard.applications.reading import Parser, Reading
+from railyard.applications.reading import Reading
 from railyard.applications.witness import Witness
 from railyard.base.errors import InputError
 from railyard.cli import cli
@@ -28,31 +28,6 @@ from railyard.records import benchmark, watched
 from railyard.records.benchmark import Series
 from railyard.reference import checks, variables
 
-DATA = Path(__file__).parents[1] / "data/applications"
-SIZES = [4 << power for power in range(13)]
-CHECKS = CHECKOUT / "checks/applications"
-#: Message sizes of the recordings of OSU's programs, where they are not `SIZES`.
-OSU_SIZES: dict[str, list[int]] = {
-    **{f"osu_{name}": [1 << power for power in range(17)] for name in ("latency", "bw")},
-    **{f"osu_{name}_latency": [1 << power for power in range(17)] for name in ("put", "get_acc")},
-    **{f"osu_{name}": [] for name in ("barrier", "ibarrier")},
-}
-
-
-def parser_of(program: str) -> Parser | None:
-    """Return the parser of a program: that of a module, or the patterns of its check; None for another program."""
-    if launch.is_application(program):
-        return launch.parser(program, {"sizes_bytes": OSU_SIZES.get(program, SIZES)})
-    check = CHECKS / f"{program}.py"
-    return parser_of_check(check) if check.is_file() else None
-
-
-#: Name of each recording of a right run (PROGRAM-RANKS.out) -> its program's parser.
-RECORDED: dict[str, Parser] = {
-    path.stem: parser
-    for path in sorted(DATA.glob("*-[0-9]*.out"))
-    if (parser := parser_of(path.stem.rpartition("-")[0]))
-}
 #: FOM of a recording -> the line that the program printed it in, and how far railyard moves its point.
 PRINTED = {
     "lulesh-8": ("fom_zone_s", r"FOM                  =", 0),
@@ -63,11 +38,6 @@ PRINTED = {
     "snap-8": ("cells_per_s", "Inverse Grind Time FOM (1/ns)", 9),
     "umt-8": ("unknowns_per_s", "figure of merit =", 0),
 }
-
-
-def text_of(name: str, ending: str = "out") -> str:
-    path = DATA / f"{name}.{ending}"
-    return path.read_text() if path.is_file() else ""
 
 
 def read(name: str) -> Reading:

@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
+from support.outputs import CASES, load, parse
 
-from railyard.applications import launch, mpip
+from railyard.applications import launch
 from railyard.applications.reading import Reading
-
-CASES = sorted((Path(__file__).parents[1] / "data/public/outputs").glob("*/case.yaml"))
-
-
-def load(path: Path) -> dict[str, Any]:
-    case: dict[str, Any] = yaml.safe_load(path.read_text())
-    return case
-
-
-def read(case: dict[str, Any], text: str, source: str = "output.txt") -> Reading:
-    """Return what the case's reader makes of a text; mpiP's profile as a reading."""
-    if case["reader"] != "mpip":
-        return launch.parser(case["reader"], case.get("parameters", {}))(text, "", source)
-    profile = mpip.parse(text, source)
-    series, missing = list(profile.series), profile.not_measured
-    return Reading(program="mpiP", version="", ranks=profile.ranks, series=series, not_measured=missing)
 
 
 def figures(reading: Reading) -> dict[tuple[object, ...], list[float]]:
@@ -36,7 +19,7 @@ def figures(reading: Reading) -> dict[tuple[object, ...], list[float]]:
 def test_a_public_output_has_its_right_value(path: Path) -> None:
     case = load(path)
     value = case["value"]
-    reading = read(case, (path.parent / "output.txt").read_text())
+    reading = parse(case, (path.parent / "output.txt").read_text())
     assert value.get("fault", "") in reading.fault and bool(reading.fault) is ("fault" in value), (
         reading.fault
     )

@@ -144,7 +144,7 @@ def test_xtprocadmin_gives_the_hosts_of_interconnect_txt(tmp_path: Path, railyar
     links, table = tmp_path / "interconnect.txt", tmp_path / "xtprocadmin.txt"
     links.write_text(INTERCONNECT)
     table.write_text(XTPROCADMIN)
-    found = names.renamed(sources.read(links), names.read(table), str(table))
+    found = names.renamed(sources.read(links), names.read(table)[0], str(table))
     assert found.coordinates == {"nid00001": (0, 0, 0), "nid00002": (0, 1, 0), "nid00033": (0, 0, 1)}
     shown = railyard(
         "coordinates", str(links), "--names", str(table), "--topology", "gemini-4x4x4-two-nodes"

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from placements.hosts import hostlist
 from placements.hosts.sources.located import CoordinateSource, NodeCoordinates
 from placements.hosts.text import readable
-from railyard.base.errors import InputError
+from railyard.base.errors import InputError, quoted
 from railyard.base.members import members
 
 #: Texts that people give because they come from the same tools, and what to give instead.
@@ -39,6 +40,7 @@ def read(path: Path, kind: str | None = None) -> NodeCoordinates:
     Raises InputError, in one line, for a file that cannot be read, is of no known kind, or has no line of its format.
     """
     text = readable(path)
+    hostlist.check(text, str(path))
     if kind is None:
         kind = next((name for name, source in sources().items() if source.matches(text)), None)
     if kind is None:
@@ -58,6 +60,6 @@ def _unknown(text: str, source: str) -> InputError:
         (1, ""),
     )
     near = [instead for pattern, instead in NEAR if re.search(pattern, text, re.MULTILINE)]
-    problem = f"begins with {first[:60]!r}, which no source of coordinates does" if first else "it is empty"
+    problem = f"begins with {quoted(first)}, which no source of coordinates does" if first else "it is empty"
     valid = near[0] if near else "; ".join(f"{name}, {source.does}" for name, source in sources().items())
     return InputError(source, f"line {number}", problem=problem, valid=valid)

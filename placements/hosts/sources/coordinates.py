@@ -38,7 +38,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
             as_before = (
                 f", with {dimensions[0]} numbers as the lines before" if (dimensions or [0])[0] > 3 else ""
             )
-            raise OddLineError(source, f"line {number}", line[:60], f"HOST X Y Z{as_before}")
+            raise OddLineError(source, f"line {number}", line, f"HOST X Y Z{as_before}")
         at = tuple(whole_number(word, source, number, "HOST X Y Z") for word in words)
         dimensions.append(len(words))
         if name == "torus":

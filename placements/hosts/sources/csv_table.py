@@ -51,7 +51,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
     name, dimensions = _first(NAMES, header), _dimensions(header)
     if name is None or dimensions is None:
         valid = f"a column of {', '.join(NAMES)}, and x,y,z or group,switch,port or pod,leaf or leaf"
-        raise InputError(source, f"line {line}", ",".join(header)[:80], valid)
+        raise InputError(source, f"line {line}", ",".join(header), valid)
     columns = [header.index(d) for d in dimensions if d]
     coordinates: dict[str, Coordinate] = {}
     odd = []
@@ -59,7 +59,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
         for number, row in rows:
             try:
                 if len(row) < len(header):
-                    raise OddLineError(source, f"line {number}", ",".join(row)[:60], f"{len(header)} columns")
+                    raise OddLineError(source, f"line {number}", ",".join(row), f"{len(header)} columns")
                 words = [WHOLE.sub(r"\1", row[column].strip()) for column in columns]
                 if any(words):
                     at = [whole_number(word, source, number, "a coordinate") for word in words]

@@ -42,7 +42,7 @@ class Fabric:
                 continue
             host, device = _split(text, alone=alone)
             if not HOST.fullmatch(host) or host.lower() in WITHOUT_NAME:
-                self.odd.append(OddLineError(source, f"line {number}", text[:60], VALID))
+                self.odd.append(OddLineError(source, f"line {number}", text, VALID))
                 continue
             with_nodes.append(switch)
             if host not in first or natural(device) < natural(first[host][0]):

@@ -65,7 +65,7 @@ def _dump(text: str, fabric: Fabric, source: str) -> None:
                 fabric.adapters.append((port[2], switch, number))
         elif switch and line.startswith("["):
             valid = '[PORT] "S-GUID"[PORT] or "H-GUID"[PORT](GUID) # "DESCRIPTION"'
-            fabric.odd.append(OddLineError(source, f"line {number}", line[:60], valid))
+            fabric.odd.append(OddLineError(source, f"line {number}", line, valid))
 
 
 def _ports(text: str, fabric: Fabric) -> None:

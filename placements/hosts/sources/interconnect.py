@@ -54,7 +54,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
                 add(blade, range(NODES_PER_ARIES), at, number)
         else:
             valid = "TILE[(X,Y,Z)] DIRECTION -> TILE[(X,Y,Z)] LinkType: TYPE, or TILE(G:C:S) COLOUR -> TILE(G:C:S)"
-            raise OddLineError(source, f"line {number}", line[:80], valid)
+            raise OddLineError(source, f"line {number}", line, valid)
 
     def add(blade: str, nodes: range, at: Coordinate, number: int) -> None:
         for node in nodes:

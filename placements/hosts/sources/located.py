@@ -8,13 +8,13 @@ never takes the coordinates from all nodes. A text of which no line can be read 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from placements.hosts import hostlist
 from placements.topology.base import Coordinate
-from railyard.base.errors import InputError
+from railyard.base.errors import InputError, quoted
 
 #: What a node is called: a host name, or a Cray's name of its place.
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,254}")
@@ -41,11 +41,7 @@ class NodeCoordinates:
 
     def note(self, source: str) -> str:
         """Return one line about what was passed over; empty if nothing was."""
-        if not self.passed_over:
-            return ""
-        count = len(self.passed_over)
-        lines = "1 line" if count == 1 else f"{count} lines"
-        return f"{source}: {lines} passed over{': ' if count == 1 else ', the first '}{self.passed_over[0]}"
+        return note(self.passed_over, source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +78,21 @@ def located(
     odd = list(odd)
     if odd and not coordinates:
         raise InputError(odd[0].source, odd[0].field, odd[0].value, odd[0].valid, problem=odd[0].problem)
-    texts = (f"{error.field}: {error.problem or repr(error.value)}; expected {error.valid}" for error in odd)
-    return NodeCoordinates(coordinates=coordinates, passed_over=tuple(texts), **fields)
+    return NodeCoordinates(coordinates=coordinates, passed_over=tuple(map(described, odd)), **fields)
+
+
+def described(error: OddLineError) -> str:
+    """Return what is odd about a line, without the name of the file."""
+    return f"{error.field}: {error.problem or quoted(error.value)}; expected {error.valid}"
+
+
+def note(passed_over: Sequence[str], source: str) -> str:
+    """Return one line about descriptions of lines that were passed over; empty if there are none."""
+    if not passed_over:
+        return ""
+    count = len(passed_over)
+    lines = "1 line" if count == 1 else f"{count} lines"
+    return f"{source}: {lines} passed over{': ' if count == 1 else ', the first '}{passed_over[0]}"
 
 
 def at_line(number: int) -> str:
@@ -95,7 +104,7 @@ def put(coordinates: dict[str, Coordinate], name: str, at: Coordinate, *, source
     """Add a node; OddLineError for a name that no host has, InputError for one that has another coordinate already."""
     if not HOST.fullmatch(name):
         valid = "a host's name: letters, digits, '.', '_', ':' and '-'"
-        raise OddLineError(source, at_line(number), name[:60], valid)
+        raise OddLineError(source, at_line(number), name, valid)
     if coordinates.setdefault(name, at) != at:
         here, before = (",".join(map(str, c)) for c in (at, coordinates[name]))
         valid = f"one place for a node; it was at {before}"
@@ -105,7 +114,7 @@ def put(coordinates: dict[str, Coordinate], name: str, at: Coordinate, *, source
 def whole_number(word: str, source: str, number: int, what: str) -> int:
     """Return a number from 0; OddLineError names the line."""
     if not re.fullmatch(r"[0-9]{1,9}", word):
-        raise OddLineError(source, f"line {number}", word[:60], f"{what}: a whole number from 0")
+        raise OddLineError(source, f"line {number}", word, f"{what}: a whole number from 0")
     return int(word)
 
 

@@ -9,23 +9,33 @@ import dataclasses
 from pathlib import Path
 
 from placements.hosts.sources import xtprocadmin
-from placements.hosts.sources.located import NodeCoordinates
+from placements.hosts.sources.located import NodeCoordinates, OddLineError, described, note, read_lines
 from placements.hosts.text import content_lines, readable
 from railyard.base.errors import InputError
 
 
-def read(path: Path) -> dict[str, str]:
-    """Return physical name -> host; InputError, in one line, for a file that cannot be read or breaks its format."""
+def read(path: Path) -> tuple[dict[str, str], str]:
+    """Return physical name -> host, and one line about what was passed over; InputError if no line can be read."""
     text = readable(path)
     if xtprocadmin.matches(text):
-        return xtprocadmin.hosts(text, str(path))
+        hosts, odd = xtprocadmin.hosts(text, str(path))
+    else:
+        hosts, odd = _pairs(text, str(path))
+    if odd and not hosts:
+        raise odd[0]
+    return hosts, note([described(error) for error in odd], str(path))
+
+
+def _pairs(text: str, source: str) -> tuple[dict[str, str], list[OddLineError]]:
     hosts: dict[str, str] = {}
-    for number, line in content_lines(text):
+
+    def read_line(number: int, line: str) -> None:
         words = line.split()
         if len(words) != 2:
-            raise InputError(str(path), f"line {number}", line, "HOST NAME, or a table of xtprocadmin")
+            raise OddLineError(source, f"line {number}", line, "HOST NAME, or a table of xtprocadmin")
         hosts[words[1]] = words[0]
-    return hosts
+
+    return hosts, read_lines(content_lines(text), read_line)
 
 
 def renamed(located: NodeCoordinates, hosts: dict[str, str], source: str) -> NodeCoordinates:

@@ -33,7 +33,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
             open_end = None
         elif end:
             fabric.odd.append(
-                OddLineError(source, f"line {number}", line.strip()[:60], "a line with the rate before it")
+                OddLineError(source, f"line {number}", line.strip(), "a line with the rate before it")
             )
     return fabric.located(source)
 

@@ -43,9 +43,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
         name = fields.get("switchname") or fields.get("blockname")
         if not name:
             if not any(key in fields for key in OTHERS):
-                raise OddLineError(
-                    source, f"line {number}", line[:60], "SwitchName=NAME with Nodes= or Switches="
-                )
+                raise OddLineError(source, f"line {number}", line, "SwitchName=NAME with Nodes= or Switches=")
             return
         if "switches" in fields:
             tree.joined.extend((lower, name) for lower in expand(fields["switches"], source, number))

@@ -30,7 +30,7 @@ from placements.hosts.sources.located import (
 )
 from placements.topology.base import Coordinate
 from railyard.base import yaml_io
-from railyard.base.errors import InputError
+from railyard.base.errors import InputError, quoted
 
 KINDS = ("tree", "block", "torus3d", "ring")
 
@@ -53,7 +53,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
     try:
         return reader(chosen[kind], others, source)
     except OddLineError as error:
-        problem = f"topology {chosen['topology']}: {error.problem or repr(error.value)}"
+        problem = f"topology {chosen['topology']}: {error.problem or quoted(error.value)}"
         raise InputError(source, "", problem=problem, valid=error.valid) from error
 
 

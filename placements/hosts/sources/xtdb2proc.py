@@ -33,7 +33,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
         if fields.get("processor_type", "compute") != "compute":
             return
         if missing := [name for name in FIELDS if name not in fields]:
-            raise OddLineError(source, f"line {number}", line[:60], f"{', '.join(missing)}")
+            raise OddLineError(source, f"line {number}", line, f"{', '.join(missing)}")
         x, y, z, nid = (whole_number(fields[name], source, number, name) for name in FIELDS)
         put(coordinates, f"nid{nid:05d}", (x, y, z), source=source, number=number)
 

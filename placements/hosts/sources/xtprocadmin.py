@@ -53,11 +53,16 @@ def parse(text: str, source: str) -> NodeCoordinates:
     return located(coordinates, read_lines(_lines(text), read))
 
 
-def hosts(text: str, source: str) -> dict[str, str]:
-    """Return physical name -> host of the compute nodes."""
+def hosts(text: str, source: str) -> tuple[dict[str, str], list[OddLineError]]:
+    """Return physical name -> host of the compute nodes, and the errors of lines that are odd."""
     header = _header(text)
-    rows = ((number, _row(line, header, source, number)) for number, line in _lines(text))
-    return {row["nodename"]: host(row, source, number) for number, row in rows if row}
+    by_name: dict[str, str] = {}
+
+    def read(number: int, line: str) -> None:
+        if row := _row(line, header, source, number):
+            by_name[row["nodename"]] = host(row, source, number)
+
+    return by_name, read_lines(_lines(text), read)
 
 
 def host(row: dict[str, str], source: str, number: int) -> str:

@@ -58,12 +58,9 @@ def allowed_cpus(root: Path = ROOT) -> set[int]:
 
 
 def cpu_list(text: str) -> list[int]:
-    """Return the numbers of a kernel's list: 0-3,8 is 0, 1, 2, 3, 8."""
-    numbers: list[int] = []
-    for part in filter(None, text.strip().split(",")):
-        first, _, last = part.partition("-")
-        numbers += range(int(first), int(last or first) + 1)
-    return numbers
+    """Return the numbers of a kernel's list: 0-3,8 is 0, 1, 2, 3, 8. Other words are passed over."""
+    ranges = (re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip(), re.ASCII) for part in text.split(","))
+    return [n for match in ranges if match for n in range(int(match[1]), int(match[2] or match[1]) + 1)]
 
 
 def cores(root: Path, allowed: set[int]) -> list[dict[str, Any]]:
@@ -87,7 +84,8 @@ def distances(root: Path) -> list[list[int]]:
     table = []
     for domain in domains:
         row = sysfs.text(root / f"sys/devices/system/node/node{domain}/distance").split()
-        table += [[domain, other, int(far)] for other, far in zip(domains, row, strict=False)]
+        pairs = zip(domains, row, strict=False)
+        table += [[domain, other, int(far)] for other, far in pairs if re.fullmatch("[0-9]{1,6}", far)]
     return table
 
 
