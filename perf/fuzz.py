@@ -1,4 +1,6 @@
-"""Read hostile bundles, records, topologies and tender files; report tracebacks, time and memory.
+"""Read hostile bundles, records, topologies, tender files, files of sites and outputs of programs.
+
+Reports tracebacks, time and memory.
 
 tests/support/fuzz.py draws each input from a seed, and a problem is printed with its seed. The next call continues
 where the last one was stopped.

@@ -26,8 +26,8 @@ from placements.hosts.text import content_lines, readable
 from placements.topology.base import Node, Topology
 from railyard.base.errors import InputError
 
-#: A host's name or address; a number alone is none.
-NAME = re.compile(r"(?![0-9]+$)[A-Za-z0-9_][A-Za-z0-9._-]{0,254}")
+#: A host's name or address; a number alone and the head of a column of names are none.
+NAME = re.compile(r"(?![0-9]+$|NODELIST$|HOSTNAMES?$)[A-Za-z0-9_][A-Za-z0-9._-]{0,254}")
 RANK = re.compile(r"rank\s+(\d{1,9})\s*=\s*(\S+)(?:\s+slots?\s*=.*)?", re.IGNORECASE)
 OPTION = re.compile(r"([A-Za-z_-]+)=(\S*)")
 COUNTED = re.compile(r"(.*[^:*])[:*](\d{1,6})", re.DOTALL)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from railyard.base.errors import InputError, as_seen
+from railyard.base.errors import InputError, as_seen, listed
 from railyard.records.benchmark import Label, Series, Unmeasured
 from railyard.records.json_io import Json
 from railyard.records.units import Better, Fom
@@ -27,7 +27,8 @@ MIB_GBYTE = (1 << 20) * 1e-9
 #: Largest number of digits of a whole number in a record.
 MOST_DIGITS = 18
 
-NUMBER = r"([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity))"
+#: Possessive, so that no line of digits takes time that grows with its square.
+NUMBER = r"([-+]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?|nan|inf|NaN|Infinity))"
 
 
 class UnreadableError(InputError):
@@ -35,7 +36,7 @@ class UnreadableError(InputError):
 
     def __init__(self, source: str, field: str, words: str) -> None:
         super().__init__(source, field, words, "")
-        self.args = (f"{source}: {field}: {words}",)
+        self.args = (as_seen(f"{source}: {field}: {listed(words)}"),)
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, ...]]:
         return type(self), (self.source, self.field, str(self.value))

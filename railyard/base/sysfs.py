@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,12 @@ from railyard.base.host_names import natural
 FAST = ("infiniband", "omni-path", "slingshot", "efa")
 #: PCI vendor of EFA, whose link layer the kernel does not know.
 AMAZON = "0x1d0f"
-#: Kernel's numbers of interface types (if_arp.h) that are neither Ethernet nor made in software.
-INFINIBAND = "32"
+#: Kernel's numbers of interface types (if_arp.h).
+ETHERNET, INFINIBAND, LOOPBACK = "1", "32", "772"
+#: Where a scalable function of a card has its own device below the card's.
+SUBFUNCTION = re.compile(r"\w+\.sf\.\d+")
+#: The switch inside Open vSwitch, whose members send for it.
+OPEN_VSWITCH = "ovs-system"
 #: Files or folders below an interface that show what made it, and the word for it.
 MADE = (("bridge", "a bridge"), ("wireless", "wireless"), ("phy80211", "wireless"), ("tun_flags", "a tunnel"))
 
@@ -32,6 +36,7 @@ class Device:
 
     `fabric` is infiniband, omni-path, slingshot, efa, roce or ethernet, `numa` -1 if unknown. `card` is the PCI address
     without the function, which ports of one card share; `why_not` is the reason why it is no NIC of a job, or empty.
+    `virtual_function` marks a part of a port, of SR-IOV or scalable.
     """
 
     name: str
@@ -64,9 +69,10 @@ def devices(sys: Path) -> tuple[Device, ...]:
 
 def named(root: Path) -> Iterator[tuple[str, Path]]:
     """Yield class and folder of the devices that have hardware or are a bond, in natural order; `root` is of a node."""
+    bonds = set(_bonds(root / "sys"))
     for kind in ("infiniband", "cxi", "net"):
         for path in folders(root / "sys/class" / kind):
-            if kind != "net" or (path / "device").exists() or (path / "bonding").exists():
+            if kind != "net" or (path / "device").exists() or path.name in bonds:
                 yield kind, path
 
 
@@ -140,32 +146,44 @@ def _slingshot(sys: Path) -> Iterator[Device]:
 
 def _interfaces(sys: Path) -> Iterator[Device]:
     """Yield the interfaces of Ethernet cards and bonds of them."""
+    bonds = set(_bonds(sys))
     for path in folders(sys / "class/net"):
-        yield _device(path, path.name, "ethernet", _why_not(path))
+        yield _device(path, path.name, "ethernet", _why_not(path, bonds))
 
 
-def _why_not(path: Path) -> str:
+def _bonds(sys: Path) -> Iterator[str]:
+    """Yield the names of bonds and of teams, which are masters of interfaces and switch nothing."""
+    for path in folders(sys / "class/net"):
+        master = path / "master"
+        if (path / "bonding").exists():
+            yield path.name
+        elif master.exists() and not any((master / name).exists() for name in ("bridge", "brport")):
+            yield master.resolve().name
+
+
+def _why_not(path: Path, bonds: Collection[str]) -> str:
     """Return why an interface is no NIC of a job; empty for a card with a link, or a bond."""
-    kind = text(path / "type")
+    kind, name, master = text(path / "type"), path.name, (path / "master").resolve().name
     maker = next((word for name, word in MADE if (path / name).exists()), "")
     if maker:
         return maker
-    if kind == "772":
+    if kind == LOOPBACK:
         return "the loopback"
     if kind == INFINIBAND:
         return "IP over InfiniBand"
-    if not (path / "device").exists() and not (path / "bonding").exists():
+    if name == OPEN_VSWITCH or (not (path / "device").exists() and name not in bonds):
         return "no hardware"
+    if kind not in {ETHERNET, ""}:
+        return "no Ethernet"
     device = path / "device"
     if any(re.fullmatch(r"usb\d+", part) for part in device.resolve().parts) or (
         (device / "subsystem").resolve().name == "usb"
     ):
         return "a USB device, such as a management controller's"
-    master = path / "master"
-    if master.exists() and not any((master / name).exists() for name in ("bridge", "brport")):
-        return f"a member of {master.resolve().name if master.is_symlink() else 'a bond'}"
-    if re.fullmatch(r"(?:c\d+)?pf\d+(?:vf|sf)\d+", text(path / "phys_port_name")):
-        return "the switch's end of a virtual function"
+    if master in bonds and master != OPEN_VSWITCH:
+        return f"a member of {master}"
+    if re.fullmatch(r"(?:c\d+)?pf\d+(?:(?:vf|sf)\d+)?", text(path / "phys_port_name")):
+        return "the switch's end of a function"
     state = text(path / "operstate")
     return f"link {state}" if state in {"down", "lowerlayerdown", "notpresent"} else ""
 
@@ -179,5 +197,5 @@ def _device(path: Path, name: str, fabric: str, why_not: str) -> Device:
         numa=int(numa) if re.fullmatch(r"-?[0-9]{1,6}", numa) else -1,
         card=address.rpartition(".")[0],
         why_not=why_not,
-        virtual_function=(path / "device/physfn").exists(),
+        virtual_function=(path / "device/physfn").exists() or SUBFUNCTION.fullmatch(address) is not None,
     )

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from placements.launchers.base import BATCH_NODE_FILES
+from railyard.base import programs
 from railyard.base.errors import InputError
 from railyard.base.host_names import short
 
@@ -91,9 +92,7 @@ def _content(path: Path) -> str:
 def _output(command: list[str]) -> str:
     """Return what a command prints; empty if it is not installed, fails or takes too long."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=TIMEOUT_S, check=False
-        )
+        done = programs.run(command, TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if not done.returncode else ""

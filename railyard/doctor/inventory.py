@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from railyard.base import sysfs
+from railyard.base import programs, sysfs
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, quoted
 from railyard.jobs.image_engines import apptainer
@@ -344,7 +344,7 @@ def _first(command: list[str]) -> str:
 def _output(command: list[str]) -> str:
     """Return the output of a command; empty if it is missing, fails, or takes too long."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        done = programs.run(command, TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout + (done.stderr if "--mpi=list" in command else "") if done.returncode == 0 else ""
@@ -352,6 +352,6 @@ def _output(command: list[str]) -> str:
 
 def _succeeds(command: list[str]) -> bool:
     try:
-        return subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False).returncode == 0
+        return programs.run(command, TIMEOUT_S).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False

@@ -15,6 +15,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
+from railyard.base import programs
 from railyard.jobs.job import submitted
 
 FILE = "job.lock"
@@ -65,11 +66,11 @@ def queued(folder: Path) -> str:
     """
     words = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i %T %Z"]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=QUEUE_S, check=True)
-    except (OSError, subprocess.SubprocessError):
+        done = programs.run(words, QUEUE_S)
+    except (OSError, subprocess.TimeoutExpired):
         return ""
-    for line in done.stdout.splitlines():
-        number, state, directory = line.split(" ", 2)
+    rows = (line.split(" ", 2) for line in done.stdout.splitlines() if done.returncode == 0)
+    for number, state, directory in (row for row in rows if len(row) == 3):  # the others name a cluster
         if state != COMPLETING and Path(directory).resolve() == folder.resolve():
             return f"{number} {state}"
     return ""

@@ -1,4 +1,4 @@
-"""Hostile input, drawn by seed: bundles, bags, records, topologies and tender files, and what reading each comes to.
+"""Hostile input, drawn by seed: bundles, records, topologies, tender files and texts, and what reading each comes to.
 
 Models: a good input in which values are replaced, removed or nested, with digests and sums that fit, so that the change
 gets past them; and its bytes cut, turned and repeated. An input is read as the commands read it. It is refused in one
@@ -7,10 +7,12 @@ line or accepted. Leaves out: archives that unpack to far more than they are (te
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import gzip
 import hashlib
+import io
 import json
 import random
 import re
@@ -29,7 +31,7 @@ from railyard.base.errors import InputError, RunError
 from railyard.records import json_io, record, strict_rules
 from railyard.records.store import archive, bag, bundle
 from railyard.tender import bids, request
-from support import evidence
+from support import evidence, texts
 
 #: What no honest file has in most places.
 VALUES: tuple[Any, ...] = (
@@ -311,10 +313,28 @@ def _read_request(path: Path) -> bool:
     return bool(request.load(path).cases)
 
 
+def _text(chance: random.Random, folder: Path, readers: Mapping[str, texts.Reader]) -> Path:
+    """A real text of a reader, changed, in a file with the reader's name."""
+    name = chance.choice([*readers])
+    path = folder / name
+    sample = chance.choice([*readers[name].samples.values()])
+    path.write_bytes(texts.changed(sample, chance).encode(errors="surrogatepass"))
+    return path
+
+
+def _read_text(path: Path) -> bool:
+    noted = io.StringIO()
+    with contextlib.redirect_stderr(noted):
+        texts.READERS[path.name].read(path)
+    return True
+
+
 #: Kind -> who draws an input and writes it, and who reads it.
 KINDS: Mapping[str, tuple[Callable[[random.Random, Path], Path], Callable[[Path], bool]]] = {
     "bundle": (_bundle, _read_bundle),
     "record": (_record, _read_record),
     "topology": (_topology, _read_topology),
     "tender": (_request, _read_request),
+    "site": (functools.partial(_text, readers=texts.SITES), _read_text),
+    "output": (functools.partial(_text, readers=texts.OUTPUTS), _read_text),
 }

@@ -6,6 +6,7 @@ takes the path of a text and returns its value. Leaves out: JSON and YAML of rai
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -67,18 +68,22 @@ class Reader:
     samples: Mapping[str, str]
 
 
-def cases(*readers: str) -> dict[str, dict[str, Any]]:
-    """Return the public cases of these readers by name, with their file as `text`."""
-    every = {path.parent: yaml.safe_load(path.read_text()) for path in sorted(PUBLIC.glob("*/case.yaml"))}
+@functools.cache
+def _every_case() -> dict[Path, dict[str, Any]]:
+    return {path.parent: yaml.safe_load(path.read_text()) for path in sorted(PUBLIC.glob("*/case.yaml"))}
+
+
+def cases(reader: str) -> dict[str, dict[str, Any]]:
+    """Return the public cases of a reader by name, with their file as `text`."""
     return {
         folder.name: case | {"text": (folder / case["file"]).read_text() if "file" in case else ""}
-        for folder, case in every.items()
-        if case["reader"] in readers
+        for folder, case in _every_case().items()
+        if case["reader"] == reader
     }
 
 
-def _texts(reader: str, ending: str = "") -> dict[str, str]:
-    return {name: case["text"] for name, case in cases(reader).items() if name.endswith(ending)}
+def _texts(reader: str) -> dict[str, str]:
+    return {name: case["text"] for name, case in cases(reader).items()}
 
 
 def _address(path: Path) -> Any:
@@ -159,14 +164,15 @@ def _output(parser: Parser, text: str, left: str) -> Reader:
 def _source(name: str) -> Reader:
     """Return the reader of one kind of coordinates, whatever a text looks like."""
     samples = {key: case["text"] for key, case in cases("coordinates").items() if _kind(case) == name}
-    return Reader(read=lambda path: sources.read(path, name), samples=samples)
+    return Reader(read=lambda path: sources.read(path, name), samples=samples or {"none": ""})
 
 
 def _kind(case: Mapping[str, Any]) -> str:
     return str(case.get("value", {}).get("kind", ""))
 
 
-READERS: Mapping[str, Reader] = {
+#: Readers of what sites and their tools write.
+SITES: Mapping[str, Reader] = {
     "hosts": Reader(read=hostfile.entries, samples=HOSTS),
     "hosts of a job": Reader(
         read=lambda path: allocated_nodes.names({"LSB_DJOB_HOSTFILE": str(path)}), samples=HOSTS
@@ -188,8 +194,10 @@ READERS: Mapping[str, Reader] = {
     "faults": Reader(
         read=lambda path: fault_words.parse(TOPOLOGY, path.read_text()), samples={"words": FAULTS}
     ),
-    **{name: _output(*sample) for name, sample in outputs.samples().items()},
 }
+OUTPUTS: Mapping[str, Reader] = {name: _output(*sample) for name, sample in outputs.samples().items()}
+#: Every reader of other people's texts.
+READERS: Mapping[str, Reader] = {**SITES, **OUTPUTS}
 
 
 def changed(text: str, chance: random.Random) -> str:

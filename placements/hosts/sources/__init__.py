@@ -21,7 +21,7 @@ from railyard.base.members import members
 #: Texts that people give because they come from the same tools, and what to give instead.
 NEAR = (
     (r"^[ \t]*NodeName=", "topology.conf, or the output of `scontrol show topology`"),
-    (r"<Report\b|<LinkFrom>|;NodeDesc", "the output of `opareport -o links`"),
+    (r"<Report\b|<LinkFrom>|;NodeDesc|^NodeGUID +Port", "the output of `opareport -o links`"),
     (r"^(PARTITION|NODELIST)\b", "topology.conf, or the output of `scontrol show topology`"),
     (r"^CA '", "the dump of ibnetdiscover"),
 )

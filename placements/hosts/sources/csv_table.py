@@ -78,6 +78,10 @@ def _table(text: str) -> tuple[int, list[str], Iterator[tuple[int, list[str]]]]:
     first = next(
         (k for k, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))), 0
     )
+    for index, line in enumerate(lines[:first]):
+        if line.startswith("#") and _dimensions(re.split(f"[{SEPARATORS}]", line.lower())):
+            first, lines[index] = index, line.lstrip("# ")  # a header that is a comment, as numpy writes it
+            break
     marked = next((line[4:5] for line in lines[:first] if line.startswith("sep=")), "")
     separator = marked or max(SEPARATORS, key=lines[first].count)
     reader = csv.reader(lines[first:], delimiter=separator, skipinitialspace=True)

@@ -34,7 +34,7 @@ class Fabric:
     def located(self, source: str) -> NodeCoordinates:
         """Return the coordinates of the nodes."""
         adapters = list(dict.fromkeys(self.adapters))
-        alone = not any(len(text.split()) > 1 and not NO_HOST.search(text) for text, _, _ in adapters)
+        alone = not any(_split(text, alone=False)[0] and not NO_HOST.search(text) for text, _, _ in adapters)
         first: dict[str, tuple[str, str]] = {}
         with_nodes = []
         for text, switch, number in adapters:
@@ -57,7 +57,7 @@ class Fabric:
 
 def _split(text: str, *, alone: bool) -> tuple[str, str]:
     """Return host and device of a description; an empty host where it has neither."""
-    words = text.split()
+    words = re.sub(rf"[:/](?={DEVICE.pattern})", " ", text, count=1, flags=re.IGNORECASE).split()
     if len(words) == 2 or (len(words) > 2 and DEVICE.match(words[1])):
         return words[0], " ".join(words[1:])
     return (words[0], "") if alone and len(words) == 1 else ("", "")

@@ -19,7 +19,7 @@ HEADER = re.compile(r"^(Switch|CA|Router):?\s+(?:0x[0-9a-f]+\s+)?(.*?):?\s*$", r
 LINK = re.compile(
     r"^[ \t]*+(?:0x[0-9a-f]++[ \t]++)?(?:\"([^\"\n]*+)\"[ \t]++)?(\d++)[ \t]++(\d++)\[[ \d]*+\]"
     r"[ \t]++==\(([^\n]*?)\)==>"
-    r"(?:[ \t]++(?:0x[0-9a-f]++[ \t]++)?(\d++)[ \t]++\d++\[[ \d]*+\][ \t]++\"([^\"\n]*+)\")?",
+    r"(?:[ \t]++(?:0x[0-9a-f]++[ \t]++)?(\d++)[ \t]++(\d++)\[[ \d]*+\][ \t]++\"([^\"\n]*+)\")?",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -32,11 +32,12 @@ def parse(text: str, source: str) -> NodeCoordinates:
     switches: dict[str, None] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if link := LINK.match(line):
-            own, lid, port, _, far, description = link.groups()
+            own, lid, port, _, far, far_port, description = link.groups()
             ports.setdefault(lid, set()).add(port)
             if own is None and kind.lower() == "switch":
                 switches[lid] = None
             if far is not None:
+                ports.setdefault(far, set()).add(far_port)
                 ends.append((lid, (own if own is not None else name).strip(), far, description, number))
                 if own is None and kind.lower() == "ca":
                     switches.setdefault(far)

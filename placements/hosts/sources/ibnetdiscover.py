@@ -56,7 +56,7 @@ def _dump(text: str, fabric: Fabric, source: str) -> None:
         if block := SWITCH.match(line):
             switch = block[1]
             fabric.switches.append(switch)
-        elif NODE.match(line) or not line.strip():
+        elif NODE.match(line):
             switch = ""
         elif switch and (port := PORT.match(line)):
             if port[1][0] in "Ss":

@@ -10,6 +10,7 @@ of nodes in these texts.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from placements.hosts.sources import trees
@@ -33,6 +34,7 @@ OTHERS = ("blocksizes", "aggregatedblock", "topologyplugin", "topologyparam")
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return name -> (leaf, 0, 0), or (pod, leaf, 0) where the tree has pods; InputError where no line can be read."""
     tree = trees.Tree()
+    above: dict[str, int] = {}
 
     def read(number: int, line: str) -> None:
         fields = {key.lower(): value.strip('"') for key, value in FIELD.findall(line)}
@@ -47,10 +49,14 @@ def parse(text: str, source: str) -> NodeCoordinates:
             return
         if "switches" in fields:
             tree.joined.extend((lower, name) for lower in expand(fields["switches"], source, number))
+            above.update(dict.fromkeys(expand(fields.get("nodes", ""), source, number), number))
         elif "nodes" in fields:
-            tree.nodes.setdefault(name, []).extend(expand(fields["nodes"], source, number))
+            tree.nodes.setdefault(name, []).extend(trees.names(fields["nodes"], source, number))
 
     odd = read_lines(content_lines(re.sub(r"\\\n", " ", text)), read)
+    below = set(itertools.chain.from_iterable(tree.nodes.values()))
+    valid = "each node below a switch that has no switches"
+    odd += [OddLineError(source, f"line {above[node]}", node, valid) for node in above if node not in below]
     return trees.from_file(tree, odd, source)
 
 

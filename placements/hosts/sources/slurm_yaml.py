@@ -24,7 +24,6 @@ from placements.hosts.sources.located import (
     CoordinateSource,
     NodeCoordinates,
     OddLineError,
-    expand,
     located,
     put,
 )
@@ -82,7 +81,7 @@ def names(value: Any, source: str) -> list[str]:
     """Return the names of a host list, or of a list of host lists; none for no value."""
     if isinstance(value, list):
         return [name for one in value for name in names(one, source)]
-    return expand(str(value), source, 0) if value is not None else []
+    return trees.names(str(value), source, 0) if value is not None else []
 
 
 def _tree(document: Any, odd: list[OddLineError], source: str) -> NodeCoordinates:
@@ -148,6 +147,6 @@ SOURCE = CoordinateSource(
     name="slurm-yaml",
     does="topology.yaml",
     precedence=32,
-    matches=re.compile(r"^[ \t]*-[ \t]+[\"']?topology[\"']?\s*:", re.M).search,
+    matches=re.compile(r"^[ \t]*-[ \t]+(?:\{[ \t]*)?[\"']?topology[\"']?\s*:", re.M).search,
     parse=parse,
 )

@@ -14,7 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from placements.hosts.sources.located import NodeCoordinates, OddLineError, located, put
+from placements.hosts.sources.located import (
+    NodeCoordinates,
+    OddLineError,
+    at_line,
+    expand,
+    located,
+    put,
+)
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -27,6 +34,13 @@ class Tree:
 
     nodes: dict[str, list[str]] = field(default_factory=dict)
     joined: list[tuple[str, str]] = field(default_factory=list)
+
+
+def names(text: str, source: str, number: int) -> list[str]:
+    """Return the nodes of a host list; OddLineError names the line, also for Slurm's word for all nodes."""
+    if text.upper() == "ALL":
+        raise OddLineError(source, at_line(number), text, "the names of nodes")
+    return expand(text, source, number)
 
 
 def from_file(tree: Tree, odd: Iterable[OddLineError], source: str) -> NodeCoordinates:

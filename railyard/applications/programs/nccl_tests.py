@@ -92,7 +92,7 @@ def _halves(source: str, heads: Sequence[str], words: Sequence[str]) -> Iterator
     for where, start in zip(PLACES, starts, strict=True):
         cells = dict(zip(heads[start:], words[start:], strict=False))
         first = {head: words[start + heads[start:].index(head)] for head in TEXT_COLUMNS if head in cells}
-        if len(first) == len(TEXT_COLUMNS):
+        if len(first) == len(TEXT_COLUMNS) and first["time"] != "N/A":  # a place that was not run
             yield Row(labels={**labels, "place": where}, **first)
 
 

@@ -148,6 +148,9 @@ def _table(output: Output) -> tuple[list[str], list[list[str]]]:
         raise InputError(
             output.source, "table", problem=f"missing after {output.last_line()!r}", valid="output to the end"
         )
+    if (tables := sum(map(_is_head, lines))) > 1:
+        problem = f"{tables} tables, as of several datatypes (-T)"
+        raise InputError(output.source, "table", problem=problem, valid="one")
     heads = re.split(r"\s{2,}", lines[at].removeprefix("#").strip())
     rows = [line.split() for line in lines[at + 1 :] if re.match(r"[0-9]", line)]
     return heads, [row for row in rows if len(row) == len(heads) and _is_row(heads, row)]

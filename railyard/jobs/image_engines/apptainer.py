@@ -11,10 +11,10 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from railyard.base import programs
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 from railyard.jobs.image_engines.base import HOST_MPI, Bound, ImageEngine
@@ -115,7 +115,7 @@ def _version() -> str:
 def _ask(*arguments: str) -> str:
     path = program()
     assert path is not None  # the check would have been skipped
-    done = subprocess.run([path, "--quiet", *arguments], capture_output=True, text=True, check=False)
+    done = programs.run([path, "--quiet", *arguments])
     if done.returncode:
         complaint = (done.stderr.strip().splitlines() or ["no error message"])[-1]
         raise RunError(f"apptainer {arguments[0]} failed: {complaint}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import subprocess
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,12 +18,13 @@ from typing import Any
 from placements import launchers
 from placements.arrays import np
 from placements.hosts import hostfile, in_job, naming, sources
-from placements.hosts.hostlist import expand
 from placements.hosts.sources.located import NodeCoordinates
+from placements.hosts.text import readable
 from placements.launchers import files
 from placements.orders.allocation import allocate, scheduled
 from placements.topology import catalog
 from placements.topology.base import Coordinate
+from railyard.base import programs
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import placing
 from railyard.jobs.job import submitted
@@ -38,6 +39,7 @@ from railyard.records.store import archive
 #: Variables that name a host file: the user's own first, then those of batch systems.
 NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
 LSF = "LSB_DJOB_HOSTFILE"
+PBS = "PBS_NODEFILE"
 #: The source of coordinates where no file is named.
 ITSELF = "the nodes themselves"
 
@@ -49,7 +51,7 @@ def names(environment: Mapping[str, str]) -> list[str]:
     """
     for variable in launchers.node_list_variables() if not environment.get("RAILYARD_NODES") else ():
         if nodelist := environment.get(variable):
-            return expand(nodelist)
+            return list(hostfile.slots(hostfile.parse(nodelist, variable)))
     for variable in NODE_FILES:
         if path := environment.get(variable):
             return _in_file(variable, Path(path))
@@ -62,7 +64,13 @@ def names(environment: Mapping[str, str]) -> list[str]:
 
 
 def _in_file(variable: str, path: Path) -> list[str]:
-    """Return the nodes of a host file, each once; LSF's batch node is left out, which is reported in one line."""
+    """Return the nodes of a host file, each once; LSF's batch node is left out, which is reported in one line.
+
+    PBS may name a part of a host, a vnode: HOST[NUMBER].
+    """
+    if variable == PBS:
+        text = re.sub(r"\[[0-9]+\]$", "", readable(path), flags=re.MULTILINE)
+        return list(hostfile.slots(hostfile.parse(text, str(path))))
     if variable != LSF:
         return hostfile.names(path)
     nodes, batch = hostfile.without_batch_node(hostfile.entries(path))
@@ -74,7 +82,7 @@ def _in_file(variable: str, path: Path) -> list[str]:
 
 def _output(command: Sequence[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = programs.run(command)
     except OSError as error:
         raise RunError(f"{command[0]}: {error.strerror}") from error
     if done.returncode != 0:
