@@ -26,16 +26,19 @@ def as_seen(text: str) -> str:
 
 def quoted(value: object) -> str:
     """Return a value as a message shows it: text in quotes, cut to its first characters if it is long."""
-    text = repr(value[: MOST_QUOTED + 1] if isinstance(value, str) else value)
-    return text if len(text) <= MOST_QUOTED + 2 else f"{text[:MOST_QUOTED]}..."
+    if isinstance(value, str) and len(value) > MOST_QUOTED:
+        return f"{value[:MOST_QUOTED]!r}..."
+    text = repr(value)
+    return text if isinstance(value, str) or len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}..."
 
 
 def listed(text: str) -> str:
-    """Return a list with commas, cut to its first items and the number of the others if it is long."""
+    """Return a text, which may be a list with commas, cut to its first items and the number of the others."""
     if len(text) <= MOST_LISTED:
         return text
     first = text[:MOST_LISTED].rpartition(", ")[0] or text[:MOST_LISTED]
-    return f"{first}, ... ({text[len(first) :].count(', ')} more)"
+    more = text[len(first) :].count(", ")
+    return f"{first}, ... ({more} more)" if more else f"{first}..."
 
 
 def did_you_mean(word: object, words: Iterable[str]) -> str:

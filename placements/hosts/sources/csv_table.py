@@ -79,7 +79,8 @@ def _table(text: str) -> tuple[int, list[str], Iterator[tuple[int, list[str]]]]:
         (k for k, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))), 0
     )
     for index, line in enumerate(lines[:first]):
-        if line.startswith("#") and _dimensions(re.split(f"[{SEPARATORS}]", line.lower())):
+        words = [word.strip() for word in re.split(f"[{SEPARATORS}]", line.lstrip("# ").lower())]
+        if _first(NAMES, words) and _dimensions(words):
             first, lines[index] = index, line.lstrip("# ")  # a header that is a comment, as numpy writes it
             break
     marked = next((line[4:5] for line in lines[:first] if line.startswith("sep=")), "")
