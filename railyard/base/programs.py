@@ -1,4 +1,4 @@
-"""Run a program whose text is read, so that neither the user's language nor odd bytes change what it says."""
+"""Run a program whose text is read, so that neither the language of a user nor odd bytes change the text."""
 
 from __future__ import annotations
 

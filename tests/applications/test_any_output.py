@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
-from support import outputs, texts
+from support.inputs import outputs, texts
 
 from railyard.applications import launch, persistent
 from railyard.applications.reading import Parser

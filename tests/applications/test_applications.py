@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from support.commands import CHECKOUT
-from support.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
+from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 
 from checks.applications import mcb
 from railyard.applications import convert, launch, mpip, patterns

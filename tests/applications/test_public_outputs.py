@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.outputs import CASES, load, parse
+from support.inputs.outputs import CASES, load, parse
 
 from railyard.applications import launch
 from railyard.applications.reading import Reading

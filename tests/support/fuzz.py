@@ -31,7 +31,8 @@ from railyard.base.errors import InputError, RunError
 from railyard.records import json_io, record, strict_rules
 from railyard.records.store import archive, bag, bundle
 from railyard.tender import bids, request
-from support import evidence, texts
+from support import evidence
+from support.inputs import texts
 
 #: What no honest file has in most places.
 VALUES: tuple[Any, ...] = (

@@ -26,6 +26,8 @@ ALGORITHM = units.fom("algorithm_bandwidth_gbyte_s", "GB/s", "higher")
 TIME = units.fom("time_us", "us", "lower")
 #: Columns of one half of a row in the text, which are members of `Row`. `wrong` was `error` in early releases.
 TEXT_COLUMNS = ("time", "algbw", "busbw", "wrong")
+#: What is printed where nothing ran out of place.
+BLANK = " " * 32
 PLACES = ("out-of-place", "in-place")
 #: Operations whose algorithm bandwidth is not size over time.
 IRREGULAR = frozenset({"alltoallv", "hypercube"})
@@ -77,13 +79,19 @@ def _rows(output: Output) -> Iterator[Row]:
             heads = ["wrong" if word in ("#wrong", "error") else word for word in words[1:]]
             heads = ["time" if word == "cputime" else word for word in heads]
         elif heads and re.match(r"\s*[0-9]+\s+[0-9]+\s", line):
-            yield from _halves(output.source, heads, words)
+            yield from _halves(output.source, heads, line)
 
 
-def _halves(source: str, heads: Sequence[str], words: Sequence[str]) -> Iterator[Row]:
+def _halves(source: str, heads: Sequence[str], line: str) -> Iterator[Row]:
+    words = line.split()
     if len(words) == len(heads) - 1 and "redop" in heads:
         heads = [head for head in heads if head != "redop"]  # blank for an operation without one
-    if len(words) < len(heads) or heads.count("time") != 2:
+    if heads.count("time") != 2:
+        return
+    if len(words) == len(heads) - len(TEXT_COLUMNS) and BLANK in line:
+        at = heads.index("time")
+        words = [*words[:at], *["N/A"] * len(TEXT_COLUMNS), *words[at:]]
+    if len(words) < len(heads):
         return
     labels: dict[str, Label] = {"size_bytes": reading.whole(words[0], source, "size")}
     named = dict(zip(heads, words, strict=False))

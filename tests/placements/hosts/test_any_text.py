@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import texts
+from support.inputs import texts
 
 from placements.hosts import sources
 from railyard.base.errors import InputError

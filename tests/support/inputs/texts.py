@@ -23,7 +23,7 @@ from railyard.base import sysfs
 from railyard.base.checkout import CHECKOUT
 from railyard.doctor import inventory
 from railyard.jobs.nodes import allocated_nodes, node
-from support import outputs
+from support.inputs import outputs
 from support.topology.topologies import gemini
 
 DATA = CHECKOUT / "tests/data"

@@ -1,0 +1,1 @@
+"""Texts that others write, for tests of their readers and for the fuzzer."""
