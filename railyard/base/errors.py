@@ -10,8 +10,8 @@ from typing import Any
 #: How much alike two words are, of 1, from which on one is taken for a slip of the other.
 _NEAR = 0.7
 #: Most characters of a value that a message quotes, and of a list of what is valid.
-MOST_QUOTED = 80
-MOST_LISTED = 600
+MOST_QUOTED = 200
+MOST_LISTED = 1000
 
 
 def as_seen(text: str) -> str:

@@ -24,10 +24,10 @@ from railyard.base.errors import InputError
             "hosts: no node; expected one per line",
         ),
         (InputError("r.json", "torus", None, "the torus"), "r.json: torus: no value; expected the torus"),
-        (InputError("o", "", "9" * 5000, "a number"), f"o: '{'9' * 80}'... is not valid; expected a number"),
+        (InputError("o", "", "9" * 5000, "a number"), f"o: '{'9' * 200}'... is not valid; expected a number"),
         (
             InputError("o", "", "x", ", ".join(f"partition{n}" for n in range(100))),
-            f"o: 'x' is not valid; expected {', '.join(f'partition{n}' for n in range(46))}, ... (54 more)",
+            f"o: 'x' is not valid; expected {', '.join(f'partition{n}' for n in range(77))}, ... (23 more)",
         ),
         (
             InputError("b\x1b[2J", "a\u202e\udcff", problem="no \x07", valid="a\nline"),

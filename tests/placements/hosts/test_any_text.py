@@ -31,7 +31,7 @@ def check(reader: texts.Reader, path: Path, text: str) -> None:
     try:
         reader.read(path)
     except InputError as error:
-        assert str(error).isprintable() and len(str(error)) < 2000
+        assert str(error).isprintable() and len(str(error)) < 3000
 
 
 @pytest.mark.parametrize("name", texts.SITES)
