@@ -102,6 +102,7 @@ smoke: setup  ## smoke checks on a virtual torus, for CI (tools/smoke lists vari
 docs: $(STAMPS)/venv $(STAMPS)/docs-venv  ## build the site, with its reference and manual page, into build/site
 	$(BIN)/python -m railyard.reference docs/reference
 	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b html -d build/doctrees docs build/site
+	$(BIN)/railyard report --quiet -o build/site/sample-report.html results/example
 	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b man -d build/doctrees docs build/man
 	@echo "the site: build/site/index.html, the manual page: build/man/railyard.1"
 

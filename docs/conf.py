@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -20,11 +21,22 @@ html_theme = "furo"
 html_title = f"railyard {release}"
 html_static_path = ["static"]
 html_css_files = ["railyard.css"]
+html_js_files = ["copy.js"]
 html_show_sphinx = False
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
-# Text without a named language is shell or plain text: no colours.
+# Text without a named language is plain, unless `with_prompts` finds commands.
 highlight_language = "none"
+#: Page -> words that a reader searches and its text lacks in the title.
+KEYWORDS = {
+    "tutorial": "slow link, broken cable, first steps",
+    "cluster": "slurm, sbatch, srun, pbs, lsf, login node",
+    "topobw": "slow link, broken cable, link test",
+}
+COMMAND = re.compile(
+    r"(\.venv/bin/|railyard |reframe |make\b|mpirun |mpicc |export |git |cd |sudo |tools/|containers/|module |eval |"
+    r"docker |python |jq |unshare |[A-Z_]+=\S+ (\S+=\S+ )*(\.venv|railyard|reframe|make|containers|python)|\(cat |$)"
+)
 man_pages = [
     ("reference/cli", "railyard", "measure placements and NIC policies on HPC interconnects", author, 1)
 ]
@@ -40,6 +52,29 @@ def link_to_included_pages(_app: Sphinx, name: str, source: list[str]) -> None:
             source[0] = source[0].replace(f"]({path}", f"]({page}")
 
 
+def with_prompts(_app: Sphinx, doctree: nodes.document) -> None:
+    """Show a prompt before each command of a block without a language that contains nothing else."""
+    for block in list(doctree.findall(nodes.literal_block)):
+        lines = block.astext().splitlines()
+        if block.get("language", "none") not in {"none", "default"}:
+            continue
+        starts = [not (number and lines[number - 1].endswith("\\")) for number in range(len(lines))]
+        if all(COMMAND.match(line) for line, start in zip(lines, starts, strict=True) if start):
+            shown = [
+                ("$ " if start and line else "") + line for line, start in zip(lines, starts, strict=True)
+            ]
+            text = "\n".join(shown)
+            block.replace_self(nodes.literal_block(text, text, language="console"))
+
+
+def with_keywords(app: Sphinx, doctree: nodes.document) -> None:
+    """Add the words by which the search finds a page."""
+    if words := KEYWORDS.get(app.env.docname):
+        doctree.insert(0, nodes.meta("", name="keywords", content=words))
+
+
 def setup(app: Sphinx) -> None:
-    """Register the hook."""
+    """Register the hooks."""
     app.connect("source-read", link_to_included_pages)
+    app.connect("doctree-read", with_prompts)
+    app.connect("doctree-read", with_keywords)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from railyard.reference import catalogue, checks, commands, schemas, tables, variables
+from railyard.reference import catalogue, checks, commands, glossary, schemas, tables, variables
 
 PAGES = {
     "cli": commands,
@@ -13,6 +13,7 @@ PAGES = {
     "variables": variables,
     "catalogue": catalogue,
     "schemas": schemas,
+    "glossary": glossary,
 }
 
 

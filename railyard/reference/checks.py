@@ -153,13 +153,13 @@ def _comment(lines: Sequence[str], end: int) -> tuple[str, str]:
 
 
 def _summary(node: ast.ClassDef, local: Mapping[str, ast.ClassDef]) -> str:
-    """Return a check's `descr` and its docstring's first line; where it has none, its base class's of `local`."""
+    """Return the first line of a check's docstring, which differs between checks, then its `descr`, maybe inherited."""
     described, own = "", (ast.get_docstring(node) or "").partition("\n")[0].removesuffix(".")
     here: ast.ClassDef | None = node
     while here is not None and not described:
         described = _assigned(here, "descr").strip("'\"")
         here = next((local[name] for base in here.bases if (name := ast.unparse(base)) in local), None)
-    return ". ".join(dict.fromkeys(filter(None, [described, own])))
+    return ". ".join(dict.fromkeys(filter(None, [own, described])))
 
 
 def _assigned(node: ast.ClassDef, name: str) -> str:

@@ -30,7 +30,6 @@ OTHER = {
     r"containers.*: railyard[./]": "an image, or a label of one",
     r"docs/applications\.md: checks/applications/hpccg\.py$": "a file that the page has its reader write",
     r"provenance\.py: results/record\.py$": "a path in older commits",
-    r"0001-folders\.md: railyard\.placements$": "a name that was considered and not taken",
     r"CHANGELOG\.md: (perf[./].+|rivals|checks\.lulesh|torus/bin)$": "former names, with the present ones",
 }
 
