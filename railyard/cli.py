@@ -32,6 +32,7 @@ GROUPS = {
     "Predict, without a run": {
         "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
         "links": ("placements.cli.links:links", "Predict bytes and seconds on every link of a topology."),
+        "matrix": ("placements.cli.matrix:matrix", "Show what the ranks of a program send to each other."),
         "model": (
             "railyard.torus.modelled.cli:model",
             "Predict the times of a program if only links took time.",

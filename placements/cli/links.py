@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from placements.arrays import np
 from placements.cli.options import UNKNOWN, SharedOptions, shared
 from placements.linkload import faulty, model, traffic
 from placements.linkload.model import PROTOCOLS, LinkLoads
@@ -46,11 +45,6 @@ MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().i
     default="stencil6",
     show_default=True,
     help=f"Traffic of the ranks: {MESSAGES}.",
-)
-@click.option(
-    "--matrix",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Measured bytes (.csv, .mtx) in place of --pattern.",
 )
 @click.option(
     "--within",
@@ -95,7 +89,6 @@ def links(
     options: SharedOptions,
     placements: str,
     pattern: str,
-    matrix: Path | None,
     within: str,
     sizes: str | None,
     cells: int,
@@ -117,7 +110,7 @@ def links(
     granted = options.granted()
     wrong = fault_words.parse(granted.topology, faults)
     faulty.check(wrong)
-    sent = _traffic(options, pattern, matrix, within=within, sizes=sizes, cells=cells)
+    sent = options.traffic or _modelled(options, pattern, within=within, sizes=sizes, cells=cells)
     left = options.left(granted.topology)
     loads_by_name = {}
     for name in placements.split(","):
@@ -130,17 +123,11 @@ def links(
         _print(granted.topology.name, loads_by_name, slowest)
     if plot is not None:
         name, loads = list(loads_by_name.items())[-1]
-        heatmap.draw(
-            loads, f"{matrix.name if matrix else pattern} on {granted.topology.name}, placement {name}", plot
-        )
+        what = options.matrix.name if options.matrix else pattern
+        heatmap.draw(loads, f"{what} on {granted.topology.name}, placement {name}", plot)
 
 
-def _traffic(
-    options: SharedOptions, pattern: str, matrix: Path | None, *, within: str, sizes: str | None, cells: int
-) -> Traffic:
-    ranks = int(np.prod(options.grid))
-    if matrix is not None:
-        return traffic.read_matrix(matrix, ranks)
+def _modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:
     given = _sizes(sizes) if sizes else traffic.face_bytes(cells, len(options.grid))
     return make(pattern, options.grid, size_bytes=given, within=within)
 

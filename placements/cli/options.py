@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import click
 from placements.hosts import hostfile, naming, sources
 from placements.linkload import background
 from placements.linkload.background import Background
+from placements.linkload.matrix import read_traffic
 from placements.linkload.traffic import Traffic
 from placements.orders import spec
 from placements.orders.allocation import Allocation, AllocationOrder, allocate, occupied, scheduled
@@ -38,6 +40,8 @@ class SharedOptions:
 
     topology: str
     grid: tuple[int, ...]
+    matrix: Path | None
+    traffic: Traffic | None
     allocation: str
     block: str | None
     nodes: Path | None
@@ -110,9 +114,9 @@ def shared(command: Command) -> Command:
     """Add the shared options to a command, which gets them as `options`."""
 
     def wrapped(**values: Any) -> Any:
-        grid = parse_extents(values.pop("grid"), "--grid")
-        names = [name for name in SharedOptions.__dataclass_fields__ if name != "grid"]
-        options = SharedOptions(grid=grid, **{name: values.pop(name) for name in names})
+        grid, traffic = _program(values.pop("grid"), values["matrix"])
+        names = [name for name in SharedOptions.__dataclass_fields__ if name not in ("grid", "traffic")]
+        options = SharedOptions(grid=grid, traffic=traffic, **{name: values.pop(name) for name in names})
         return command(options=options, **values)
 
     wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
@@ -122,9 +126,29 @@ def shared(command: Command) -> Command:
     return wrapped
 
 
+def _program(grid: str | None, matrix: Path | None) -> tuple[tuple[int, ...], Traffic | None]:
+    """Return the grid of ranks, and what they send where that was measured."""
+    extents = parse_extents(grid, "--grid") if grid else ()
+    if matrix is None:
+        if not extents:
+            raise InputError("--grid", "", problem="missing", valid="AxB or AxBxC, or --matrix FILE")
+        return extents, None
+    traffic = read_traffic(matrix, math.prod(extents) if extents else None)
+    return extents or (traffic.ranks,), traffic
+
+
 _OPTIONS = (
     click.argument("topology"),
-    click.option("--grid", metavar="AxBxC", required=True, help="Process grid in ranks, AxB or AxBxC."),
+    click.option(
+        "--grid",
+        metavar="AxBxC",
+        help="Process grid in ranks, AxB or AxBxC.  [default with --matrix: all its ranks in a line]",
+    ),
+    click.option(
+        "--matrix",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Measured traffic in a file of any form that `railyard matrix show` reads; `optimised` is fitted to it.",
+    ),
     click.option(
         "--allocation",
         type=click.Choice(MADE_ORDERS),

@@ -108,7 +108,7 @@ def place(
     if options.background is not None and not spec.parse(placement).order.searches:
         raise InputError("--background", "", str(options.background), "with --placement optimised only")
     granted = options.granted()
-    placed = options.placed(placement, granted, None)
+    placed = options.placed(placement, granted, options.traffic)
     topo = granted.topology
     if launcher is not None:
         _show(launchers.render(launcher, placed), output)

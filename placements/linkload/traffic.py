@@ -3,7 +3,7 @@
 A grid of processes is row-major, the last dimension fastest, and periodic as MPI_Cart_create makes it. A group is what
 shares all coordinates but those `within` names: rows (X), planes (XZ), the whole grid (XYZ), as in Peña et al.,
 EuroMPI'13, section 4.2. A module of `placements.linkload.patterns` that defines `PATTERN` is a pattern; nothing else
-must be edited to add one. `read_matrix` takes what was measured instead.
+must be edited to add one. What was measured instead is read by `placements.linkload.matrix`.
 
 Leaves out time: all messages are there at once, which is what a bulk-synchronous program does.
 """
@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placements.arrays import NDArray, np
@@ -120,73 +119,3 @@ def ring(grid: Grid, within: str, size_bytes: Callable[[int], float]) -> Traffic
     grouped = groups(grid, within)
     ranks = grouped.shape[1]
     return shifted(grouped, range(1, min(ranks, 2)), size_bytes(ranks))
-
-
-def read_matrix(path: Path, ranks: int | None = None) -> Traffic:
-    """Return a measured matrix, bytes by (source, target), from `.mtx` (Matrix Market) or `.csv` (dense rows).
-
-    The diagonal is dropped. Raises InputError, in one line, for a file that cannot be read, is not square, is not of
-    `ranks` ranks, or holds a negative or not finite entry.
-    """
-    matrix = _parse_mtx(path) if path.suffix == ".mtx" else _parse_csv(path)
-    rows, columns = matrix.shape
-    if rows != columns:
-        raise InputError(str(path), "", problem=f"{rows} rows of {columns} entries", valid="a square matrix")
-    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
-    if len(bad):
-        where = f"row {matrix.row[bad[0]]}, column {matrix.col[bad[0]]}"
-        raise InputError(str(path), where, float(matrix.data[bad[0]]), "bytes: 0 or more, finite")
-    if ranks is not None and rows != ranks:
-        raise InputError(str(path), "", f"{rows}x{rows}", f"{ranks}x{ranks}: as many rows as ranks")
-    sent = (matrix.row != matrix.col) & (matrix.data > 0)
-    return Traffic(
-        ranks=rows,
-        source=matrix.row[sent].astype(np.int32),
-        target=matrix.col[sent].astype(np.int32),
-        size_bytes=matrix.data[sent].astype(np.float64),
-    )
-
-
-def _parse_mtx(path: Path) -> sparse.coo_array:
-    from scipy import io, sparse
-
-    try:
-        matrix = io.mmread(path)
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror or error})"
-        raise InputError(str(path), "", problem=problem, valid="a .csv or .mtx file") from error
-    except (ValueError, OverflowError) as error:
-        raise InputError(str(path), "", " ".join(str(error).split()), "a Matrix Market file") from error
-    return _coo(sparse.coo_array(matrix), path)
-
-
-def _parse_csv(path: Path) -> sparse.coo_array:
-    from scipy import sparse
-
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
-        raise InputError(str(path), "", problem=problem, valid="a .csv or .mtx file") from error
-    rows = list(_numbers(path, [line for line in lines if line.strip()]))
-    if not rows:
-        raise InputError(str(path), "", problem="nothing", valid="one line of numbers for each rank")
-    for number, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            valid = f"{len(rows[0])}, as in row 0"
-            raise InputError(str(path), f"row {number}", problem=f"{len(row)} entries", valid=valid)
-    return _coo(sparse.coo_array(np.array(rows)), path)
-
-
-def _numbers(path: Path, lines: list[str]) -> Iterator[list[float]]:
-    for number, line in enumerate(lines):
-        try:
-            yield [float(word) for word in line.replace(",", " ").split()]
-        except ValueError as error:
-            raise InputError(str(path), f"row {number}", line[:40], "numbers with commas between") from error
-
-
-def _coo(matrix: sparse.coo_array, path: Path) -> sparse.coo_array:
-    if np.iscomplexobj(matrix.data):
-        raise InputError(str(path), "", problem="complex numbers", valid="bytes: real numbers")
-    return matrix

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.commands import Run
 from support.topology.topologies import gemini
 
-from placements.linkload import model, traffic
+from placements.linkload import matrix, model, traffic
 from placements.linkload.model import PROTOCOLS, Protocol, load
 from placements.linkload.patterns import make
 from placements.linkload.traffic import Traffic, stencil
@@ -243,7 +243,7 @@ def test_a_measured_matrix_is_read_back(tmp_path: Path) -> None:
         "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 100\n2 3 200\n"
     )
     for name in ("m.csv", "m.mtx"):
-        sent = traffic.read_matrix(tmp_path / name, 3)
+        sent = matrix.read_traffic(tmp_path / name, 3)
         assert sent.matrix().toarray().tolist() == [[0, 100, 0], [0, 0, 200], [0, 0, 0]]
 
 

@@ -1,0 +1,220 @@
+/*
+ * Captures which rank of any MPI program sends how much to which other, for `railyard matrix` and `railyard fit`.
+ *
+ * A library to preload (railyard-witness does it where RAILYARD_MATRIX is set). At MPI_Finalize rank 0 writes
+ * the matrix (matrix.h). MPI_Pcontrol(LEVEL) begins the phase LEVEL; with RAILYARD_MATRIX_SLICE_S a phase is a
+ * slice of time of so many seconds instead. Leaves out: programs that start MPI by a session, collectives
+ * between two groups, and ranks outside MPI_COMM_WORLD; the last two are counted in the file's first line.
+ */
+#include "capture/matrix.h"
+#include "capture/wrap.h"
+#include "persistent/requests.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What a persistent request sends whenever it is started. */
+struct planned {
+    int32_t peer;
+    enum kind kind;
+    struct amount amount;
+};
+
+struct plan {
+    struct planned *item;
+    size_t items;
+    size_t room;
+    bool open; /* this thread counts into it */
+};
+
+/* State of this process, because the program passes no context. A plan's number is its place in `plan`. */
+static struct {
+    pthread_mutex_t lock;
+    struct pairs pairs;
+    struct requests requests;
+    struct plan *plan;
+    size_t plans;
+    uint32_t phase;
+    double begin_s;
+    double slice_s;
+    uint64_t left_out;
+    bool written;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The depth of wrappers that this thread is in, and its open plan. */
+static _Thread_local int depth;
+static _Thread_local struct plan plan;
+
+static _Noreturn void no_memory(void) {
+    (void)fprintf(stderr, CAPTURE ": no memory for the matrix of this rank\n");
+    abort();
+}
+
+bool capture_enter(void) {
+    return depth++ == 0 && !state.written;
+}
+
+void capture_leave(void) {
+    depth--;
+}
+
+uint64_t capture_bytes(MPI_Count count, MPI_Datatype type) {
+    MPI_Count size = 0;
+    return PMPI_Type_size_x(type, &size) == MPI_SUCCESS && size > 0 ? (uint64_t)count * (uint64_t)size : 0;
+}
+
+static uint32_t phase_now(void) {
+    return state.slice_s > 0 ? (uint32_t)((PMPI_Wtime() - state.begin_s) / state.slice_s) : state.phase;
+}
+
+static void plan_append(struct planned item) {
+    if (plan.items == plan.room) {
+        plan.room = plan.room ? 2 * plan.room : 4;
+        plan.item = realloc(plan.item, plan.room * sizeof *plan.item);
+        if (!plan.item)
+            no_memory();
+    }
+    plan.item[plan.items++] = item;
+}
+
+/* The caller holds the lock. */
+static void add(int peer, bool fetched, enum kind kind, struct amount amount) {
+    if (peer == MPI_UNDEFINED)
+        state.left_out++;
+    else if (plan.open)
+        plan_append((struct planned){.peer = peer, .kind = kind, .amount = amount});
+    else if (!pairs_add(&state.pairs, phase_now(), peer, fetched, kind, amount))
+        no_memory();
+}
+
+void capture_message(MPI_Comm comm, int to, uint64_t bytes) {
+    if (to == MPI_PROC_NULL)
+        return;
+    (void)pthread_mutex_lock(&state.lock);
+    const struct peers *peers = peers_of_communicator(comm);
+    add(peers ? peers->world[to] : MPI_UNDEFINED, false, KIND_MESSAGE, (struct amount){1, bytes});
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+void capture_access(MPI_Win window, int rank, uint64_t bytes, bool fetched) {
+    if (rank == MPI_PROC_NULL)
+        return;
+    (void)pthread_mutex_lock(&state.lock);
+    const struct peers *peers = peers_of_window(window);
+    add(peers ? peers->world[rank] : MPI_UNDEFINED, fetched, KIND_ONE_SIDED, (struct amount){1, bytes});
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+void capture_collective(const struct peers *peers, int to, uint64_t messages, uint64_t bytes) {
+    (void)pthread_mutex_lock(&state.lock);
+    add(peers->world[to], false, KIND_COLLECTIVE, (struct amount){messages, bytes});
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+const struct peers *capture_peers(MPI_Comm comm) {
+    (void)pthread_mutex_lock(&state.lock);
+    const struct peers *peers = peers_of_communicator(comm);
+    if (!peers || peers->between) {
+        state.left_out++;
+        peers = NULL;
+    }
+    (void)pthread_mutex_unlock(&state.lock);
+    return peers;
+}
+
+void capture_plan_begin(void) {
+    plan = (struct plan){.open = true};
+}
+
+/* MPI reuses the handle of a freed request: its plan is replaced. */
+void capture_plan_end(MPI_Request request) {
+    uint64_t number = 0;
+    plan.open = false;
+    (void)pthread_mutex_lock(&state.lock);
+    if (requests_find(&state.requests, request, &number)) {
+        free(state.plan[number].item);
+    } else {
+        number = state.plans++;
+        state.plan = realloc(state.plan, state.plans * sizeof *state.plan);
+        if (!state.plan || !requests_add(&state.requests, request, number))
+            no_memory();
+    }
+    state.plan[number] = plan;
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+static void note_starts(int count, const MPI_Request *requests) {
+    (void)pthread_mutex_lock(&state.lock);
+    for (int i = 0; i < count; i++) {
+        uint64_t number = 0;
+        if (!requests_find(&state.requests, requests[i], &number))
+            continue;
+        const struct plan *started = &state.plan[number];
+        for (size_t k = 0; k < started->items; k++)
+            add(started->item[k].peer, false, started->item[k].kind, started->item[k].amount);
+    }
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+#define START_P(C, D) MPI_Request *request
+#define START_A() request
+#define STARTALL_P(C, D) int count, MPI_Request requests[]
+#define STARTALL_A() count, requests
+
+WRAP(MPI_Start, START_P, int, int, START_A, note_starts(1, request))
+WRAP(PMPI_Start, START_P, int, int, START_A, note_starts(1, request))
+WRAP(MPI_Startall, STARTALL_P, int, int, STARTALL_A, note_starts(count, requests))
+WRAP(PMPI_Startall, STARTALL_P, int, int, STARTALL_A, note_starts(count, requests))
+
+/* A receive, too, may get the handle of a persistent send that was freed. */
+#define RECEIVE_P(C, D) void *buffer, C count, MPI_Datatype type, int from, int tag, MPI_Comm comm
+#define RECEIVE_A() buffer, count, type, from, tag, comm
+NAMES_PLANNED(Recv_init, RECEIVE_P, NOTHING, RECEIVE_A, NOTHING, (void)0)
+
+/* Once, whether or not an MPI's Fortran function calls that of C. */
+static void begin(void) {
+    const char *slice = getenv("RAILYARD_MATRIX_SLICE_S");
+    state.begin_s = PMPI_Wtime();
+    state.slice_s = slice ? strtod(slice, NULL) : 0;
+}
+
+#define INIT_P(C, D) int *argc, char ***argv
+#define INIT_A() argc, argv
+#define INIT_THREAD_P(C, D) int *argc, char ***argv, int required, int *provided
+#define INIT_THREAD_A() argc, argv, required, provided
+
+WRAP(MPI_Init, INIT_P, int, int, INIT_A, begin())
+WRAP(PMPI_Init, INIT_P, int, int, INIT_A, begin())
+WRAP(MPI_Init_thread, INIT_THREAD_P, int, int, INIT_THREAD_A, begin())
+WRAP(PMPI_Init_thread, INIT_THREAD_P, int, int, INIT_THREAD_A, begin())
+
+/* A profiler that reads arguments after the level does not get them. */
+#define PCONTROL(name)                                                                                       \
+    PRELOAD_EXPORTED int name(const int level, ...);                                                         \
+    int name(const int level, ...) {                                                                         \
+        NEXT(name, (const int, ...));                                                                        \
+        state.phase = (uint32_t)level;                                                                       \
+        return next(level);                                                                                  \
+    }
+
+PCONTROL(MPI_Pcontrol)
+PCONTROL(PMPI_Pcontrol)
+
+/* Collective; once, whether MPI_Finalize or PMPI_Finalize comes first. */
+static void end(void) {
+    if (state.written)
+        return;
+    state.written = true;
+    matrix_write(&state.pairs, state.left_out);
+}
+
+#define FINALIZE(name)                                                                                       \
+    PRELOAD_EXPORTED int name(void) {                                                                        \
+        NEXT(name, (void));                                                                                  \
+        end();                                                                                               \
+        return next();                                                                                       \
+    }
+
+FINALIZE(MPI_Finalize)
+FINALIZE(PMPI_Finalize)

@@ -1,0 +1,206 @@
+/* Wraps collectives, which a stated model turns into messages (model.h); see wrap.h. */
+#include "capture/model.h"
+#include "capture/wrap.h"
+
+static void send_modelled(void *context, int to, uint64_t messages, uint64_t bytes) {
+    capture_collective(context, to, messages, bytes);
+}
+
+/* `peers` is not null. */
+static struct model model_of(const struct peers *peers) {
+    return (struct model){
+        .self = peers->rank, .size = peers->size, .send = send_modelled, .context = (void *)(uintptr_t)peers};
+}
+
+typedef void model_rooted(const struct model *, int root, uint64_t bytes);
+typedef void model_unrooted(const struct model *, uint64_t bytes);
+
+static void note_rooted(MPI_Comm comm, model_rooted *expand, int root, uint64_t bytes) {
+    const struct peers *peers = capture_peers(comm);
+    if (peers) {
+        struct model model = model_of(peers);
+        expand(&model, root, bytes);
+    }
+}
+
+static void note_unrooted(MPI_Comm comm, model_unrooted *expand, uint64_t bytes) {
+    const struct peers *peers = capture_peers(comm);
+    if (peers) {
+        struct model model = model_of(peers);
+        expand(&model, bytes);
+    }
+}
+
+/* Counts are of int, or of MPI_Count in the functions of MPI 4. */
+static MPI_Count count_at(const void *counts, size_t size, int i) {
+    return size == sizeof(int) ? ((const int *)counts)[i] : ((const MPI_Count *)counts)[i];
+}
+
+/* A block to each other rank, directly; `types` null: all are of `type`. */
+static void note_to_all(MPI_Comm comm, const void *counts, size_t size, MPI_Datatype type,
+                        const MPI_Datatype *types) {
+    const struct peers *peers = capture_peers(comm);
+    for (int i = 0; peers && i < peers->size; i++)
+        if (i != peers->rank)
+            capture_collective(peers, i, 1, capture_bytes(count_at(counts, size, i), types ? types[i] : type));
+}
+
+static void note_alltoall(MPI_Comm comm, uint64_t bytes) {
+    const struct peers *peers = capture_peers(comm);
+    for (int i = 0; peers && i < peers->size; i++)
+        if (i != peers->rank)
+            capture_collective(peers, i, 1, bytes);
+}
+
+/* A ring: each rank passes on every block but that of the next rank. */
+static void note_allgatherv(MPI_Comm comm, const void *counts, size_t size, MPI_Datatype type) {
+    const struct peers *peers = capture_peers(comm);
+    uint64_t bytes = 0;
+    if (!peers || peers->size < 2)
+        return;
+    int next = (peers->rank + 1) % peers->size;
+    for (int i = 0; i < peers->size; i++)
+        bytes += i == next ? 0 : capture_bytes(count_at(counts, size, i), type);
+    capture_collective(peers, next, (uint64_t)peers->size - 1, bytes);
+}
+
+static void note_to_root(MPI_Comm comm, int root, uint64_t bytes) {
+    const struct peers *peers = capture_peers(comm);
+    if (peers && root != peers->rank)
+        capture_collective(peers, root, 1, bytes);
+}
+
+static void note_from_root(MPI_Comm comm, int root, const void *counts, size_t size, MPI_Datatype type) {
+    const struct peers *peers = capture_peers(comm);
+    if (peers && root == peers->rank)
+        note_to_all(comm, counts, size, type, NULL);
+}
+
+/* `counts` null: `bytes` to each. */
+static void note_neighbours(MPI_Comm comm, uint64_t bytes, const void *counts, size_t size, MPI_Datatype type,
+                            const MPI_Datatype *types) {
+    const struct peers *peers = capture_peers(comm);
+    for (int i = 0; peers && i < peers->neighbours; i++)
+        if (peers->neighbour[i] != MPI_PROC_NULL)
+            capture_collective(peers, peers->neighbour[i], 1,
+                               counts ? capture_bytes(count_at(counts, size, i), types ? types[i] : type) : bytes);
+}
+
+/* What a rank gives to a collective; in place, that is where it gets its result. */
+static uint64_t given(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Count result_count,
+                      MPI_Datatype result_type) {
+    return buffer == MPI_IN_PLACE ? capture_bytes(result_count, result_type) : capture_bytes(count, type);
+}
+
+#define INFO_E() , MPI_Info info
+#define INFO_F() , info
+/* Blocking, non-blocking and persistent. */
+#define COLLECTIVE(name, starts, P, A, note)                                                                 \
+    NAMES(WRAP, name, P, A, note)                                                                            \
+    NAMES(WRAP_STARTED, starts, P, A, note)                                                                  \
+    NAMES_PLANNED(name##_init, P, INFO_E, A, INFO_F, note)
+
+#define BROADCAST_P(C, D) void *buffer, C count, MPI_Datatype type, int root, MPI_Comm comm
+#define BROADCAST_A() buffer, count, type, root, comm
+COLLECTIVE(Bcast, Ibcast, BROADCAST_P, BROADCAST_A,
+           note_rooted(comm, model_broadcast, root, capture_bytes(count, type)))
+
+#define REDUCE_P(C, D)                                                                                       \
+    const void *buffer, void *result, C count, MPI_Datatype type, MPI_Op operation, int root, MPI_Comm comm
+#define REDUCE_A() buffer, result, count, type, operation, root, comm
+COLLECTIVE(Reduce, Ireduce, REDUCE_P, REDUCE_A,
+           note_rooted(comm, model_reduce, root, capture_bytes(count, type)))
+
+#define ALLREDUCE_P(C, D)                                                                                    \
+    const void *buffer, void *result, C count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm
+#define ALLREDUCE_A() buffer, result, count, type, operation, comm
+COLLECTIVE(Allreduce, Iallreduce, ALLREDUCE_P, ALLREDUCE_A,
+           note_unrooted(comm, model_allreduce, capture_bytes(count, type)))
+COLLECTIVE(Scan, Iscan, ALLREDUCE_P, ALLREDUCE_A, note_unrooted(comm, model_scan, capture_bytes(count, type)))
+COLLECTIVE(Exscan, Iexscan, ALLREDUCE_P, ALLREDUCE_A,
+           note_unrooted(comm, model_scan, capture_bytes(count, type)))
+COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, ALLREDUCE_P, ALLREDUCE_A,
+           note_alltoall(comm, capture_bytes(count, type)))
+
+#define REDUCE_SCATTER_P(C, D)                                                                               \
+    const void *buffer, void *result, const C counts[], MPI_Datatype type, MPI_Op operation, MPI_Comm comm
+#define REDUCE_SCATTER_A() buffer, result, counts, type, operation, comm
+COLLECTIVE(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER_P, REDUCE_SCATTER_A,
+           note_to_all(comm, counts, sizeof *counts, type, NULL))
+
+#define BLOCKS_P(C, D)                                                                                       \
+    const void *buffer, C count, MPI_Datatype type, void *result, C result_count, MPI_Datatype result_type,  \
+        MPI_Comm comm
+#define BLOCKS_A() buffer, count, type, result, result_count, result_type, comm
+#define BLOCK given(buffer, count, type, result_count, result_type)
+COLLECTIVE(Allgather, Iallgather, BLOCKS_P, BLOCKS_A, note_unrooted(comm, model_allgather, BLOCK))
+COLLECTIVE(Alltoall, Ialltoall, BLOCKS_P, BLOCKS_A, note_alltoall(comm, BLOCK))
+COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, BLOCKS_P, BLOCKS_A,
+           note_neighbours(comm, capture_bytes(count, type), NULL, 0, type, NULL))
+COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, BLOCKS_P, BLOCKS_A,
+           note_neighbours(comm, capture_bytes(count, type), NULL, 0, type, NULL))
+
+/* Only the root's result, or buffer, counts; at a root that is in place the other side has the block. */
+#define ROOTED_P(C, D)                                                                                       \
+    const void *buffer, C count, MPI_Datatype type, void *result, C result_count, MPI_Datatype result_type,  \
+        int root, MPI_Comm comm
+#define ROOTED_A() buffer, count, type, result, result_count, result_type, root, comm
+COLLECTIVE(Gather, Igather, ROOTED_P, ROOTED_A, note_rooted(comm, model_gather, root, capture_bytes(count, type)))
+
+/* The root alone knows what it sends, the others what they get, which is the same. */
+static void note_scatter(MPI_Comm comm, int root, MPI_Count count, MPI_Datatype type, MPI_Count result_count,
+                         MPI_Datatype result_type) {
+    const struct peers *peers = capture_peers(comm);
+    if (peers)
+        note_rooted(comm, model_scatter, root,
+                    peers->rank == root ? capture_bytes(count, type) : capture_bytes(result_count, result_type));
+}
+
+COLLECTIVE(Scatter, Iscatter, ROOTED_P, ROOTED_A,
+           note_scatter(comm, root, count, type, result_count, result_type))
+
+#define ALLGATHERV_P(C, D)                                                                                   \
+    const void *buffer, C count, MPI_Datatype type, void *result, const C counts[], const D places[],        \
+        MPI_Datatype result_type, MPI_Comm comm
+#define ALLGATHERV_A() buffer, count, type, result, counts, places, result_type, comm
+COLLECTIVE(Allgatherv, Iallgatherv, ALLGATHERV_P, ALLGATHERV_A,
+           note_allgatherv(comm, counts, sizeof *counts, result_type))
+COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, ALLGATHERV_P, ALLGATHERV_A,
+           note_neighbours(comm, capture_bytes(count, type), NULL, 0, type, NULL))
+
+#define GATHERV_P(C, D)                                                                                      \
+    const void *buffer, C count, MPI_Datatype type, void *result, const C counts[], const D places[],        \
+        MPI_Datatype result_type, int root, MPI_Comm comm
+#define GATHERV_A() buffer, count, type, result, counts, places, result_type, root, comm
+COLLECTIVE(Gatherv, Igatherv, GATHERV_P, GATHERV_A, note_to_root(comm, root, capture_bytes(count, type)))
+
+#define SCATTERV_P(C, D)                                                                                     \
+    const void *buffer, const C counts[], const D places[], MPI_Datatype type, void *result, C count,        \
+        MPI_Datatype result_type, int root, MPI_Comm comm
+#define SCATTERV_A() buffer, counts, places, type, result, count, result_type, root, comm
+COLLECTIVE(Scatterv, Iscatterv, SCATTERV_P, SCATTERV_A,
+           note_from_root(comm, root, counts, sizeof *counts, type))
+
+#define ALLTOALLV_P(C, D)                                                                                    \
+    const void *buffer, const C counts[], const D places[], MPI_Datatype type, void *result,                 \
+        const C result_counts[], const D result_places[], MPI_Datatype result_type, MPI_Comm comm
+#define ALLTOALLV_A() buffer, counts, places, type, result, result_counts, result_places, result_type, comm
+COLLECTIVE(Alltoallv, Ialltoallv, ALLTOALLV_P, ALLTOALLV_A,
+           buffer == MPI_IN_PLACE ? note_to_all(comm, result_counts, sizeof *result_counts, result_type, NULL)
+                                  : note_to_all(comm, counts, sizeof *counts, type, NULL))
+COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, ALLTOALLV_P, ALLTOALLV_A,
+           note_neighbours(comm, 0, counts, sizeof *counts, type, NULL))
+
+#define ALLTOALLW_P(C, D)                                                                                    \
+    const void *buffer, const C counts[], const D places[], const MPI_Datatype types[], void *result,        \
+        const C result_counts[], const D result_places[], const MPI_Datatype result_types[], MPI_Comm comm
+#define ALLTOALLW_A() buffer, counts, places, types, result, result_counts, result_places, result_types, comm
+COLLECTIVE(Alltoallw, Ialltoallw, ALLTOALLW_P, ALLTOALLW_A,
+           buffer == MPI_IN_PLACE
+               ? note_to_all(comm, result_counts, sizeof *result_counts, MPI_BYTE, result_types)
+               : note_to_all(comm, counts, sizeof *counts, MPI_BYTE, types))
+
+/* Displacements are of MPI_Aint in both forms. */
+#define NEIGHBOUR_ALLTOALLW_P(C, D) ALLTOALLW_P(C, MPI_Aint)
+COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOUR_ALLTOALLW_P, ALLTOALLW_A,
+           note_neighbours(comm, 0, counts, sizeof *counts, MPI_BYTE, types))

@@ -1,0 +1,41 @@
+/*
+ * What this process sent to each other rank: messages and bytes by phase and kind.
+ *
+ * A hash table. Leaves out: threads (the caller holds a lock).
+ */
+#ifndef RAILYARD_CAPTURE_PAIRS_H
+#define RAILYARD_CAPTURE_PAIRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What moved the bytes; the order of the columns of the file (docs/formats.md, "Matrix"). */
+enum kind { KIND_MESSAGE, KIND_COLLECTIVE, KIND_ONE_SIDED, KINDS };
+
+struct amount {
+    uint64_t messages;
+    uint64_t bytes;
+};
+
+/* A row of the file. */
+struct pair {
+    uint32_t phase;
+    int32_t peer;     /* rank of MPI_COMM_WORLD */
+    uint32_t fetched; /* 1 where the peer's memory is the source: MPI_Get */
+    uint32_t taken;   /* whether this slot has a pair */
+    struct amount amounts[KINDS];
+};
+
+/* Zeroed at first. */
+struct pairs {
+    struct pair *slot;
+    size_t slots; /* 0, or a power of two */
+    size_t count;
+};
+
+/* Adds to a pair; false if there is no memory. */
+bool pairs_add(struct pairs *pairs, uint32_t phase, int32_t peer, bool fetched, enum kind kind,
+               struct amount amount);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * What the wrappers of the capture share: the macros that make them, and what they call.
+ *
+ * Each function is wrapped under four names: MPI_X and PMPI_X, with counts of int and (X_c of MPI 4) of
+ * MPI_Count. C programs call MPI_X; the Fortran functions of Open MPI and MPICH, of all three bindings, call
+ * MPI_X or PMPI_X of C, and so does a profiler. The outermost wrapper alone counts.
+ */
+#ifndef RAILYARD_CAPTURE_WRAP_H
+#define RAILYARD_CAPTURE_WRAP_H
+
+#include "capture/pairs.h"
+#include "capture/peers.h"
+#include "lib/run/preload.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CAPTURE "railyard-capture"
+
+/* A call begins: true in the outermost wrapper of this thread. */
+bool capture_enter(void);
+
+/* The call has ended. */
+void capture_leave(void);
+
+/* Bytes of `count` items; 0 for a type without a size. */
+uint64_t capture_bytes(MPI_Count count, MPI_Datatype type);
+
+/* Counts one message to a rank of a communicator. */
+void capture_message(MPI_Comm comm, int to, uint64_t bytes);
+
+/* Counts one access to a rank's memory; `fetched` if the bytes come from there. */
+void capture_access(MPI_Win window, int rank, uint64_t bytes, bool fetched);
+
+/* Counts what a collective sends to a rank of its communicator. */
+void capture_collective(const struct peers *peers, int to, uint64_t messages, uint64_t bytes);
+
+/* The ranks of a collective's communicator; null, and counted as left out, where it is none or joins two groups. */
+const struct peers *capture_peers(MPI_Comm comm);
+
+/* Between these, what this thread counts belongs to a persistent request, and counts whenever it is started. */
+void capture_plan_begin(void);
+void capture_plan_end(MPI_Request request);
+
+/* The next function of a name, found once; threads that find it at the same time write the same address. */
+#define NEXT(name, parameters)                                                                               \
+    static int(*next) parameters;                                                                            \
+    if (!next)                                                                                               \
+    preload_next(CAPTURE, #name, &next, sizeof next)
+
+/* A wrapper that counts by `note` after the call. P(C, D) are its parameters, with counts of type C and
+ * displacements of type D, and A() its arguments. */
+#define WRAP(name, P, C, D, A, note)                                                                         \
+    PRELOAD_EXPORTED int name(P(C, D));                                                                      \
+    int name(P(C, D)) {                                                                                      \
+        NEXT(name, (P(C, D)));                                                                               \
+        bool outermost = capture_enter();                                                                    \
+        int code = next(A());                                                                                \
+        if (outermost && code == MPI_SUCCESS) {                                                              \
+            note;                                                                                            \
+        }                                                                                                    \
+        capture_leave();                                                                                     \
+        return code;                                                                                         \
+    }
+
+/* The same with a request as the last parameter. */
+#define WRAP_STARTED(name, P, C, D, A, note)                                                                 \
+    PRELOAD_EXPORTED int name(P(C, D), MPI_Request *request);                                                \
+    int name(P(C, D), MPI_Request *request) {                                                                \
+        NEXT(name, (P(C, D), MPI_Request *));                                                                \
+        bool outermost = capture_enter();                                                                    \
+        int code = next(A(), request);                                                                       \
+        if (outermost && code == MPI_SUCCESS) {                                                              \
+            note;                                                                                            \
+        }                                                                                                    \
+        capture_leave();                                                                                     \
+        return code;                                                                                         \
+    }
+
+/* The same for a persistent request: E are the parameters between the others and the request, F the arguments. */
+#define WRAP_PLANNED(name, P, C, D, E, A, F, note)                                                           \
+    PRELOAD_EXPORTED int name(P(C, D) E(), MPI_Request *request);                                            \
+    int name(P(C, D) E(), MPI_Request *request) {                                                            \
+        NEXT(name, (P(C, D) E(), MPI_Request *));                                                            \
+        bool outermost = capture_enter();                                                                    \
+        int code = next(A() F(), request);                                                                   \
+        if (outermost && code == MPI_SUCCESS) {                                                              \
+            capture_plan_begin();                                                                            \
+            note;                                                                                            \
+            capture_plan_end(*request);                                                                      \
+        }                                                                                                    \
+        capture_leave();                                                                                     \
+        return code;                                                                                         \
+    }
+
+#define NAMES(macro, name, P, A, note)                                                                       \
+    macro(MPI_##name, P, int, int, A, note)                                                                  \
+    macro(PMPI_##name, P, int, int, A, note)                                                                 \
+    macro(MPI_##name##_c, P, MPI_Count, MPI_Aint, A, note)                                                   \
+    macro(PMPI_##name##_c, P, MPI_Count, MPI_Aint, A, note)
+
+#define NAMES_PLANNED(name, P, E, A, F, note)                                                                \
+    WRAP_PLANNED(MPI_##name, P, int, int, E, A, F, note)                                                     \
+    WRAP_PLANNED(PMPI_##name, P, int, int, E, A, F, note)                                                    \
+    WRAP_PLANNED(MPI_##name##_c, P, MPI_Count, MPI_Aint, E, A, F, note)                                      \
+    WRAP_PLANNED(PMPI_##name##_c, P, MPI_Count, MPI_Aint, E, A, F, note)
+
+#define NOTHING()
+
+#endif
