@@ -1,9 +1,10 @@
 /*
- * Captures which rank of any MPI program sends how much to which other, for `railyard matrix` and `railyard fit`.
+ * Captures which rank of any MPI program sends how much to which other, for `railyard matrix` and `railyard
+ * fit`.
  *
  * A library to preload (railyard-witness does it where RAILYARD_MATRIX is set). At MPI_Finalize rank 0 writes
- * the matrix (matrix.h). MPI_Pcontrol(LEVEL) begins the phase LEVEL; with RAILYARD_MATRIX_SLICE_S a phase is a
- * slice of time of so many seconds instead. Leaves out: programs that start MPI by a session, collectives
+ * the matrix (matrix.h). MPI_Pcontrol(LEVEL) begins the phase LEVEL; with RAILYARD_MATRIX_SLICE_S a phase is
+ * a slice of time of so many seconds instead. Leaves out: programs that start MPI by a session, collectives
  * between two groups, and ranks outside MPI_COMM_WORLD; the last two are counted in the file's first line.
  */
 #include "capture/matrix.h"
@@ -157,10 +158,10 @@ static void note_starts(int count, const MPI_Request *requests) {
     (void)pthread_mutex_unlock(&state.lock);
 }
 
-#define START_P(C, D) MPI_Request *request
-#define START_A() request
+#define START_P(C, D)    MPI_Request *request
+#define START_A()        request
 #define STARTALL_P(C, D) int count, MPI_Request requests[]
-#define STARTALL_A() count, requests
+#define STARTALL_A()     count, requests
 
 WRAP(MPI_Start, START_P, int, int, START_A, note_starts(1, request))
 WRAP(PMPI_Start, START_P, int, int, START_A, note_starts(1, request))
@@ -169,7 +170,7 @@ WRAP(PMPI_Startall, STARTALL_P, int, int, STARTALL_A, note_starts(count, request
 
 /* A receive, too, may get the handle of a persistent send that was freed. */
 #define RECEIVE_P(C, D) void *buffer, C count, MPI_Datatype type, int from, int tag, MPI_Comm comm
-#define RECEIVE_A() buffer, count, type, from, tag, comm
+#define RECEIVE_A()     buffer, count, type, from, tag, comm
 NAMES_PLANNED(Recv_init, RECEIVE_P, NOTHING, RECEIVE_A, NOTHING, (void)0)
 
 /* Once, whether or not an MPI's Fortran function calls that of C. */
@@ -179,10 +180,10 @@ static void begin(void) {
     state.slice_s = slice ? strtod(slice, NULL) : 0;
 }
 
-#define INIT_P(C, D) int *argc, char ***argv
-#define INIT_A() argc, argv
+#define INIT_P(C, D)        int *argc, char ***argv
+#define INIT_A()            argc, argv
 #define INIT_THREAD_P(C, D) int *argc, char ***argv, int required, int *provided
-#define INIT_THREAD_A() argc, argv, required, provided
+#define INIT_THREAD_A()     argc, argv, required, provided
 
 WRAP(MPI_Init, INIT_P, int, int, INIT_A, begin())
 WRAP(PMPI_Init, INIT_P, int, int, INIT_A, begin())

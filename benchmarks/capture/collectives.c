@@ -42,7 +42,8 @@ static void note_to_all(MPI_Comm comm, const void *counts, size_t size, MPI_Data
     const struct peers *peers = capture_peers(comm);
     for (int i = 0; peers && i < peers->size; i++)
         if (i != peers->rank)
-            capture_collective(peers, i, 1, capture_bytes(count_at(counts, size, i), types ? types[i] : type));
+            capture_collective(peers, i, 1,
+                               capture_bytes(count_at(counts, size, i), types ? types[i] : type));
 }
 
 static void note_alltoall(MPI_Comm comm, uint64_t bytes) {
@@ -83,7 +84,8 @@ static void note_neighbours(MPI_Comm comm, uint64_t bytes, const void *counts, s
     for (int i = 0; peers && i < peers->neighbours; i++)
         if (peers->neighbour[i] != MPI_PROC_NULL)
             capture_collective(peers, peers->neighbour[i], 1,
-                               counts ? capture_bytes(count_at(counts, size, i), types ? types[i] : type) : bytes);
+                               counts ? capture_bytes(count_at(counts, size, i), types ? types[i] : type)
+                                      : bytes);
 }
 
 /* What a rank gives to a collective; in place, that is where it gets its result. */
@@ -101,7 +103,7 @@ static uint64_t given(const void *buffer, MPI_Count count, MPI_Datatype type, MP
     NAMES_PLANNED(name##_init, P, INFO_E, A, INFO_F, note)
 
 #define BROADCAST_P(C, D) void *buffer, C count, MPI_Datatype type, int root, MPI_Comm comm
-#define BROADCAST_A() buffer, count, type, root, comm
+#define BROADCAST_A()     buffer, count, type, root, comm
 COLLECTIVE(Bcast, Ibcast, BROADCAST_P, BROADCAST_A,
            note_rooted(comm, model_broadcast, root, capture_bytes(count, type)))
 
@@ -132,7 +134,7 @@ COLLECTIVE(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER_P, REDUCE_SCATTER_A,
     const void *buffer, C count, MPI_Datatype type, void *result, C result_count, MPI_Datatype result_type,  \
         MPI_Comm comm
 #define BLOCKS_A() buffer, count, type, result, result_count, result_type, comm
-#define BLOCK given(buffer, count, type, result_count, result_type)
+#define BLOCK      given(buffer, count, type, result_count, result_type)
 COLLECTIVE(Allgather, Iallgather, BLOCKS_P, BLOCKS_A, note_unrooted(comm, model_allgather, BLOCK))
 COLLECTIVE(Alltoall, Ialltoall, BLOCKS_P, BLOCKS_A, note_alltoall(comm, BLOCK))
 COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, BLOCKS_P, BLOCKS_A,
@@ -145,7 +147,8 @@ COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, BLOCKS_P, BLOCKS_A,
     const void *buffer, C count, MPI_Datatype type, void *result, C result_count, MPI_Datatype result_type,  \
         int root, MPI_Comm comm
 #define ROOTED_A() buffer, count, type, result, result_count, result_type, root, comm
-COLLECTIVE(Gather, Igather, ROOTED_P, ROOTED_A, note_rooted(comm, model_gather, root, capture_bytes(count, type)))
+COLLECTIVE(Gather, Igather, ROOTED_P, ROOTED_A,
+           note_rooted(comm, model_gather, root, capture_bytes(count, type)))
 
 /* The root alone knows what it sends, the others what they get, which is the same. */
 static void note_scatter(MPI_Comm comm, int root, MPI_Count count, MPI_Datatype type, MPI_Count result_count,
@@ -153,7 +156,8 @@ static void note_scatter(MPI_Comm comm, int root, MPI_Count count, MPI_Datatype 
     const struct peers *peers = capture_peers(comm);
     if (peers)
         note_rooted(comm, model_scatter, root,
-                    peers->rank == root ? capture_bytes(count, type) : capture_bytes(result_count, result_type));
+                    peers->rank == root ? capture_bytes(count, type)
+                                        : capture_bytes(result_count, result_type));
 }
 
 COLLECTIVE(Scatter, Iscatter, ROOTED_P, ROOTED_A,

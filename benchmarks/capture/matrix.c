@@ -50,7 +50,8 @@ static void print_rows(FILE *file, int rank, struct pair *rows, int count) {
         int from = row->fetched ? row->peer : rank, to = row->fetched ? rank : row->peer;
         (void)fprintf(file, "%" PRIu32 ",%d,%d", row->phase, from, to);
         for (int kind = 0; kind < KINDS; kind++)
-            (void)fprintf(file, ",%" PRIu64 ",%" PRIu64, row->amounts[kind].messages, row->amounts[kind].bytes);
+            (void)fprintf(file, ",%" PRIu64 ",%" PRIu64, row->amounts[kind].messages,
+                          row->amounts[kind].bytes);
         (void)fputc('\n', file);
     }
 }
@@ -67,7 +68,8 @@ static void take_rows(FILE *file, const struct document *document) {
         rows = malloc(((size_t)count + 1) * sizeof *rows);
         if (!rows)
             no_memory();
-        (void)PMPI_Recv(rows, count * (int)sizeof *rows, MPI_BYTE, rank, TAG, document->comm, MPI_STATUS_IGNORE);
+        (void)PMPI_Recv(rows, count * (int)sizeof *rows, MPI_BYTE, rank, TAG, document->comm,
+                        MPI_STATUS_IGNORE);
         print_rows(file, rank, rows, count);
         free(rows);
     }

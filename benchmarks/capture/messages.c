@@ -2,8 +2,8 @@
 #include "capture/wrap.h"
 
 #define SEND_P(C, D) const void *buffer, C count, MPI_Datatype type, int to, int tag, MPI_Comm comm
-#define SEND_A() buffer, count, type, to, tag, comm
-#define SEND_NOTE capture_message(comm, to, capture_bytes(count, type))
+#define SEND_A()     buffer, count, type, to, tag, comm
+#define SEND_NOTE    capture_message(comm, to, capture_bytes(count, type))
 
 NAMES(WRAP, Send, SEND_P, SEND_A, SEND_NOTE)
 NAMES(WRAP, Bsend, SEND_P, SEND_A, SEND_NOTE)
@@ -21,14 +21,14 @@ NAMES_PLANNED(Rsend_init, SEND_P, NOTHING, SEND_A, NOTHING, SEND_NOTE)
 #define EXCHANGE_P(C, D)                                                                                     \
     const void *buffer, C count, MPI_Datatype type, int to, int tag, void *into, C room,                     \
         MPI_Datatype into_type, int from, int from_tag, MPI_Comm comm
-#define EXCHANGE_A() buffer, count, type, to, tag, into, room, into_type, from, from_tag, comm
+#define EXCHANGE_A()            buffer, count, type, to, tag, into, room, into_type, from, from_tag, comm
 #define EXCHANGE_STATUS_P(C, D) EXCHANGE_P(C, D), MPI_Status *status
-#define EXCHANGE_STATUS_A() EXCHANGE_A(), status
+#define EXCHANGE_STATUS_A()     EXCHANGE_A(), status
 #define REPLACE_P(C, D)                                                                                      \
     void *buffer, C count, MPI_Datatype type, int to, int tag, int from, int from_tag, MPI_Comm comm
-#define REPLACE_A() buffer, count, type, to, tag, from, from_tag, comm
+#define REPLACE_A()            buffer, count, type, to, tag, from, from_tag, comm
 #define REPLACE_STATUS_P(C, D) REPLACE_P(C, D), MPI_Status *status
-#define REPLACE_STATUS_A() REPLACE_A(), status
+#define REPLACE_STATUS_A()     REPLACE_A(), status
 
 NAMES(WRAP, Sendrecv, EXCHANGE_STATUS_P, EXCHANGE_STATUS_A, SEND_NOTE)
 NAMES(WRAP, Sendrecv_replace, REPLACE_STATUS_P, REPLACE_STATUS_A, SEND_NOTE)

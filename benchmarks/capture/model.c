@@ -1,7 +1,8 @@
 /* Binomial trees, recursive doubling and rings; see model.h. */
 #include "capture/model.h"
 
-/* Below: recursive doubling; from here on: a ring. The limits of Open MPI's own decision (coll/tuned), bytes. */
+/* Below: recursive doubling; from here on: a ring. The limits of Open MPI's own decision (coll/tuned), bytes.
+ */
 enum { RING_ALLREDUCE_BYTES = 10000, RING_ALLGATHER_BYTES = 81920 };
 
 static int from_root(const struct model *model, int root) {

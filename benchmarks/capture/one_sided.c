@@ -4,7 +4,7 @@
 #define PUT_P(C, D)                                                                                          \
     const void *buffer, C count, MPI_Datatype type, int rank, MPI_Aint at, C there, MPI_Datatype there_type, \
         MPI_Win window
-#define PUT_A() buffer, count, type, rank, at, there, there_type, window
+#define PUT_A()  buffer, count, type, rank, at, there, there_type, window
 #define PUT_NOTE capture_access(window, rank, capture_bytes(count, type), false)
 
 NAMES(WRAP, Put, PUT_P, PUT_A, PUT_NOTE)
@@ -48,7 +48,7 @@ NAMES(WRAP_STARTED, Rget_accumulate, FETCH_P, FETCH_A, FETCH_NOTE)
 #define ATOMIC_P(C, D)                                                                                       \
     const void *buffer, void *result, MPI_Datatype type, int rank, MPI_Aint at, MPI_Op operation,            \
         MPI_Win window
-#define ATOMIC_A() buffer, result, type, rank, at, operation, window
+#define ATOMIC_A()  buffer, result, type, rank, at, operation, window
 #define ATOMIC_NOTE note_fetch(window, rank, capture_bytes(1, type), capture_bytes(1, type), operation)
 
 WRAP(MPI_Fetch_and_op, ATOMIC_P, int, int, ATOMIC_A, ATOMIC_NOTE)
@@ -57,7 +57,7 @@ WRAP(PMPI_Fetch_and_op, ATOMIC_P, int, int, ATOMIC_A, ATOMIC_NOTE)
 #define SWAP_P(C, D)                                                                                         \
     const void *buffer, const void *compared, void *result, MPI_Datatype type, int rank, MPI_Aint at,        \
         MPI_Win window
-#define SWAP_A() buffer, compared, result, type, rank, at, window
+#define SWAP_A()  buffer, compared, result, type, rank, at, window
 #define SWAP_NOTE note_fetch(window, rank, 2 * capture_bytes(1, type), capture_bytes(1, type), MPI_REPLACE)
 
 WRAP(MPI_Compare_and_swap, SWAP_P, int, int, SWAP_A, SWAP_NOTE)

@@ -21,8 +21,7 @@ static bool translate(struct peers *peers, MPI_Group group) {
     good = good && ranks && peers->world;
     for (int i = 0; good && i < peers->size; i++)
         ranks[i] = i;
-    good = good &&
-           PMPI_Group_translate_ranks(group, peers->size, ranks, all, peers->world) == MPI_SUCCESS;
+    good = good && PMPI_Group_translate_ranks(group, peers->size, ranks, all, peers->world) == MPI_SUCCESS;
     free(ranks);
     if (all != MPI_GROUP_NULL)
         (void)PMPI_Group_free(&all);
@@ -38,8 +37,8 @@ static bool room_for_neighbours(struct peers *peers, int count) {
 
 static bool grid_neighbours(struct peers *peers, MPI_Comm comm) {
     int dimensions = 0;
-    bool good = PMPI_Cartdim_get(comm, &dimensions) == MPI_SUCCESS &&
-                room_for_neighbours(peers, 2 * dimensions);
+    bool good =
+        PMPI_Cartdim_get(comm, &dimensions) == MPI_SUCCESS && room_for_neighbours(peers, 2 * dimensions);
     for (int d = 0; good && d < dimensions; d++)
         good = PMPI_Cart_shift(comm, d, 1, &peers->neighbour[2 * d], &peers->neighbour[2 * d + 1]) ==
                MPI_SUCCESS;
@@ -104,8 +103,8 @@ const struct peers *peers_of_communicator(MPI_Comm comm) {
     static int key = MPI_KEYVAL_INVALID;
     struct peers *peers = NULL;
     int there = 0;
-    if (key == MPI_KEYVAL_INVALID && PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_of_communicator,
-                                                             &key, NULL) != MPI_SUCCESS)
+    if (key == MPI_KEYVAL_INVALID &&
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_of_communicator, &key, NULL) != MPI_SUCCESS)
         return NULL;
     if (PMPI_Comm_get_attr(comm, key, &peers, &there) == MPI_SUCCESS && there)
         return peers;

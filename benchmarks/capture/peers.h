@@ -14,9 +14,9 @@ struct peers {
     bool between; /* an inter-communicator: its ranks are those of the remote group */
     int rank;     /* own rank; of the local group where it is between two */
     int size;
-    int *world;      /* of each rank; MPI_UNDEFINED outside MPI_COMM_WORLD */
-    int neighbours;  /* that this rank sends to by a neighbourhood collective; 0 without a topology */
-    int *neighbour;  /* ranks of the communicator, MPI_PROC_NULL among them, in MPI's order */
+    int *world;     /* of each rank; MPI_UNDEFINED outside MPI_COMM_WORLD */
+    int neighbours; /* that this rank sends to by a neighbourhood collective; 0 without a topology */
+    int *neighbour; /* ranks of the communicator, MPI_PROC_NULL among them, in MPI's order */
 };
 
 /* Null where MPI does not say, or memory is short. */

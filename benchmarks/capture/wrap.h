@@ -36,10 +36,12 @@ void capture_access(MPI_Win window, int rank, uint64_t bytes, bool fetched);
 /* Counts what a collective sends to a rank of its communicator. */
 void capture_collective(const struct peers *peers, int to, uint64_t messages, uint64_t bytes);
 
-/* The ranks of a collective's communicator; null, and counted as left out, where it is none or joins two groups. */
+/* The ranks of a collective's communicator; null, and counted as left out, where it is none or joins two
+ * groups. */
 const struct peers *capture_peers(MPI_Comm comm);
 
-/* Between these, what this thread counts belongs to a persistent request, and counts whenever it is started. */
+/* Between these, what this thread counts belongs to a persistent request, and counts whenever it is started.
+ */
 void capture_plan_begin(void);
 void capture_plan_end(MPI_Request request);
 
@@ -57,9 +59,8 @@ void capture_plan_end(MPI_Request request);
         NEXT(name, (P(C, D)));                                                                               \
         bool outermost = capture_enter();                                                                    \
         int code = next(A());                                                                                \
-        if (outermost && code == MPI_SUCCESS) {                                                              \
+        if (outermost && code == MPI_SUCCESS)                                                                \
             note;                                                                                            \
-        }                                                                                                    \
         capture_leave();                                                                                     \
         return code;                                                                                         \
     }
@@ -71,14 +72,14 @@ void capture_plan_end(MPI_Request request);
         NEXT(name, (P(C, D), MPI_Request *));                                                                \
         bool outermost = capture_enter();                                                                    \
         int code = next(A(), request);                                                                       \
-        if (outermost && code == MPI_SUCCESS) {                                                              \
+        if (outermost && code == MPI_SUCCESS)                                                                \
             note;                                                                                            \
-        }                                                                                                    \
         capture_leave();                                                                                     \
         return code;                                                                                         \
     }
 
-/* The same for a persistent request: E are the parameters between the others and the request, F the arguments. */
+/* The same for a persistent request: E are the parameters between the others and the request, F the
+ * arguments. */
 #define WRAP_PLANNED(name, P, C, D, E, A, F, note)                                                           \
     PRELOAD_EXPORTED int name(P(C, D) E(), MPI_Request *request);                                            \
     int name(P(C, D) E(), MPI_Request *request) {                                                            \
@@ -95,10 +96,9 @@ void capture_plan_end(MPI_Request request);
     }
 
 #define NAMES(macro, name, P, A, note)                                                                       \
-    macro(MPI_##name, P, int, int, A, note)                                                                  \
-    macro(PMPI_##name, P, int, int, A, note)                                                                 \
-    macro(MPI_##name##_c, P, MPI_Count, MPI_Aint, A, note)                                                   \
-    macro(PMPI_##name##_c, P, MPI_Count, MPI_Aint, A, note)
+    macro(MPI_##name, P, int, int, A, note) macro(PMPI_##name, P, int, int, A, note)                         \
+        macro(MPI_##name##_c, P, MPI_Count, MPI_Aint, A, note)                                               \
+            macro(PMPI_##name##_c, P, MPI_Count, MPI_Aint, A, note)
 
 #define NAMES_PLANNED(name, P, E, A, F, note)                                                                \
     WRAP_PLANNED(MPI_##name, P, int, int, E, A, F, note)                                                     \

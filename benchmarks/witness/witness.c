@@ -3,10 +3,11 @@
  *
  * A library to preload (railyard-witness does it). After MPI_Init, rank 0 writes the ranks' hosts and CPUs to
  * the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). From then to MPI_Finalize it counts what
- * the NICs send, if requested (counters/nics.h). Processes that should be ranks of one MPI_COMM_WORLD but are
- * not each write a world of one rank. Rank 0 also reports its number of OpenMP threads. Other preloaded
- * libraries are still called. A program whose main is Fortran starts MPI by a symbol that ends in "_". Leaves
- * out: compilers that name it otherwise, and migrations after the start.
+ * the NICs send, if requested (counters/nics.h), and then writes how long it took to RAILYARD_TIME. Processes
+ * that should be ranks of one MPI_COMM_WORLD but are not each write a world of one rank. Rank 0 also reports
+ * its number of OpenMP threads. Other preloaded libraries are still called. A program whose main is Fortran
+ * starts MPI by a symbol that ends in "_". Leaves out: compilers that name it otherwise, and migrations after
+ * the start.
  */
 #include "counters/nics.h"
 #include "lib/output/output.h"
@@ -48,6 +49,7 @@ static void write_witness(FILE *file, const void *written) {
 
 /* State of this process from MPI_Init to MPI_Finalize, because the program passes no context. */
 static struct nics *nics;
+static double begin_s;
 
 /* Collective; once, whether or not an MPI's Fortran function calls that of C. */
 static void look(void) {
@@ -57,6 +59,7 @@ static void look(void) {
     if (looked)
         return;
     looked = 1;
+    begin_s = PMPI_Wtime();
     if (check_ranks() > 1 || singleton_of() == 0)
         nics = nics_begin();
     if (!path || !*path)
@@ -91,7 +94,26 @@ PRELOAD_EXPORTED int MPI_Init_thread(int *argc, char ***argv, int required, int 
     return code;
 }
 
+static void write_time(FILE *file, const void *elapsed_s) {
+    struct json json = json_start(file);
+    json_object(&json);
+    json_key_text(&json, "format", "railyard-time/1");
+    json_key_double(&json, "elapsed_s", *(const double *)elapsed_s);
+    json_object_end(&json);
+}
+
+/* Collective: the seconds from MPI_Init to here of the rank that took longest. */
+static void report_time(void) {
+    const char *path = getenv("RAILYARD_TIME");
+    double own_s = PMPI_Wtime() - begin_s, elapsed_s = 0;
+    if (path && *path &&
+        MPI_Reduce(&own_s, &elapsed_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD) == MPI_SUCCESS &&
+        check_rank() == 0)
+        whole_write(LIBRARY, path, write_time, &elapsed_s);
+}
+
 static void stop_looking(void) {
+    report_time();
     nics_end(nics);
     nics = NULL;
 }

@@ -9,12 +9,14 @@ On a virtual torus of the job's own, the nodes are known before it is submitted;
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from placements import launchers
 from placements.launchers import files
+from placements.linkload.matrix import read_traffic
 from placements.nics import lines
 from placements.orders import spec
 from placements.orders.allocation import Allocation
@@ -121,7 +123,10 @@ def _place(job: Submitted, nodes: Nodes, name: str) -> _Ranks:
 
 def _own(job: Submitted, allocation: Allocation, name: str) -> Placement:
     request, victims = job.spec, roles.victims(job.roles, allocation)
-    return place(name, victims, request.grid, ranks_per_node=request.ranks_per_node, seed=request.seed)
+    searches = request.matrix and spec.parse(name).order.searches
+    traffic = read_traffic(Path(request.matrix), math.prod(request.grid)) if searches else None
+    per_node, seed = request.ranks_per_node, request.seed
+    return place(name, victims, request.grid, ranks_per_node=per_node, seed=seed, traffic=traffic)
 
 
 def _companions(job: Submitted, allocation: Allocation, name: str) -> list[roles.Placed]:

@@ -10,6 +10,7 @@ the launches and their files (`railyard.jobs.submission`).
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 import platform
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from placements.hosts import naming
 from placements.hosts.gpus import any_pairs
+from placements.linkload.matrix import read_traffic
 from placements.nics.policies import Host, policies
 from placements.orders import spec
 from placements.orders.allocation import Allocation, allocate, scheduled, within
@@ -34,6 +36,8 @@ from railyard.records.store import challenge as challenges
 
 #: Variables that are lists of words, each of which a record has once.
 LISTS = ("placements", "nics", "software", "loads", "studies")
+#: Digits of a matrix's sum in a record's case.
+MATRIX_DIGITS = 12
 #: The longest word that a record may have (`name` in its schema).
 MOST_CHARACTERS = 200
 #: Bytes of a record's text, about (`python -m perf machine`): for a launch with its figures, in it for each rank that
@@ -51,6 +55,12 @@ def for_partition(request: JobSpec, where: Partition) -> JobSpec:
         _check_words(name, getattr(request, name))
     seed = challenges.seed_of(request.challenge, request.check, request.seed)
     launches = min(request.launches, 1) if where.is_computed else request.launches
+    if request.matrix:
+        file = Path(request.matrix).absolute()
+        read_traffic(file)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        parameters = {**request.parameters, "matrix_sha256": digest[:MATRIX_DIGITS]}
+        request = dataclasses.replace(request, matrix=str(file), parameters=parameters)
     return dataclasses.replace(
         request, seed=seed, launches=launches, archive=str(Path(request.archive).absolute())
     )

@@ -120,6 +120,9 @@ class JobSpec:
     #: Seed of the order of launches, of random allocations and of random placements.
     seed: int = 1
 
+    #: File with what the program sends, measured (docs/fit.md): `optimised` is fitted to it. Empty: a stencil's faces.
+    matrix: str = ""
+
     #: The buyer's challenge of a tender, which decides the seed; empty for none (docs/tender.md).
     challenge: str = ""
 

@@ -1,0 +1,192 @@
+"""`railyard fit`: capture what a program's ranks send, place them by it, and measure whether it is faster."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from placements import launchers
+from placements.cli.options import parse_extents
+from placements.linkload.matrix import read_traffic
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
+from railyard.fit import fitting
+from railyard.fit.fitting import DEFAULT, FITTED, Predicted
+from railyard.jobs import schedule
+from railyard.records import record as records
+from railyard.records.record import Record
+
+CHECK = "fit_any"
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--ranks", type=click.IntRange(2), default=8, show_default=True, help="Ranks of the program.")
+@click.option("--grid", help="Grid of the program's ranks, AxB or AxBxC.  [default: the most cubic one]")
+@click.option(
+    "--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="Ranks of a node."
+)
+@click.option(
+    "--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of each placement."
+)
+@click.option("--torus", default="gemini-4x4x4", show_default=True, help="Topology of the virtual torus.")
+@click.option(
+    "--system",
+    default="vtorus:netns",
+    show_default=True,
+    help="ReFrame's system and partition; that of a cluster is measured there.",
+)
+@click.option(
+    "--config", default="", help="ReFrame's configuration of the system.  [default: railyard's reframe.yml]"
+)
+@click.option(
+    "--placements",
+    default="",
+    help="Placements to measure, with commas between.  [default: plain, the best named order, optimised]",
+)
+@click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), help="A matrix captured before.")
+@click.option(
+    "--launcher",
+    type=click.Choice(list(launchers.LAUNCHERS)),
+    default="slurm",
+    show_default=True,
+    help="Launcher for which the files of the fitted placement are written.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("fit"),
+    show_default=True,
+    help="Folder of matrix.csv, fit.json, the launcher's files and results/.",
+)
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
+def fit(
+    *,
+    ranks: int,
+    grid: str | None,
+    ranks_per_node: int,
+    launches: int,
+    torus: str,
+    system: str,
+    config: str,
+    placements: str,
+    matrix: Path | None,
+    launcher: str,
+    output: Path,
+    program: Sequence[str],
+) -> None:
+    """Fit the placement of PROGRAM's ranks to what they send, and measure the gain.
+
+    One launch captures what the ranks send. The link-load model then predicts every named order and a placement that
+    is fitted to the program. Launches in random order measure the default, the best named order and the fitted one.
+
+    For example: railyard fit --ranks 64 -- ./program --its --options
+    """
+    extents = parse_extents(grid, "--grid") if grid else tuple(schedule.cubic(ranks))
+    run = _Runs(
+        program=program,
+        extents=extents,
+        ranks_per_node=ranks_per_node,
+        system=system,
+        config=config or str(CHECKOUT / "reframe.yml"),
+        torus=torus,
+        output=output.absolute(),
+    )
+    output.mkdir(parents=True, exist_ok=True)
+    click.echo(f"1. capture: one launch of {program[0]} with {math.prod(extents)} ranks")
+    captured = run.reframe("capture", placements=DEFAULT, launches="1", captures="1")
+    kept = output / "matrix.csv"
+    shutil.copyfile(matrix or run.left_by("capture", ".matrix"), kept)
+    sent = read_traffic(kept, math.prod(extents))
+    click.echo(f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB: {kept}")
+    click.echo("2. predict: seconds of the slowest link, if only links took time")
+    rows = fitting.predicted(fitting.granted(captured), sent, extents, ranks_per_node)
+    click.echo("\n".join(fitting.predicted_text(rows)))
+    best = fitting.best_named(rows)
+    chosen = placements or ",".join(dict.fromkeys([DEFAULT, best, FITTED]))
+    click.echo(f"3. measure: {launches} launches of each of {chosen}, in random order")
+    measured = run.reframe("measure", placements=chosen, launches=str(launches), matrix=str(kept.absolute()))
+    sentences = fitting.measured_text(measured, best)
+    click.echo("\n".join(sentences))
+    document = {
+        "predicted": {row.name: {"slowest_s": row.slowest_s, "host_s": row.host_s} for row in rows},
+        "measured": sentences,
+        "record": measured.source,
+    }
+    (output / "fit.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    _write_for_launcher(output, rows, launcher)
+
+
+class _Runs:
+    """The two jobs of a fit, each a run of ReFrame with stage and archive in the output folder."""
+
+    def __init__(
+        self,
+        *,
+        program: Sequence[str],
+        extents: tuple[int, ...],
+        ranks_per_node: int,
+        system: str,
+        config: str,
+        torus: str,
+        output: Path,
+    ) -> None:
+        found = shutil.which(program[0])
+        if found is None:
+            raise InputError("PROGRAM", "", program[0], "a program of this machine")
+        self.output, self.system, self.config = output, system, config
+        self.variables = {
+            "program": str(Path(found).absolute()),
+            "arguments": shlex.join(program[1:]),
+            "grid": ",".join(map(str, extents)),
+            "ranks_per_node": str(ranks_per_node),
+            "torus": torus,
+            "archive": str(output / "results"),
+        }
+
+    def reframe(self, stage: str, **more: str) -> Record:
+        """Run the check with these variables; return its record, or raise RunError with ReFrame's reason."""
+        before = set(self._records())
+        command = [str(Path(sys.executable).with_name("reframe")), "--prefix", str(self.output / stage)]
+        command += ["-C", self.config, "-c", str(CHECKOUT / "checks/applications/any_program.py")]
+        command += ["--system", self.system, "-n", CHECK, "--nocolor", "-r"]
+        command += [
+            word for name, value in {**self.variables, **more}.items() for word in ("-S", f"{name}={value}")
+        ]
+        log = self.output / f"{stage}.log"
+        with log.open("w", encoding="utf-8") as file:
+            done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, env=os.environ, check=False)
+        made = [path for path in self._records() if path not in before]
+        text = log.read_text(encoding="utf-8", errors="replace")
+        if done.returncode or not made:
+            reasons = [line.partition("Reason: ")[2] for line in text.splitlines() if "Reason: " in line]
+            raise RunError(f"{stage}: {reasons[-1] if reasons else 'nothing was measured'}; see {log}")
+        return records.load(made[-1])
+
+    def _records(self) -> list[Path]:
+        return sorted((self.output / "results").rglob("*.json"))
+
+    def left_by(self, stage: str, ending: str) -> Path:
+        """Return the file that the first launch of a stage left."""
+        files = sorted((self.output / stage).rglob(f"launch-*{ending}"))
+        if not files:
+            raise RunError(f"{stage}: no {ending} of a launch; was the program started without MPI?")
+        return files[0]
+
+
+def _write_for_launcher(output: Path, rows: Sequence[Predicted], launcher: str) -> None:
+    """Write the fitted placement as files of the user's launcher, and print the command that uses them."""
+    fitted = next(row for row in rows if row.name == FITTED)
+    rendered = launchers.render(launcher, fitted.placement, stem="fitted")
+    for name, text in rendered.files.items():
+        (output / name).write_text(text, encoding="utf-8")
+    words = [f"{name}={value}" for name, value in rendered.environment.items()]
+    click.echo(f"use, in {output}: {shlex.join([*words, *rendered.command])} PROGRAM")

@@ -1,0 +1,113 @@
+"""What a capture leads to: placements predicted from a matrix on granted nodes, and the words on what was measured.
+
+Pure, but for the matrix and the topology, which are read. Leaves out the runs (`railyard.fit.cli`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.cases import cases, comparison, scoreboard
+from analysis.cases.cases import Case
+from analysis.cases.scoreboard import Standing, faster
+from analysis.stats.verdicts import Finding
+from placements.arrays import np
+from placements.hosts import naming
+from placements.linkload import model
+from placements.linkload.traffic import Traffic
+from placements.orders.allocation import Allocation, scheduled
+from placements.orders.placement import Placement, place
+from placements.orders.rank_orders import orders
+from placements.topology import catalog
+from railyard.base.errors import InputError
+from railyard.records.record import Record
+
+#: What the result is held against: the order in which every launcher fills nodes.
+DEFAULT = "plain"
+FITTED = "optimised"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Predicted:
+    """A placement with the seconds of its slowest link, and of its slowest link between a node and its router."""
+
+    name: str
+    placement: Placement
+    slowest_s: float
+    host_s: float
+
+
+def granted(record: Record) -> Allocation:
+    """Return the nodes of a record's job on their topology; InputError where no topology is known."""
+    known, nodes = record.case.topology, record.case.allocation["nodes"]
+    if known is None or any(node["coordinate"] is None for node in nodes):
+        valid = "a machine whose nodes have known coordinates (docs/cluster.md)"
+        raise InputError(record.source, "topology", problem="the nodes have no coordinates", valid=valid)
+    at = {str(node["name"]): tuple(node["coordinate"]) for node in nodes}
+    topology = naming.named(catalog.load(known.name), at, record.source)
+    index = {node.name: number for number, node in enumerate(topology.nodes)}
+    return scheduled(topology, np.array([index[name] for name in at], dtype=np.int64))
+
+
+def predicted(on: Allocation, sent: Traffic, grid: tuple[int, ...], ranks_per_node: int) -> list[Predicted]:
+    """Return the default, every named order that these nodes allow, and the fitted placement, fastest first."""
+    names = [order.name for order in orders().values() if order.start and order.name != DEFAULT]
+    rows = []
+    for name in [DEFAULT, *names, FITTED]:
+        try:
+            placed = place(name, on, grid, ranks_per_node=ranks_per_node, traffic=sent)
+        except InputError:
+            continue  # custom, where the grid does not match the block; by-group, where there are no groups
+        loads = model.load(on.topology, placed.indices, sent, model.PROTOCOLS["payload"])
+        rows.append(
+            Predicted(name=name, placement=placed, slowest_s=loads.slowest_s, host_s=loads.slowest_host_s)
+        )
+    return sorted(rows, key=lambda row: (row.slowest_s, row.host_s))
+
+
+def best_named(rows: Sequence[Predicted]) -> str:
+    """Return the named order, other than the default, that is predicted to be fastest."""
+    return next(row.name for row in rows if row.name not in (DEFAULT, FITTED))
+
+
+def predicted_text(rows: Sequence[Predicted]) -> list[str]:
+    """Return a line for each placement: its slowest link, beside that of the default."""
+    usual = next(row for row in rows if row.name == DEFAULT)
+    return [
+        f"  {row.name:12} slowest link {row.slowest_s * 1e3:9.4g} ms, of a node {row.host_s * 1e3:9.4g} ms"
+        + ("" if row is usual or not usual.slowest_s else f"  ({_change(row.slowest_s / usual.slowest_s)})")
+        for row in rows
+    ]
+
+
+def _change(ratio: float) -> str:
+    return f"{abs(1 - ratio):.0%} {'less' if ratio < 1 else 'more'} loaded than {DEFAULT}"
+
+
+def standing(record: Record, placement: str, baseline: str) -> Standing:
+    """Return the score of a placement against another of one record."""
+    (case,) = cases.group([record])
+    by_name = {one.placement: one for one in case.combinations}
+    two = Case(key=case.key, records=case.records, combinations=(by_name[baseline], by_name[placement]))
+    (row,) = scoreboard.standings([(two, comparison.comparisons(two))])
+    return row
+
+
+def measured_text(record: Record, best: str) -> list[str]:
+    """Return what the record shows: the fitted placement against the default, and against the best named order."""
+    sentences = [f"{_sentence(standing(record, FITTED, DEFAULT))}."]
+    if best != DEFAULT:
+        sentences.append(f"{_sentence(standing(record, FITTED, best))}.")
+    return sentences
+
+
+def _sentence(row: Standing) -> str:
+    if row.score is None:
+        return f"{row.combination} against {row.baseline}: no value"
+    if row.verdict in (Finding.BETTER, Finding.WORSE):
+        return faster(row.combination, row.score, row.baseline)
+    if row.score.low is None or row.score.high is None:
+        return f"{row.combination} against {row.baseline}: too few launches to tell (6 a placement name a winner)"
+    gain = max(row.score.high - 1, 0)
+    return f"No gain of {row.combination} over {row.baseline} is shown; one above {gain:.1%} is excluded"
