@@ -60,6 +60,13 @@ void capture_leave(void) {
     depth--;
 }
 
+PRELOAD_EXPORTED void railyard_capture_pause(int begin);
+
+/* For other libraries of railyard: between the calls with 1 and 0 this thread counts nothing. */
+void railyard_capture_pause(int begin) {
+    depth += begin ? 1 : -1;
+}
+
 uint64_t capture_bytes(MPI_Count count, MPI_Datatype type) {
     MPI_Count size = 0;
     return PMPI_Type_size_x(type, &size) == MPI_SUCCESS && size > 0 ? (uint64_t)count * (uint64_t)size : 0;

@@ -51,8 +51,19 @@ static void write_witness(FILE *file, const void *written) {
 static struct nics *nics;
 static double begin_s;
 
-/* Collective; once, whether or not an MPI's Fortran function calls that of C. */
-static void look(void) {
+/* What this library sends itself is not the program's: a capture that is preloaded, too, must not count it.
+ */
+static void own_calls(int begin) {
+    void (*counts_nothing)(int begin) = NULL;
+    void *function = dlsym(RTLD_DEFAULT, "railyard_capture_pause");
+    if (!function)
+        return;
+    memcpy(&counts_nothing, &function, sizeof counts_nothing);
+    counts_nothing(begin);
+}
+
+/* Once, whether or not an MPI's Fortran function calls that of C. */
+static void gather_witness(void) {
     static int looked;
     const char *path = getenv("RAILYARD_WITNESS");
     struct evidence_list list;
@@ -68,6 +79,13 @@ static void look(void) {
     if (list.ranks > 0)
         whole_write(LIBRARY, path, write_witness, &list); /* railyard reports a missing file */
     evidence_free(&list);
+}
+
+/* Collective. */
+static void look(void) {
+    own_calls(1);
+    gather_witness();
+    own_calls(0);
 }
 
 typedef int init_function(int *argc, char ***argv);
@@ -102,9 +120,13 @@ static void write_time(FILE *file, const void *elapsed_s) {
     json_object_end(&json);
 }
 
-/* Collective: the seconds from MPI_Init to here of the rank that took longest. */
+/* Collective, once: the seconds from MPI_Init to here of the rank that took longest. */
 static void report_time(void) {
+    static int reported;
     const char *path = getenv("RAILYARD_TIME");
+    if (reported)
+        return;
+    reported = 1;
     double own_s = PMPI_Wtime() - begin_s, elapsed_s = 0;
     if (path && *path &&
         MPI_Reduce(&own_s, &elapsed_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD) == MPI_SUCCESS &&
@@ -113,9 +135,11 @@ static void report_time(void) {
 }
 
 static void stop_looking(void) {
+    own_calls(1);
     report_time();
     nics_end(nics);
     nics = NULL;
+    own_calls(0);
 }
 
 PRELOAD_EXPORTED int MPI_Finalize(void) {

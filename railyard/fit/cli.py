@@ -157,7 +157,7 @@ class _Runs:
         before = set(self._records())
         command = [str(Path(sys.executable).with_name("reframe")), "--prefix", str(self.output / stage)]
         command += ["-C", self.config, "-c", str(CHECKOUT / "checks/applications/any_program.py")]
-        command += ["--system", self.system, "-n", CHECK, "--nocolor", "-r"]
+        command += ["--system", self.system, "-n", CHECK, "--nocolor", "--keep-stage-files", "-r"]
         command += [
             word for name, value in {**self.variables, **more}.items() for word in ("-S", f"{name}={value}")
         ]

@@ -27,5 +27,5 @@ def parse(text: str, left: str, source: str) -> Reading:
         raise UnreadableError(source, "time", "the program did not come to MPI_Finalize")
     elapsed_s = finite(str(document.get("elapsed_s")), source, "elapsed_s")
     return Reading(
-        program="any", version="", ranks=None, series=[Series(fom=ELAPSED, labels={}, samples=[elapsed_s])]
+        program="any", version="unknown", ranks=None, series=[Series(fom=ELAPSED, labels={}, samples=[elapsed_s])]
     )

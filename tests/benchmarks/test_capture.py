@@ -1,0 +1,129 @@
+"""The library that captures what ranks send: real programs in C and Fortran, under two MPIs, beside Open MPI's count.
+
+What the programs send is in their sources (tests/data/capture); the sums are made here by hand.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.benchmark_runs import DEADLINE_S, ENVIRONMENT, MPIRUN
+
+from placements.linkload import matrix
+from placements.linkload.matrix import KINDS, Kind, Matrix
+from railyard.base.checkout import CHECKOUT
+
+SOURCES = CHECKOUT / "tests/data/capture"
+RANKS = 4
+RING = {(rank, (rank + 1) % RANKS) for rank in range(RANKS)}
+Pairs = dict[tuple[int, int], int]
+
+#: What the model sends in each phase of traffic.c (docs/fit.md): a tree, recursive doubling, a ring, all pairs.
+MODELLED: dict[int, Pairs] = {
+    11: {(1, 3): 100, (1, 2): 100, (3, 0): 100},
+    12: {(1, 0): 100, (2, 0): 100, (3, 2): 100},
+    13: {(rank, rank ^ bit): 100 for rank in range(RANKS) for bit in (1, 2)},
+    14: dict.fromkeys(RING, 2 * 40000 * 3 // 4),
+    15: {(one, other): 100 for one in range(RANKS) for other in range(RANKS) if one != other},
+    16: {(one, to): 10 * (to + 1) for one in range(RANKS) for to in range(RANKS) if one != to},
+    17: {(rank, (rank - step) % RANKS): 100 * step for rank in range(RANKS) for step in (1, 2)},
+    18: {(1, 0): 100, (3, 2): 100, (2, 0): 200},
+    19: {(2, to): 10 * (to + 1) for to in (0, 1, 3)},
+    20: {},
+    30: {(rank, (rank + step) % RANKS): 100 for rank in range(RANKS) for step in (1, 3)},
+}
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def mpi(request: pytest.FixtureRequest) -> str:
+    name = str(request.param)
+    if not shutil.which(f"mpicc.{name}") or not witness(name).exists():
+        pytest.skip(f"no mpicc.{name}, or no benchmarks for it; run: make test-tools setup")
+    return name
+
+
+def witness(mpi: str) -> Path:
+    return CHECKOUT / f"build/benchmarks-{mpi}/bin/railyard-witness"
+
+
+def built(mpi: str, source: str, folder: Path, *options: str) -> Path:
+    compiler = "mpif90" if source.endswith(".F90") else "mpicc"
+    if compiler == "mpif90" and not shutil.which("gfortran"):
+        pytest.skip("no gfortran here; run: make test-tools")
+    program = folder / source.replace(".", "-")
+    words = [f"{compiler}.{mpi}", "-w", "-o", str(program), str(SOURCES / source), *options]
+    subprocess.run(words, check=True, capture_output=True)
+    return program
+
+
+def run(mpi: str, ranks: int, *words: str, **variables: str) -> None:
+    launcher = MPIRUN if mpi == "openmpi" else [f"mpiexec.{mpi}"]
+    command = [*launcher, "-n", str(ranks), *words]
+    env = ENVIRONMENT | variables
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, env=env, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def captured(mpi: str, ranks: int, program: Path, folder: Path, *arguments: str, **variables: str) -> Matrix:
+    path = folder / "traffic.csv"
+    words = [str(witness(mpi)), str(folder / "witness.json"), str(program), *arguments]
+    run(mpi, ranks, *words, RAILYARD_MATRIX=str(path), **variables)
+    return matrix.read([path])
+
+
+def pairs(read: Matrix, phase: int, kind: Kind = Kind.MESSAGES) -> Pairs:
+    sent = read.traffic([kind], phase)
+    return dict(
+        zip(
+            zip(sent.source.tolist(), sent.target.tolist(), strict=True),
+            map(int, sent.size_bytes),
+            strict=True,
+        )
+    )
+
+
+def test_every_kind_of_call_is_captured_by_phase(mpi: str, tmp_path: Path) -> None:
+    read = captured(mpi, RANKS, built(mpi, "traffic.c", tmp_path), tmp_path)
+    assert (read.ranks, read.left_out) == (RANKS, 0)
+    assert pairs(read, 1) == dict.fromkeys(RING, 4 * 100 + 64)
+    assert pairs(read, 2) == dict.fromkeys(RING, 3 * 100)
+    assert pairs(read, 3) == {(3, 2): 10}
+    for phase, sent in MODELLED.items():
+        assert pairs(read, phase, Kind.COLLECTIVES) == sent, phase
+        assert pairs(read, phase) == {}, phase
+    assert pairs(read, 40, Kind.ONE_SIDED) == {(0, 1): 8, (2, 0): 16, (0, 3): 4, (3, 0): 4}
+
+
+def test_messages_are_those_that_open_mpi_itself_counts(tmp_path: Path) -> None:
+    """pml_monitoring counts in the library, below all profilers."""
+    if not shutil.which("mpicc.openmpi"):
+        pytest.skip("no mpicc.openmpi here; run: make test-tools")
+    program = built("openmpi", "traffic.c", tmp_path)
+    counted = {
+        "OMPI_MCA_pml_monitoring_enable": "2",
+        "OMPI_MCA_pml_monitoring_enable_output": "3",
+        "OMPI_MCA_pml_monitoring_filename": str(tmp_path / "monitored"),
+    }
+    run("openmpi", RANKS, str(program), "comparable", **counted)
+    monitored = matrix.read(sorted(tmp_path.glob("monitored*.prof")))
+    read = captured("openmpi", RANKS, program, tmp_path, "comparable")
+    assert (read.traffic([Kind.MESSAGES]).matrix() != monitored.traffic([Kind.MESSAGES]).matrix()).nnz == 0
+
+
+@pytest.mark.parametrize("binding", [1, 2, 3])
+def test_fortran_is_captured_by_each_of_its_bindings(mpi: str, tmp_path: Path, binding: int) -> None:
+    read = captured(mpi, 3, built(mpi, "traffic.F90", tmp_path, f"-DBINDING={binding}"), tmp_path)
+    assert pairs(read, 0) == {(rank, (rank + 1) % 3): 8 * (10 + rank) for rank in range(3)}
+    assert sum(pairs(read, 0, Kind.COLLECTIVES).values()) == 4 * 8
+
+
+def test_phases_may_be_slices_of_time(tmp_path: Path) -> None:
+    if not shutil.which("mpicc.openmpi"):
+        pytest.skip("no mpicc.openmpi here; run: make test-tools")
+    program = built("openmpi", "traffic.c", tmp_path)
+    read = captured("openmpi", RANKS, program, tmp_path, RAILYARD_MATRIX_SLICE_S="3600")
+    assert set(read.phase.tolist()) == {0}
+    assert read.size_bytes[:, KINDS.index(Kind.MESSAGES)].sum() == RANKS * (464 + 300) + 10
