@@ -74,6 +74,7 @@ class Matrix:
             source=(pairs // self.ranks).astype(np.int32),
             target=(pairs % self.ranks).astype(np.int32),
             size_bytes=np.bincount(where, size[sent], len(pairs)).astype(np.float64),
+            is_measured=True,
         )
 
 

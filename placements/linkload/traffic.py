@@ -28,12 +28,16 @@ Grid = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Traffic:
-    """Messages: rank `source[i]` sends `size_bytes[i]` to rank `target[i]`; shape (messages,), no rank to itself."""
+    """Messages: rank `source[i]` sends `size_bytes[i]` to rank `target[i]`; shape (messages,), no rank to itself.
+
+    Of traffic that `is_measured` nothing says that it follows the grid of ranks.
+    """
 
     ranks: int
     source: NDArray[np.int32]
     target: NDArray[np.int32]
     size_bytes: NDArray[np.float64]
+    is_measured: bool = False
 
     @property
     def total_bytes(self) -> float:

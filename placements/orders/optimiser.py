@@ -211,11 +211,15 @@ def _blocks(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
 def _bisections(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
     nodes = job.allocation.cells.astype(np.float64)
     topology = job.allocation.topology
-    if len(job.grid) == 1 or topology.rings is None:
-        points = _spectral(traffic) if len(job.grid) == 1 else row_major(job.grid).astype(np.float64)
+    has_axes = len(job.grid) > 1 and topology.rings is not None
+    geometries = [_spectral(traffic)] if traffic.is_measured or len(job.grid) == 1 else []
+    if not has_axes and len(job.grid) > 1:
+        geometries.append(row_major(job.grid).astype(np.float64))
+    for points in geometries:
         for weights in topology.cut_weights:
             plan = Plan(axes=None, weights=weights)
             yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, plan)
+    if not has_axes:
         return
     points = row_major(job.grid).astype(np.float64)
     even, slowness = topology.cut_weights
