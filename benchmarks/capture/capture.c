@@ -9,7 +9,7 @@
  */
 #include "capture/matrix.h"
 #include "capture/wrap.h"
-#include "persistent/requests.h"
+#include "lib/run/requests.h"
 
 #include <pthread.h>
 #include <stdio.h>

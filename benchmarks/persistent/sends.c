@@ -11,7 +11,7 @@
  * partitioned sends, and programs that start MPI by a session.
  */
 #include "lib/run/preload.h"
-#include "persistent/requests.h"
+#include "lib/run/requests.h"
 #include "persistent/totals.h"
 
 #include <mpi.h>

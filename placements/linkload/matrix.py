@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 FORMAT = "railyard-matrix/1"
-#: More ranks than any machine has; it bounds what a file of one line can ask for.
+#: More ranks than any machine has; it bounds the memory for a file of one line.
 MOST_RANKS = 1 << 24
 
 
@@ -125,7 +125,12 @@ def _first_line(path: Path) -> str:
         with path.open(encoding="utf-8-sig") as file:
             return file.readline(4096).rstrip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", path.name, "a readable .csv or .mtx file") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+    return InputError(str(path), "", problem=problem, valid="a file of a form that docs/fit.md lists")
 
 
 def _captured(path: Path, first: str) -> Matrix:
@@ -197,7 +202,7 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", path.name, "a readable text file") from error
+        raise _unreadable(path, error) from error
 
 
 def _matrix(path: Path, rows: NDArray[np.float64], ranks: int, left_out: int) -> Matrix:
@@ -250,7 +255,7 @@ def _parse_mtx(path: Path) -> sparse.coo_array:
     try:
         matrix: Any = io.mmread(path)
     except OSError as error:
-        raise InputError(str(path), "", path.name, "a readable file") from error
+        raise _unreadable(path, error) from error
     except (ValueError, OverflowError) as error:
         raise InputError(str(path), "", " ".join(str(error).split()), "a Matrix Market file") from error
     return sparse.coo_array(matrix)

@@ -30,7 +30,7 @@ Grid = tuple[int, ...]
 class Traffic:
     """Messages: rank `source[i]` sends `size_bytes[i]` to rank `target[i]`; shape (messages,), no rank to itself.
 
-    Of traffic that `is_measured` nothing says that it follows the grid of ranks.
+    Traffic that `is_measured` need not follow the grid of ranks.
     """
 
     ranks: int

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from railyard.applications import (
     convert,
+    elapsed,
     judged,
     mpip,
     patterns,
@@ -114,6 +115,8 @@ def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
 
 def _module_parser(benchmark: str) -> Parser | None:
     """Return the function `parse` of the module with the benchmark's name; None if there is no such module."""
+    if benchmark == elapsed.BENCHMARK:
+        return elapsed.parse
     name = f"{programs.__name__}.{benchmark}"
     if not benchmark.isidentifier() or importlib.util.find_spec(name) is None:
         return None

@@ -16,11 +16,10 @@ import click
 
 from placements import launchers
 from placements.cli.options import parse_extents
+from placements.launchers import Rendered
 from placements.linkload.matrix import read_traffic
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
-from railyard.fit import fitting
-from railyard.fit.fitting import DEFAULT, FITTED, Predicted
 from railyard.jobs import schedule
 from railyard.records import record as records
 from railyard.records.record import Record
@@ -90,6 +89,8 @@ def fit(
 
     For example: railyard fit --ranks 64 -- ./program --its --options
     """
+    from railyard.fit import fitting  # loads the statistics, which --help must not wait for
+
     extents = parse_extents(grid, "--grid") if grid else tuple(schedule.cubic(ranks))
     run = _Runs(
         program=program,
@@ -102,18 +103,20 @@ def fit(
     )
     output.mkdir(parents=True, exist_ok=True)
     click.echo(f"1. capture: one launch of {program[0]} with {math.prod(extents)} ranks")
-    captured = run.reframe("capture", placements=DEFAULT, launches="1", captures="1")
-    kept = output / "matrix.csv"
-    shutil.copyfile(matrix or run.left_by("capture", ".matrix"), kept)
-    sent = read_traffic(kept, math.prod(extents))
-    click.echo(f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB: {kept}")
+    captured = run.reframe("capture", placements=fitting.DEFAULT, launches="1", captures="1")
+    captured_file = output / "matrix.csv"
+    shutil.copyfile(matrix or run.left_by("capture", ".matrix"), captured_file)
+    sent = read_traffic(captured_file, math.prod(extents))
+    click.echo(f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB: {captured_file}")
     click.echo("2. predict: seconds of the slowest link, if only links took time")
     rows = fitting.predicted(fitting.granted(captured), sent, extents, ranks_per_node)
     click.echo("\n".join(fitting.predicted_text(rows)))
     best = fitting.best_named(rows)
-    chosen = placements or ",".join(dict.fromkeys([DEFAULT, best, FITTED]))
+    chosen = placements or ",".join(dict.fromkeys([fitting.DEFAULT, best, fitting.FITTED]))
     click.echo(f"3. measure: {launches} launches of each of {chosen}, in random order")
-    measured = run.reframe("measure", placements=chosen, launches=str(launches), matrix=str(kept.absolute()))
+    measured = run.reframe(
+        "measure", placements=chosen, launches=str(launches), matrix=str(captured_file.absolute())
+    )
     sentences = fitting.measured_text(measured, best)
     click.echo("\n".join(sentences))
     document = {
@@ -122,7 +125,8 @@ def fit(
         "record": measured.source,
     }
     (output / "fit.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    _write_for_launcher(output, rows, launcher)
+    fitted = next(row.placement for row in rows if row.name == fitting.FITTED)
+    _write_for_launcher(output, launchers.render(launcher, fitted, stem="fitted"))
 
 
 class _Runs:
@@ -139,12 +143,12 @@ class _Runs:
         torus: str,
         output: Path,
     ) -> None:
-        found = shutil.which(program[0])
-        if found is None:
+        path = shutil.which(program[0])
+        if path is None:
             raise InputError("PROGRAM", "", program[0], "a program of this machine")
         self.output, self.system, self.config = output, system, config
         self.variables = {
-            "program": str(Path(found).absolute()),
+            "program": str(Path(path).absolute()),
             "arguments": shlex.join(program[1:]),
             "grid": ",".join(map(str, extents)),
             "ranks_per_node": str(ranks_per_node),
@@ -164,12 +168,12 @@ class _Runs:
         log = self.output / f"{stage}.log"
         with log.open("w", encoding="utf-8") as file:
             done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, env=os.environ, check=False)
-        made = [path for path in self._records() if path not in before]
+        fresh = [path for path in self._records() if path not in before]
         text = log.read_text(encoding="utf-8", errors="replace")
-        if done.returncode or not made:
+        if done.returncode or not fresh:
             reasons = [line.partition("Reason: ")[2] for line in text.splitlines() if "Reason: " in line]
             raise RunError(f"{stage}: {reasons[-1] if reasons else 'nothing was measured'}; see {log}")
-        return records.load(made[-1])
+        return records.load(fresh[-1])
 
     def _records(self) -> list[Path]:
         return sorted((self.output / "results").rglob("*.json"))
@@ -182,10 +186,8 @@ class _Runs:
         return files[0]
 
 
-def _write_for_launcher(output: Path, rows: Sequence[Predicted], launcher: str) -> None:
+def _write_for_launcher(output: Path, rendered: Rendered) -> None:
     """Write the fitted placement as files of the user's launcher, and print the command that uses them."""
-    fitted = next(row for row in rows if row.name == FITTED)
-    rendered = launchers.render(launcher, fitted.placement, stem="fitted")
     for name, text in rendered.files.items():
         (output / name).write_text(text, encoding="utf-8")
     words = [f"{name}={value}" for name, value in rendered.environment.items()]

@@ -40,12 +40,12 @@ class Predicted:
 
 def granted(record: Record) -> Allocation:
     """Return the nodes of a record's job on their topology; InputError where no topology is known."""
-    known, nodes = record.case.topology, record.case.allocation["nodes"]
-    if known is None or any(node["coordinate"] is None for node in nodes):
+    request, nodes = record.case.topology, record.case.allocation["nodes"]
+    if request is None or any(node["coordinate"] is None for node in nodes):
         valid = "a machine whose nodes have known coordinates (docs/cluster.md)"
         raise InputError(record.source, "topology", problem="the nodes have no coordinates", valid=valid)
     at = {str(node["name"]): tuple(node["coordinate"]) for node in nodes}
-    topology = naming.named(catalog.load(known.name), at, record.source)
+    topology = naming.named(catalog.load(request.name), at, record.source)
     index = {node.name: number for number, node in enumerate(topology.nodes)}
     return scheduled(topology, np.array([index[name] for name in at], dtype=np.int64))
 

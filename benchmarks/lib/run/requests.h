@@ -5,8 +5,8 @@
  * most as many entries as the program had persistent sends at one time. Leaves out: threads (the caller holds
  * a lock).
  */
-#ifndef RAILYARD_PERSISTENT_REQUESTS_H
-#define RAILYARD_PERSISTENT_REQUESTS_H
+#ifndef RAILYARD_LIB_RUN_REQUESTS_H
+#define RAILYARD_LIB_RUN_REQUESTS_H
 
 #include <mpi.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Open addressing with linear probing, at most half full; see requests.h. */
-#include "persistent/requests.h"
+#include "lib/run/requests.h"
 
 #include <stdlib.h>
 #include <string.h>

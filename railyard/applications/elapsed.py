@@ -12,6 +12,8 @@ from railyard.applications.reading import Reading, UnreadableError, finite
 from railyard.records import units
 from railyard.records.benchmark import Series
 
+#: The benchmark of any program, whose only figure is its time.
+BENCHMARK = "any_program"
 FORMAT = "railyard-time/1"
 ELAPSED = units.fom("elapsed_s", "s", "lower")
 
@@ -27,5 +29,8 @@ def parse(text: str, left: str, source: str) -> Reading:
         raise UnreadableError(source, "time", "the program did not come to MPI_Finalize")
     elapsed_s = finite(str(document.get("elapsed_s")), source, "elapsed_s")
     return Reading(
-        program="any", version="unknown", ranks=None, series=[Series(fom=ELAPSED, labels={}, samples=[elapsed_s])]
+        program="any",
+        version="unknown",
+        ranks=None,
+        series=[Series(fom=ELAPSED, labels={}, samples=(elapsed_s,))],
     )
