@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 
@@ -25,7 +24,7 @@ class fit_any(ApplicationCheck):
     maintainers = ["railyard"]
 
     #: Path of the program, or its name in -S programs or on the PATH; empty to skip this check.
-    program = os.environ.get("RAILYARD_FIT", "")
+    program = ""
 
     #: Its arguments, as a shell's words.
     #:

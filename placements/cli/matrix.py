@@ -13,33 +13,30 @@ from placements.arrays import np
 from placements.linkload import matrix as matrices
 from placements.linkload.matrix import KINDS, Kind, Matrix
 from placements.linkload.traffic import Traffic
+from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FILES = click.argument("files", nargs=-1, required=True, type=FILE)
 
 
-@click.group()
+@click.group(cls=Commands)
 def matrix() -> None:
-    r"""Show, compare and convert what the ranks of a program send to each other.
+    """Show, compare and convert what the ranks of a program send to each other.
 
-    Capture it under any MPI, without a new build of the program:
-
-    \b
-    RAILYARD_MATRIX=traffic.csv mpirun -n 64 railyard-witness ranks.json ./program
-
-    A file may also be Open MPI's of pml_monitoring (one for each rank), Matrix Market (.mtx), or CSV with a line for
-    each pair (source,target,bytes) or for each rank.
+    `railyard-witness` captures it under any MPI, without a new build of the program, where RAILYARD_MATRIX names a
+    file. A file may also be Open MPI's of pml_monitoring (one for each rank), Matrix Market (.mtx), or CSV with a line
+    for each pair (source,target,bytes) or for each rank.
     """
 
 
-@matrix.command()
+@matrix.command(epilog=example("railyard matrix show traffic.csv --plot traffic.png"))
 @FILES
-@click.option("--kind", type=click.Choice(list(KINDS)), help="Only these bytes.  [default: all]")
-@click.option("--phase", type=click.IntRange(0), help="Only this phase.  [default: all]")
+@click.option("--kind", type=click.Choice(list(KINDS)), help="Kind of bytes to count.  [default: all]")
+@click.option("--phase", type=click.IntRange(0), help="Phase to count.  [default: all]")
 @click.option("--top", type=click.IntRange(0), default=5, show_default=True, help="Largest pairs to name.")
 @click.option("--plot", type=FILE, help="A picture of the matrix (.svg, .png), at most 512 x 512 cells.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(
     *,
     files: tuple[Path, ...],
@@ -68,7 +65,7 @@ def show(
         _draw(read.traffic(kinds, phase), plot, files[0].name)
 
 
-@matrix.command()
+@matrix.command(epilog=example("railyard matrix diff before.csv after.csv"))
 @click.argument("before", type=FILE)
 @click.argument("after", type=FILE)
 @click.option(
@@ -76,7 +73,7 @@ def show(
     type=click.Choice(list(KINDS)),
     default=Kind.MESSAGES,
     show_default=True,
-    help="Only these bytes.",
+    help="Kind of bytes to compare.",
 )
 @click.option(
     "--top", type=click.IntRange(0), default=5, show_default=True, help="Largest differences to name."
@@ -96,7 +93,9 @@ def diff(before: Path, after: Path, kind: Kind, top: int) -> None:
     sys.exit(1 if len(wrong) else 0)
 
 
-@matrix.command(name="import")
+@matrix.command(
+    name="import", epilog=example("railyard matrix import rank.0.prof rank.1.prof --output traffic.csv")
+)
 @FILES
 @click.option("--output", type=FILE, help="File to write.  [default: standard output]")
 def import_matrix(files: tuple[Path, ...], output: Path | None) -> None:

@@ -19,6 +19,7 @@ from placements.cli.options import parse_extents
 from placements.launchers import Rendered
 from placements.linkload.matrix import read_traffic
 from railyard.base.checkout import CHECKOUT
+from railyard.base.commands import example
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import schedule
 from railyard.records import record as records
@@ -27,7 +28,10 @@ from railyard.records.record import Record
 CHECK = "fit_any"
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(
+    context_settings={"ignore_unknown_options": True},
+    epilog=example("railyard fit --ranks 64 -- ./program --its --options"),
+)
 @click.option("--ranks", type=click.IntRange(2), default=8, show_default=True, help="Ranks of the program.")
 @click.option("--grid", help="Grid of the program's ranks, AxB or AxBxC.  [default: the most cubic one]")
 @click.option(
@@ -56,8 +60,9 @@ CHECK = "fit_any"
     "--launcher",
     type=click.Choice(list(launchers.LAUNCHERS)),
     default="slurm",
+    metavar="LAUNCHER",
     show_default=True,
-    help="Launcher for which the files of the fitted placement are written.",
+    help=f"Launcher for which the files of the fitted placement are written: {', '.join(launchers.LAUNCHERS)}.",
 )
 @click.option(
     "--output",
@@ -86,8 +91,6 @@ def fit(
 
     One launch captures what the ranks send. The link-load model then predicts every named order and a placement that
     is fitted to the program. Launches in random order measure the default, the best named order and the fitted one.
-
-    For example: railyard fit --ranks 64 -- ./program --its --options
     """
     from railyard.fit import fitting  # loads the statistics, which --help must not wait for
 

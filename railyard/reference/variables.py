@@ -75,6 +75,7 @@ EXAMPLES: Mapping[str, Points] = {
         **_points(_LATENCY, test=("latency",), **_GROUPS),
         **_points(_BANDWIDTH, test=("bandwidth", "bibandwidth"), **_GROUPS),
     },
+    "fit_any": _points(_times("elapsed_s", "s")),
     "HaloCheck": _points(
         [*_times("iteration_us pack_us unpack_us exchange_us wait_us"), *_rates("bandwidth_gbyte_s")]
     ),

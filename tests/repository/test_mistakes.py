@@ -78,7 +78,7 @@ def error_of(words: str) -> str:
         ),
         (
             "links gemini-4x4x4 --grid 4x4x4 --matrix /nonexistent",
-            "/nonexistent: cannot be read (No such file or directory); expected a .csv or .mtx file",
+            "/nonexistent: cannot be read (No such file or directory)",
         ),
     ],
 )
