@@ -147,6 +147,14 @@ def is_known(commit: str, checkout: Path = CHECKOUT) -> bool | None:
     return _git(checkout, "cat-file", "-t", commit) == "commit"
 
 
+def committed(commit: str, checkout: Path = CHECKOUT) -> datetime | None:
+    """Return when a commit was made; None if the checkout is no whole clone, or lacks the commit."""
+    text = (
+        _git(checkout, "show", "--no-patch", "--format=%cI", commit) if is_known(commit, checkout) else None
+    )
+    return datetime.fromisoformat(text) if text else None
+
+
 #: The file in which the code names the record format that it writes, and the path of that file in older commits.
 _FORMAT_FILES = ("railyard/records/record.py", "results/record.py")
 

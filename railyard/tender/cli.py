@@ -201,11 +201,10 @@ def retain(
     """
     wanted = request.load(request_file)
     before, now = bids.read_all([bid, later], allowed_signers)
-    wrong = [*now.broken, *now.faults, *retention.faults(wanted, before, now, challenge)]
-    if now.signed.problem:
-        wrong.append(Fault(field="signature", text=now.signed.text))
-    for fault in wrong:
-        click.echo(f"{later}: {': '.join(filter(None, [fault.field, fault.text]))}")
+    wrong = [(bid, fault) for fault in before.broken]
+    wrong += [(later, fault) for fault in retention.faults(wanted, before, now, challenge)]
+    for path, fault in wrong:
+        click.echo(f"{path}: {_line(fault)}")
     promises = retention.promises(wanted, before, now)
     for promise in promises:
         click.echo(text.promise(promise, wanted.retention))

@@ -150,6 +150,19 @@ def sessions(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
             previous = read.sha256
 
 
+def first_jobs(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """Where the tender names jobs, all of a case are of one session, of which the first ones count."""
+    for case in tender.cases:
+        answering = measured.answering(case, bid.records)
+        count = len({read.session for read in answering})
+        if case.jobs is not None and count > 1:
+            text = f"jobs of {count} sessions; expected one; run: reframe ... --repeat={case.jobs}"
+            yield Fault(field=f"case {case.name}", text=text)
+        elif case.jobs is not None and len(answering) > case.jobs:
+            text = f"the first {case.jobs} of {len(answering)} jobs count"
+            yield Note(field=f"case {case.name}", text=text)
+
+
 def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """No job and no launch is in the bid twice."""
     jobs: dict[str, str] = {}
@@ -193,7 +206,7 @@ def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
             yield Fault(field=where, text=f"no record of {case.check} on {case.nodes} nodes")
         elif launches < case.launches:
             yield Fault(field=where, text=f"{launches} results with {what}; {case.launches} are needed")
-        elif jobs < case.jobs:
+        elif jobs < (case.jobs or 1):
             yield Fault(field=where, text=f"{jobs} jobs with {what}; {case.jobs} are needed")
         else:
             yield Note(field=where, text=_shown(case, answering[0], launches, jobs))
@@ -360,6 +373,7 @@ RULES: Sequence[Check] = (
     challenge,
     origin,
     sessions,
+    first_jobs,
     launches_once,
     parameters,
     cases,

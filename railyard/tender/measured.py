@@ -98,11 +98,17 @@ def answering(case: Case, records: Sequence[Judged]) -> list[Judged]:
     return [read for read in records if answers[read.work]]
 
 
+def counted(case: Case, records: Sequence[Judged]) -> list[Judged]:
+    """Return the records of a case that count: the first `jobs` in the order of their sessions, or all."""
+    in_order = sorted(answering(case, records), key=lambda read: (read.session or "", read.number))
+    return in_order[: case.jobs]
+
+
 def of_case(case: Case, records: Sequence[Judged]) -> Measured | None:
-    """Return what records measured for a case; None without a result."""
+    """Return what the records of a case that count measured; None without a result."""
     key = case.fom, point(case.labels)
     by_job: dict[str, tuple[float, ...]] = {}
-    for record in answering(case, records):
+    for record in counted(case, records):
         launches = bids.values([record], case.placement, case.nic_policy)
         values = tuple(launch.values[key] for launch in launches if launch.values.get(key, 0) > 0)
         if values:

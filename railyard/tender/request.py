@@ -55,8 +55,8 @@ class Case:
     `reference_nodes` is how many nodes gave the reference, `capability` how much larger the problem is than the
     reference's, `work` the operations of one run. With `fewer_nodes` the bidder may use fewer than `nodes`.
 
-    What `parameters` do not name is the check's default. `nodes` are those on which ranks run. `launches` and `jobs`
-    are the least numbers of results and of jobs.
+    What `parameters` do not name is the check's default. `nodes` are those on which ranks run. `launches` is the least
+    number of results. `jobs` is how many jobs count, the first ones of one session; with None all jobs count.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Case:
     parameters: Mapping[str, Json] = field(default_factory=dict)
     nic_policy: str = "library-default"
     launches: int = 6
-    jobs: int = 1
+    jobs: int | None = None
     labels: Mapping[str, str | int] = field(default_factory=dict)
     weight: float = 1.0
     limit: float | None = None
@@ -93,7 +93,10 @@ class Case:
 
     def differences(self, read: Judged) -> Iterator[str]:
         """Yield in what a record of the check differs from the case; what the case does not name is the default."""
-        is_of_size = read.nodes == self.nodes or (self.fewer_nodes and 0 < read.nodes < self.nodes)
+        if not read.nodes:
+            yield "has no result"
+            return
+        is_of_size = read.nodes == self.nodes or (self.fewer_nodes and read.nodes < self.nodes)
         if not is_of_size:
             yield f"ranks ran on {read.nodes} of {read.granted} nodes; the tender names {self.nodes}"
         stated = {**read.setting, **read.parameters}

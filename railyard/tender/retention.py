@@ -16,7 +16,7 @@ from enum import StrEnum
 from analysis.stats import jobs
 from railyard.records.rules.registry import Fault
 from railyard.records.units import Better
-from railyard.tender import measured
+from railyard.tender import completeness, measured
 from railyard.tender.bids import Read
 from railyard.tender.evaluation import Interval
 from railyard.tender.measured import Measured
@@ -51,7 +51,13 @@ def promises(tender: Tender, bid: Read, later: Read) -> list[Promise]:
 
 
 def faults(tender: Tender, bid: Read, later: Read, challenge: str) -> Iterator[Fault]:
-    """Yield why records of a later measurement are none: of the bid, not newer, or made for another challenge."""
+    """Yield what is wrong with a later bag, and with its records: of the bid, not newer, of another challenge."""
+    yield from later.broken
+    yield from later.faults
+    if later.signed.problem:
+        yield Fault(field="signature", text=later.signed.text)
+    for rule in (completeness.sessions, completeness.first_jobs):
+        yield from (item for item in rule(tender, later) if isinstance(item, Fault))
     jobs_before = {read.job for read in bid.records}
     samples = {launch.samples for read in bid.records for launch in read.launches} - {""}
     newest = max((read.created for read in bid.records), default="")

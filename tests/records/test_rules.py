@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from support import evidence, forgeries, synthetic
+from support import evidence, forgeries
 from support.commands import CHECKOUT
 from support.versions import of_rows, with_rows
 
@@ -413,7 +413,7 @@ def test_studies_are_read_from_the_checks() -> None:
 
 
 def test_a_record_from_the_future_is_refused_by_the_checkers_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    day = synthetic.CREATED - timedelta(days=1)
+    day = evidence.CREATED - timedelta(days=1)
     monkeypatch.setattr(times, "now", lambda: day)
     assert any("in the future" in each for each in faults(TORUS))
     monkeypatch.setattr(times, "now", lambda: datetime.now(UTC) + timedelta(days=9))

@@ -6,6 +6,7 @@ Placements, orders, NICs and times are those that a job would have made; only th
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 import random
@@ -44,6 +45,8 @@ FACES_BYTES = 131072
 REPEATS = 20
 HALO_SHA256 = "c0" * 32
 LAUNCH_S = 4.2
+#: When the first job ended: after the commit that ran (`head`), which writes the current format.
+CREATED = datetime(2026, 11, 27, 1, tzinfo=UTC)
 #: Uptime of the machine when its first job began.
 UP_S = 5000.0
 
@@ -56,11 +59,15 @@ TORI: Mapping[str, Mapping[str, Any] | None] = {
 }
 
 
+@functools.cache
 def head() -> str:
-    """The commit of this checkout, which every check of these tests knows."""
-    command = ["git", "-C", str(CHECKOUT), "rev-parse", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else "1f" * 20
+    """The last commit before the records, or that of a shallow clone; every check of these tests knows it."""
+    command = ["git", "-C", str(CHECKOUT), "rev-list", "--max-count=1", "HEAD"]
+    done = [
+        subprocess.run([*command, *words], capture_output=True, text=True, check=False).stdout.strip()
+        for words in ([f"--before={CREATED - timedelta(minutes=5):%Y-%m-%dT%H:%M:%SZ}"], [])
+    ]
+    return done[0] or done[1] or "1f" * 20
 
 
 def unchanged(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
@@ -83,7 +90,7 @@ def good(
     challenge: str = "",
     check: str = "halo_3d",
     system: str = "",
-    created: datetime = synthetic.CREATED,
+    created: datetime = CREATED,
     number: int = 0,
     previous: str | None = None,
     session: str = "b7f4",
@@ -194,6 +201,26 @@ def good(
                 "previous": previous,
             },
         )
+
+
+def jobs(
+    count: int, *, speed: float = 1.0, spread: float = 0.005, first: int = 0, **changes: Any
+) -> list[Record]:
+    """Jobs of one ReFrame session, ten minutes apart, with `spread` from job to job; `first` is the first seed."""
+    chance, made = random.Random(f"{first} {changes.get('system')}"), list[Record]()
+    since = changes.pop("created", CREATED)
+    for job in range(count):
+        made.append(
+            good(
+                seed=first + job,
+                speed=speed * (1 + chance.gauss(0, spread)),
+                created=since + timedelta(minutes=10 * job),
+                number=job,
+                previous=made[-1].sha256 if made else None,
+                **changes,
+            )
+        )
+    return made
 
 
 def on_a_torus() -> Record:

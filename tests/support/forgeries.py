@@ -149,6 +149,11 @@ def move_rank(document: Document) -> None:
     first(document)["ranks"][0]["host"] = "login1"
 
 
+def ten_years_ago(document: Document) -> None:
+    text = orjson.dumps(document).replace(b"2026-11-2", b"2016-11-2")
+    document.update(orjson.loads(text))
+
+
 def all_on_one(document: Document) -> None:
     for rank in first(document)["ranks"]:
         rank["host"] = "n0-0"
@@ -333,7 +338,7 @@ ALL: Mapping[str, Forgery] = {
     "a session after its launches": _one(
         "session",
         "after the first launch",
-        lambda d: d["provenance"]["reframe"].update(session="2026-11-21T02:59:59Z-1"),
+        lambda d: d["provenance"]["reframe"].update(session="2026-11-27T00:59:59Z-1"),
     ),
     "another session": _one("session", "another session", lambda d: d["run"].update(session="mine")),
     "other monotonic times": _one(
@@ -342,7 +347,7 @@ ALL: Mapping[str, Forgery] = {
     "a moved launch": _one(
         "monotonic",
         "against the monotonic times",
-        lambda d: d["launches"][3].update(started="2026-11-21T02:58:00Z"),
+        lambda d: d["launches"][3].update(started="2026-11-27T00:58:00Z"),
     ),
     "no monotonic times": _one("monotonic", "no monotonic times", no_monotonic),
     "monotonic times that overlap": _one(
@@ -467,6 +472,7 @@ ALL: Mapping[str, Forgery] = {
     "a commit that nobody has": _one(
         "commit", "is not known here", lambda d: d["provenance"]["railyard"].update(git_commit="deadbeef" * 5)
     ),
+    "dated before its own commit": _one("commit-first", "was committed at", ten_years_ago),
     "another check": _one("check-name", "the case names other", lambda d: d["case"].update(check="other")),
     "no job": _one("run", "run: missing", lambda d: d.update(run=None)),
     "no grid": _one("run", "case.grid: missing", lambda d: d["case"].pop("grid")),
@@ -495,13 +501,13 @@ ALL: Mapping[str, Forgery] = {
     "written after the first launch": _one(
         "job-times",
         "after the first launch",
-        lambda d: d["run"]["written"].update(time="2026-11-21T02:59:00Z"),
+        lambda d: d["run"]["written"].update(time="2026-11-27T00:59:00Z"),
     ),
     "ended before the last launch": _one(
-        "job-times", "before the last launch", lambda d: d["run"]["ended"].update(time="2026-11-21T02:58:00Z")
+        "job-times", "before the last launch", lambda d: d["run"]["ended"].update(time="2026-11-27T00:58:00Z")
     ),
     "created after the job": _one(
-        "job-times", "the job ended at", lambda d: d.update(created="2026-11-21T05:00:00Z")
+        "job-times", "the job ended at", lambda d: d.update(created="2026-11-27T03:00:00Z")
     ),
     "a chain without its beginning": _one("chain", "for record 4", lambda d: d["run"].update(number=4)),
     "an old version with hosts swapped": _one("placement", "plain gives", then(of_version_1_2, swap_ranks)),

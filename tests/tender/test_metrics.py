@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from support import evidence, synthetic
+from support import evidence
 from support.commands import CHECKOUT
 from support.records import figures
 
@@ -215,13 +215,19 @@ def test_pledges_are_demonstrated_or_scored(records: dict[str, Path], tmp_path: 
 
 
 def test_a_later_measurement_is_held_against_the_promise(records: dict[str, Path], tmp_path: Path) -> None:
-    def jobs(folder: Path, speed: float, challenge: str, days: int) -> Path:
-        for job in range(4):
-            created = synthetic.CREATED + timedelta(days=days, hours=job)
-            named: dict[str, Any] = {"session": f"{days}-{job}", "created": created, "challenge": challenge}
-            read = evidence.good(
-                origin="measured", seed=100 * days + job, speed=speed, system="fast", **named
-            )
+    def jobs(folder: Path, speed: float, challenge: str, hours: int) -> Path:
+        made = evidence.jobs(
+            4,
+            first=100 * hours,
+            speed=speed,
+            spread=0.0,
+            origin="measured",
+            system="fast",
+            session=f"s{hours}",
+            created=evidence.CREATED + timedelta(hours=hours),
+            challenge=challenge,
+        )
+        for read in made:
             archive.add(read, folder)
         return packed(tmp_path, folder)
 

@@ -6,17 +6,15 @@ import csv
 import io
 import json
 import os
-import random
 import re
 import shutil
 import subprocess
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support import evidence, forgeries, synthetic
+from support import evidence, forgeries
 from support.commands import CHECKOUT
 
 from railyard.base.errors import InputError
@@ -42,19 +40,7 @@ def bid_of(speed: float, system: str, **changes: Any) -> Record:
 
 
 def jobs_of(speed: float, system: str, **changes: Any) -> list[Record]:
-    """Four jobs, half a percent from job to job."""
-    chance = random.Random(system)
-    return [
-        bid_of(
-            speed * (1 + chance.gauss(0, 0.005)),
-            system,
-            seed=job,
-            session=f"s{job}",
-            created=synthetic.CREATED + timedelta(hours=job),
-            **changes,
-        )
-        for job in range(4)
-    ]
+    return evidence.jobs(4, origin="measured", challenge=CHALLENGE, speed=speed, system=system, **changes)
 
 
 def key_of(folder: Path, name: str) -> Path:

@@ -1,13 +1,14 @@
-"""Rules about times: launches follow one another, a record is younger than its launches, nothing is in the future."""
+"""Rules about times: launches follow one another and the commit that ran; nothing is in the future."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from railyard.records import versions
+from railyard.records import provenance, versions
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
@@ -65,6 +66,24 @@ def created(read: Record) -> Iterator[Fault]:
     ]
     if ends and created_s + SECOND_S < max(ends):
         yield Fault(field="created", text=f"{max(ends) - created_s:.1f} s before the last launch ended")
+
+
+@functools.lru_cache(maxsize=4096)
+def _committed(commit: str) -> datetime | None:
+    return provenance.committed(commit)
+
+
+@rule("commit-first")
+def commit_first(read: Record) -> Iterator[Fault]:
+    """The job was written and ran after its commit was made, where the checker has a whole clone with the commit."""
+    commit = read.provenance["railyard"]["git_commit"]
+    committed = None if commit is None else _committed(commit)
+    written = (read.run or {}).get("written") or {}
+    times = [read.created, written.get("time"), *(launch.started for launch in read.launches)]
+    earliest = min(filter(None, times), key=_seconds)
+    if committed is not None and _seconds(earliest) + CLOCKS_S < committed.timestamp():
+        text = f"{commit[:12]} was committed at {committed:%Y-%m-%dT%H:%M:%S%z}, after {earliest}"
+        yield Fault(field="provenance.railyard.git_commit", text=text)
 
 
 @rule("session", since=versions.WITH_RUN)
