@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,12 +13,23 @@ import click
 
 from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError, RunError
-from railyard.records import provenance
+from railyard.records import provenance, record
 from railyard.records.cli import files_of
 from railyard.records.rules.registry import Fault
 from railyard.records.store import archive, bag
 from railyard.records.store.bag import Bid
-from railyard.tender import bids, completeness, evaluation, exports, presets, request, retention, text
+from railyard.tender import (
+    bids,
+    choice,
+    completeness,
+    evaluation,
+    exports,
+    judged,
+    presets,
+    request,
+    retention,
+    text,
+)
 
 PATH = click.Path(path_type=Path)
 request_option = click.option(
@@ -76,6 +88,12 @@ def show_preset(name: str, nodes: int | None) -> None:
     multiple=True,
     help="Pledge CASE=VALUE, in the unit of the case's figure of merit; may be repeated.",
 )
+@click.option(
+    "--request",
+    "request_file",
+    type=PATH,
+    help="The tender file; records that do not answer it are left out.  [default: pack all records]",
+)
 def pack(
     *,
     records: tuple[Path, ...],
@@ -86,15 +104,32 @@ def pack(
     key: Path | None,
     nodes: int | None,
     pledge: tuple[str, ...],
+    request_file: Path | None,
 ) -> None:
     """Pack RECORDS (files or archives) into a bag: a folder in the layout of BagIt, signed if a key is given."""
     files = [path for given in records for path in files_of(given)]
+    reasons = {} if request_file is None else _left_out(files, request_file)
+    files = [path for path in files if path not in reasons]
     where = None if key is None else key.absolute()
     bid = Bid(bidder=bidder, tier=tier, nodes=nodes, pledges=dict(map(_pledge, pledge)))
     bag.write(output, files, bid, attached=attach, key=where)
     click.echo(
         f"wrote {output}: {len(files)} record{'' if len(files) == 1 else 's'}, {bag.signed(output).text}"
     )
+    for path, why in reasons.items():
+        click.echo(f"left out {path}: {why}")
+
+
+def _left_out(files: Sequence[Path], request_file: Path) -> dict[Path, str]:
+    """Return the files whose records do not answer a tender -> why; raises InputError if no record answers it."""
+    wanted = request.load(request_file)
+    judgements = {path: judged.of_record(record.parse(path.read_bytes(), str(path))) for path in files}
+    by_id = choice.left_out(wanted, list(judgements.values()))
+    reasons = {path: by_id[read.id] for path, read in judgements.items() if read.id in by_id}
+    if len(reasons) == len(files):
+        path, why = next(iter(reasons.items()))
+        raise InputError(str(path), "", problem=why, valid=f"a record that answers {request_file}")
+    return reasons
 
 
 def _pledge(text: str) -> tuple[str, float]:

@@ -7,10 +7,12 @@ and whoever runs the tests has just made them by the same command.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from support.commands import CHECKOUT
@@ -29,14 +31,15 @@ cd {folder}
 
 
 def commands(page: Path) -> list[str]:
-    """Return the commands of a page's first block: its lines that are indented, without their remarks."""
+    """Return the commands of a page's first indented block, without their remarks; `\\` joins two lines."""
     block = re.search(r"\n\n((?:    \S.*\n)+)", page.read_text())
     assert block, f"{page}: no block of commands"
-    return [re.sub(r"\s+#.*", "", line).strip() for line in block[1].splitlines()]
+    lines = block[1].replace("\\\n", "").splitlines()
+    return [re.sub(r"\s+#.*", "", line).strip() for line in lines]
 
 
-def script(page: Path, folder: Path, name: str) -> str:
-    """Return a page's commands as a script that a person's shell in a folder would run; `name` is the machine's."""
+def script(pages: Sequence[Path], folder: Path, name: str) -> str:
+    """Return the pages' commands as a script that a person's shell in a folder would run; `name` is the machine's."""
     hidden = folder / "hidden"
     hidden.mkdir()
     for other in ("mpicc.mpich", "mpichversion"):
@@ -46,7 +49,7 @@ def script(page: Path, folder: Path, name: str) -> str:
         checkout=CHECKOUT, hidden=hidden, python=sys.executable, tests=CHECKOUT / "tests", folder=folder
     )
     typed = []
-    for command in commands(page):
+    for command in itertools.chain.from_iterable(map(commands, pages)):
         own = re.sub(r"\bNAME\b", name, command.replace("git clone URL", f"git clone -q {CHECKOUT}"))
         typed += [own, *(["hand_over"] if command.startswith("git clone") else [])]
     return head + "\n".join(typed) + "\n"

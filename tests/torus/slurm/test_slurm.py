@@ -326,13 +326,16 @@ def test_a_new_user_gets_from_doctor_to_records(
     assert all(node["coordinate"] is not None for node in newest.case.allocation["nodes"])
 
 
-def test_the_page_leads_from_login_to_a_record_that_the_strict_check_accepts(
+def test_the_pages_lead_from_login_to_a_record_that_the_strict_check_accepts_and_to_a_bid(
     cluster: str, tmp_path: Path
 ) -> None:
-    """docs/cluster.md, word for word, on the head: clone, set-up, configuration, a check, the strict check."""
-    page = CHECKOUT / "docs/cluster.md"
+    """docs/cluster.md and docs/howto/bid.md, word for word, on the head: clone, set-up, records, a complete bid."""
+    page, bid = CHECKOUT / "docs/cluster.md", CHECKOUT / "docs/howto/bid.md"
     assert len(walk.commands(page)) <= 6
-    (tmp_path / "walk.sh").write_text(walk.script(page, tmp_path, cluster))
+    tender = re.search(r"```yaml\n(.*?)```", bid.read_text(), re.DOTALL)
+    assert tender is not None
+    (tmp_path / "tender.yml").write_text(tender[1])
+    (tmp_path / "walk.sh").write_text(walk.script([page, bid], tmp_path, cluster))
     done = subprocess.run(
         on_head(cluster, ["bash", str(tmp_path / "walk.sh")]),
         capture_output=True,
@@ -341,10 +344,14 @@ def test_the_page_leads_from_login_to_a_record_that_the_strict_check_accepts(
         check=False,
     )
     assert_passed(done)
-    (path,) = (tmp_path / "railyard/results" / cluster).glob("*.json")
-    record = load(path)
-    assert (record.origin, record.status) == ("measured", "ok")
-    assert all(launch.nics for launch in record.launches), "the ranks counted their NICs themselves"
+    made = [load(path) for path in (tmp_path / "railyard/results" / cluster).glob("*.json")]
+    assert {(record.origin, record.status) for record in made} == {("measured", "ok")}
+    for record in made:
+        assert all(launch.nics for launch in record.launches), "the ranks counted their NICs themselves"
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "complete" and "wrote ../bid: 2 records, signed with SHA256:" in done.stdout
+    (left_out,) = [line for line in lines if line.startswith("left out")]
+    assert left_out.endswith("its challenge is none; the tender's is 7f3a-Sunday-rain")
 
 
 def test_a_binding_is_the_same_on_every_node_and_a_hung_launch_costs_itself_alone(
