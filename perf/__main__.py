@@ -25,6 +25,7 @@ from perf import (
     same,
     scale,
     statistics,
+    tender,
     topobw,
     vtorus,
 )
@@ -103,6 +104,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
         "100,000 random changes of a record: which the strict check accepts",
         lambda options: forgeries.measure(options.count or forgeries.COUNT),
     ),
+    "tender": (
+        "five bids of 2,000 records each, new and judged before",
+        lambda options: tender.measure(options.count or tender.RECORDS),
+    ),
     "fuzz": (
         "10,000 hostile inputs of each kind: tracebacks, time, memory",
         lambda options: fuzz.measure(options.count or fuzz.COUNT),
@@ -123,7 +128,7 @@ def main() -> None:
         "--count",
         type=int,
         metavar="N",
-        help="archive, forgeries, fuzz, statistics: records, changes, inputs of each kind, draws",
+        help="archive, forgeries, fuzz, statistics, tender: records, changes, inputs of each kind, draws",
     )
     pieces.options(parser, "bound, same, osu, topobw: ")
     for add_options in (

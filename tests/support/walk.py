@@ -32,7 +32,7 @@ cd {folder}
 
 def commands(page: Path) -> list[str]:
     """Return the commands of a page's first indented block, without their remarks; `\\` joins two lines."""
-    block = re.search(r"\n\n((?:    \S.*\n)+)", page.read_text())
+    block = re.search(r"\n\n((?:    .*\S.*\n)+)", page.read_text())
     assert block, f"{page}: no block of commands"
     lines = block[1].replace("\\\n", "").splitlines()
     return [re.sub(r"\s+#.*", "", line).strip() for line in lines]

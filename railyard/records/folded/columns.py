@@ -27,6 +27,9 @@ MOST_VALUES = 1 << 25
 _ITEM = re.compile(r"(-1|[?.]|[0-9]{1,18})(?:-([0-9]{1,18}))?(?:\*([0-9]{1,9}))?")
 #: The most digits of a number that always fits into 64 bits.
 MOST_DIGITS = 18
+#: Sequences of short texts, which many records have alike: at most so many, of at most so many letters and values.
+MOST_SHORT = 1024
+_SHORT: dict[str, Numbers] = {}
 VALID = "numbers, ranges such as 0-127 and repeats such as 0*128, with commas between them"
 
 
@@ -85,7 +88,13 @@ def unfold(text: str, source: str, field: str) -> Numbers:
 
     if not text:
         return np.empty(0, dtype=np.int16)
-    return _smallest(_unfolded(text, source, field))
+    if text not in _SHORT:
+        numbers = _smallest(_unfolded(text, source, field))
+        if len(text) > MOST_SHORT or len(numbers) > MOST_SHORT or len(_SHORT) >= MOST_SHORT:
+            return numbers
+        numbers.flags.writeable = False
+        _SHORT[text] = numbers
+    return _SHORT[text]
 
 
 def _unfolded(text: str, source: str, field: str) -> Numbers:
