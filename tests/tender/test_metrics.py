@@ -238,6 +238,10 @@ def test_a_later_measurement_is_held_against_the_promise(records: dict[str, Path
     for words in ("a job or a launch of the bid", "before the bid's newest record", "12345678; expected"):
         assert words in same.output, words
     assert same.exit_code == 1
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "bagit.txt").touch()
+    broken = run("retain", tmp_path / "cut", later, *common)
+    assert broken.exit_code == 1 and f"{tmp_path}/cut: " in broken.output and "no plain file" in broken.output
     lost = run("retain", bid, later, *common)
     assert lost.exit_code == 1 and lost.output.count("not kept") == 2 and "0.8" in lost.output, lost.output
     less = run("retain", bid, later, "--request", written(tmp_path, retention=0.7), "--challenge", LATER)

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +286,70 @@ def test_records_of_another_challenge_origin_or_session_are_refused(fair: Path, 
     ):
         assert words in done.output, words
     assert wanted.cases[0].weight == 2
+
+
+def test_the_first_jobs_of_one_session_count(fair: Path, tmp_path: Path) -> None:
+    """Whoever runs until the figures are good hands over later jobs, or the best jobs of several sessions."""
+    common = {"origin": "measured", "challenge": CHALLENGE, "system": "swift"}
+    slow, fast = evidence.jobs(4, **common), evidence.jobs(2, speed=9.0, first=10, session="c8a1", **common)
+    lucky = evidence.good(
+        seed=9,
+        speed=9.0,
+        number=4,
+        previous=slow[-1].sha256,
+        created=evidence.CREATED + timedelta(hours=1),
+        **common,
+    )
+    files = [archive.add(read, tmp_path / "later") for read in (*slow, lucky)]
+    run("pack", *files, "-o", tmp_path / "one", "--bidder", "swift Ltd")
+    done = run("check", tmp_path / "one", "--request", fair / "tender.yml")
+    assert "case halo, default order: the first 4 of 5 jobs count" in done.output
+    assert "ok       limits" in done.output and "24 results of 4 jobs" in done.output
+    files = [archive.add(read, tmp_path / "chosen") for read in (*slow[:2], *fast)]
+    run("pack", *files, "-o", tmp_path / "two", "--bidder", "swift Ltd")
+    done = run("check", tmp_path / "two", "--request", fair / "tender.yml")
+    assert done.exit_code == 1 and "jobs of 2 sessions; expected one" in done.output
+    assert "2 jobs with" not in done.output, "the fault is named once"
+
+
+def test_pack_chooses_the_records_that_answer_and_names_the_others(fair: Path, tmp_path: Path) -> None:
+    common = {"origin": "measured", "challenge": CHALLENGE, "system": "swift"}
+    jobs = evidence.jobs(4, **common)
+    later = evidence.jobs(4, first=20, session="c8a1", **common)
+    others = [
+        (
+            evidence.good(origin="measured", system="swift", seed=30, session="d1"),
+            "its challenge is none; the tender's is",
+        ),
+        (
+            evidence.good(challenge=CHALLENGE, seed=31, session="d2"),
+            "its origin is emulated; the tender accepts measured",
+        ),
+        (
+            evidence.good(check="halo_2d", seed=32, session="d3", **common),
+            "no case of the tender runs halo_2d",
+        ),
+        (
+            evidence.good(grid=[2, 8], seed=33, session="d9", **common),
+            "grid is [2, 8]; the tender names [4, 4]",
+        ),
+        (later[3], "the tender counts the jobs of an earlier session than c8a1"),
+    ]
+    for read in (*jobs, *later[:3], *(read for read, _ in others)):
+        archive.add(read, tmp_path / "archive")
+    request_option = ("--request", fair / "tender.yml")
+    key = key_of(tmp_path, "own")
+    done = run(
+        "pack", tmp_path / "archive", "-o", tmp_path / "bag", "--bidder", "b", "--sign", key, *request_option
+    )
+    assert done.exit_code == 0 and ": 4 records, signed with" in done.output, done.output
+    for read, words in others:
+        assert any(read.id in line and words in line for line in done.output.splitlines()), words
+    assert run("check", tmp_path / "bag", *request_option).exit_code == 0
+    other = archive.add(others[0][0], tmp_path / "none")
+    none = run("pack", other, "-o", tmp_path / "x", "--bidder", "b", *request_option)
+    assert isinstance(none.exception, InputError) and "expected a record that answers" in str(none.exception)
+    assert not (tmp_path / "x").exists()
 
 
 def test_the_challenge_decides_every_order() -> None:
