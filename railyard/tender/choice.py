@@ -1,4 +1,4 @@
-"""Choose the records of an archive that answer a tender, and say why each of the others is left out.
+"""Choose the records of an archive that answer a tender, and give the reason for each that is left out.
 
 Models: a session is chosen as a whole, because a record that is missing in its chain is a fault. Of a case for which
 the tender names `jobs`, one session is chosen: the first with enough jobs, because later ones do not count. Leaves out:

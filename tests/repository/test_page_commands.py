@@ -111,7 +111,7 @@ TAGS = set(presets.names()) | {
 }
 VARIABLES = {variable.name for variable in checks.variables()} | {"valid_prog_environs"}
 #: Of ReFrame 4.10, as far as pages use them.
-REFRAME = {"-C", "-c", "-n", "-t", "-S", "-p", "--system"}
+REFRAME = {"-C", "-c", "-n", "-t", "-S", "-p", "--system", "--repeat"}
 REFRAME_ALONE = {"-r", "-l", "..."}
 
 

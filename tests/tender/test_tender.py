@@ -290,7 +290,7 @@ def test_records_of_another_challenge_origin_or_session_are_refused(fair: Path, 
 
 def test_the_first_jobs_of_one_session_count(fair: Path, tmp_path: Path) -> None:
     """Whoever runs until the figures are good hands over later jobs, or the best jobs of several sessions."""
-    common = {"origin": "measured", "challenge": CHALLENGE, "system": "swift"}
+    common: dict[str, Any] = {"origin": "measured", "challenge": CHALLENGE, "system": "swift"}
     slow, fast = evidence.jobs(4, **common), evidence.jobs(2, speed=9.0, first=10, session="c8a1", **common)
     lucky = evidence.good(
         seed=9,
@@ -313,7 +313,7 @@ def test_the_first_jobs_of_one_session_count(fair: Path, tmp_path: Path) -> None
 
 
 def test_pack_chooses_the_records_that_answer_and_names_the_others(fair: Path, tmp_path: Path) -> None:
-    common = {"origin": "measured", "challenge": CHALLENGE, "system": "swift"}
+    common: dict[str, Any] = {"origin": "measured", "challenge": CHALLENGE, "system": "swift"}
     jobs = evidence.jobs(4, **common)
     later = evidence.jobs(4, first=20, session="c8a1", **common)
     others = [
