@@ -6,7 +6,6 @@ Placements, orders, NICs and times are those that a job would have made; only th
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import math
 import random
@@ -45,8 +44,26 @@ FACES_BYTES = 131072
 REPEATS = 20
 HALO_SHA256 = "c0" * 32
 LAUNCH_S = 4.2
-#: When the first job ended: after the commit that ran (`head`), which writes the current format.
-CREATED = datetime(2026, 11, 27, 1, tzinfo=UTC)
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", "-C", str(CHECKOUT), *words], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def _last_commit(before: datetime) -> tuple[str, datetime]:
+    """Return the last commit before a time, and the time; a shallow clone has only its own commit, and a later time."""
+    until = f"--before={before - timedelta(minutes=5):%Y-%m-%dT%H:%M:%SZ}"
+    if old := _git("rev-list", "--max-count=1", until, "HEAD"):
+        return old, before
+    if own := _git("log", "-1", "--format=%H %cI"):
+        commit, date = own.split()
+        return commit, datetime.fromisoformat(date).astimezone(UTC) + timedelta(minutes=5)
+    return "1f" * 20, before
+
+
+#: A commit of this checkout that writes the current format, and when the first job ended, which is later.
+HEAD, CREATED = _last_commit(datetime(2026, 11, 27, 1, tzinfo=UTC))
 #: Uptime of the machine when its first job began.
 UP_S = 5000.0
 
@@ -57,17 +74,6 @@ TORI: Mapping[str, Mapping[str, Any] | None] = {
     "modelled": None,
     "measured": None,
 }
-
-
-@functools.cache
-def head() -> str:
-    """The last commit before the records, or that of a shallow clone; every check of these tests knows it."""
-    command = ["git", "-C", str(CHECKOUT), "rev-list", "--max-count=1", "HEAD"]
-    done = [
-        subprocess.run([*command, *words], capture_output=True, text=True, check=False).stdout.strip()
-        for words in ([f"--before={CREATED - timedelta(minutes=5):%Y-%m-%dT%H:%M:%SZ}"], [])
-    ]
-    return done[0] or done[1] or "1f" * 20
 
 
 def unchanged(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
@@ -176,7 +182,7 @@ def good(
             if run.output is not None:
                 run.output.write_text(json.dumps(document), encoding="utf-8")
             runs.append(run)
-        code = {"git_commit": head(), "git_dirty": False}
+        code = {"git_commit": HEAD, "git_dirty": False}
         digests = {str(case["benchmark"]): HALO_SHA256, "libmpi.so.40": "a1" * 32}
         name = system or {"emulated": "vtorus", "measured": "cluster"}.get(origin, "simtorus")
         made = synthetic.provenance(torus=TORI[origin])

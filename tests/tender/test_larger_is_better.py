@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
-from support import evidence, synthetic
+from support import evidence
 from support.records import figures
 
 from railyard.cli import cli
@@ -63,7 +63,7 @@ def test_the_larger_rate_wins_in_the_table_the_score_and_a_tender(
                 challenge=CHALLENGE,
                 seed=job,
                 session=f"s{job}",
-                created=synthetic.CREATED + timedelta(hours=job),
+                created=evidence.CREATED + timedelta(hours=job),
                 speed=speed,
                 system=bidder,
                 placements=["plain"],
