@@ -118,7 +118,7 @@ def glossary(grouped: Sequence[Case]) -> list[tuple[str, str]]:
             order, _, choice = name.partition("@")
             rows |= _does(order.partition(":")[0], orders())
             rows |= _does(choice.partition(":")[0], choices())
-            rows |= {f"/{binding}": _sentence(BINDINGS[Binding(binding)])} if binding else {}
+            rows |= {f"/{binding}": _sentence(BINDINGS[Binding(binding)])} if binding in set(Binding) else {}
             unbound |= {placement: None} if has_choice and binding in {"", Binding.NONE} else {}
         for policy in case.first.case.nic_policies:
             rows |= _does(policy, policies())
