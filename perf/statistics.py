@@ -24,17 +24,19 @@ from analysis.cases.judgement import Comparison, Evidence, Series
 from analysis.compare import compare, sides
 from analysis.over import allocations, dates
 from analysis.over.allocations import Steadiness
+from analysis.plan import enough
 from analysis.stats import equivalence, impact, jobs, medians
 from analysis.stats.impact import Statistic
 from analysis.stats.verdicts import Finding, Outcome
-from railyard.records import units
+from railyard.records import looks, units
 from railyard.records.units import Better
 
 Array = npt.NDArray[np.float64]
 Chance = np.random.Generator
-DRAWS = 500
+DRAWS = 200
 SEED = 51
 LAUNCHES = 6
+MOST_ROUNDS = 100
 FOM = units.fom("iteration_us", "us", "lower")
 
 #: Noise of logarithms with a spread of about 1, by its shape.
@@ -78,6 +80,7 @@ def rates(draws: int) -> Iterator[Rate]:
     yield from of_sides(draws)
     yield from of_combinations(draws)
     yield from of_intervals(draws)
+    yield from of_until(draws)
     yield from of_series(max(1, draws // 5))
 
 
@@ -198,6 +201,64 @@ def _factor(chance: Chance, shape: str, n: int, statistic: Statistic) -> tuple[f
 
     samples = impact.Samples(alone=drawn(1.0), loaded=drawn(2.0), better=Better.LOWER)
     return impact.interval(samples, statistic)
+
+
+def of_until(draws: int) -> Iterator[Rate]:
+    """Yield coverage and cost of jobs that end at `until=2%`, whose noise of launches differs by job or is 2 %.
+
+    The fixed design has the fewest launches with which 95 % of the same jobs are as narrow.
+    """
+    for shape, (least, most) in itertools.product(SHAPES, ((0.005, 0.04), (0.02, 0.02))):
+        jobs_drawn = [_two_combinations(chance, shape, least, most) for chance in _chances(draws)]
+        ended = [_rounds(values) for values in jobs_drawn]
+        covered = sum(_covers_ratio(values, count) for values, count in zip(jobs_drawn, ended, strict=True))
+        noise = f"{least:.1%} to {most:.0%}" if least < most else f"{most:.0%}"
+        what = f"until=2%, {shape}, noise {noise}"
+        yield Rate(what=f"{what}: ratio covered", count=covered, draws=draws, least=0.93)
+        fixed = _fixed_design(jobs_drawn)
+        yield Rate(
+            what=f"{what}: launches, of a fixed design's {fixed}",
+            count=sum(ended),
+            draws=draws * fixed,
+            most=1.0,
+        )
+
+
+def _two_combinations(chance: Chance, shape: str, least: float, most: float) -> Array:
+    spread = least * (most / least) ** chance.random()
+    return np.exp(spread * SHAPES[shape](chance, (2, MOST_ROUNDS)))
+
+
+def _at(values: Array, rounds: int, looked: float) -> Comparison:
+    evidence = {name: Evidence(values=row[:rounds].tolist()) for name, row in zip("ab", values, strict=True)}
+    series = Series(labels=(), evidence=evidence, deterministic=False)
+    return judgement.compare(FOM, [series], "a", looked=looked)[0]
+
+
+def _is_narrow(values: Array, rounds: int, looked: float) -> bool:
+    return enough.is_enough(enough.half_widths([_at(values, rounds, looked)]), 2.0)
+
+
+def _rounds(values: Array) -> int:
+    """Return the number of rounds after which a job ends."""
+    planned = looks.rounds(MOST_ROUNDS)
+    return next((count for count in planned if _is_narrow(values, count, looks.TESTS)), MOST_ROUNDS)
+
+
+def _covers_ratio(values: Array, rounds: int) -> bool:
+    ended = _at(values, rounds, looks.TESTS)
+    bounds = ended.interval_percent(ended.group("b"), ended.group("a"), tests=1)
+    return bounds is not None and bounds[0] <= 0 <= bounds[1]
+
+
+def _fixed_design(drawn: Sequence[Array]) -> int:
+    """Return the fewest launches with which 95 % of the jobs have an interval as narrow."""
+    low, high = 3, MOST_ROUNDS
+    while high - low > 1:
+        middle = (low + high) // 2
+        narrow = sum(_is_narrow(values, middle, 1.0) for values in drawn)
+        low, high = (low, middle) if narrow >= 0.95 * len(drawn) else (middle, high)
+    return high
 
 
 def of_series(draws: int) -> Iterator[Rate]:

@@ -71,6 +71,7 @@ GROUPS = {
 #: Commands that job scripts alone call: the list of commands and the shell's completion leave them out.
 IN_JOB_SCRIPTS = {
     "granted": ("railyard.jobs.cli:granted", "Place a job on the nodes that were granted (in job scripts)."),
+    "enough": ("analysis.plan.enough:enough", "Decide whether a job needs more rounds (in job scripts)."),
     "strays": ("railyard.jobs.nodes.node_cli:strays", "End what a launch left behind (in job scripts)."),
     "together": (
         "railyard.jobs.cli:together",

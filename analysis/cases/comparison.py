@@ -19,6 +19,7 @@ from analysis.cases.judgement import Comparison, Evidence, Group, Series
 from analysis.stats import equivalence, medians, ranktest
 from analysis.stats.verdicts import Finding, Outcome, Verdict
 from analysis.text.numbers import percent
+from railyard.records import looks
 from railyard.records.benchmark import Labels
 from railyard.records.record import COMPUTED
 from railyard.records.units import Better, Fom
@@ -41,6 +42,7 @@ def comparisons(case: Case) -> list[Comparison]:
     curves = curve_foms(observed)
     floor, baseline = cases.noise_percent(case), case.name(case.baseline)
     tallies = {combination: cases.tally(case, combination) for combination in case.combinations}
+    looked = looks.tests(case.first.case.parameters)
     families: dict[Fom, list[Series]] = {}
     for (fom, labels), by_combination in observed.items():
         if fom not in curves:
@@ -57,7 +59,9 @@ def comparisons(case: Case) -> list[Comparison]:
             series = Series(labels=labels, evidence=evidence, deterministic=case.origin in COMPUTED)
             families.setdefault(fom, []).append(series)
     judged = [
-        member for fom, family in families.items() for member in judgement.compare(fom, family, baseline)
+        member
+        for fom, family in families.items()
+        for member in judgement.compare(fom, family, baseline, looked=looked)
     ]
     return sorted(judged, key=lambda comparison: rank_of(comparison.fom)[0])
 
@@ -194,9 +198,7 @@ def _change_text(comparison: Comparison, group: Group) -> str:
         return "by an unbounded share"
     baseline = comparison.group(comparison.baseline)
     text = percent(group.change_percent)
-    interval = equivalence.percent_interval(
-        group.evidence.values, baseline.evidence.values, tests=comparison.baseline_tests
-    )
+    interval = comparison.interval_percent(group, baseline, tests=comparison.baseline_tests)
     if interval is None:
         return text
     low, high = map(percent, interval)
@@ -260,33 +262,29 @@ def _leader(comparison: Comparison) -> str:
     value = f"{comparison.format.text(best.summary.median)} {comparison.unit.text}"
     others = [group for group in comparison.measured if group is not best]
     others.sort(key=lambda group: group.name != comparison.baseline)
-    return f"{best.name} is {word} ({value}), {_distances(best, others, side)}"
+    return f"{best.name} is {word} ({value}), {_distances(comparison, best, others, side)}"
 
 
-def _distances(best: Group, others: Sequence[Group], side: str) -> str:
+def _distances(comparison: Comparison, best: Group, others: Sequence[Group], side: str) -> str:
     """Return how far the others are from the best: all by name, or of more than MANY the nearest and the farthest.
 
     The intervals of all distances hold together.
     """
-    texts = [_distance(best, other, tests=len(others), side=side) for other in others]
+    texts = [_distance(comparison, best, other, tests=len(others), side=side) for other in others]
     if len(others) <= MANY:
         return listed(texts)
     ranked = sorted(range(len(others)), key=lambda at: abs(_change(best, others[at]) or math.inf))
     return f"from {texts[ranked[0]]} to {texts[ranked[-1]]}, of {len(others)}"
 
 
-def _distance(best: Group, other: Group, *, tests: int, side: str) -> str:
+def _distance(comparison: Comparison, best: Group, other: Group, *, tests: int, side: str) -> str:
     """Return `5.2 % below plain (95 %: 3.1 to 7.4 %)`; values of a model have no interval."""
     change = _change(best, other)
     if change is None:
         return f"an unbounded share {side} {other.name}"
     text = f"{percent(abs(change), signed=False)} {side} {other.name}"
     is_flat = all(group.summary and group.summary.minimum == group.summary.maximum for group in (best, other))
-    interval = (
-        None
-        if is_flat
-        else equivalence.percent_interval(best.evidence.values, other.evidence.values, tests=tests)
-    )
+    interval = None if is_flat else comparison.interval_percent(best, other, tests=tests)
     if interval is None:
         return text
     low, high = sorted(math.copysign(1, change) * bound for bound in interval)
@@ -309,18 +307,18 @@ def _no_difference(comparison: Comparison) -> str:
     if verdict.noise:
         alike_but = [group for group in others if group.name in verdict.noise]
         floor = percent(verdict.noise_percent, signed=False)
-        far = _distances(best, alike_but, side)
+        far = _distances(comparison, best, alike_but, side)
         text = f"{text} {best.name} is {far}, which is within the noise floor of {floor}."
     if not verdict.apart:
         return text
     worse = [group for group in others if group.name in verdict.apart]
-    return f"{text} {best.name} is {_distances(best, worse, side)}: {_evidence(verdict)}."
+    return f"{text} {best.name} is {_distances(comparison, best, worse, side)}: {_evidence(verdict)}."
 
 
 def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
     """Return how large a difference the launches exclude: no evidence of one is no evidence of none."""
     values = [group.evidence.values for group in comparison.groups if group.name in names]
-    most = equivalence.largest_percent(values)
+    most = equivalence.largest_percent(values, looked=comparison.looked)
     if most is None:
         return ""
     most = max(most, *(group.evidence.noise_percent for group in comparison.groups))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.cases.cases import Tally
-from analysis.stats import medians, ranktest, verdicts
+from analysis.stats import equivalence, medians, ranktest, verdicts
 from analysis.stats.medians import Summary
 from analysis.stats.ranktest import Pair
 from analysis.stats.score import Ratio
@@ -71,7 +71,8 @@ class Group:
 class Comparison:
     """The groups of one series, each against the baseline, and the verdict on all.
 
-    `tests` are those of all pairs of groups in the family, `baseline_tests` those of pairs with the baseline.
+    `tests` are those of all pairs of groups in the family, `baseline_tests` those of pairs with the baseline. An
+    interval of a ratio counts as `looked` of them if the job ended by looking at it (`railyard.records.looks`).
     `is_exact` means that a model computed the values, and that no group varies.
     """
 
@@ -83,6 +84,7 @@ class Comparison:
     tests: int
     baseline_tests: int
     is_exact: bool
+    looked: float = 1.0
 
     @property
     def unit(self) -> Unit:
@@ -108,6 +110,12 @@ class Comparison:
         """Return the group of a name; StopIteration for none."""
         return next(group for group in self.groups if group.name == name)
 
+    def interval_percent(self, one: Group, other: Group, *, tests: int) -> tuple[float, float] | None:
+        """Return the interval of the change from `other` to `one` in percent, one of `tests` that hold together."""
+        return equivalence.percent_interval(
+            one.evidence.values, other.evidence.values, tests=tests * self.looked
+        )
+
     def ratio(self, name: str, case: tuple[object, ...]) -> Ratio | None:
         """Return what a group contributes to its score over cases; None if it or the baseline has no value."""
         group, base = self.group(name), self.group(self.baseline)
@@ -123,7 +131,7 @@ class Comparison:
         )
 
 
-def compare(fom: Fom, family: Sequence[Series], baseline: str) -> list[Comparison]:
+def compare(fom: Fom, family: Sequence[Series], baseline: str, *, looked: float = 1.0) -> list[Comparison]:
     """Return the comparisons of all series of one figure of merit, in their order."""
     values = [
         {name: data.values for name, data in series.evidence.items() if data.values} for series in family
@@ -131,12 +139,14 @@ def compare(fom: Fom, family: Sequence[Series], baseline: str) -> list[Compariso
     pairs = ranktest.family(values, baseline)
     tests = sum(map(len, pairs)), sum(baseline in names for of_series in pairs for names in of_series)
     return [
-        _compare(fom, series, baseline, pairs=of_series, tests=tests)
+        _compare(fom, series, baseline, pairs=of_series, tests=tests, looked=looked)
         for series, of_series in zip(family, pairs, strict=True)
     ]
 
 
-def _compare(fom: Fom, series: Series, baseline: str, *, pairs: Pairs, tests: tuple[int, int]) -> Comparison:
+def _compare(
+    fom: Fom, series: Series, baseline: str, *, pairs: Pairs, tests: tuple[int, int], looked: float
+) -> Comparison:
     summaries = {
         name: medians.summarise(evidence.values, evidence.noise_percent)
         for name, evidence in series.evidence.items()
@@ -171,4 +181,5 @@ def _compare(fom: Fom, series: Series, baseline: str, *, pairs: Pairs, tests: tu
         tests=tests[0],
         baseline_tests=tests[1],
         is_exact=deterministic and verdicts.is_flat(summaries),
+        looked=looked,
     )

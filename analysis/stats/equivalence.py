@@ -23,20 +23,21 @@ Values = Sequence[float]
 _MOST_EXACT = 1000
 
 
-def largest_percent(groups: Sequence[Values]) -> float | None:
+def largest_percent(groups: Sequence[Values], *, looked: float = 1) -> float | None:
     """Return the difference, in percent of the smaller, that no two of the groups exceed with 95 % confidence.
 
-    None for fewer than two groups, for too few launches, and for values that are not positive.
+    Having looked counts as `looked` times as many pairs (`railyard.records.looks`). None for fewer than two groups, for
+    too few launches, and for values that are not positive.
     """
     pairs = list(itertools.combinations(groups, 2))
     if not pairs or any(value <= 0 for group in groups for value in group):
         return None
-    bounds = [_log_interval(one, other, tests=len(pairs)) for one, other in pairs]
+    bounds = [_log_interval(one, other, tests=len(pairs) * looked) for one, other in pairs]
     logs = [max(map(abs, bound)) for bound in bounds if bound is not None]
     return 100 * math.expm1(max(logs)) if len(logs) == len(bounds) else None
 
 
-def percent_interval(one: Values, other: Values, *, tests: int = 1) -> tuple[float, float] | None:
+def percent_interval(one: Values, other: Values, *, tests: float = 1) -> tuple[float, float] | None:
     """Return the 95 % interval of the change from `other` to `one` in percent, one of `tests` that hold together.
 
     None for too few launches, and for values that are not positive.
@@ -47,7 +48,7 @@ def percent_interval(one: Values, other: Values, *, tests: int = 1) -> tuple[flo
     return logs and (100 * math.expm1(logs[0]), 100 * math.expm1(logs[1]))
 
 
-def _log_interval(one: Values, other: Values, *, tests: int) -> tuple[float, float] | None:
+def _log_interval(one: Values, other: Values, *, tests: float) -> tuple[float, float] | None:
     lowest = rank(len(one), len(other), (1 - CONFIDENCE) / tests)
     if lowest == 0:
         return None

@@ -161,8 +161,9 @@ def interval(measured: Samples, statistic: Statistic) -> tuple[float | None, flo
 def _variance(launches: Launches, statistic: Statistic, better: Better) -> float | None:
     """Return the variance of the logarithm of a statistic of all samples, None if a value is not positive.
 
-    It is the variance of the mean over launches of the launches' own logarithms. For a percentile it is at least that
-    of Woodruff (J. Am. Stat. Assoc. 47, 1952), from how the launches' shares of samples below the percentile vary.
+    It is the variance of the mean over launches of the launches' own logarithms. For a percentile that of Woodruff
+    (J. Am. Stat. Assoc. 47, 1952) is added, from how the launches' shares of samples below the percentile vary: with
+    the larger of the two alone, factors of skewed launches are covered in 89 to 92 %.
     """
     of, n = _function(statistic, better), len(launches)
     own = np.array([of(np.asarray(launch)) for launch in launches])
@@ -176,7 +177,7 @@ def _variance(launches: Launches, statistic: Statistic, better: Better) -> float
     below = [float((np.asarray(launch) <= percentile).mean()) for launch in launches]
     error = float(np.std(below, ddof=1)) / math.sqrt(n)
     low, high = np.quantile(pooled, np.clip([share - error, share + error], 0, 1))
-    return None if low <= 0 else max(variance, (math.log(high / low) / 2) ** 2)
+    return None if low <= 0 else variance + (math.log(high / low) / 2) ** 2
 
 
 def _all(launches: Launches) -> Array:

@@ -7,10 +7,11 @@ order, drawn from the check's seed, so that drift of the machine affects all ali
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from railyard.jobs import placing
@@ -32,6 +33,8 @@ _NO_PROGRAMS = (
 ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*=(?:'[^']*'|[^\s'])*\s+)*")
 #: Exit statuses of `timeout`: the limit was reached; it was, and the launcher had to be killed.
 LIMIT_STATUS = (124, 137)
+#: The file with the number of rounds after which a job with `until` had enough.
+ENOUGH = "enough"
 
 #: Launch number and whose programs -> what each rank runs.
 Program = Callable[[int, Software], Sequence[str]]
@@ -103,6 +106,19 @@ def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0, of: int = 
     if only_if_placed:
         run = [f"if [ -e {shlex.quote(placing.mark(Path(), launch.placement).name)} ]; then", *run, "fi"]
     return [f"# launch {launch.index}: {name}, repeat {launch.repeat}", *run]
+
+
+def rounds(
+    launches: Sequence[Planned], lines: Callable[[Planned], Sequence[str]], looks: Collection[int]
+) -> list[str]:
+    """Return the lines of all launches; after each number of rounds in `looks` the job may note that it has enough."""
+    words: list[str] = []
+    for repeat, members in itertools.groupby(launches, key=lambda launch: launch.repeat):
+        body = [line for launch in members for line in lines(launch)]
+        if repeat + 1 in looks:
+            body.append(f"if railyard enough {repeat + 1}; then echo {repeat + 1} > {ENOUGH}; fi")
+        words += [f"if [ ! -e {ENOUGH} ]; then", *body, "fi"] if looks and repeat >= min(looks) else body
+    return words
 
 
 def files_kept(launch: Planned) -> str:

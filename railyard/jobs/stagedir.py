@@ -9,6 +9,7 @@
     launch-NNN.*      .begun, .ended, .json, .out, .err, .evidence and .nics of each launch; `.roles` if it had
                       companions (`railyard.jobs.together`)
     torus.json        the virtual torus, as `railyard torus status` reported it
+    enough            the number of rounds after which a job with `until` needed no more
     machine.json      the machine that the job ran on; where there is none, it is the one that reads
     recorded          the record's path, once there is one; blank before
 
@@ -31,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import RunError
-from railyard.jobs import complaints
+from railyard.jobs import complaints, schedule
 from railyard.jobs.job import launched
 from railyard.jobs.job.json_files import json_object
 from railyard.jobs.job.submitted import Placed, Submitted, read, read_placed
@@ -123,7 +124,25 @@ def record_of(folder: Path, reason: str = "", place: Place | None = None) -> Rec
     A second call returns the same record, because the first one writes down its time and the code's state. `reason` is
     that of `keep`, `place` the record's position in its session. Raises InputError for a folder that holds no job.
     """
-    job, placed, code = read(folder), read_placed(folder), _code_at_the_end(folder)
+    return _record_of(folder, _launched(folder), _code_at_the_end(folder), reason=reason, place=place)
+
+
+def first_rounds(folder: Path, count: int) -> Record:
+    """Return the record that a running job would have if it ended after its first rounds; writes nothing."""
+    return _record_of(folder, read(folder).of_rounds(count), provenance.state())
+
+
+def _launched(folder: Path) -> Submitted:
+    """Return the job of a stage directory, without the rounds that it did not need."""
+    job, path = read(folder), folder / schedule.ENOUGH
+    text = path.read_text().strip() if path.is_file() else ""
+    return job.of_rounds(int(text)) if text.isdecimal() else job
+
+
+def _record_of(
+    folder: Path, job: Submitted, code: Mapping[str, Any], *, reason: str = "", place: Place | None = None
+) -> Record:
+    placed = read_placed(folder)
     ended_by = complaints.last(folder / job.stderr) or reason
     unknown: dict[str, object] = {"order": job.spec.allocation, "seed": None, "nodes": []}
     return assemble.assemble(

@@ -25,12 +25,13 @@ from railyard.jobs.nodes import node as node_description
 from railyard.jobs.partition import Partition
 from railyard.jobs.placing import Nodes, Plan
 from railyard.jobs.schedule import Program
+from railyard.records import looks
 from railyard.records.record import Software
 from railyard.records.store import folders, sessions
 
 #: What a job leaves in its stage directory (`railyard.jobs.stagedir`).
 LEFT = (
-    *("launch-*", "placed.json", "*.placed", "ended.json", "code.*", "boot.*", "recorded"),
+    *("launch-*", "placed.json", "*.placed", "ended.json", "code.*", "boot.*", "recorded", schedule.ENOUGH),
     *("nodes", "nodes.json", "machine.json", "environment.json", "torus.json"),
 )
 
@@ -53,17 +54,21 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """The content of a job's script; `words` renders it with the lines of each launch, which the check makes."""
+    """The content of a job's script; `words` renders it with the lines of each launch, which the check makes.
+
+    After the numbers of rounds in `looks` the job may end (`railyard.records.looks`).
+    """
 
     job: str
     launches: Sequence[Planned]
+    looks: Sequence[int]
     only_if_placed: bool
     written_by_job: bool
 
     def words(self, lines: Callable[[Planned], Sequence[str]], preparations: Sequence[str]) -> list[str]:
         """Return the script's lines between the scheduler's options and its last command."""
         before, after = (schedule.digests(self.launches, when) for when in ("begun", "ended"))
-        launched = [line for launch in self.launches for line in lines(launch)]
+        launched = schedule.rounds(self.launches, lines, self.looks)
         granted = ["railyard granted || exit 1"] if self.written_by_job else []
         own = [job_lock.LINE, job_lock.same_job(self.job)]
         return [*own, *granted, *preparations, *before, *launched, *after]
@@ -116,6 +121,7 @@ def write(folder: Path, submission: Submission, program: Program) -> Script:
     return Script(
         job=job.id,
         launches=job.launches,
+        looks=looks.rounds(job.spec.launches) if job.spec.until else (),
         only_if_placed=submission.only_if_placed,
         written_by_job=submission.written_by_job,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -10,11 +11,14 @@ from click.testing import CliRunner
 from support.commands import CHECKOUT
 from support.entries import entry
 
-from analysis.plan import answers, noise, power
+from analysis.cases import judgement
+from analysis.cases.judgement import Comparison, Evidence, Series
+from analysis.plan import answers, enough, noise, power
 from analysis.plan.cli import plan
 from analysis.plan.noise import Noise
 from analysis.stats import medians, ranktest, verdicts
 from analysis.stats.verdicts import Finding
+from railyard.records import looks, units
 from railyard.records.units import Better
 
 DRAWS = 400
@@ -81,3 +85,36 @@ def test_the_command_reads_the_archive_or_a_stated_noise_and_names_what_is_missi
     missing = run(plan, ["nothing", "--find", "5%", "--archive", str(CHECKOUT / "results/example")])
     assert "--noise 2%" in str(missing.exception)
     assert run(plan, ["any", "--find", "none"]).exit_code == 2
+
+
+def compared(spread: float, rounds: int) -> list[Comparison]:
+    chance = np.random.default_rng(3)
+    evidence = {
+        name: Evidence(values=chance.lognormal(0, spread, rounds).tolist())
+        for name in ("plain", "custom", "random")
+    }
+    return judgement.compare(
+        units.fom("iteration_us", "us", "lower"),
+        [Series(labels=(), evidence=evidence, deterministic=False)],
+        "plain",
+        looked=looks.TESTS,
+    )
+
+
+def test_a_job_has_enough_when_the_ratio_of_every_combination_is_as_narrow_as_requested() -> None:
+    assert not enough.is_enough(enough.half_widths(compared(0.04, 6)), 2)
+    narrow = enough.half_widths(compared(0.01, 10))
+    assert list(narrow) == ["custom", "random"] and enough.is_enough(narrow, 2)
+    assert not enough.is_enough(narrow, 0.5)
+    assert not enough.is_enough({}, 100)  # no ratio, for example where every launch is void
+
+
+def test_an_interval_that_was_looked_at_is_wider() -> None:
+    (with_looks,) = compared(0.04, 10)
+    without = dataclasses.replace(with_looks, looked=1.0)
+    wide, narrow = (
+        one.interval_percent(one.group("custom"), one.group("plain"), tests=1)
+        for one in (with_looks, without)
+    )
+    assert wide and narrow and wide[1] - wide[0] > narrow[1] - narrow[0]
+    assert looks.rounds(30) == [6, 8, 10, 13, 17, 22, 28]

@@ -90,6 +90,28 @@ def test_what_no_record_may_have_is_refused_before_the_job(changes: dict[str, An
         request.for_partition(asked(**changes), CLUSTER)
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"until": "2 percent"}, "until: '2 percent' is not valid; expected a percentage such as 2%"),
+        ({"until": "0%"}, "until: '0%' is not valid"),
+        (
+            {"until": "2%"},
+            "until: 6 launches allow no look before the last; expected -S launches=N with N above 6",
+        ),
+        (
+            {"until": "2%", "launches": 20, "finishes": "record.json"},
+            "it cannot finish a job that ended early",
+        ),
+    ],
+)
+def test_a_rule_that_could_never_end_a_job_is_refused_before_it(
+    changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        request.for_partition(asked(**changes), CLUSTER)
+
+
 def test_a_virtual_torus_of_the_job_gives_all() -> None:
     fitted = request.fitted(asked(block=[2, 2, 2]), TORUS)
     assert (fitted.request, fitted.left_out) == (asked(block=[2, 2, 2]), {})

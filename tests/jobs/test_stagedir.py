@@ -112,6 +112,26 @@ def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
     assert record.reason.startswith("3 of 4 launches not measured")
 
 
+@pytest.mark.parametrize(("enough_after", "launched"), [(6, 6), (8, 8), (99, 9)])
+def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, launched: int) -> None:
+    """The script's lines run in a shell, with a `railyard enough` that has enough after some number of rounds."""
+    planned = [
+        Planned(index=k, placement="plain", nic_policy="stripe", repeat=k, command="true") for k in range(9)
+    ]
+    lines = schedule.rounds(planned, lambda launch: [f"echo {launch.repeat} >> launched"], [6, 8])
+    script = [f"railyard() {{ [ $2 -ge {enough_after} ]; }}", *lines]
+    subprocess.run(["bash", "-c", "\n".join(script)], cwd=tmp_path, check=True)
+    assert (tmp_path / "launched").read_text().split() == [str(k) for k in range(launched)]
+    assert (tmp_path / schedule.ENOUGH).exists() is (launched < 9)
+
+
+def test_rounds_that_were_not_needed_are_no_launches_of_the_record(folder: Path) -> None:
+    assert len(stagedir.first_rounds(folder, 1).launches) == 2
+    (folder / schedule.ENOUGH).write_text("1\n")
+    record = stagedir.record_of(folder)
+    assert (len(record.launches), record.case.launches_per_combination) == (2, 1)
+
+
 def test_a_host_with_a_name_of_its_own_ran_what_its_node_was_asked_for(folder: Path) -> None:
     placed = submitted.read_placed(folder)
     assert placed

@@ -30,7 +30,7 @@ from railyard.jobs import requirements, roles, schedule
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
-from railyard.records import json_io
+from railyard.records import json_io, looks
 from railyard.records import record as records
 from railyard.records.store import challenge as challenges
 
@@ -54,16 +54,38 @@ def for_partition(request: JobSpec, where: Partition) -> JobSpec:
     for name in LISTS:
         _check_words(name, getattr(request, name))
     seed = challenges.seed_of(request.challenge, request.check, request.seed)
-    launches = min(request.launches, 1) if where.is_computed else request.launches
-    if request.matrix:
-        file = Path(request.matrix).absolute()
-        read_traffic(file)
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        parameters = {**request.parameters, "matrix_sha256": digest[:MATRIX_DIGITS]}
-        request = dataclasses.replace(request, matrix=str(file), parameters=parameters)
-    return dataclasses.replace(
-        request, seed=seed, launches=launches, archive=str(Path(request.archive).absolute())
-    )
+    request = dataclasses.replace(request, seed=seed, archive=str(Path(request.archive).absolute()))
+    request = _with_matrix(request)
+    if where.is_computed:
+        return dataclasses.replace(request, until="", launches=min(request.launches, 1))
+    _check_until(request)
+    return request
+
+
+def _with_matrix(request: JobSpec) -> JobSpec:
+    """Return a request with the sum of its matrix as a parameter, because that changes where ranks run."""
+    if not request.matrix:
+        return request
+    file = Path(request.matrix).absolute()
+    read_traffic(file)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    parameters = {**request.parameters, "matrix_sha256": digest[:MATRIX_DIGITS]}
+    return dataclasses.replace(request, matrix=str(file), parameters=parameters)
+
+
+def _check_until(request: JobSpec) -> None:
+    """Raise InputError for a rule of `until` that no round could ever satisfy."""
+    if not request.until:
+        return
+    looks.half_width_percent(request.until)
+    if request.finishes or not looks.rounds(request.launches):
+        problem = (
+            "it cannot finish a job that ended early"
+            if request.finishes
+            else f"{request.launches} launches allow no look before the last"
+        )
+        valid = f"-S launches=N with N above {looks.FIRST}, the most launches, and no finishes"
+        raise InputError(request.name, looks.UNTIL, problem=problem, valid=valid)
 
 
 def _check_words(name: str, words: Sequence[str]) -> None:

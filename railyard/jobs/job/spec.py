@@ -59,6 +59,10 @@ class JobSpec:
     #: Launches of each combination; the launch is the sample unit, and fewer than 6 give no 95 % interval.
     launches: int = 6
 
+    #: Half width of the 95 % interval of every ratio to the baseline at which no more rounds begin, such as 2%.
+    #: `launches` is then the most. Empty: all launches.
+    until: str = field(default="", metadata=PARAMETER)
+
     #: Record of a job that ended early, by its path: only the rounds are launched that it lacks.
     finishes: str = ""
 

@@ -7,6 +7,7 @@ and how the script is made (`railyard.jobs.submission`).
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 from collections.abc import Mapping, Sequence
@@ -119,6 +120,13 @@ class Submitted:
     def limit_s(self) -> int:
         """Return the seconds after which a launch is ended; 0 for no limit, as for all computed launches."""
         return 0 if self.site.is_computed else self.spec.launch_limit_s
+
+    def of_rounds(self, count: int) -> Submitted:
+        """Return the job as if its first rounds were all that was requested."""
+        launches = [launch for launch in self.launches if launch.repeat < count]
+        return dataclasses.replace(
+            self, spec=dataclasses.replace(self.spec, launches=count), launches=launches
+        )
 
     def case(self) -> dict[str, Any]:
         """Return the record's case without topology and allocation, which may be known only inside the job."""

@@ -17,7 +17,7 @@ from placements.orders import spec
 from placements.orders.placement import Placement, place
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, as_seen
-from railyard.records import programs
+from railyard.records import looks, programs
 from railyard.records.programs import Free, Given, Word
 from railyard.records.record import Launch, Origin, Record, Software
 from railyard.records.rules import rebuilt
@@ -25,7 +25,14 @@ from railyard.records.rules.registry import Fault, ended_well, of_case, rule
 
 #: Parameters of railyard's own benchmarks that no option passes: those of the job, the torus and the launcher.
 NO_OPTIONS = frozenset(
-    {"injection_percent", "pause_s", "launcher_options", "launcher_modifier", "num_cpus_per_task"}
+    {
+        "injection_percent",
+        "pause_s",
+        "launcher_options",
+        "launcher_modifier",
+        "num_cpus_per_task",
+        looks.UNTIL,
+    }
 )
 #: Variables by which a program's libraries are replaced; no command of railyard sets one.
 PRELOADS = re.compile(r"(?:.*[= ])?(?:LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)\b.*", re.DOTALL)
