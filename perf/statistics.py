@@ -210,15 +210,17 @@ def of_until(draws: int) -> Iterator[Rate]:
     """
     for shape, (least, most) in itertools.product(SHAPES, ((0.005, 0.04), (0.02, 0.02))):
         jobs_drawn = [_two_combinations(chance, shape, least, most) for chance in _chances(draws)]
-        ended = [_rounds(values) for values in jobs_drawn]
-        covered = sum(_covers_ratio(values, count) for values, count in zip(jobs_drawn, ended, strict=True))
+        last_rounds = [_rounds(values) for values in jobs_drawn]
+        covered = sum(
+            _covers_ratio(values, count) for values, count in zip(jobs_drawn, last_rounds, strict=True)
+        )
         noise = f"{least:.1%} to {most:.0%}" if least < most else f"{most:.0%}"
         what = f"until=2%, {shape}, noise {noise}"
         yield Rate(what=f"{what}: ratio covered", count=covered, draws=draws, least=0.93)
         fixed = _fixed_design(jobs_drawn)
         yield Rate(
             what=f"{what}: launches, of a fixed design's {fixed}",
-            count=sum(ended),
+            count=sum(last_rounds),
             draws=draws * fixed,
             most=1.0,
         )
@@ -226,7 +228,7 @@ def of_until(draws: int) -> Iterator[Rate]:
 
 def _two_combinations(chance: Chance, shape: str, least: float, most: float) -> Array:
     spread = least * (most / least) ** chance.random()
-    return np.exp(spread * SHAPES[shape](chance, (2, MOST_ROUNDS)))
+    return np.asarray(np.exp(spread * SHAPES[shape](chance, (2, MOST_ROUNDS))))
 
 
 def _at(values: Array, rounds: int, looked: float) -> Comparison:
@@ -246,8 +248,8 @@ def _rounds(values: Array) -> int:
 
 
 def _covers_ratio(values: Array, rounds: int) -> bool:
-    ended = _at(values, rounds, looks.TESTS)
-    bounds = ended.interval_percent(ended.group("b"), ended.group("a"), tests=1)
+    judged = _at(values, rounds, looks.TESTS)
+    bounds = judged.interval_percent(judged.group("b"), judged.group("a"), tests=1)
     return bounds is not None and bounds[0] <= 0 <= bounds[1]
 
 

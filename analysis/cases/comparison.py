@@ -7,11 +7,12 @@ judgement is (`analysis.cases.judgement`), and points of a curve (`analysis.case
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.cases import cases, judgement
 from analysis.cases.cases import Case
@@ -19,7 +20,7 @@ from analysis.cases.judgement import Comparison, Evidence, Group, Series
 from analysis.stats import equivalence, medians, ranktest
 from analysis.stats.verdicts import Finding, Outcome, Verdict
 from analysis.text.numbers import percent
-from railyard.records import looks
+from railyard.records import looks, programs
 from railyard.records.benchmark import Labels
 from railyard.records.record import COMPUTED
 from railyard.records.units import Better, Fom
@@ -63,7 +64,18 @@ def comparisons(case: Case) -> list[Comparison]:
         for fom, family in families.items()
         for member in judgement.compare(fom, family, baseline, looked=looked)
     ]
+    judged = _once(judged, programs.follows(case.first.case.benchmark))
     return sorted(judged, key=lambda comparison: rank_of(comparison.fom)[0])
+
+
+def _once(judged: Sequence[Comparison], follows: Mapping[str, str]) -> list[Comparison]:
+    """Mark each comparison whose figure follows from another one that is there, too, at the same point."""
+    points = {(str(member.fom), member.labels) for member in judged}
+    return [
+        dataclasses.replace(member, follows=other) if (other, member.labels) in points else member
+        for member in judged
+        for other in [follows.get(member.fom, "")]
+    ]
 
 
 def rank_of(fom: Fom) -> tuple[int, str]:
@@ -151,6 +163,8 @@ def sentence(comparison: Comparison) -> str:
 
 def _statement(comparison: Comparison) -> str:
     verdict = comparison.verdict
+    if comparison.follows and verdict.outcome is not Outcome.ALONE:
+        return f"The same measurement as {comparison.follows}, which is judged."
     match verdict.outcome:
         case Outcome.ALONE:
             return _alone(comparison)

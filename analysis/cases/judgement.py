@@ -74,6 +74,7 @@ class Comparison:
     `tests` are those of all pairs of groups in the family, `baseline_tests` those of pairs with the baseline. An
     interval of a ratio counts as `looked` of them if the job ended by looking at it (`railyard.records.looks`).
     `is_exact` means that a model computed the values, and that no group varies.
+    `follows` names the figure of which this one is a function: the two are one measurement, which counts once.
     """
 
     fom: Fom
@@ -85,6 +86,7 @@ class Comparison:
     baseline_tests: int
     is_exact: bool
     looked: float = 1.0
+    follows: str = ""
 
     @property
     def unit(self) -> Unit:

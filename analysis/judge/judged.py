@@ -88,7 +88,8 @@ class Judged:
         families: dict[tuple[str, str], list[Comparison]] = {}
         for judged in self.cases:
             for member in judged.comparisons:
-                if member.verdict.outcome in (Outcome.BEST, Outcome.NO_DIFFERENCE) and not member.is_exact:
+                told_apart = member.verdict.outcome in (Outcome.BEST, Outcome.NO_DIFFERENCE)
+                if told_apart and not (member.follows or member.is_exact):
                     families.setdefault((judged.case.key, member.fom), []).append(member)
         if not families:
             return ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from railyard.base.commands import example
 from railyard.jobs import stagedir
 from railyard.jobs.job import submitted
 from railyard.records import looks
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from analysis.cases.judgement import Comparison
 
 
-@click.command()
+@click.command(epilog=example("railyard enough 8 stage/mycluster/compute/gnu/halo_3d"))
 @click.argument("rounds", type=click.IntRange(min=1))
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
 def enough(rounds: int, folder: Path) -> None:

@@ -30,7 +30,7 @@ FEWEST = 3
 #: The most of the newest values that are held against those before; the fewest before; the share of false alarms.
 NEWEST = 3
 _FEWEST_BEFORE = 4
-_NEWEST_ALPHA = 0.005
+_NEWEST_ALPHA = 0.002
 #: The least share of the variance that is taken to be left about the mean of correlated values.
 _LEAST_SHARE = 0.2
 #: The standard errors from an autocorrelation to its upper limit, and the largest limit that is used.

@@ -49,6 +49,14 @@ def test_it_states_what_was_measured_what_was_found_and_where_the_page_is() -> N
     assert any(line.startswith("  Chance alone would name a winner in at most 0.0") for line in found)
 
 
+def test_a_figure_that_follows_from_another_is_no_second_winner() -> None:
+    judged = judge([SLOWER])
+    figures = {str(member.fom): comparison.sentence(member) for member in judged.cases[0].comparisons}
+    assert "custom is lowest" in figures["iteration_us"]
+    assert figures["bandwidth_gbyte_s"] == "The same measurement as iteration_us, which is judged."
+    assert judged.by_chance.endswith("of 2 families of tests; winners named: 2.")  # iteration and exchange
+
+
 def test_a_case_with_a_winner_comes_before_those_without_and_the_rest_is_counted() -> None:
     found = shown([*ALIKE, SLOWER])
     statements = found[found.index("Found") + 1 :]

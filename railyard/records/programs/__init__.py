@@ -14,10 +14,26 @@ from railyard.records.programs import third_party
 from railyard.records.programs.base import Free, Given, Program, Word
 from railyard.records.programs.relation import Relation, Run, nothing
 
-__all__ = ["PROGRAMS", "Free", "Given", "Program", "Run", "Word", "expected", "options", "relation"]
+__all__ = [
+    "PROGRAMS",
+    "Free",
+    "Given",
+    "Program",
+    "Run",
+    "Word",
+    "expected",
+    "follows",
+    "options",
+    "relation",
+]
 
 #: The benchmarks by name.
 PROGRAMS: Mapping[str, Program] = {program.name: program for program in members(__name__, "PROGRAM")}
+
+
+def follows(benchmark: str) -> Mapping[str, str]:
+    """Return the figures of a benchmark that are functions of another at the same point, with that other."""
+    return PROGRAMS[benchmark].follows if benchmark in PROGRAMS else {}
 
 
 def options(benchmark: str, given: Given) -> list[str]:

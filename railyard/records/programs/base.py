@@ -94,9 +94,11 @@ class Program:
     """One benchmark: its name, and the function that yields its options in order.
 
     `relation` yields what contradicts the case or other figures of a launch, `sent` the bytes that left each host.
+    `follows` maps a figure to the one of which it is a function at the same point: they are one measurement.
     """
 
     name: str
     options: Callable[[Given], Iterator[Word]]
     relation: Relation = nothing
     sent: Sent = no_bytes
+    follows: Mapping[str, str] = field(default_factory=dict)

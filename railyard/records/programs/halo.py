@@ -105,4 +105,6 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
     yield from zip(run.ranks.hosts, (iterations * faces).tolist(), strict=True)
 
 
-PROGRAM = Program(name="halo", options=options, relation=relation, sent=sent)
+PROGRAM = Program(
+    name="halo", options=options, relation=relation, sent=sent, follows={"bandwidth_gbyte_s": "iteration_us"}
+)
