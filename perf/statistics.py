@@ -28,7 +28,8 @@ from analysis.plan import enough
 from analysis.stats import equivalence, impact, jobs, medians
 from analysis.stats.impact import Statistic
 from analysis.stats.verdicts import Finding, Outcome
-from railyard.records import looks, units
+from railyard.records import units
+from railyard.records.rules import looks
 from railyard.records.units import Better
 
 Array = npt.NDArray[np.float64]

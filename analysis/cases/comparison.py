@@ -20,9 +20,10 @@ from analysis.cases.judgement import Comparison, Evidence, Group, Series
 from analysis.stats import equivalence, medians, ranktest
 from analysis.stats.verdicts import Finding, Outcome, Verdict
 from analysis.text.numbers import percent
-from railyard.records import looks, programs
+from railyard.records import programs
 from railyard.records.benchmark import Labels
 from railyard.records.record import COMPUTED
+from railyard.records.rules import looks
 from railyard.records.units import Better, Fom
 
 #: Labels that are axes of curves if they have more than one value.

@@ -72,7 +72,7 @@ class Comparison:
     """The groups of one series, each against the baseline, and the verdict on all.
 
     `tests` are those of all pairs of groups in the family, `baseline_tests` those of pairs with the baseline. An
-    interval of a ratio counts as `looked` of them if the job ended by looking at it (`railyard.records.looks`).
+    interval of a ratio counts as `looked` of them if the job ended by looking at it (`railyard.records.rules.looks`).
     `is_exact` means that a model computed the values, and that no group varies.
     `follows` names the figure of which this one is a function: the two are one measurement, which counts once.
     """

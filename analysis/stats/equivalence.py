@@ -26,8 +26,8 @@ _MOST_EXACT = 1000
 def largest_percent(groups: Sequence[Values], *, looked: float = 1) -> float | None:
     """Return the difference, in percent of the smaller, that no two of the groups exceed with 95 % confidence.
 
-    Having looked counts as `looked` times as many pairs (`railyard.records.looks`). None for fewer than two groups, for
-    too few launches, and for values that are not positive.
+    Having looked counts as `looked` times as many pairs (`railyard.records.rules.looks`). None for fewer than two
+    groups, for too few launches, and for values that are not positive.
     """
     pairs = list(itertools.combinations(groups, 2))
     if not pairs or any(value <= 0 for group in groups for value in group):

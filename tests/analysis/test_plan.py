@@ -18,7 +18,8 @@ from analysis.plan.cli import plan
 from analysis.plan.noise import Noise
 from analysis.stats import medians, ranktest, verdicts
 from analysis.stats.verdicts import Finding
-from railyard.records import looks, units
+from railyard.records import units
+from railyard.records.rules import looks
 from railyard.records.units import Better
 
 DRAWS = 400

@@ -30,8 +30,9 @@ from railyard.jobs import requirements, roles, schedule
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
-from railyard.records import json_io, looks
+from railyard.records import json_io
 from railyard.records import record as records
+from railyard.records.rules import looks
 from railyard.records.store import challenge as challenges
 
 #: Variables that are lists of words, each of which a record has once.

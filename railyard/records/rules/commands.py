@@ -17,10 +17,10 @@ from placements.orders import spec
 from placements.orders.placement import Placement, place
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, as_seen
-from railyard.records import looks, programs
+from railyard.records import programs
 from railyard.records.programs import Free, Given, Word
 from railyard.records.record import Launch, Origin, Record, Software
-from railyard.records.rules import rebuilt
+from railyard.records.rules import looks, rebuilt
 from railyard.records.rules.registry import Fault, ended_well, of_case, rule
 
 #: Parameters of railyard's own benchmarks that no option passes: those of the job, the torus and the launcher.
