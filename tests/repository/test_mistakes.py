@@ -67,7 +67,7 @@ def error_of(words: str) -> str:
             "references show -o /nonexistent",
             "/nonexistent: no references; expected a file that `railyard references update` wrote",
         ),
-        ("reprot", "Error: no command 'reprot' (did you mean 'report'?)"),
+        ("repor", "Error: no command 'repor' (did you mean 'report'?)"),
         ("results lst", "Error: No such command 'lst'. Did you mean 'list'?"),
         ("place gemini-4x4x4 --gird 4x4x4", "Error: No such option '--gird'. Did you mean '--grid'?"),
         ("checks --tag smok", "--tag: no check has 'smok' (did you mean 'smoke'?); expected "),
