@@ -128,7 +128,7 @@ def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) 
     source, destination = (0, 1, 2), (3, 3, 3)
     payload = 50_000
     target = addresses.node_address(topo, Node(coordinate=destination, slot=0, name=""), 0)
-    inside(torus_name, "n0-1-2", "ping", "-q", "-c", "10", "-i", "0.01", "-s", str(payload // 10), target)
+    inside(torus_name, "n0-1-2", "ping", "-q", "-c", "10", "-i", "0.1", "-s", str(payload // 10), target)
     passed, ports = {}, {k.port for k in topo.links()}
     for router in topo.routers:
         links = json.loads(inside(torus_name, topo.router_name(router), "ip", "-s", "-j", "link"))
