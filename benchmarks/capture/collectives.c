@@ -37,13 +37,19 @@ static MPI_Count count_at(const void *counts, size_t size, int i) {
 }
 
 /* A block to each other rank, directly; `types` null: all are of `type`. */
-static void note_to_all(MPI_Comm comm, const void *counts, size_t size, MPI_Datatype type,
+static void send_to_all(const struct peers *peers, const void *counts, size_t size, MPI_Datatype type,
                         const MPI_Datatype *types) {
-    const struct peers *peers = capture_peers(comm);
-    for (int i = 0; peers && i < peers->size; i++)
+    for (int i = 0; i < peers->size; i++)
         if (i != peers->rank)
             capture_collective(peers, i, 1,
                                capture_bytes(count_at(counts, size, i), types ? types[i] : type));
+}
+
+static void note_to_all(MPI_Comm comm, const void *counts, size_t size, MPI_Datatype type,
+                        const MPI_Datatype *types) {
+    const struct peers *peers = capture_peers(comm);
+    if (peers)
+        send_to_all(peers, counts, size, type, types);
 }
 
 static void note_alltoall(MPI_Comm comm, uint64_t bytes) {
@@ -74,7 +80,7 @@ static void note_to_root(MPI_Comm comm, int root, uint64_t bytes) {
 static void note_from_root(MPI_Comm comm, int root, const void *counts, size_t size, MPI_Datatype type) {
     const struct peers *peers = capture_peers(comm);
     if (peers && root == peers->rank)
-        note_to_all(comm, counts, size, type, NULL);
+        send_to_all(peers, counts, size, type, NULL);
 }
 
 /* `counts` null: `bytes` to each. */
@@ -154,10 +160,12 @@ COLLECTIVE(Gather, Igather, ROOTED_P, ROOTED_A,
 static void note_scatter(MPI_Comm comm, int root, MPI_Count count, MPI_Datatype type, MPI_Count result_count,
                          MPI_Datatype result_type) {
     const struct peers *peers = capture_peers(comm);
-    if (peers)
-        note_rooted(comm, model_scatter, root,
-                    peers->rank == root ? capture_bytes(count, type)
-                                        : capture_bytes(result_count, result_type));
+    if (peers) {
+        struct model model = model_of(peers);
+        bool is_root = peers->rank == root;
+        model_scatter(&model, root,
+                      is_root ? capture_bytes(count, type) : capture_bytes(result_count, result_type));
+    }
 }
 
 COLLECTIVE(Scatter, Iscatter, ROOTED_P, ROOTED_A,

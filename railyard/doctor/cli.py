@@ -25,7 +25,7 @@ from railyard.doctor.inventory import look
     is_flag=True,
     help="Print the configuration alone, to be written to a file.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was found, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option(
     "--on-a-node",
     "on_a_node",

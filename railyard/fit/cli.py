@@ -53,7 +53,7 @@ CHECK = "fit_any"
 @click.option(
     "--placements",
     default="",
-    help="Placements to measure, with commas between.  [default: plain, the best named order, optimised]",
+    help="Placements to measure beside the fitted one, with commas between.  [default: plain, the best named order]",
 )
 @click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), help="A matrix captured before.")
 @click.option(
@@ -95,6 +95,9 @@ def fit(
     from railyard.fit import fitting  # loads the statistics, which --help must not wait for
 
     extents = parse_extents(grid, "--grid") if grid else tuple(schedule.cubic(ranks))
+    others = [name for name in placements.split(",") if name and name != fitting.FITTED]
+    if matrix is not None:
+        read_traffic(matrix, math.prod(extents))
     run = _Runs(
         program=program,
         extents=extents,
@@ -112,10 +115,10 @@ def fit(
     sent = read_traffic(captured_file, math.prod(extents))
     click.echo(f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB: {captured_file}")
     click.echo("2. predict: seconds of the slowest link, if only links took time")
-    rows = fitting.predicted(fitting.granted(captured), sent, extents, ranks_per_node)
+    rows = fitting.predicted(captured, sent)
     click.echo("\n".join(fitting.predicted_text(rows)))
     best = fitting.best_named(rows)
-    chosen = placements or ",".join(dict.fromkeys([fitting.DEFAULT, best, fitting.FITTED]))
+    chosen = ",".join([*(others or dict.fromkeys([fitting.DEFAULT, best])), fitting.FITTED])
     click.echo(f"3. measure: {launches} launches of each of {chosen}, in random order")
     measured = run.reframe(
         "measure", placements=chosen, launches=str(launches), matrix=str(captured_file.absolute())
@@ -128,7 +131,7 @@ def fit(
         "record": measured.source,
     }
     (output / "fit.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    fitted = next(row.placement for row in rows if row.name == fitting.FITTED)
+    fitted = fitting.placed(fitting.FITTED, measured, sent)
     _write_for_launcher(output, launchers.render(launcher, fitted, stem="fitted"))
 
 

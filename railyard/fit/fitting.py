@@ -28,12 +28,11 @@ DEFAULT = "plain"
 FITTED = "optimised"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Predicted:
     """A placement with the seconds of its slowest link, and of its slowest link between a node and its router."""
 
     name: str
-    placement: Placement
     slowest_s: float
     host_s: float
 
@@ -50,19 +49,25 @@ def granted(record: Record) -> Allocation:
     return scheduled(topology, np.array([index[name] for name in at], dtype=np.int64))
 
 
-def predicted(on: Allocation, sent: Traffic, grid: tuple[int, ...], ranks_per_node: int) -> list[Predicted]:
-    """Return the default, every named order that these nodes allow, and the fitted placement, fastest first."""
+def placed(name: str, record: Record, sent: Traffic) -> Placement:
+    """Return a placement on the nodes of a record's job, made as there; InputError where they do not allow it."""
+    case = record.case
+    grid, per_node = case.grid or (sent.ranks,), case.ranks_per_node or 1
+    return place(name, granted(record), grid, ranks_per_node=per_node, seed=case.seed, traffic=sent)
+
+
+def predicted(record: Record, sent: Traffic) -> list[Predicted]:
+    """Return the default, every named order that the job's nodes allow, and the fitted placement, fastest first."""
     names = [order.name for order in orders().values() if order.start and order.name != DEFAULT]
     rows = []
     for name in [DEFAULT, *names, FITTED]:
         try:
-            placed = place(name, on, grid, ranks_per_node=ranks_per_node, traffic=sent)
+            placement = placed(name, record, sent)
         except InputError:
             continue  # custom, where the grid does not match the block; by-group, where there are no groups
-        loads = model.load(on.topology, placed.indices, sent, model.PROTOCOLS["payload"])
-        rows.append(
-            Predicted(name=name, placement=placed, slowest_s=loads.slowest_s, host_s=loads.slowest_host_s)
-        )
+        topology = placement.allocation.topology
+        loads = model.load(topology, placement.indices, sent, model.PROTOCOLS["payload"])
+        rows.append(Predicted(name=name, slowest_s=loads.slowest_s, host_s=loads.slowest_host_s))
     return sorted(rows, key=lambda row: (row.slowest_s, row.host_s))
 
 
@@ -96,10 +101,8 @@ def standing(record: Record, placement: str, baseline: str) -> Standing:
 
 def measured_text(record: Record, best: str) -> list[str]:
     """Return what the record shows: the fitted placement against the default, and against the best named order."""
-    sentences = [f"{_sentence(standing(record, FITTED, DEFAULT))}."]
-    if best != DEFAULT:
-        sentences.append(f"{_sentence(standing(record, FITTED, best))}.")
-    return sentences
+    others = [name for name in dict.fromkeys([DEFAULT, best]) if name in record.case.placements]
+    return [f"{_sentence(standing(record, FITTED, other))}." for other in others]
 
 
 def _sentence(row: Standing) -> str:
@@ -108,6 +111,8 @@ def _sentence(row: Standing) -> str:
     if row.verdict in (Finding.BETTER, Finding.WORSE):
         return faster(row.combination, row.score, row.baseline)
     if row.score.low is None or row.score.high is None:
-        return f"{row.combination} against {row.baseline}: too few launches to tell (6 a placement name a winner)"
+        return (
+            f"{row.combination} against {row.baseline}: too few launches to tell (6 per placement are enough)"
+        )
     gain = max(row.score.high - 1, 0)
     return f"No gain of {row.combination} over {row.baseline} is shown; one above {gain:.1%} is excluded"

@@ -1,0 +1,49 @@
+"""`railyard fit` without its runs: predictions from a record and a matrix, and the words on a measurement."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from support import evidence
+
+from placements.linkload import traffic
+from placements.linkload.traffic import Traffic
+from railyard.fit import fitting
+from railyard.records.record import Record
+
+pytestmark = pytest.mark.unit
+
+
+def with_numbers(sent: Traffic, seed: int) -> Traffic:
+    """Return traffic whose ranks are numbered at random, so that no named order suits it."""
+    number = np.random.default_rng(seed).permutation(sent.ranks).astype(np.int32)
+    return dataclasses.replace(sent, source=number[sent.source], target=number[sent.target], is_measured=True)
+
+
+def record(placements: list[str]) -> Record:
+    return evidence.good(topology="gemini-2x2x2", grid=[2, 2, 2], placements=placements)
+
+
+def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_any_named_order() -> None:
+    sent = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
+    rows = {row.name: row.slowest_s for row in fitting.predicted(record(["plain"]), sent)}
+    assert {"plain", "cart-create", "optimised"} <= rows.keys()
+    assert rows["optimised"] < 0.85 * min(seconds for name, seconds in rows.items() if name != "optimised")
+
+
+def test_the_placement_for_the_launcher_is_the_one_that_the_job_measured() -> None:
+    """It has the job's seed and nodes."""
+    sent, job = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1), record(["plain"])
+    placed = fitting.placed("optimised:1", job, sent)
+    assert job.case.seed == 1
+    assert fitting.placed("optimised", job, sent).nodes == placed.nodes
+
+
+def test_only_what_was_measured_is_stated() -> None:
+    """A user may choose other placements than the default and the best named order."""
+    fitted = record(["plain", "optimised"])
+    (text,) = fitting.measured_text(fitted, "cart-create")
+    assert "optimised" in text and "plain" in text
+    assert fitting.measured_text(record(["custom", "optimised"]), "cart-create") == []
