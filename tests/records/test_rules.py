@@ -181,6 +181,12 @@ def test_the_processors_of_a_task_are_a_parameter_and_their_word_is_no_sites_own
     assert bool(words) == bool(refused) and all(line.endswith(words) for line in refused), refused
 
 
+def test_the_matrix_that_a_placement_was_fitted_to_is_a_parameter_without_an_option() -> None:
+    """A record of halo under -S matrix=FILE was refused."""
+    parameter = {"matrix_sha256": "0123456789ab"}
+    assert faults(forgeries.changed(GOOD, lambda d: d["case"]["parameters"].update(parameter))) == []
+
+
 MEASURED_ON_A_TORUS = evidence.good(
     origin="measured",
     topology="gemini-2x2x2",

@@ -31,6 +31,7 @@ NO_OPTIONS = frozenset(
         "launcher_options",
         "launcher_modifier",
         "num_cpus_per_task",
+        "matrix_sha256",
         looks.UNTIL,
     }
 )
