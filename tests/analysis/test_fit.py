@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 from support import evidence
 
 from placements.linkload import traffic
 from placements.linkload.traffic import Traffic
 from railyard.fit import fitting
 from railyard.records.record import Record
+
+pytestmark = pytest.mark.built  # the compiled optimiser
 
 
 def with_numbers(sent: Traffic, seed: int) -> Traffic:
