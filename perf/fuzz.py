@@ -17,11 +17,14 @@ from support import fuzz
 from perf import resumed
 
 COUNT = 10_000
+#: Memory of a process that reads, in bytes: an input that takes more is a problem, and not the end of the machine.
+MEMORY = 4 << 30
 BATCH = 100
 
 
 def batch(kind: str, seed: int) -> dict[str, Any]:
     """Read a hundred inputs; return the number accepted, the slowest, the memory of the process, problems by seed."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     accepted, slowest, problems = 0, 0.0, []
     for number in range(seed * BATCH, (seed + 1) * BATCH):
         outcome = fuzz.fuzzed(kind, number)

@@ -130,7 +130,7 @@ class osu_one_sided(OsuPairs):
     """One rank's access to the memory of another: put, get, get and accumulate."""
 
     #: Program of the OSU Micro-Benchmarks that runs.
-    test = parameter(sorted(osu.ONE_SIDED))
+    test = parameter(["osu_get_acc_latency", "osu_get_latency", "osu_put_latency"])
 
 
 @rfm.simple_test

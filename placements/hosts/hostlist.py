@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from railyard.base.errors import InputError
 
@@ -23,15 +23,19 @@ def expand(text: str) -> list[str]:
 
     Raises InputError for a bracket that is not closed or holds anything but numbers and ranges, and as `check`.
     """
-    check(text, "host list")
-    return [name for part in split_outside_brackets(text) for name in _expand_one(part)]
+    parts = split_outside_brackets(text)
+    _check_number("host list", parts)
+    return [name for part in parts for name in _expand_one(part)]
 
 
 def check(text: str, source: str) -> None:
     """Raise InputError for a text whose host lists have more names than any machine has nodes."""
     lists = (match[0] for match in BRACKETS.finditer(text))
-    counts = itertools.accumulate(_count(brackets) for brackets in lists if re.search("[-,]", brackets))
-    if any(count > MOST_NAMES for count in counts):
+    _check_number(source, (brackets for brackets in lists if re.search("[-,]", brackets)))
+
+
+def _check_number(source: str, lists: Iterable[str]) -> None:
+    if any(count > MOST_NAMES for count in itertools.accumulate(map(_count, lists))):
         raise InputError(source, "", problem="too many names in host lists", valid=f"at most {MOST_NAMES:,}")
 
 

@@ -34,7 +34,7 @@ def list_programs() -> None:
 @click.argument("name")
 @click.option("--output", required=True, type=FILE, help="File with the output of a run.")
 @click.option("--left", type=FILE, help="File that the run wrote, for a program that writes one.")
-@click.option("--sizes", default="", help="Message sizes of an OSU program in bytes, separated by commas.")
+@click.option("--sizes", default="", help="Message sizes of an OSU program in bytes, separated by commas: each must be there.")
 def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
     """Read recorded output as a check would: figures, verdict, or the pattern that matched nothing.
 
@@ -56,7 +56,7 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
 
 def _of_program(name: str, sizes: str) -> Parser:
     if name in osu.PROGRAMS:
-        return osu.parser(name, _sizes(sizes))
+        return osu.parser(name, _sizes(sizes) if sizes else None)
     return launch.parser(name, {})
 
 

@@ -20,8 +20,13 @@ from railyard.records.benchmark import Label, Series, Unmeasured
 from railyard.records.json_io import Json
 from railyard.records.units import Better, Fom
 
-#: What launchers put before a line on request: `srun -l`, Hydra's and Intel's `-l`, Open MPI's `--tag-output`.
-_LABEL = re.compile(r"^ *(?:[0-9]+:(?: |$)|\[[0-9]+\] |\[[^\s\]]*,[0-9]+\]<std(?:out|err)>: ?)", re.MULTILINE)
+#: What launchers put before a line on request: `srun -l`, Hydra's and Intel's `-l`, Open MPI's `--tag-output`; and the
+#: time that a CI service puts there.
+_LABEL = re.compile(
+    r"^ *(?:[0-9]+:(?: |$)|\[[0-9]+\] |\[[^\s\]]*,[0-9]+\]<std(?:out|err)>: ?"
+    r"|(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?Z?(?: {1,2}|$))",
+    re.MULTILINE,
+)
 #: GB in one MiB, which many programs call MB.
 MIB_GBYTE = (1 << 20) * 1e-9
 #: Largest number of digits of a whole number in a record.

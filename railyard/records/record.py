@@ -272,7 +272,7 @@ def _valid(
     digest_of: Callable[[Mapping[str, Json]], str],
     written: bytes | None = None,
 ) -> Record:
-    if isinstance(document, dict) and document.get("schema") in versions.WITH_TABLES:
+    if isinstance(document, dict) and str(document.get("schema")) in versions.WITH_TABLES:
         json_io.validate(document, "record-v2.json", source)
     else:
         _validate_rows(document, source)

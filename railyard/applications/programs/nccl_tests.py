@@ -24,7 +24,8 @@ AVERAGE = units.fom("average_bus_bandwidth_gbyte_s", "GB/s", "higher")
 BUS = units.fom("bus_bandwidth_gbyte_s", "GB/s", "higher")
 ALGORITHM = units.fom("algorithm_bandwidth_gbyte_s", "GB/s", "higher")
 TIME = units.fom("time_us", "us", "lower")
-#: Columns of one half of a row in the text, which are members of `Row`. `wrong` was `error` in early releases.
+#: Columns of one half of a row in the text, which are members of `Row`. Early releases print the largest `error` for
+#: `wrong`, and judge it by bounds of their own.
 TEXT_COLUMNS = ("time", "algbw", "busbw", "wrong")
 #: What is printed where nothing ran out of place.
 BLANK = " " * 32
@@ -76,8 +77,8 @@ def _rows(output: Output) -> Iterator[Row]:
     for line in output.text.split("\n")[:-1]:
         words = line.split()
         if words[:3] == ["#", "size", "count"]:
-            heads = ["wrong" if word in ("#wrong", "error") else word for word in words[1:]]
-            heads = ["time" if word == "cputime" else word for word in heads]
+            names = {"#wrong": "wrong", "cputime": "time"}
+            heads = [names.get(word, word) for word in words[1:]]
         elif heads and re.match(r"\s*[0-9]+\s+[0-9]+\s", line):
             yield from _halves(output.source, heads, line)
 
@@ -93,6 +94,9 @@ def _halves(source: str, heads: Sequence[str], line: str) -> Iterator[Row]:
         words = [*words[:at], *["N/A"] * len(TEXT_COLUMNS), *words[at:]]
     if len(words) < len(heads):
         return
+    judged = zip(heads, words, strict=False)  # `error` is a deviation, which `Out of bounds values` judges
+    words = ["0" if head == "error" and word != "N/A" else word for head, word in judged]
+    heads = ["wrong" if head == "error" else head for head in heads]
     labels: dict[str, Label] = {"size_bytes": reading.whole(words[0], source, "size")}
     named = dict(zip(heads, words, strict=False))
     labels |= {key: named[key] for key in ("type", "redop") if named.get(key, "none") != "none"}

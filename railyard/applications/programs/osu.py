@@ -21,28 +21,65 @@ from railyard.records import units
 from railyard.records.benchmark import Series, Unmeasured
 from railyard.records.units import Fom
 
-#: Program -> the title that it prints after "OSU MPI" and a space, or an underscore for a one-sided one.
-PROGRAMS: Mapping[str, str] = {
-    "osu_latency": "Latency Test",
-    "osu_bw": "Bandwidth Test",
-    "osu_bibw": "Bi-Directional Bandwidth Test",
-    "osu_mbw_mr": "Multiple Bandwidth / Message Rate Test",
-    "osu_alltoall": "All-to-All Personalized Exchange Latency Test",
-    "osu_allgather": "Allgather Latency Test",
-    "osu_allreduce": "Allreduce Latency Test",
-    "osu_bcast": "Broadcast Latency Test",
-    "osu_barrier": "Barrier Latency Test",
-    "osu_put_latency": "Put Latency Test",
-    "osu_get_latency": "Get latency Test",
-    "osu_get_acc_latency": "Get_accumulate latency Test",
-    "osu_ibarrier": "Non-blocking Barrier Latency Test",
-    "osu_iallreduce": "Non-blocking Allreduce Latency Test",
-    "osu_ialltoall": "Non-blocking All-to-All Latency Test",
+#: Collective -> its words in titles. Reduce_scatter and its like exist in OSU 7.5 and its predecessors alike.
+_COLLECTIVES: Mapping[str, str] = {
+    **{
+        name: name.capitalize()
+        for name in ("allgather", "allgatherv", "allreduce", "barrier", "gather", "gatherv")
+    },
+    **{name: name.capitalize() for name in ("reduce", "reduce_scatter", "reduce_scatter_block")},
+    **{name: name.capitalize() for name in ("scatter", "scatterv")},
+    **{f"alltoall{kind}": f"All-to-All{kind} Personalized Exchange" for kind in ("", "v", "w")},
+    "bcast": "Broadcast",
 }
-#: Programs of one rank's access to another's memory: these have no option that validates data.
-ONE_SIDED = frozenset({"osu_put_latency", "osu_get_latency", "osu_get_acc_latency"})
+_NEIGHBOURS: Mapping[str, str] = {
+    name: name.capitalize() for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")
+}
+#: Programs of one rank's access to another's memory, with their titles: these have no option that validates data.
+ONE_SIDED: Mapping[str, str] = {
+    "osu_put_latency": "_Put{} Latency Test",
+    "osu_get_latency": "_Get{} Latency Test",
+    "osu_get_acc_latency": "_Get_accumulate{} Latency Test",
+    "osu_acc_latency": "_Accumulate{} Latency Test",
+    "osu_cas_latency": "_Compare_and_swap{} Latency Test",
+    "osu_fop_latency": "_Fetch_and_op{} Latency Test",
+    "osu_put_bw": "_Put{} Bandwidth Test",
+    "osu_get_bw": "_Get{} Bandwidth Test",
+    "osu_put_bibw": "_Put{} Bi-directional Bandwidth Test",
+}
+#: Program -> the title that it prints after "# OSU MPI"; {} is where a build for a GPU names its library.
+PROGRAMS: Mapping[str, str] = {
+    "osu_latency": "{} Latency Test",
+    "osu_bw": "{} Bandwidth Test",
+    "osu_bibw": "{} Bi-Directional Bandwidth Test",
+    "osu_latency_persistent": "{} Latency Persistent Test",
+    "osu_bw_persistent": "{} Bandwidth Persistent Test",
+    "osu_bibw_persistent": "{} Bi-Directional Bandwidth Persistent Test",
+    "osu_latency_mt": "{} Multi-threaded Latency Test",
+    "osu_latency_mp": "{} Multi-process Latency Test",
+    "osu_multi_lat": "{} Multi Latency Test",
+    "osu_mbw_mr": "{} Multiple Bandwidth / Message Rate Test",
+    **{f"osu_{name}": f"{{}} {words} Latency Test" for name, words in _COLLECTIVES.items()},
+    **{f"osu_i{name}": f"{{}} Non-blocking {words} Latency Test" for name, words in _COLLECTIVES.items()},
+    **{
+        f"osu_{name}_persistent": f"{{}} {words} Persistent Latency Test"
+        for name, words in _COLLECTIVES.items()
+    },
+    "osu_ialltoall": "{} Non-blocking All-to-All Latency Test",
+    **{
+        f"osu_neighbor_{name}": f"{{}} Neighborhood {words} Latency Test"
+        for name, words in _NEIGHBOURS.items()
+    },
+    **{
+        f"osu_ineighbor_{name}": f"{{}} Non-blocking Neighborhood {words} Latency Test"
+        for name, words in _NEIGHBOURS.items()
+    },
+    "osu_neighbor_alltoallv": "{} Neighborhood All-to-Allv Latency Test",
+    "osu_neighbor_alltoallw": "{} All-to-Allw Personalized Exchange Latency Test",
+    **ONE_SIDED,
+}
 #: Programs without messages.
-WITHOUT_SIZES = frozenset({"osu_barrier", "osu_ibarrier"})
+WITHOUT_SIZES = frozenset({"osu_barrier", "osu_ibarrier", "osu_barrier_persistent"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +111,10 @@ PASS = "Pass"
 OVERLAP = ("Overall(us)", "Compute(us)", "Pure Comm.(us)", "Overlap(%)")
 
 
-def parser(program: str, sizes: Sequence[int], device: str = "") -> reading.Parser:
+def parser(program: str, sizes: Sequence[int] | None, device: str = "") -> reading.Parser:
     """Return the parser of one program, whose output must have one line per size; `sizes` is empty for a barrier.
 
+    None stands for any sizes.
     `device` is the memory that was requested with OSU's option -d; empty for the host's.
     """
 
@@ -87,7 +125,7 @@ def parser(program: str, sizes: Sequence[int], device: str = "") -> reading.Pars
     return parse
 
 
-def _parse(program: str, sizes: Sequence[int], device: str, output: Output) -> Reading:
+def _parse(program: str, sizes: Sequence[int] | None, device: str, output: Output) -> Reading:
     version, accelerator = _title(program, output)
     heads, rows = _table(output)
     fault = _other_device(program, device, accelerator) or _invalid(program, heads, rows)
@@ -111,21 +149,20 @@ def _parse(program: str, sizes: Sequence[int], device: str, output: Output) -> R
 
 def _title(program: str, output: Output) -> tuple[str, str]:
     """Return the version and the GPU library in the title, such as `cuda`; empty for a build without one."""
-    call, words = "", PROGRAMS[program]
-    if program in ONE_SIDED:
-        call, words = words.split(maxsplit=1)
-    pattern = rf"# OSU MPI{call and '_' + call}(-[A-Z]+)?(?i: {re.escape(words)}) v(\S+)"
+    call, words = PROGRAMS[program].split("{}")
+    pattern = rf"# OSU MPI{call}(-[A-Z]+)?(?i:{re.escape(words)}) v(\S+)"
     output.token("title", pattern)
     match = output.lines(pattern)[0]
     return match[2], (match[1] or "").removeprefix("-").lower()
 
 
 def _check_sizes(
-    output: Output, sizes: Sequence[int], heads: Sequence[str], rows: Sequence[Sequence[str]]
+    output: Output, sizes: Sequence[int] | None, heads: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
     """Raise InputError unless the table has a row for each size, or one row for a program without sizes."""
     printed = [reading.whole(row[0], output.source, "Size") for row in rows] if "Size" in heads else []
-    if printed != list(sizes) or not rows:
+    sizes = printed if sizes is None else list(sizes)
+    if printed != sizes or not rows:
         missing = next((size for size in sizes if size not in printed), "a line of figures")
         problem = f"lacks {missing} after {output.last_line()!r}"
         raise InputError(output.source, "table", problem=problem, valid="output to the end")

@@ -55,4 +55,4 @@ def relation(benchmark: str) -> Relation:
     """Return the function that yields what contradicts the case or other figures of a launch of a benchmark."""
     if benchmark in PROGRAMS:
         return PROGRAMS[benchmark].relation
-    return third_party.RELATIONS.get(benchmark, nothing)
+    return third_party.relation(benchmark)

@@ -136,19 +136,16 @@ def _osu(run: Run) -> Iterator[str]:
 
 
 #: Benchmark -> its relation, for programs that are not railyard's own.
-RELATIONS: Mapping[str, Relation] = {
+_RELATIONS: Mapping[str, Relation] = {
     "amg": _amg,
     "lulesh": _lulesh,
     "minife": _minife,
     "minighost": _minighost,
     "snap": _snap,
     "umt": _umt,
-    **dict.fromkeys(
-        (
-            *("osu_latency", "osu_bw", "osu_bibw", "osu_mbw_mr", "osu_alltoall", "osu_allgather"),
-            *("osu_allreduce", "osu_bcast", "osu_barrier", "osu_put_latency", "osu_get_latency"),
-            *("osu_get_acc_latency", "osu_ibarrier", "osu_iallreduce", "osu_ialltoall"),
-        ),
-        _osu,
-    ),
 }
+
+
+def relation(benchmark: str) -> Relation:
+    """Return the relation of a program that is not railyard's own; OSU's programs have one."""
+    return _osu if benchmark.startswith("osu_") else _RELATIONS.get(benchmark, nothing)

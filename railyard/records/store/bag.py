@@ -369,7 +369,7 @@ def _content(folder: Path, name: str, most_bytes: int = MOST_FILE_BYTES) -> byte
             str(folder), name, problem=f"{status.st_size} bytes", valid=f"at most {most_bytes:,}"
         )
     with Path(path).open("rb") as file:
-        if os.lseek(file.fileno(), 0, os.SEEK_HOLE) < status.st_size:
+        if status.st_size and os.lseek(file.fileno(), 0, os.SEEK_HOLE) < status.st_size:
             raise InputError(
                 str(folder), name, problem="a sparse file", valid="a file whose bytes are all written"
             )
