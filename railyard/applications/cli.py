@@ -34,7 +34,11 @@ def list_programs() -> None:
 @click.argument("name")
 @click.option("--output", required=True, type=FILE, help="File with the output of a run.")
 @click.option("--left", type=FILE, help="File that the run wrote, for a program that writes one.")
-@click.option("--sizes", default="", help="Message sizes of an OSU program in bytes, separated by commas: each must be there.")
+@click.option(
+    "--sizes",
+    default="",
+    help="Message sizes of an OSU program in bytes, with commas: each must be there.",
+)
 def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
     """Read recorded output as a check would: figures, verdict, or the pattern that matched nothing.
 

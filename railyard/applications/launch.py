@@ -16,6 +16,7 @@ launch is a result (`railyard.records.assemble`).
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import importlib
 import importlib.util
 import json
@@ -61,7 +62,9 @@ def need_parser(benchmark: str) -> None:
     """Raise InputError for a program without a parser."""
     if not is_application(benchmark):
         other = f"or add railyard/applications/programs/{benchmark}.py, or patterns to the check"
-        valid = f"a program with a parser: {', '.join(names_of_programs())}; {other}"
+        near = difflib.get_close_matches(benchmark, osu.PROGRAMS)
+        names = [*(name for name in names_of_programs() if name not in osu.PROGRAMS), *near]
+        valid = f"a program with a parser: {', '.join(names)}, and others of OSU (railyard application list); {other}"
         raise InputError("benchmark", "", benchmark, valid)
 
 

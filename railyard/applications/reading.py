@@ -128,10 +128,14 @@ class Output:
 
 
 def unlabelled(text: str) -> str:
-    """Return a text without a launcher's labels, if more than half of its lines that are not blank have one."""
+    """Return a text without the labels that more than half of its lines have, blank ones not counted.
+
+    A CI service's are outside a launcher's.
+    """
     lines = sum(1 for line in text.split("\n") if line.strip())
-    labelled = len(_LABEL.findall(text))
-    return _LABEL.sub("", text) if 2 * labelled > lines else text
+    while lines and 2 * len(_LABEL.findall(text)) > lines:
+        text = _LABEL.sub("", text)
+    return text
 
 
 def whole(token: str, source: str, name: str) -> int:

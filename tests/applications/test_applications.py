@@ -495,8 +495,12 @@ def test_a_mistake_in_a_parser_is_one_line_with_its_place(
 def test_a_program_without_a_parser_is_refused_before_anything_runs() -> None:
     """Before, all its launches ran and were said to have left no output."""
     launch.need_parser("lulesh")
-    with pytest.raises(InputError, match=r"'hpcgg' .*a program with a parser: amg, .*lulesh, .*osu_latency"):
+    with pytest.raises(
+        InputError, match=r"'hpcgg' .*a program with a parser: amg, .*lulesh, .* others of OSU"
+    ):
         launch.need_parser("hpcgg")
+    with pytest.raises(InputError, match=r"did you mean 'osu_latency'"):
+        launch.need_parser("osu_latncy")
     with pytest.raises(InputError):
         launch.need_parser("mpip")
 

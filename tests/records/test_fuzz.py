@@ -6,8 +6,8 @@ import pytest
 from support import fuzz
 
 FEW = 40
-#: Seeds beyond the first ones that once ended in a traceback: an empty file of a bag, a schema that is no text, and host
-#: lists whose names took all memory. `KIND SEED` is what `python -m perf fuzz` prints.
+#: Later seeds that once failed, as `python -m perf fuzz` prints them: an empty file of a bag, a schema that
+#: is no text, host lists whose names took all memory.
 LATE = {"bundle": (1336, 1411), "record": (660, 894), "site": (231,)}
 
 

@@ -21,7 +21,7 @@ from railyard.records import units
 from railyard.records.benchmark import Series, Unmeasured
 from railyard.records.units import Fom
 
-#: Collective -> its words in titles. Reduce_scatter and its like exist in OSU 7.5 and its predecessors alike.
+#: Collective -> its words in titles.
 _COLLECTIVES: Mapping[str, str] = {
     **{
         name: name.capitalize()
@@ -112,10 +112,10 @@ OVERLAP = ("Overall(us)", "Compute(us)", "Pure Comm.(us)", "Overlap(%)")
 
 
 def parser(program: str, sizes: Sequence[int] | None, device: str = "") -> reading.Parser:
-    """Return the parser of one program, whose output must have one line per size; `sizes` is empty for a barrier.
+    """Return the parser of one program, whose output must have one line per size.
 
-    None stands for any sizes.
-    `device` is the memory that was requested with OSU's option -d; empty for the host's.
+    `sizes` is empty for a barrier, and None for whatever was run. `device` is the memory that was requested with OSU's
+    option -d; empty for the host's.
     """
 
     def parse(text: str, left: str, source: str) -> Reading:

@@ -23,6 +23,7 @@ __all__ = [
     "Word",
     "expected",
     "follows",
+    "nothing",
     "options",
     "relation",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from railyard.records.programs.relation import Relation, Run, numbers, outside, unlike
+from railyard.records.programs.relation import Relation, Run, nothing, numbers, outside, unlike
 
 #: LULESH's edge of the whole mesh -> (iterations to the end, final origin energy as printed): LLNL's reference results;
 #: 15 and 20 by one domain.
