@@ -29,11 +29,12 @@ LISTED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 LIST = re.compile(r"^(?:Switch|Ca)\s*: 0x[0-9a-f]+ ports \d+", re.IGNORECASE | re.MULTILINE)
+ADAPTER = re.compile(r'^Ca\s+\d+\s+"H-[0-9a-f]+"', re.IGNORECASE | re.MULTILINE)
 
 
 def matches(text: str) -> bool:
     """Return whether a text has a switch, a port or a node as ibnetdiscover prints them."""
-    return any(pattern.search(text) for pattern in (SWITCH, LISTED, LIST))
+    return any(pattern.search(text) for pattern in (SWITCH, LISTED, LIST, ADAPTER))
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
@@ -46,6 +47,10 @@ def parse(text: str, source: str) -> NodeCoordinates:
     elif LIST.search(text):
         raise InputError(
             source, "", problem="a list of nodes without their ports", valid="ibnetdiscover without -l"
+        )
+    else:
+        raise InputError(
+            source, "", problem="an adapter and no switch", valid="ibnetdiscover of a port with a cable"
         )
     return fabric.located(source)
 
