@@ -51,17 +51,6 @@ static void write_witness(FILE *file, const void *written) {
 static struct nics *nics;
 static double begin_s;
 
-/* What this library sends itself is not the program's: a capture that is preloaded, too, must not count it.
- */
-static void own_calls(int begin) {
-    void (*counts_nothing)(int begin) = NULL;
-    void *function = dlsym(RTLD_DEFAULT, "railyard_capture_pause");
-    if (!function)
-        return;
-    memcpy(&counts_nothing, &function, sizeof counts_nothing);
-    counts_nothing(begin);
-}
-
 /* Once, whether or not an MPI's Fortran function calls that of C. */
 static void gather_witness(void) {
     static int looked;
@@ -83,9 +72,9 @@ static void gather_witness(void) {
 
 /* Collective. */
 static void look(void) {
-    own_calls(1);
+    preload_own_calls(1);
     gather_witness();
-    own_calls(0);
+    preload_own_calls(0);
 }
 
 typedef int init_function(int *argc, char ***argv);
@@ -135,11 +124,11 @@ static void report_time(void) {
 }
 
 static void stop_looking(void) {
-    own_calls(1);
+    preload_own_calls(1);
     report_time();
     nics_end(nics);
     nics = NULL;
-    own_calls(0);
+    preload_own_calls(0);
 }
 
 PRELOAD_EXPORTED int MPI_Finalize(void) {

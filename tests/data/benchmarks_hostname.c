@@ -1,6 +1,6 @@
 /*
- * A preloaded gethostname for tests: one machine looks like many nodes. Rank r of Open MPI is on host n<r /
- * d>, with d from TEST_RANKS_PER_NODE (default 1).
+ * A preloaded gethostname for tests: one machine looks like many nodes. Rank r of Open MPI or MPICH is on
+ * host n<r / d>, with d from TEST_RANKS_PER_NODE (default 1).
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@ static int number(const char *name, int fallback) {
 }
 
 int gethostname(char *name, size_t bytes) {
-    (void)snprintf(name, bytes, "n%d", number("OMPI_COMM_WORLD_RANK", 0) / number("TEST_RANKS_PER_NODE", 1));
+    (void)snprintf(name, bytes, "n%d",
+                   number("OMPI_COMM_WORLD_RANK", number("PMI_RANK", 0)) / number("TEST_RANKS_PER_NODE", 1));
     return 0;
 }

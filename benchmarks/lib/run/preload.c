@@ -14,3 +14,12 @@ void preload_next(const char *library, const char *name, void *function, size_t 
     }
     memcpy(function, &address, bytes);
 }
+
+void preload_own_calls(int begin) {
+    void (*counts_nothing)(int begin) = NULL;
+    void *function = dlsym(RTLD_DEFAULT, "railyard_capture_pause");
+    if (!function)
+        return;
+    memcpy(&counts_nothing, &function, sizeof counts_nothing);
+    counts_nothing(begin);
+}

@@ -14,4 +14,8 @@
  * Aborts the process with one line that names the library if there is no such function. */
 void preload_next(const char *library, const char *name, void *function, size_t bytes);
 
+/* Between the calls with 1 and 0 this thread's messages are a library's own, which railyard's capture, if
+ * preloaded, does not count. */
+void preload_own_calls(int begin);
+
 #endif
