@@ -79,7 +79,7 @@ def test_each_binding_of_fortran(mpi: Mpi, binding: int) -> None:
 
 def test_halo_verifies_its_data_on_the_mapping(mpi: Mpi) -> None:
     path = mpi.folder / "halo.json"
-    options = ["--grid", "2x2", "--cells", "4", "--repeats", "2", "--order", "mpi-cart", "--json", path]
+    options = ["--grid", "2x2", "--cells", "4", "--repeats", "2", "--order", "mpi-cart", "--json", str(path)]
     done = mpi.run(mpi.bin / "halo", *options)
     assert done.status == 0, done
     assert json.loads(path.read_text())["parameters"]["rank_map"] == list(WANTED)
@@ -99,7 +99,7 @@ def test_processes_of_one_host_keep_their_order(mpi: Mpi) -> None:
 )
 def test_a_file_that_does_not_fit_leaves_the_ranks_as_they_are(tmp_path: Path, hosts: str, text: str) -> None:
     mpi, path = Mpi("openmpi", tmp_path), tmp_path / "halo.json"
-    options = ["--grid", "2x2", "--cells", "4", "--repeats", "2", "--order", "mpi-cart", "--json", path]
+    options = ["--grid", "2x2", "--cells", "4", "--repeats", "2", "--order", "mpi-cart", "--json", str(path)]
     done = mpi.run(mpi.bin / "halo", *options, hosts=hosts)
     assert done.status == 0, done
     assert done.err.splitlines() == [f"railyard-reorder: ranks stay as they are: {mpi.folder}/{text}"]
