@@ -103,10 +103,11 @@ docs: $(STAMPS)/venv $(STAMPS)/docs-venv  ## build the site, with its reference 
 	$(BIN)/python -m railyard.reference docs/reference
 	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b html -d build/doctrees docs build/site
 	$(BIN)/railyard report --quiet -o build/site/sample-report.html results/example
+	PYTHONPATH=tests $(BIN)/python -m support.records.played_tender build/played-tender build/site/sample-tender.html
 	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b man -d build/doctrees docs build/man
 	@echo "the site: build/site/index.html, the manual page: build/man/railyard.1"
 
-tables: $(STAMPS)/venv  ## write the tables of docs/placements.md anew from launchers and stacks
+tables: $(STAMPS)/venv  ## write the tables of docs/placements.md and the pictures of README.md anew
 	$(BIN)/python -m railyard.reference --tables
 
 release: docs  ## source archive, the wheel that reads, site, checksums and SBOM of the committed version, into build/release (TAG=vX.Y.Z: must fit)

@@ -22,6 +22,8 @@ html_title = f"railyard {release}"
 html_static_path = ["static"]
 html_css_files = ["railyard.css"]
 html_js_files = ["copy.js"]
+html_theme_options = {"top_of_page_buttons": []}
+html_copy_source = False
 html_show_sphinx = False
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
@@ -37,6 +39,14 @@ COMMAND = re.compile(
     r"(\.venv/bin/|railyard |reframe |make\b|mpirun |mpicc |export |git |cd |sudo |tools/|containers/|module |eval |"
     r"docker |python |jq |unshare |[A-Z_]+=\S+ (\S+=\S+ )*(\.venv|railyard|reframe|make|containers|python)|\(cat |$)"
 )
+#: What the theme leaves out for people who use no mouse or no sight: text of a page -> text with it.
+ACCESSIBLE = {
+    'role="heading">': 'role="heading" aria-level="2">',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<aside class="sidebar-drawer"': '<aside aria-label="Pages" class="sidebar-drawer"',
+    '<aside class="toc-drawer': '<aside aria-label="On this page" class="toc-drawer',
+}
 man_pages = [
     ("reference/cli", "railyard", "measure placements and NIC policies on HPC interconnects", author, 1)
 ]
@@ -73,8 +83,20 @@ def with_keywords(app: Sphinx, doctree: nodes.document) -> None:
         doctree.insert(0, nodes.meta("", name="keywords", content=words))
 
 
+def make_accessible(app: Sphinx, error: Exception | None) -> None:
+    """Give headings a level, what scrolls the keyboard's focus, and landmarks a name."""
+    if error or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for without, complete in ACCESSIBLE.items():
+            text = text.replace(without, complete)
+        page.write_text(text, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Register the hooks."""
+    app.connect("build-finished", make_accessible)
     app.connect("source-read", link_to_included_pages)
     app.connect("doctree-read", with_prompts)
     app.connect("doctree-read", with_keywords)

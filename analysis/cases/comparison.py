@@ -120,7 +120,8 @@ def curve_foms(series: Iterable[tuple[Fom, Labels]]) -> set[Fom]:
 
 def title(comparison: Comparison) -> str:
     """Return the FOM without its unit, and the labels, for people."""
-    return " ".join(filter(None, [comparison.fom.stem, label_text(comparison.labels)]))
+    stem = "figure of merit" if comparison.fom.stem == "fom" else comparison.fom.stem
+    return " ".join(filter(None, [stem, label_text(comparison.labels)]))
 
 
 def label_text(labels: Labels) -> str:
@@ -337,7 +338,9 @@ def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
     if most is None:
         return ""
     most = max(most, *(group.evidence.noise_percent for group in comparison.groups))
-    return f"; one of more than {percent(most, signed=False)} is excluded (95 %)"
+    if most > 100:
+        return f"; the launches vary too much to exclude a difference below {most:,.0f} %"
+    return f"; a difference above {percent(most, signed=False)} is excluded (95 %)"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -8,9 +8,10 @@ either unit. Leaves out: programs that compute, and files for programs, which ha
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.records.benchmark import Series
+from railyard.records.json_io import Json
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.units import Fom
 
@@ -27,12 +28,25 @@ def records(recorded: Iterable[Record]) -> list[Record]:
     return [_record(record) for record in recorded]
 
 
+def is_converted(origin: str, benchmark: str) -> bool:
+    """Return whether rates and times of a benchmark, of numbers of an origin, are converted."""
+    return origin == Origin.EMULATED and benchmark in LINK_BOUND
+
+
 def scale(record: Record) -> float:
     """Return the rate scale by which a record's rates and times are converted; 1 for all that are as recorded."""
     torus = record.provenance["torus"]
-    if record.origin is not Origin.EMULATED or torus is None or record.case.benchmark not in LINK_BOUND:
+    if torus is None or not is_converted(record.origin, record.case.benchmark):
         return 1.0
     return float(torus["rate_scale"])
+
+
+def multiplier(setting: Mapping[str, Json], fom: Fom) -> float:
+    """Return the factor from the recorded to the shown values of a figure, for the records of an entry's setting."""
+    torus = setting["torus"]
+    if not torus or not is_converted(setting["origin"], setting["benchmark"]):
+        return 1.0
+    return _multiplier(fom, float(torus["rate_scale"]), bool(torus["latency_scaled"]))
 
 
 def scale_text(record: Record) -> str:

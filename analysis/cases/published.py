@@ -8,6 +8,7 @@ agreement, because the machines differ, and a virtual torus is scaled.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -51,7 +52,7 @@ def rows(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Answers]:
             quantity=number.quantity,
             value=f"{number.value:g} {number.unit}".replace("-", MINUS),
             of=answers,
-            differs=number.differs,
+            differs=re.sub(r"(?<!\w)-(?=\d)", MINUS, number.differs),
         )
         for study in studies.of(names)
         for number in study.published

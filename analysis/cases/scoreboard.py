@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from analysis.cases.cases import Case, Combination
 from analysis.cases.judgement import Comparison
+from analysis.cases.titles import title
 from analysis.stats import score
 from analysis.stats.score import Ratio, Score
 from analysis.stats.verdicts import Finding
@@ -20,7 +21,10 @@ from railyard.records.record import combination_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """One row; `missing` is the number of cases that requested the combination and have no value of it."""
+    """One row; `missing` is the number of cases that requested the combination and have no value of it.
+
+    `only` is the title of the case with a value, if there is just one.
+    """
 
     system: str
     origin: str
@@ -28,6 +32,7 @@ class Standing:
     baseline: str
     score: Score | None
     missing: int
+    only: str
 
     @property
     def value(self) -> str:
@@ -80,6 +85,7 @@ def _basis(score: Score) -> str:
 @dataclass(slots=True)
 class _Row:
     ratios: list[Ratio] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
     missing: int = 0
 
 
@@ -93,6 +99,7 @@ def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Stand
                 row, name = rows.setdefault(key, _Row()), case.name(combination)
                 ratios = [ratio for one in comparisons if (ratio := one.ratio(name, (case.key,))) is not None]
                 row.ratios += ratios
+                row.titles += [title(case)] if ratios else []
                 row.missing += not ratios
     return [
         Standing(
@@ -102,6 +109,7 @@ def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Stand
             baseline=baseline,
             score=score.score(row.ratios),
             missing=row.missing,
+            only=row.titles[0] if len(row.titles) == 1 else "",
         )
         for (system, origin, combination, baseline), row in rows.items()
     ]

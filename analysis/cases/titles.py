@@ -58,7 +58,7 @@ def origin_note(case: Case) -> str:
     carrier = "Packets pass a user-space router." if torus.get("network") == "router" else ""
     shown = modelled.scale_text(case.first)
     form = f"Shown for the modelled machine, emulated {shown}." if shown else "Shown as recorded."
-    parts = [f"rate_scale {torus['rate_scale']:g}.", form, latency, carrier, _bound_note(case)]
+    parts = [f"Rate scale {torus['rate_scale']:g}.", form, latency, carrier, _bound_note(case)]
     return " ".join(filter(None, parts))
 
 
@@ -109,9 +109,11 @@ def value_text(value: Json, name: str = "") -> str:
 
 
 def known_text(value: Json) -> str:
-    """Return a value of provenance for people; "not known" for null."""
+    """Return a value of provenance for people; "not known" for null, "none" for an empty list."""
     if value is None:
         return "not known"
+    if value == []:
+        return "none"
     return ("no", "yes")[value] if isinstance(value, bool) else value_text(value)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     default=RESULTS,
     help="Archive that the sides choose from.  [default: results/ of the checkout]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs, with the values as recorded.")
 @click.option(
     "--fom",
     "foms",
@@ -54,7 +54,7 @@ def compare(
     2026-11-01..2026-11-21); or the path of an archive or record; or a bare
     word that is a system, placement, NIC policy or date of the archive.
     """
-    versus = compared(sides, baseline, root, foms)
+    versus = compared(sides, baseline, root, foms, for_people=not as_json)
     if as_json:
         from analysis.compare import text
 
@@ -63,7 +63,9 @@ def compare(
         _print(versus)
 
 
-def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Sequence[str] = ()) -> Versus:
+def compared(
+    texts: Sequence[str], baseline: str | None, root: Path, foms: Sequence[str] = (), *, for_people: bool
+) -> Versus:
     """Return the comparison of the sides that the texts describe; raises InputError."""
     if len(texts) < 2:
         raise InputError("SIDE", "", problem=f"{len(texts)} side", valid="at least two sides")
@@ -71,7 +73,7 @@ def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Seque
     if chosen not in texts:
         raise InputError("--baseline", "", chosen, f"one of {', '.join(texts)}")
     with workers(1) as other:
-        gathering_job = other.submit(_gathered, texts, root, foms)
+        gathering_job = other.submit(_gathered, texts, root, foms, for_people=for_people)
         # imported here: importing SciPy takes as long as reading 100,000 records from the index
         from analysis.compare import compare as versus
 
@@ -85,11 +87,12 @@ def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Seque
     return versus.judged(gathered, texts, chosen)
 
 
-def _gathered(texts: Sequence[str], root: Path, foms: Sequence[str]) -> Gathered:
+def _gathered(texts: Sequence[str], root: Path, foms: Sequence[str], *, for_people: bool) -> Gathered:
     """Return the values of the sides' records; raises InputError."""
     archive = functools.cache(lambda: index_of(root))
     parsed = sides.parse(texts, lambda: archive().entries(values=False))
-    return gathering.gather(gathering.sources(parsed, lambda: archive().entries()), foms)
+    sources = gathering.sources(parsed, lambda: archive().entries())
+    return gathering.gather(sources, foms, for_people=for_people)
 
 
 def _print(versus: Versus) -> None:
@@ -97,6 +100,10 @@ def _print(versus: Versus) -> None:
 
     for name in versus.sides:
         click.echo(_count_text(versus, name))
+    if text.is_converted(versus):
+        click.echo(
+            "Rates and times of links are those of the modelled machine; --json has the recorded ones."
+        )
     click.echo()
     for line in text.terminal_lines(versus):
         click.echo(line)

@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analysis.cases import modelled
 from analysis.compare.sides import Side
 from railyard.records import json_io
 from railyard.records.benchmark import Labels
@@ -108,8 +109,11 @@ ENDINGS = ("ok", "void", "failed", "not_measured")
 Source = tuple[Iterable[Entry], Sequence[Side]]
 
 
-def gather(sources: Sequence[Source], foms: Sequence[str] = ()) -> Gathered:
-    """Return what all sides choose from the sources, each read once; `foms` restricts the figures of merit, if any."""
+def gather(sources: Sequence[Source], foms: Sequence[str] = (), *, for_people: bool = False) -> Gathered:
+    """Return what all sides choose from the sources, each read once; `foms` restricts the figures of merit, if any.
+
+    `for_people` converts the values of a virtual torus to those of the machine that it models.
+    """
     varied = defined_by([side for _, choosing in sources for side in choosing])
     counts = {side.name: Counter[str]() for _, choosing in sources for side in choosing}
     all_foms: set[str] = set()
@@ -124,7 +128,8 @@ def gather(sources: Sequence[Source], foms: Sequence[str] = ()) -> Gathered:
                 all_foms.add(key.fom)
                 if share.side.has_series(key) and (not foms or key.fom in foms):
                     of_side = rows[_key(shared, key, varied)][side]
-                    of_side.values.extend(values)
+                    factor = modelled.multiplier(share.setting, key.fom) if for_people else 1.0
+                    of_side.values.extend(values if factor == 1.0 else [factor * value for value in values])
                     of_side.jobs += share.jobs[key]
                     of_side.provenance.add(provenance)
                     of_side.noise_percent = max(of_side.noise_percent, share.noise_percent)

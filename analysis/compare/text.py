@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.cases import tables
+from analysis.cases import modelled, tables
 from analysis.cases.comparison import title, verdict_text
 from analysis.cases.judgement import Group
 from analysis.cases.scoreboard import faster
@@ -75,6 +75,11 @@ def terminal_lines(versus: Versus) -> Iterator[str]:
         previous = heading
 
 
+def is_converted(versus: Versus) -> bool:
+    """Return whether some values are printed for the machine that a virtual torus models."""
+    return any(modelled.is_converted(row.key.origin, row.key.benchmark) for row in versus.rows)
+
+
 def case_text(key: Key) -> str:
     """Return what the sides of a row share, for people."""
     parameters = ", ".join(
@@ -131,7 +136,8 @@ def overall(name: str, score: Score | None, baseline: str, origin: str) -> str:
     if score.finding in (Finding.BETTER, Finding.WORSE):
         return f"{ratio}; {origin}."
     if score.finding is Finding.TOO_FEW:
-        return f"{name} against {baseline} ({origin}): {_too_few(score)} The medians alone: {ratio}."
+        unknown = f"{baseline} and {name} ({origin}): cannot tell which is faster."
+        return f"{unknown} {_too_few(score)} The medians alone: {ratio}."
     return f"{name} against {baseline} ({origin}): {score.finding} overall; {ratio}."
 
 
@@ -142,8 +148,8 @@ def shown(side: str) -> str:
 
 def _too_few(score: Score) -> str:
     if score.jobs is None:
-        return "too few launches for an interval, no winner is named."
-    return f"cannot tell: a side needs {FEWEST} jobs; launches of one job cannot tell two machines from two jobs."
+        return "Too few launches for an interval, so no winner is named."
+    return f"A side needs at least {FEWEST} jobs: launches of one job cannot tell two machines from two jobs."
 
 
 def document(versus: Versus) -> dict[str, Json]:

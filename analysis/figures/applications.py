@@ -32,7 +32,7 @@ CLAIMED = frozenset(
     {SHARE, SIZE, MESSAGES, SENT, COLLECTIVE_TIME, PERSISTENT, PERSISTENT_SIZE, PERSISTENT_SIZES}
 )
 NAMES = {
-    SENT: "of all bytes, sent from point to point",
+    SENT: "of the bytes sent from point to point",
     COLLECTIVE_TIME: "of the time in MPI, in collectives",
     PERSISTENT_SIZES: "of the persistent sends, by number",
 }
@@ -112,8 +112,9 @@ def _in_words(bins_of: Mapping[str, Bins]) -> str:
         largest = max(bins, key=lambda size: bins[size])
         if bins[largest] >= 1 or not parts:
             share = percent(bins[largest], signed=False)
-            parts.append(f"{share} {NAMES[fom]}, is in messages up to {size_text(largest + 1)}")
-    return "; ".join(parts)
+            parts.append(f"messages of at most {size_text(largest + 1)} have {share} {NAMES[fom]}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _paint(axes: Axes, bins_of: Mapping[str, Bins], title: str) -> None:

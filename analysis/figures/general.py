@@ -27,7 +27,7 @@ from railyard.base.errors import InputError
 #: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
 SHOWN_FOMS = 1
 _ROW_IN = 0.42
-_NAME_CHARACTERS = 24
+_NAME_CHARACTERS = 32
 _MOST_SIZES = 7
 
 
@@ -99,12 +99,19 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
     """Draw rows from the top in the order of members and combinations; x is the FOM."""
     rows = [(member, group) for member in members for group in member.groups]
     for row, (member, group) in enumerate(rows):
-        _draw_row(axes, row, group, member.groups.index(group))
+        _draw_row(axes, row, group, _series(member)[member.groups.index(group)])
     svg.name_rows(axes, [_row_name(members, member, group) for member, group in rows])
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.margins(x=0.08)
     scales.name_x(axes, members[0].fom)
     axes.set_title(_comparison_title(members))
+
+
+def _series(member: Comparison) -> list[int]:
+    """Return the number of each group's colour and marker: its own, or that of its NIC policy where all have one."""
+    policies = [group.name.partition(" + ")[2] for group in member.groups]
+    order = list(dict.fromkeys(policies))
+    return [order.index(policy) for policy in policies] if all(policies) else list(range(len(policies)))
 
 
 def _comparison_title(members: Sequence[Comparison]) -> str:

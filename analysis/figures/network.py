@@ -87,23 +87,29 @@ def drawings(case: Case) -> list[Drawing]:
     panels = list(_panels(case, topology, sent))[:_MOST_PANELS]
     if not panels or not any(panel.loads.slowest_s for panel in panels):
         return []
+    return [drawing(panels)]
+
+
+def drawing(panels: Sequence[Panel]) -> Drawing:
+    """Return the figure of the panels of one topology, of which there is at least one."""
+    topology = panels[0].loads.topology
     drawn = layout(topology)
     width, height = _size(drawn)
     columns = min(_COLUMNS, len(panels)) if width / height < 3 else 1
-    rows = -(-len(panels) // columns) * (1 + any(panel.counted_bytes for panel in panels))
-    panel_in = (7.6 if len(panels) > 1 else 4.6) / columns
-    return [
-        Drawing(
-            name="network",
-            title=TITLE,
-            description=f"{TITLE}: {topology.name}. {_in_words(panels)}.",
-            paint=lambda figure: paint(figure, panels, drawn, columns),
-            data=data(panels),
-            width_in=panel_in * columns,
-            height_in=0.35 + rows * (0.35 + min(3.6, max(1.0, panel_in * height / width))),
-            statement=f"{_in_words(panels)}." if len(panels) > 1 else "",
-        )
-    ]
+    is_counted = any(panel.counted_bytes for panel in panels)
+    beside = is_counted and columns == 1
+    rows = -(-len(panels) // columns) * (2 if is_counted and not beside else 1)
+    panel_in = (7.6 if len(panels) > 1 or beside else 4.6) / (2 if beside else columns)
+    return Drawing(
+        name="network",
+        title=TITLE,
+        description=f"{TITLE}: {topology.name}. {_in_words(panels)}.",
+        paint=lambda figure: paint(figure, panels, drawn, columns),
+        data=data(panels),
+        width_in=panel_in * (2 if beside else columns),
+        height_in=0.35 + rows * (0.55 + min(3.6, max(1.0, panel_in * height / width))),
+        statement=f"{_in_words(panels)}." if len(panels) > 1 else "",
+    )
 
 
 def _topology(request: Request) -> Topology | None:
@@ -327,18 +333,32 @@ def _size(drawn: Layout) -> Point:
 
 
 def paint(figure: Figure, panels: Sequence[Panel], drawn: Layout, columns: int) -> None:
-    """Draw the panels of one topology, all on the scale of the slowest link of any."""
+    """Draw the panels of one topology, all on the scale of the slowest link of any.
+
+    What was counted is below what is predicted, or in one column beside it.
+    """
     worst = max(panel.loads.slowest_s for panel in panels)
     most = max((of_node for panel in panels for of_node in panel.counted_bytes.values()), default=0)
     rows = -(-len(panels) // columns)
-    grid = figure.subplots(rows * (2 if most else 1), columns, squeeze=False)
+    beside = bool(most) and columns == 1
+    grid = figure.subplots(rows * (2 if most and not beside else 1), 2 if beside else columns, squeeze=False)
     for axes in grid.ravel():
         axes.set_axis_off()
-    for axes, panel in zip(grid[:rows].ravel(), panels, strict=False):
+    predicted, counted = (grid[:, 0], grid[:, 1]) if beside else (grid[:rows].ravel(), grid[rows:].ravel())
+    columns = 2 if beside else columns
+    for axes, panel in zip(predicted, panels, strict=False):
         _paint_panel(axes, panel, drawn, worst)
-    for axes, panel in zip(grid[rows:].ravel(), panels if most else [], strict=False):
+        _name_panel(axes, panel, f"slowest link {_micro(panel.loads.slowest_s)}", columns)
+    for axes, panel in zip(counted, panels if most else [], strict=False):
         _paint_counted(axes, panel, drawn, most)
+        busiest = max(panel.counted_bytes.values(), default=0)
+        _name_panel(axes, panel, f"counted, at most {busiest / 1e6:,.1f} MB", columns)
     figure.suptitle(TITLE, x=0.01, ha="left", fontsize=10.5)
+
+
+def _name_panel(axes: Axes, panel: Panel, text: str, columns: int) -> None:
+    """Name a panel, in two lines where others are beside it."""
+    axes.set_title(f"{svg.clean(panel.placement)}{chr(10) if columns > 1 else ': '}{text}")
 
 
 def _paint_counted(axes: Axes, panel: Panel, drawn: Layout, most: int) -> None:
@@ -358,8 +378,6 @@ def _paint_counted(axes: Axes, panel: Panel, drawn: Layout, most: int) -> None:
     )
     axes.set_aspect("equal")
     axes.margins(0.06)
-    busiest = max(panel.counted_bytes.values(), default=0)
-    axes.set_title(svg.clean(f"{panel.placement}: counted, at most {busiest / 1e6:,.1f} MB"))
 
 
 def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
@@ -396,7 +414,6 @@ def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
         )
     axes.set_aspect("equal")
     axes.margins(0.06)
-    axes.set_title(svg.clean(f"{panel.placement}: slowest link {_micro(panel.loads.slowest_s)}"))
 
 
 def _draw_links(axes: Axes, between: Mapping[tuple[Cell, Cell], float], points: Mapping[Cell, Point]) -> None:

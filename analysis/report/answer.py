@@ -134,8 +134,13 @@ def _nics_per_node(case: Case) -> int:
 
 
 def _does(name: str, members: Mapping[str, Word | NicPolicy]) -> dict[str, str]:
+    """Return a name with what it does; `nic-1` is described as its form `nic-K` is."""
     member = members.get(name) or members.get(re.sub(r"-\d+$", "-K", name))
-    return {name: _sentence(member.does)} if member else {}
+    if not member:
+        return {}
+    does = re.sub(r"\bK\b", name.rpartition("-")[2], member.does)
+    is_chosen = isinstance(member, NicPolicy) and name != BY_LIBRARY
+    return {name: _sentence(f"local rank k sends through {does}" if is_chosen else does)}
 
 
 def _sentence(text: str) -> str:
@@ -152,30 +157,43 @@ def _by_baseline(standings: Iterable[Standing]) -> Iterator[list[Standing]]:
 def _best(members: Sequence[Standing]) -> str:
     """Return what the scores of the combinations of one system show, the best first."""
     baseline, count = _plain(members[0].baseline), len(members) + 1
-    where = f"{members[0].system} ({members[0].origin})"
-    scored = [(row.score, _plain(row.combination)) for row in members if row.score]
+    (only, *others) = {row.only for row in members if row.score} or {""}
+    case = f", {only}" if only and not others else ""
+    where = f"{members[0].system} ({members[0].origin}{case})"
+    scored = [(row.score, _name(row)) for row in members if row.score]
     scored.sort(key=lambda pair: -pair[0].value)
     worse = [pair for pair in scored if pair[0].finding is Finding.WORSE]
     if any(score.finding is Finding.BETTER for score, _ in scored):
         score, name = next(pair for pair in scored if pair[0].finding is Finding.BETTER)
         among = f", the highest score of {count} combinations" if count > 2 else ""
-        slower = f"; {len(worse)} of the others are slower" if worse else ""
+        slower = f"; {_slower(len(worse), len(members) - 1)}" if worse else ""
         return f"{where}: {faster(name, score, baseline)}{among}{slower}."
     if worse:
         score, name = worse[-1]
-        slower = (
-            f"{len(worse)} of the {len(members)} others are slower" if count > 2 else "the other is slower"
-        )
-        none = f"nothing is shown to be faster than {baseline}; {slower}"
+        none = f"nothing is shown to be faster than {baseline}; {_slower(len(worse), len(members))}"
         return f"{where}: {none}. {faster(name, score, baseline)}."
     if scored and all(score.finding is Finding.NO_DIFFERENCE for score, _ in scored):
         return f"{where}: no difference from {baseline} is shown, in {counted(len(members), 'combination')}."
     return f"{where}: no winner among {count} combinations can be named."
 
 
+def _slower(count: int, others: int) -> str:
+    """Return how many of the other combinations are slower than the baseline."""
+    if count == others:
+        return "the other is slower" if others == 1 else f"all {others} others are slower"
+    return f"{count} of the {others} others {'is' if count == 1 else 'are'} slower"
+
+
 def _plain(combination: str) -> str:
     """Return a combination's name without the policy that sets nothing."""
     return combination.removesuffix(" + library-default")
+
+
+def _name(row: Standing) -> str:
+    """Return a combination's name, and whether it is the baseline's own placement once more."""
+    name = _plain(row.combination)
+    same = name.replace("/none", "") == _plain(row.baseline).replace("/none", "")
+    return f"{name} (A/A control)" if same else name
 
 
 def _rows(judged: Judged) -> list[Row]:
@@ -194,7 +212,7 @@ def _rows(judged: Judged) -> list[Row]:
         ]
     return rows + [
         Row(
-            name=_plain(row.combination),
+            name=_name(row),
             baseline=_plain(row.baseline),
             group=f"{row.system} ({row.origin})",
             score=row.score,

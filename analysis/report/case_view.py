@@ -7,6 +7,7 @@ everything except the figures, made by `analysis.figures.svg` through an XML wri
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -153,7 +154,11 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
         unmeasured=_unmeasured(case),
         commands=_commands(case),
         records=case.records,
-        provenance=[(name, known_text(value)) for name, value in cases.flat(case.first.provenance)],
+        provenance=[
+            (name, known_text(value))
+            for name, value in cases.flat(case.first.provenance)
+            if name != "image" or value is not None
+        ],
     )
 
 
@@ -208,13 +213,21 @@ def _sentence_case(text: str) -> str:
 
 
 def _unmeasured(case: Case) -> list[tuple[str, int]]:
-    counts: dict[str, int] = {}
+    """Return what has no value for one reason, the points of a figure in one text, and in how many launches."""
+    points: dict[tuple[str, str], Counter[str]] = {}
     for _, launch in cases.launches(case):
         for point in launch.not_measured:
             labels = comparison.label_text(cases.frozen_labels(point.labels))
-            text = f"{point.fom.stem} {labels}: {point.reason}"
-            counts[text] = counts.get(text, 0) + 1
-    return list(counts.items())
+            points.setdefault((point.fom.stem, point.reason), Counter())[labels] += 1
+    return [
+        (f"{stem} {_ends(list(of_reason))}: {reason}", max(of_reason.values()))
+        for (stem, reason), of_reason in points.items()
+    ]
+
+
+def _ends(labels: Sequence[str]) -> str:
+    """Return one point's labels, or the first and the last of several."""
+    return labels[0] if len(labels) == 1 else f"at {len(labels)} points, {labels[0]} to {labels[-1]}"
 
 
 def _commands(case: Case) -> list[tuple[str, str]]:

@@ -84,6 +84,11 @@ def html(judged: Judged) -> str:
     views = [
         case_view.view(case, number, images[number - 1], grouped) for number, case in enumerate(drawn, 1)
     ]
+    shared = [
+        pair
+        for pair in (views[0].provenance if len(views) > 1 else [])
+        if all(pair in one.provenance for one in views)
+    ]
     answered = published.rows([(case.case, case.comparisons) for case in drawn])
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     return (
@@ -95,6 +100,7 @@ def html(judged: Judged) -> str:
             conditions=answer.conditions(grouped),
             glossary=answer.glossary(grouped),
             cases=views,
+            shared=shared,
             applications=_figures(charts, "a"),
             persistent_note=mpi_profile.persistent_note(mpi_profile.profiled(grouped)),
             by_extent=_figures(by_extent, "e"),
@@ -110,6 +116,7 @@ def html(judged: Judged) -> str:
             versus_lines=versus_text.lines(versus) if versus else [],
             versus_alone=versus_text.alone(versus) if versus else [],
             versus_sentences=versus_text.in_common(versus) if versus else [],
+            shown=versus_text.shown,
             not_measured=not_measured(grouped),
             enough=medians.ENOUGH,
             alpha_percent=round(100 * ranktest.ALPHA),

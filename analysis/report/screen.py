@@ -1,4 +1,4 @@
-"""Print the last screen of a command: the answer, what was measured, what it shows, and where the page is.
+"""Print the last screen of a command: the answer, the evidence, what it shows, and where the page is.
 
 Models: at most `HEIGHT` lines of at most `WIDTH` columns; a longer path is not cut. The statements are the page's.
 Cases with a named winner come first, and the cases that have no room are counted.
@@ -40,22 +40,22 @@ _ORIGINS = {
 
 def lines(judged: Judged, written: Sequence[str]) -> list[str]:
     """Return the screen of judged records; `written` are the files that were written."""
-    measured = ["", *_measured(judged.grouped)]
+    evidence = ["", *_evidence(judged.grouped)]
     chance = [f"  {judged.by_chance}"] if judged.by_chance else []
     tail = [*chance, "", "Files", *(f"  {path}" for path in written)] if written else chance
-    room = HEIGHT - len(measured) - len(tail) - 3
+    room = HEIGHT - len(evidence) - len(tail) - 3
     answers = _first([_statement_lines(text) for text in answer.sentences(judged)], room // 2)
     head = ["Answer", *itertools.chain(*answers)] if answers else []
     findings = _findings(judged, room - len(head))
-    return [*map(_cut, [*head, *measured[not head :], "", "Found", *findings]), *tail]
+    return [*map(_cut, [*head, *evidence[not head :], "", "Found", *findings]), *tail]
 
 
-def _measured(grouped: Sequence[Case]) -> list[str]:
+def _evidence(grouped: Sequence[Case]) -> list[str]:
     records = sum(len(case.records) for case in grouped)
     launches = sum(map(cases.tally, grouped), Tally()).text(zeros=False) or "none"
     origins = dict.fromkeys(case.origin for case in grouped)
     return [
-        f"Measured: {counted(len(grouped), 'case')} in {counted(records, 'record')}; launches: {launches}",
+        f"Evidence: {counted(len(grouped), 'case')} in {counted(records, 'record')}; launches: {launches}",
         *(f"  {origin}: {_ORIGINS[origin]}" for origin in origins),
     ]
 

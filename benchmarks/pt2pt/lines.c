@@ -67,7 +67,8 @@ struct team lines_find(const struct lattice *lattice, const struct coordinates *
         return team;
     team = team_make(paths);
     if (!fill_anywhere(lattice, coordinates, ranks, dimension, hops, &team)) {
-        (void)snprintf(reason, LINES_REASON_BYTES, "no ranks stand on both ends of %d such paths", paths);
+        (void)snprintf(reason, LINES_REASON_BYTES, "no ranks at both ends of %d such path%s", paths,
+                       paths == 1 ? "" : "s");
         team_free(&team);
         team = (struct team){0};
     }

@@ -1,11 +1,11 @@
-"""Write the reference pages into a folder: `python -m railyard.reference FOLDER`; tables of a page: `--tables`."""
+"""Write the reference pages into a folder: `python -m railyard.reference FOLDER`; what pages show: `--tables`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from railyard.reference import catalogue, checks, commands, glossary, schemas, tables, variables
+from railyard.reference import catalogue, checks, commands, glossary, pictures, schemas, tables, variables
 
 PAGES = {
     "cli": commands,
@@ -34,5 +34,6 @@ if __name__ == "__main__":
         sys.exit("usage: python -m railyard.reference FOLDER, or --tables")
     if sys.argv[1] == "--tables":
         tables.write()
+        pictures.write()
     else:
         write(Path(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""Describe every ReFrame check and variable of `checks/`, from the sources. Nothing is imported.
+"""Describe every ReFrame check and variable of `checks/`, from the sources; what a check needs, from its class.
 
 A variable is documented by the comment lines that begin with `#:` directly before it. A class that sets a new default
 for a variable of its base class needs no comment of its own. The variables of every check are the fields of `JobSpec`.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.checkout import CHECKOUT
+from railyard.reference import needs
 from railyard.reference.markdown import code, escaped, table
 
 FOLDER = CHECKOUT / "checks"
@@ -22,6 +23,10 @@ HEAD = """# Checks and variables
 
 A check is run by its name, `reframe -n halo_3d`, or by a tag, `-t smoke`. A variable is set by `-S NAME=VALUE` for all
 checks or by `-S CHECK.NAME=VALUE` for one.
+
+"""
+NODES = """On a virtual torus, by default. `all` is all nodes of the topology or of the job, 64 of a virtual torus. With
+`varies` the topology or a parameter decides. `railyard checks` adds the minutes that each took here.
 
 """
 DECLARATIONS = frozenset({"variable", "parameter"})
@@ -42,15 +47,23 @@ class Check:
     """One check that ReFrame can run."""
 
     name: str
-    module: str
+    file: Path
     text: str
-    tags: tuple[str, ...]
 
 
 def page() -> str:
     """Return the table of checks, then one table of variables per class that declares some."""
-    rows = [(code(one.name), escaped(one.text), ", ".join(one.tags)) for one in checks()]
-    parts = [HEAD, "## Checks\n\n", table(["check", "what it measures", "tags"], rows)]
+    rows = []
+    for one in checks():
+        needed = needs.of(one.name, one.file)
+        text = f"{one.text}; needs {needed.what}" if needed.what else one.text
+        rows.append((code(one.name), needed.nodes, escaped(text), ", ".join(needed.tags)))
+    parts = [
+        HEAD,
+        "## Checks\n\n",
+        NODES,
+        table(["check", "nodes", "what it measures, and needs", "tags"], rows),
+    ]
     declared = variables()
     for owner in dict.fromkeys(one.of for one in declared):
         parts += [f"\n## Variables of {owner}\n\n", _table([one for one in declared if one.of == owner])]
@@ -73,9 +86,8 @@ def checks() -> list[Check]:
         (
             Check(
                 name=node.name,
-                module=path.name,
+                file=path,
                 text=_summary(node, {other.name: other for where, other in defined if where == path}),
-                tags=tuple(_words(_assigned(node, "tags"))),
             )
             for path, node in defined
             if any(ast.unparse(decorator) == "rfm.simple_test" for decorator in node.decorator_list)
@@ -167,10 +179,6 @@ def _assigned(node: ast.ClassDef, name: str) -> str:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
             return ast.unparse(statement.value)
     return ""
-
-
-def _words(text: str) -> list[str]:
-    return sorted(re.findall(r"'([^']+)'", text))
 
 
 def _table(declared: Sequence[Variable]) -> str:

@@ -246,7 +246,7 @@ def test_sentences_name_a_best_placement_only_when_it_is_apart() -> None:
     )
     alike = sentence({"plain": 1.0, "other": 1.0}, launches=8)
     assert re.fullmatch(
-        r"No difference shown between \w+ and \w+; one of more than [\d.]+ % is excluded \(95 %\)\.", alike
+        r"No difference shown between \w+ and \w+; a difference above [\d.]+ % is excluded \(95 %\)\.", alike
     )
     assert re.search(
         r"below plain \(95 %: [\d.]+ to [\d.]+ %\): the difference is significant \(rank test, Holm: p < 0.001\)\.$",
@@ -466,7 +466,7 @@ def test_page_is_the_same_for_the_same_records_in_any_order() -> None:
 
 def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
     assert (
-        "rate_scale 0.001. Shown for the modelled machine, emulated at 1/1,000. Latency is not scaled."
+        "Rate scale 0.001. Shown for the modelled machine, emulated at 1/1,000. Latency is not scaled."
         in page_text()
     )
     assert "rank 5 ran on n-0-0-1, asked n-1-1-0" in page_text()

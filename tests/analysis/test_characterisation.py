@@ -74,8 +74,8 @@ def test_a_profiled_case_has_its_histogram_and_keeps_its_own_figure_of_merit() -
     (case,) = cases.group([profiled("lulesh", 30.0, 10.0)])
     (own,) = registry.own_drawings(case)
     assert own.statement == (
-        "75.0 % of all bytes, sent from point to point, is in messages up to 1 KiB; "
-        "40.0 % of the time in MPI, in collectives, is in messages up to 16 B (persistent sends were not counted)."
+        "Messages of at most 1 KiB have 75.0 % of the bytes sent from point to point; messages of at most 16 B have "
+        "40.0 % of the time in MPI, in collectives (persistent sends were not counted)."
     )
     assert "fom_zone_s" not in own.foms and "mpi_time_percent" in own.foms
 
@@ -97,7 +97,7 @@ def test_a_case_has_a_histogram_of_its_persistent_sends_and_no_other_figure_of_t
     (case,) = cases.group([profiled("umt", 30.0, 10.0, 1200)])
     (own,) = registry.own_drawings(case)
     assert own.statement.endswith(
-        "100.0 % of the persistent sends, by number, is in messages up to 128 KiB "
+        "messages of at most 128 KiB have 100.0 % of the persistent sends, by number "
         "(included: 1,200 persistent sends of 65,536 bytes on average)."
     )
     assert ("of the persistent sends, by number", "131071", "100") in own.data.rows

@@ -170,7 +170,7 @@ def test_launches_of_one_job_a_side_are_no_verdict_and_say_how_many_jobs_are_nee
     """Twice as slow with any number of launches: two jobs may differ as much."""
     found = compared(["system=vtorus", "system=other"], A, B)
     assert verdicts(found, "system=other") == {f"n too small (needs {ranktest.enough(2)} jobs)"}
-    assert "cannot tell: a side needs 4 jobs" in text.sentences(found)[0]
+    assert "cannot tell which is faster. A side needs at least 4 jobs" in text.sentences(found)[0]
 
 
 def test_placements_of_different_jobs_are_compared_by_jobs() -> None:
@@ -387,6 +387,16 @@ def test_compare_prints_a_table_and_a_document(root: Path) -> None:
         run(compare_command, "vtorus", "other", "--archive", root, "--json", "--fom", "iteration_us").output
     )
     assert {row["fom"] for row in only["rows"]} == {"iteration_us"}
+
+
+def test_people_read_the_modelled_machines_values_and_programs_the_recorded_ones(root: Path) -> None:
+    words = "vtorus", "other", "--archive", root, "--fom", "iteration_us"
+    shown = run(compare_command, *words).output
+    (recorded, *_) = json.loads(run(compare_command, *words, "--json").output)["rows"]
+    (line, *_) = [text for text in shown.splitlines() if re.match("  vtorus +[0-9]", text)]
+    of_torus = synthetic.TORUS["rate_scale"] * recorded["sides"][0]["median"]
+    assert float(line.split()[1]) == pytest.approx(of_torus, rel=1e-3)
+    assert "those of the modelled machine" in shown
 
 
 def test_compare_takes_archives_as_sides(root: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from placements.linkload import model, traffic
 from placements.linkload.patterns import make
 from placements.topology import catalog
 from railyard.records.store import archive
+from railyard.reference import pictures
 
 HALO = [
     record for record in archive.load_all(CHECKOUT / "results" / "example") if record.case.benchmark == "halo"
@@ -62,3 +63,8 @@ def test_each_kind_of_network_is_drawn_with_a_line_per_loaded_cable(name: str, g
     assert len(text) < 600_000, "a page of many cases stays small"
     places = network.layout(topology).points
     assert len(places) <= network.MOST_CELLS and len(set(places.values())) == len(places)
+
+
+def test_the_pictures_of_the_readme_are_those_of_today() -> None:
+    for path, draw in pictures.PICTURES.items():
+        assert path.read_text() == draw(), f"{path}: run: make tables"

@@ -81,7 +81,7 @@ def test_what_cannot_be_measured_says_why(pretend: Pretend) -> None:
         for m in read["not_measured"]
     }
     assert missing["X", 3, 2] == "extent 4: at most 2 hops"
-    assert missing["X", 2, 2] == "no ranks stand on both ends of 2 such paths"
+    assert missing["X", 2, 2] == "no ranks at both ends of 2 such paths"
     assert missing["Y", 1, 3] == "at most 2 parallel paths"
     assert pairs(read, "X", 2) == [(1, "n0", "n2"), (1, "n1", "n3")]
 

@@ -8,79 +8,35 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
-from support import evidence, forgeries
+from click.testing import CliRunner
+from support import evidence
 from support.commands import CHECKOUT
+from support.records import played_tender
+from support.records.played_tender import CHALLENGE, bid_of, jobs_of, key_of, run
 
 from railyard.base.errors import InputError
 from railyard.records.cli import results
-from railyard.records.record import Record
 from railyard.records.store import archive, bag
 from railyard.records.store import challenge as challenges
 from railyard.tender import completeness, request
-from railyard.tender.cli import tender
 
+pytestmark = pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None, reason="no ssh-keygen on the PATH: Debian's openssh-client has it"
+)
 PAGE = (CHECKOUT / "docs" / "tender.md").read_text()
-CHALLENGE = "7f3a-Sunday-rain"
-#: One cable at a fraction of its rate: neighbours of the plain order do not share it, scattered ranks do.
-SLOW_LINK = {"random": 1.6}
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(tender, [str(each) for each in arguments])
-
-
-def bid_of(speed: float, system: str, **changes: Any) -> Record:
-    return evidence.good(origin="measured", challenge=CHALLENGE, speed=speed, system=system, **changes)
-
-
-def jobs_of(speed: float, system: str, **changes: Any) -> list[Record]:
-    return evidence.jobs(4, origin="measured", challenge=CHALLENGE, speed=speed, system=system, **changes)
-
-
-def key_of(folder: Path, name: str) -> Path:
-    if shutil.which("ssh-keygen") is None:
-        pytest.skip("no ssh-keygen on the PATH: Debian's openssh-client has it")
-    path = folder / f"key-{name}"
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)]
-    subprocess.run(command, check=True, capture_output=True)
-    return path
 
 
 @pytest.fixture(scope="module")
 def fair(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The request and four bags: swift and steady are honest, steady has a slow link; careless; sly copies a launch.
-
-    Steady is the faster machine but for the one link, which the case of scattered ranks alone shows.
-    """
+    """The request and the four bags of `played_tender.play`."""
     folder = tmp_path_factory.mktemp("tender")
-    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    (folder / "tender.yml").write_text(example)
-    swift, steady = jobs_of(1.30, "swift"), jobs_of(1.34, "steady", slow=SLOW_LINK)
-    careless = [bid_of(1.6, "careless", launches=3)]
-    sly = [forgeries.changed(read, copy_series) for read in jobs_of(1.9, "sly")]
-    known = []
-    for name, records in (("swift", swift), ("steady", steady), ("careless", careless), ("sly", sly)):
-        files = [archive.add(read, folder / "archives" / name) for read in records]
-        key = key_of(folder, name)
-        known.append(f"{name}@example.org {key.with_suffix('.pub').read_text()}")
-        done = run("pack", *files, "-o", folder / name, "--bidder", f"{name} Ltd", "--sign", key)
-        assert done.exit_code == 0 and "signed with SHA256:" in done.output, done.output
-    (folder / "signers").write_text("".join(known))
+    played_tender.play(folder)
     return folder
-
-
-def copy_series(document: dict[str, Any]) -> None:
-    """The fastest launch's figures for all."""
-    best = min(document["launches"], key=lambda each: sum(each["series"][0]["samples"]))
-    for launch in document["launches"]:
-        launch["series"] = best["series"]
 
 
 def test_the_honest_bids_are_complete(fair: Path) -> None:

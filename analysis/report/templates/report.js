@@ -23,6 +23,7 @@ const sort = (table, head, column) => {
 for (const table of document.querySelectorAll("table.sortable")) {
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("button");
+    head.dataset.name = head.textContent.trim();  // what print shows in place of the button
     button.type = "button";
     button.append(...head.childNodes);
     button.addEventListener("click", () => sort(table, head, column));

@@ -1,0 +1,98 @@
+"""The tender of docs/tender.md played through: the request, four bids of made-up records, and the page for its board.
+
+PYTHONPATH=tests python -m support.records.played_tender FOLDER PAGE.html
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from railyard.records.record import Record
+from railyard.records.store import archive
+from railyard.tender.cli import tender
+from support import evidence, forgeries
+from support.commands import CHECKOUT
+
+PAGE = CHECKOUT / "docs" / "tender.md"
+CHALLENGE = "7f3a-Sunday-rain"
+BIDS = ("swift", "steady", "careless", "sly")
+#: One cable at a fraction of its rate: neighbours of the plain order do not share it, scattered ranks do.
+SLOW_LINK = {"random": 1.6}
+
+
+def run(*arguments: object) -> Result:
+    """Run `railyard tender` with these arguments."""
+    return CliRunner().invoke(tender, [str(each) for each in arguments])
+
+
+def bid_of(speed: float, system: str, **changes: Any) -> Record:
+    """Return one job of a bid."""
+    return evidence.good(origin="measured", challenge=CHALLENGE, speed=speed, system=system, **changes)
+
+
+def jobs_of(speed: float, system: str, **changes: Any) -> list[Record]:
+    """Return four jobs of a bid."""
+    return evidence.jobs(4, origin="measured", challenge=CHALLENGE, speed=speed, system=system, **changes)
+
+
+def key_of(folder: Path, name: str) -> Path:
+    """Make a key for signatures; its public part has the suffix .pub."""
+    path = folder / f"key-{name}"
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)]
+    subprocess.run(command, check=True, capture_output=True)
+    return path
+
+
+def copy_series(document: dict[str, Any]) -> None:
+    """Give all launches the figures of the fastest."""
+    best = min(document["launches"], key=lambda each: sum(each["series"][0]["samples"]))
+    for launch in document["launches"]:
+        launch["series"] = best["series"]
+
+
+def play(folder: Path) -> None:
+    """Write the request, a bag for each of `BIDS`, and the keys that the buyer knows.
+
+    swift and steady are honest. steady is the faster machine but for one link, which the case of scattered ranks alone
+    shows. careless has too few launches, and sly copies one.
+    """
+    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (folder / "tender.yml").write_text(example)
+    records = {
+        "swift": jobs_of(1.30, "swift"),
+        "steady": jobs_of(1.34, "steady", slow=SLOW_LINK),
+        "careless": [bid_of(1.6, "careless", launches=3)],
+        "sly": [forgeries.changed(read, copy_series) for read in jobs_of(1.9, "sly")],
+    }
+    known = []
+    for name in BIDS:
+        files = [archive.add(read, folder / "archives" / name) for read in records[name]]
+        key = key_of(folder, name)
+        known.append(f"{name}@example.org {key.with_suffix('.pub').read_text()}")
+        done = run("pack", *files, "-o", folder / name, "--bidder", f"{name} Ltd", "--sign", key)
+        assert done.exit_code == 0 and "signed with SHA256:" in done.output, done.output
+    (folder / "signers").write_text("".join(known))
+
+
+def write_page(folder: Path, page: Path) -> None:
+    """Play the tender in a folder, which is made anew, and write the page for its board."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    play(folder)
+    request = ["--request", folder / "tender.yml", "--allowed-signers", folder / "signers"]
+    done = run("evaluate", *(folder / name for name in BIDS), *request, "--format", "html", "-o", page)
+    assert done.exit_code == 0, done.output
+
+
+if __name__ == "__main__":
+    if shutil.which("ssh-keygen") is None:
+        print("no sample of a tender's page: ssh-keygen is not on the PATH", file=sys.stderr)
+    else:
+        write_page(Path(sys.argv[1]), Path(sys.argv[2]))
