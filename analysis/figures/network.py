@@ -97,16 +97,16 @@ def drawing(panels: Sequence[Panel]) -> Drawing:
     width, height = _size(drawn)
     columns = min(_COLUMNS, len(panels)) if width / height < 3 else 1
     is_counted = any(panel.counted_bytes for panel in panels)
-    beside = is_counted and columns == 1
-    rows = -(-len(panels) // columns) * (2 if is_counted and not beside else 1)
-    panel_in = (7.6 if len(panels) > 1 or beside else 4.6) / (2 if beside else columns)
+    side_by_side = is_counted and columns == 1
+    rows = -(-len(panels) // columns) * (2 if is_counted and not side_by_side else 1)
+    panel_in = (7.6 if len(panels) > 1 or side_by_side else 4.6) / (2 if side_by_side else columns)
     return Drawing(
         name="network",
         title=TITLE,
         description=f"{TITLE}: {topology.name}. {_in_words(panels)}.",
         paint=lambda figure: paint(figure, panels, drawn, columns),
         data=data(panels),
-        width_in=panel_in * (2 if beside else columns),
+        width_in=panel_in * (2 if side_by_side else columns),
         height_in=0.35 + rows * (0.55 + min(3.6, max(1.0, panel_in * height / width))),
         statement=f"{_in_words(panels)}." if len(panels) > 1 else "",
     )
@@ -340,12 +340,16 @@ def paint(figure: Figure, panels: Sequence[Panel], drawn: Layout, columns: int) 
     worst = max(panel.loads.slowest_s for panel in panels)
     most = max((of_node for panel in panels for of_node in panel.counted_bytes.values()), default=0)
     rows = -(-len(panels) // columns)
-    beside = bool(most) and columns == 1
-    grid = figure.subplots(rows * (2 if most and not beside else 1), 2 if beside else columns, squeeze=False)
+    side_by_side = bool(most) and columns == 1
+    grid = figure.subplots(
+        rows * (2 if most and not side_by_side else 1), 2 if side_by_side else columns, squeeze=False
+    )
     for axes in grid.ravel():
         axes.set_axis_off()
-    predicted, counted = (grid[:, 0], grid[:, 1]) if beside else (grid[:rows].ravel(), grid[rows:].ravel())
-    columns = 2 if beside else columns
+    predicted, counted = (
+        (grid[:, 0], grid[:, 1]) if side_by_side else (grid[:rows].ravel(), grid[rows:].ravel())
+    )
+    columns = 2 if side_by_side else columns
     for axes, panel in zip(predicted, panels, strict=False):
         _paint_panel(axes, panel, drawn, worst)
         _name_panel(axes, panel, f"slowest link {_micro(panel.loads.slowest_s)}", columns)

@@ -15,7 +15,7 @@ from typing import Any
 from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT
 
-#: A system that a check asks for, as ReFrame writes it, and what it is called.
+#: A system that a check requires, as ReFrame writes it, and its name for people.
 SYSTEMS = {
     "%origin=emulated": "a virtual torus",
     "%origin=measured": "a cluster",

@@ -20,7 +20,11 @@ pytestmark = pytest.mark.unit
     ("name", "file", "wanted"),
     [
         ("halo_folded", "halo.py", Needs(nodes="64", what="", tags=())),
-        ("halo_paper_2d", "halo.py", Needs(nodes="varies", what="a cluster or SimGrid or the model", tags=())),
+        (
+            "halo_paper_2d",
+            "halo.py",
+            Needs(nodes="varies", what="a cluster or SimGrid or the model", tags=()),
+        ),
         ("halo_smoke", "halo.py", Needs(nodes="8", what="", tags=("smoke",))),
         ("halo_3d", "halo.py", Needs(nodes="all", what="", tags=())),
         ("paths_parallel", "paths.py", Needs(nodes="54", what="", tags=())),

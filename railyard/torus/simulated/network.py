@@ -1,7 +1,19 @@
 """Render the network of a simulation as a list of links, hosts and routes, which the SimGrid plug-in reads.
 
 Everything that decides a result is computed here, from the same topology, routes, faults and detours as in the virtual
-torus and the link-load model. The plug-in (`simulated/simgrid/`) only follows the list. Format: docs/formats.md.
+torus and the link-load model. The plug-in (`simulated/simgrid/`) only follows the list. `railyard sim --keep` saves it:
+one thing per line, numbered from 0; names end a line, and -1 means none.
+
+    railyard-network/1
+    reach 3                                  links that a message passes in its own time; absent where distance is free
+    link 5948280000 1e-07 X+ 0,0,0>1,0,0     payload bytes per second, seconds, name
+    sizes 64 64                              routers with hosts, addresses
+    node 12 13 -1                            memory; per rail the link into it, what its router's nodes share
+    host 0 0 0 0 14 -1 n0-0-0                node, rail, router, address, the link out of it, what is shared, name
+    r 0 1 3 7                                from router 0 to address 1 over links 3 and 7
+
+A way of more links takes each of them for twice its time, and beyond twice as many links for three times; `reach 3 2`
+limits that to twice. An address is a router and, in a fat tree, the spine that serves the node.
 
 A host of the simulation is a NIC of a node (`n0-0-0`, on rail 1 `n0-0-0.nic1`), so the sending NIC decides the rail.
 A message between hosts of one node passes the node's memory. A message between nodes passes the sender's host link, the
