@@ -97,6 +97,20 @@ def test_the_example_archive_passes_every_rule() -> None:
         assert [each.text for each in rules.faults(read)] == [], read.source
 
 
+@pytest.mark.parametrize(("senders", "is_refused"), [(2, False), (3, True)])
+def test_a_pair_may_send_the_same_bytes_in_two_launches(senders: int, is_refused: bool) -> None:
+    """Launches of OSU's latency test do."""
+
+    def leave(document: dict[str, Any]) -> None:
+        forgeries.same_bytes(document)
+        for launch in document["launches"][:2]:
+            for index, nic in enumerate(launch["nics"]):
+                nic.update(dict.fromkeys(("tx_bytes", "rx_bytes"), 1000 if index < senders else 0))
+
+    (rule,) = (each for each in rules.RULES if each.name == "no-two-alike")
+    assert bool(list(rule.check(forgeries.changed(GOOD, leave)))) is is_refused
+
+
 @pytest.mark.parametrize("name", forgeries.ALL)
 def test_a_forgery_is_refused(name: str) -> None:
     """Each changes one thing, computes the digests again and is a valid record: only the rules can tell."""

@@ -18,6 +18,9 @@ RATES = frozenset({"data rate", "message rate", "operation rate", "zone rate", "
 RAN = frozenset({Origin.EMULATED, Origin.MEASURED})
 #: The least number of digits, over all samples of a launch, for which two equal launches are no coincidence.
 DIGITS = 12
+#: The most NICs with traffic of which equal bytes are a coincidence. Two launches of a pair of ranks differ by a few
+#: acknowledgements at most: 15 of 24 launches of OSU's latency test had the bytes of another one.
+PAIR = 2
 
 
 @rule("above-zero")
@@ -62,7 +65,7 @@ def _point(series: Series) -> _Point:
 
 @rule("no-two-alike")
 def alike(read: Record) -> Iterator[Fault]:
-    """No two launches have the same samples, and on a virtual torus none the same bytes of all NICs."""
+    """No two launches have the same samples, and on a virtual torus none the same bytes of more than two NICs."""
     if read.origin not in RAN:
         return
     samples: dict[object, int] = {}
@@ -72,8 +75,8 @@ def alike(read: Record) -> Iterator[Fault]:
         key = tuple((series.fom, _point(series), series.samples) for series in taken)
         if taken and (other := samples.setdefault(key, launch.index)) != launch.index:
             yield Fault(field=f"{field}.series", text=f"this launch has the same samples as launch {other}")
-        if read.origin is Origin.EMULATED and launch.nics and any(launch.nics.tx_bytes):
-            nics = launch.nics
+        nics = launch.nics
+        if read.origin is Origin.EMULATED and nics and sum(map(bool, nics.tx_bytes)) > PAIR:
             bytes_ = tuple(sorted(zip(nics.pairs, nics.tx_bytes, nics.rx_bytes, strict=True)))
             if (other := sent.setdefault(bytes_, launch.index)) != launch.index:
                 yield Fault(
