@@ -28,8 +28,8 @@ from railyard.base.checkout import BUILD, CHECKOUT
 #: As many launches as a reference needs, one placement, and messages that pass in seconds.
 SETTINGS = (
     *("launches=6", "canary.size=2048", "congestion_bandwidth.loads=alltoall"),
-    *("osu_pairs.placements=plain", "osu_pairs.largest=8192"),
-    *("osu_all.placements=plain", "osu_all.largest=8192"),
+    *("osu_pairs.placements=plain", "osu_pairs.smallest=1024", "osu_pairs.largest=8192"),
+    *("osu_all.placements=plain", "osu_all.smallest=1024", "osu_all.largest=8192"),
 )
 #: A fifth of the rate of tests, so that launches count on a busy machine; a variable of this name sets another.
 RATE_SCALE = {"RAILYARD_RATE_SCALE": os.environ.get("RAILYARD_RATE_SCALE", "0.00002")}
