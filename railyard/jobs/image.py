@@ -27,6 +27,15 @@ from railyard.records.record import Software
 OFI_OF_INTEL = "lib/libfabric"
 #: Environments' features -> what an image's label calls that MPI.
 FAMILIES = {"openmpi": "Open MPI", "openmpi5": "Open MPI", "mpich": "MPICH"}
+#: The same -> the series of its launcher.
+SERIES = {"openmpi": "Open MPI 4", "openmpi5": "Open MPI 5", "mpich": "MPICH"}
+#: The MPI of which a library is, by its name; both series of Open MPI have libmpi.so.40.
+LIBRARIES = (
+    ("Open MPI 5", "libopen-pal.so.80"),
+    ("Open MPI 4", "libopen-pal.so.40"),
+    ("MPICH's ABI", "libmpi.so.12"),
+    ("MPICH's ABI", "libmpich.so.12"),
+)
 MPI_LABEL = "railyard.mpi"
 #: Labels of the packages of Spack in an image, and of images that railyard's own definitions make.
 SPEC_LABEL = "railyard.spec."
@@ -85,8 +94,10 @@ def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
     labels = engine.labels(file)
     model = Model.BIND if host_mpi else Model.HYBRID
     bound = _bound(Path(host_mpi).expanduser().resolve()) if host_mpi else None
-    if model is Model.HYBRID:
+    if bound is None:
         _check_mpi(file, labels, features)
+    else:
+        _check_bound(bound.folder, file, labels, features)
     digest, size_bytes = (_tree if file.is_dir() else _sha256)(str(file), status.st_size, status.st_mtime_ns)
     provenance = {
         "file": file.name,
@@ -140,6 +151,21 @@ def _check_mpi(file: Path, labels: Mapping[str, str], features: Sequence[str]) -
     if has and wants and not has.startswith(wants[0]):
         valid = f"an image with {wants[0]}, whose launcher the environment has, or -S host_mpi=FOLDER"
         raise InputError(file.name, f"label {MPI_LABEL}", has, valid)
+
+
+def _check_bound(folder: Path, file: Path, labels: Mapping[str, str], features: Sequence[str]) -> None:
+    """Raise InputError for a folder with another MPI than the launcher's, or of another family than the image's.
+
+    Ranks of another series end in MPI_Init; the libraries have the series in their names.
+    """
+    names = [path.name for path in (folder / "lib").glob("lib*.so*")]
+    mpi = next((mpi for mpi, library in LIBRARIES if any(name.startswith(library) for name in names)), "")
+    wants, has = next((name for name in features if name in SERIES), ""), labels.get(MPI_LABEL, "")
+    if mpi and wants and not mpi.startswith(SERIES[wants]):
+        valid = f"a folder with {SERIES[wants]}, whose launcher the environment has (containers/gather-mpi)"
+        raise InputError("host_mpi", "", f"{folder} has {mpi}", valid)
+    if mpi and has and not any(mpi.startswith(one) and has.startswith(one) for one in set(FAMILIES.values())):
+        raise InputError("host_mpi", "", f"{folder} has {mpi}", f"the family of {file.name}, which has {has}")
 
 
 @functools.cache

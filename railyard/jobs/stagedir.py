@@ -24,7 +24,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import sys
 from collections.abc import Mapping
 from datetime import datetime
@@ -218,9 +217,7 @@ def _run(folder: Path, job: Submitted, code: Mapping[str, Any], place: Place) ->
 
 def _with_digests(state: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return a state of the code with the digests in a file that the job wrote by sha256sum."""
-    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-    digests = [(line[66:], line[:64]) for line in lines if re.match(r"[0-9a-f]{64} [ *].", line)]
-    return {**state, "files": {**state["files"], **provenance.named_digests(digests)}}
+    return {**state, "files": {**state["files"], **provenance.named_digests(launched.sums(path))}}
 
 
 def _boot(path: Path) -> str | None:

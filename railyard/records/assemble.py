@@ -37,7 +37,8 @@ class LaunchRun:
     own name to the scheduler's name for the node, where the two differ. `guard` has the form of the record's
     schema. `nics` are the bytes that the NICs counted, `nic_verdict` is the verdict on them, and `nic_reason`
     explains any verdict but `obeyed`. `fault` describes wrong data or missing output where the check knows more
-    than the output shows. With `has_groups`, the first number of a node's coordinate is its group. `roles` are the
+    than the output shows, `replaced` an image that changed while the job ran. With `has_groups`, the first number of
+    a node's coordinate is its group. `roles` are the
     programs that ran at the same time on other nodes, in the form of the record's schema except for `ranks`
     (`Ranks`), `hosts` (one name per rank) and `nics` (`Nics`), and for `figures`, those of their series. `energy`
     holds the series that the nodes' energy counters gave.
@@ -60,6 +61,7 @@ class LaunchRun:
     nic_reason: str = ""
     software: Software = Software.NATIVE
     fault: str = ""
+    replaced: str = ""
     begun_monotonic_s: float | None = None
     ended_monotonic_s: float | None = None
     has_groups: bool = False
@@ -145,8 +147,8 @@ def absent(
 def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
     """Return the status of a launch, with its first fault as the reason.
 
-    Faults are looked for in this order: exit status, unreadable output, another case than the requested one, wrong
-    data, ranks on other hosts, NIC policy not obeyed, no series.
+    Faults are looked for in this order: exit status, a replaced image, unreadable output, another case than the
+    requested one, wrong data, ranks on other hosts, NIC policy not obeyed, no series.
     """
     if run.exit_status is None:
         return _Finding(
@@ -162,7 +164,9 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
     why = run.fault if output and output.verified is False else run.reason or run.fault
     ended_badly = exit_text and "; ".join(filter(None, [exit_text, one_line(why)]))
     strayed = one_line(run.nic_reason) if run.nic_verdict is Verdict.NOT_OBEYED else ""
-    reason = next(filter(None, [ended_badly, fault, unlike, unverified, moved, strayed, empty]), "")
+    reason = next(
+        filter(None, [ended_badly, run.replaced, fault, unlike, unverified, moved, strayed, empty]), ""
+    )
     status = Status.FAILED if reason else Status.OK
     return _Finding(status=status, reason=reason, verdict=verdict, output=output)
 

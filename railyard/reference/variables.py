@@ -89,7 +89,7 @@ EXAMPLES: Mapping[str, Points] = {
             test=("bandwidth", "bibandwidth"),
         ),
     },
-    "LuleshCheck": _points([*_rates("fom_zone_s", "zones/s"), *_times("elapsed_s", "s")]),
+    "LuleshCheck": _points([*_rates("fom_kzone_s", "kzones/s"), *_times("elapsed_s", "s")]),
     "McbCheck": _points([*_rates("tracks_per_s", "1/s"), *_times("advance_s", "s")]),
     "MinifeCheck": _points([*_rates("cg_mflop_s", "Mflop/s"), *_times("cg_s program_s", "s")]),
     "MinighostCheck": _points([*_rates("total_gflop_s", "Gflop/s"), *_times("time_s", "s")]),

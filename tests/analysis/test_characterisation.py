@@ -20,7 +20,7 @@ def point(fom: str, value: float, **labels: str | int) -> dict[str, Any]:
 def profiled(benchmark: str, between: float, together: float, persistent: int | None = None) -> Record:
     """One job of one launch: shares of time, sizes of messages, a histogram; persistent sends if they were counted."""
     series = [
-        point("fom_zone_s", 1000.0),
+        point("fom_kzone_s", 1000.0),
         point("mpi_time_percent", between + together),
         point("mpi_time_percent", between, **{"class": "point-to-point"}),
         point("mpi_time_percent", together, **{"class": "collective"}),
@@ -77,7 +77,7 @@ def test_a_profiled_case_has_its_histogram_and_keeps_its_own_figure_of_merit() -
         "Messages of at most 1 KiB have 75.0 % of the bytes sent from point to point; messages of at most 16 B have "
         "40.0 % of the time in MPI, in collectives (persistent sends were not counted)."
     )
-    assert "fom_zone_s" not in own.foms and "mpi_time_percent" in own.foms
+    assert "fom_kzone_s" not in own.foms and "mpi_time_percent" in own.foms
 
 
 def test_persistent_sends_are_included_and_the_page_says_of_which_applications() -> None:

@@ -29,7 +29,7 @@ case " $* " in
     echo "rewritten by Spack" >spack.lock
     mkdir -p build/spack/view/bin && touch build/spack/view/bin/lulesh2.0
     ;;
-*" python "*) echo "railyard.source.lulesh commit 46c2a1" ;;
+*" python "*) cat "$STUB/source" ;;
 esac
 [ "$1" != --version ] || echo 0.23.1
 """
@@ -52,6 +52,7 @@ class Stubbed:
         program.chmod(0o755)
         (folder / "scope").mkdir()
         (folder / "scope/packages.yaml").write_text("packages:\n  all: {}\n")
+        (folder / "source").write_text("railyard.source.lulesh commit 46c2a1\n")
         self.lock = folder / "of.lock"
         kept = (CHECKOUT / "containers/locks/debian12-x86_64-openmpi.lock").read_text()
         self.lock.write_text(kept.replace("debian12", system()))
@@ -75,7 +76,9 @@ class Stubbed:
         }
         command = [str(CHECKOUT / "containers/build-native"), str(self.folder / "spack")]
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, env=kept | given | changes, stdout=pipe, stderr=pipe, text=True)
+        return subprocess.Popen(
+            command, env=kept | given | changes, stdout=pipe, stderr=pipe, text=True, cwd=self.folder
+        )
 
     def calls(self) -> list[str]:
         """What Spack was called with, after the user's name that it saw."""
@@ -156,6 +159,41 @@ def test_railyards_own_benchmarks_have_a_build_cache_for_each_state_of_their_sou
     )
 
 
+def test_unchecked_sources_share_no_package_with_checked_ones(stubbed: Stubbed) -> None:
+    """Before, a forged build left its binaries in the cache, and the next honest one took them."""
+    honest, forged = (
+        "railyard.source.lulesh commit 46c2a1\n",
+        "railyard.source.lulesh unchecked commit 46c2a1, tree 5\n",
+    )
+    for number, words in enumerate((honest, forged, honest)):
+        (stubbed.folder / "source").write_text(words)
+        (stubbed.folder / "scope/build.yaml").write_text(f"# {number}\n")
+        assert stubbed.build(KEEP="yes").returncode == 0
+        assert words in (stubbed.environments / "openmpi/labels").read_text()
+    kept = [call.rpartition("/packages/")[2] for call in stubbed.calls() if " kept " in call]
+    assert kept[0] == kept[2] == "checked" and kept[1].startswith("unchecked-")
+    trees = [
+        call.partition("install_tree:root:")[2].split()[0] for call in stubbed.calls() if " install " in call
+    ]
+    assert trees[0] == trees[-1] == f"{stubbed.environments}/software"
+    assert trees[2] == f"{stubbed.environments}/software/{kept[1]}"
+
+
+def test_folders_may_be_relative_to_where_the_command_was_started(stubbed: Stubbed) -> None:
+    """Before, each SCOPE of the documents was looked for in the checkout, and then in the folder of the build."""
+    (stubbed.folder / "mirror").mkdir()
+    done = stubbed.build(SCOPE="scope", MIRROR="mirror", LOCK="of.lock", RAILYARD_ENVIRONMENTS="environments")
+    assert done.returncode == 0, done.stderr
+    calls = "\n".join(stubbed.calls())
+    assert f"-C {stubbed.folder}/scope" in calls and f"carried {stubbed.folder}/mirror" in calls
+
+
+def test_a_package_alone_is_built_with_the_witness(stubbed: Stubbed) -> None:
+    assert stubbed.build(PACKAGES="lulesh").returncode == 0
+    installed = [call.split()[-1] for call in stubbed.calls() if " install " in call]
+    assert installed == ["railyard-benchmarks", "lulesh"]
+
+
 def test_a_build_is_done_by_the_committed_script_which_no_edit_meets(stubbed: Stubbed) -> None:
     """Before, sh read on in the checkout's file: an edit during a build ended it with a syntax error."""
     (stubbed.folder / "waits").touch()
@@ -192,6 +230,19 @@ def test_a_build_that_fails_is_one_line_with_package_error_and_log(failure: str,
     log = stubbed.environments / "openmpi.log"
     assert done.returncode == 1 and lines == [f"build-native: {FAILURES[failure]}; all of it: {log}"]
     assert not (stubbed.environments / "openmpi").exists()
+
+
+def test_a_full_disk_is_named_before_what_follows_from_it(tmp_path: Path) -> None:
+    log = tmp_path / "image.log"
+    log.write_text(
+        "Err:1 bookworm\n  Write error - write (28: No space left on device)\n"
+        "E: Some index files failed to download. They have been ignored, or old ones used instead.\n"
+        "FATAL:   While performing build: while running engine: while running %post section: exit status 100\n"
+    )
+    done = subprocess.run(
+        [CHECKOUT / "containers/first-error", log], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "the disk is full: Write error - write (28: No space left on device)\n"
 
 
 def test_a_step_of_an_image_that_fails_is_named_by_what_it_printed() -> None:

@@ -1,10 +1,12 @@
-"""What containers/spack-sources prints of each package, with a stand-in for Spack's own modules."""
+"""What containers/spack-sources prints of each package and what it refuses, with a stand-in for Spack's own modules."""
 
 from __future__ import annotations
 
 import runpy
 import subprocess
 import sys
+import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -14,72 +16,167 @@ import pytest
 from railyard.base.checkout import CHECKOUT
 
 SCRIPT = CHECKOUT / "containers/spack-sources"
-COMMIT = "17f7f7500625f1b2a08556469c1cfc9d5ea0f686"
+PLACE = "_source-cache/git/example/umt.git/commit.tar.gz"
+GIT = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org"]
 
 
-def package(name: str, git: str, fetched: list[str], **fetcher: str) -> Any:
-    """Return a spec of railyard's own recipes, with as much of its package as the script reads."""
-    spec = SimpleNamespace(name=name, namespace="railyard", external=False, installed=True)
-    spec.dag_hash = lambda: f"hash-of-{name}"
-    spec.traverse = lambda: [spec]
-    spec.package = SimpleNamespace(
-        spec=spec,
-        git=git,
-        fetcher=SimpleNamespace(**fetcher),
-        stage=[SimpleNamespace()],
-        do_fetch=lambda: fetched.append(name),
-    )
-    return spec
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run([*GIT, "-C", folder, *words], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+class Site:
+    """A repository with one commit, a mirror with its archive, Spack's source cache, and the trees that are known."""
+
+    def __init__(self, folder: Path) -> None:
+        self.repository, self.mirror, self.cache = (
+            folder / "umt",
+            folder / "mirror" / PLACE,
+            folder / "sources" / PLACE,
+        )
+        self.trees, self.configuration = folder / "trees", {"config:source_cache": str(folder / "sources")}
+        self.fetches: Callable[[], None] = lambda: None
+        for place in (self.repository / "src/deep", self.mirror.parent, self.trees):
+            place.mkdir(parents=True)
+        (self.repository / "src/deep/figure.c").write_text("double rate = 1.0;\n")
+        (self.repository / "src.h").write_text("")
+        (self.repository / "configure").write_text("#!/bin/sh\n")
+        (self.repository / "configure").chmod(0o755)
+        (self.repository / "link").symlink_to("src.h")
+        git(folder, "init", "--quiet", str(self.repository))
+        git(self.repository, "add", ".")
+        git(self.repository, "commit", "--quiet", "--message=one")
+        self.commit = git(self.repository, "rev-parse", "HEAD")
+        (self.trees / self.commit).write_text(git(self.repository, "rev-parse", "HEAD^{tree}") + "\n")
+        self.pack()
+
+    def pack(self) -> None:
+        """Pack the repository's files as Spack does: below one folder, without .git."""
+        with tarfile.open(self.mirror, "w:gz") as archive:
+            archive.add(self.repository, "spack-src", filter=lambda one: None if "/.git" in one.name else one)
+
+    def forge(self) -> None:
+        """Make the archive of the mirror print ten times the figure."""
+        (self.repository / "src/deep/figure.c").write_text("double rate = 10.0;\n")
+        self.pack()
 
 
 @pytest.fixture
-def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """An environment of UMT, whose recipe names a repository, and of the benchmarks of a checkout."""
-    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
-    name = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
-    command = ["git", "-C", str(tmp_path), *name, "commit", "--quiet", "--allow-empty", "--message=one"]
-    subprocess.run(command, check=True)
-    names: list[str] = []
-    specs = [
-        package("umt", "https://example.org/UMT.git", names, commit=COMMIT),
-        package("railyard-benchmarks", tmp_path.as_uri(), names, branch="main"),
-    ]
-    modules = {
-        each: ModuleType(each) for each in ("spack", "spack.config", "spack.environment", "spack.util")
-    }
-    modules["spack.util.path"] = ModuleType("spack.util.path")
-    environment = SimpleNamespace(concretized_specs=lambda: [(spec.name, spec) for spec in specs])
-    vars(modules["spack.environment"])["active_environment"] = lambda: environment
-    for each, module in modules.items():
-        parent, _, last = each.rpartition(".")
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+    """An environment of UMT, whose recipe names a commit, and of the benchmarks of a checkout."""
+    made = Site(tmp_path)
+    names = ("spack", "spack.config", "spack.environment", "spack.error", "spack.util", "spack.util.path")
+    modules: dict[str, Any] = {name: ModuleType(name) for name in names}
+    stage = SimpleNamespace(mirror_layout=SimpleNamespace(path=PLACE), archive_file=str(made.mirror))
+    specs = []
+    for name, fetcher in (
+        ("umt", {"commit": made.commit, "git": "https://example.org/UMT.git"}),
+        ("railyard-benchmarks", {}),
+    ):
+        spec = SimpleNamespace(name=name, external=False, installed=True, dag_hash=lambda name=name: name)
+        spec.traverse = lambda spec=spec: [spec]
+        spec.package = SimpleNamespace(
+            spec=spec,
+            git=made.repository.as_uri(),
+            fetcher=SimpleNamespace(**fetcher),
+            stage=[stage],
+            do_fetch=lambda: made.fetches(),
+        )
+        specs.append(spec)
+    modules["spack.environment"].active_environment = lambda: SimpleNamespace(
+        concretized_specs=lambda: [(spec.name, spec) for spec in specs]
+    )
+    modules["spack.config"].get = made.configuration.get
+    modules["spack.util.path"].canonicalize_path = str
+    modules["spack.error"].SpackError = RuntimeError
+    for name, module in modules.items():
+        parent, _, last = name.rpartition(".")
         if parent:
             setattr(modules[parent], last, module)
-        monkeypatch.setitem(sys.modules, each, module)
-    monkeypatch.chdir(tmp_path)
-    return names
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setenv("MIRROR", str(tmp_path / "mirror"))
+    return made
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *words])
+def run(site: Site, monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(site.trees), *words])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     runpy.run_path(str(SCRIPT))
 
 
-def test_only_the_benchmarks_are_of_the_checkout(
-    fetched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+def test_a_source_with_its_commits_tree_is_that_commit(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(monkeypatch, str(tmp_path / "cache"))
-    head = subprocess.run(
-        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    lines = sorted(capsys.readouterr().out.splitlines())
-    assert lines == [
-        f"railyard.source.railyard-benchmarks checkout {head}",
-        f"railyard.source.umt commit {COMMIT}",
+    """Files in folders, an executable one and a link: git gives them the same tree."""
+    run(site, monkeypatch)
+    assert capsys.readouterr().out.splitlines() == [
+        f"railyard.source.railyard-benchmarks checkout {site.commit}",
+        f"railyard.source.umt commit {site.commit}",
     ]
 
 
-def test_a_recipe_of_ours_with_a_repository_is_fetched_for_a_site_without_a_network(
-    fetched: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_forged_source_is_refused_and_does_not_stay(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(monkeypatch, str(tmp_path / "cache"), "--fetch")
-    assert fetched == ["umt"]
+    """Before, a source that prints ten times the figure was labelled as the honest commit."""
+    honest = site.mirror.read_bytes()
+    site.forge()
+    with pytest.raises(SystemExit):
+        run(site, monkeypatch, "--fetch")
+    printed = capsys.readouterr()
+    assert f"umt: {site.cache} is not commit {site.commit}: its tree is " in printed.err
+    assert "railyard.source.umt" not in printed.out
+    site.mirror.write_bytes(honest)
+    run(site, monkeypatch, "--fetch")
+    assert f"railyard.source.umt commit {site.commit}" in capsys.readouterr().out
+    assert site.cache.read_bytes() == honest
+
+
+def test_without_checksums_a_forged_source_is_unchecked(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.forge()
+    site.configuration["config:checksum"] = False  # type: ignore[assignment]
+    run(site, monkeypatch, "--fetch")
+    assert f"railyard.source.umt unchecked commit {site.commit}, tree " in capsys.readouterr().out
+
+
+def test_a_commit_whose_tree_nobody_told_is_unchecked(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (site.trees / site.commit).unlink()
+    run(site, monkeypatch, "--fetch")
+    assert f"railyard.source.umt unchecked commit {site.commit}, tree " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["../out", "other/file", "spack-src"])
+def test_an_archive_with_files_beside_its_folder_has_no_tree(
+    name: str, site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tarfile.open(site.mirror, "w:gz") as archive:
+        archive.add(site.repository / "src.h", "spack-src/src.h")
+        archive.add(site.repository / "src.h", name)
+    run(site, monkeypatch)
+    assert f"unchecked commit {site.commit}, tree unreadable" in capsys.readouterr().out
+
+
+def test_a_missing_source_names_its_address_and_the_mirror(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("All fetchers failed for spack-stage-umt-2013")
+
+    site.fetches = fail
+    with pytest.raises(SystemExit):
+        run(site, monkeypatch, "--fetch")
+    assert capsys.readouterr().err == (
+        "==> Error: umt: no source: https://example.org/UMT.git does not answer, and MIRROR "
+        f"({tmp_path}/mirror) does not have it; expected a network, or MIRROR=FOLDER that containers/carry filled\n"
+    )
+
+
+def test_every_commit_of_a_recipe_in_a_lock_has_a_tree() -> None:
+    """Without one an honest archive of it would be refused by strict."""
+    recipe = (CHECKOUT / "containers/spack-repo/packages/umt/package.py").read_text()
+    (commit,) = [line.split(chr(34))[5] for line in recipe.splitlines() if "commit=" in line]
+    assert f"umt {commit} " in (CHECKOUT / "containers/locks/trees").read_text()

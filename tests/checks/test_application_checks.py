@@ -240,7 +240,7 @@ def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay
     first, cut, wrong, killed = of_record(tmp_path).launches
     assert good(first), done.stdout
     printed = whole.partition("FOM                  =")[2].split()[0]
-    assert repr(next(s.samples[0] for s in first.series if s.fom == "fom_zone_s")) == repr(float(printed))
+    assert repr(next(s.samples[0] for s in first.series if s.fom == "fom_kzone_s")) == repr(float(printed))
     assert [rank.host for rank in first.ranks] == sorted(rank.host for rank in first.ranks)
     assert done.returncode != 0
     assert cut.status == "failed" and "launch-001.out: FOM: no line matches" in cut.reason, cut.reason

@@ -10,7 +10,9 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from support import synthetic
@@ -242,6 +244,33 @@ def test_an_image_has_one_engine_in_a_record_that_is_young_enough(
     document["schema"] = schema
     with pytest.raises(InputError, match=words):
         record.validate(record.sealed(document), "r.json")
+
+
+@pytest.mark.parametrize(
+    ("library", "feature", "words"),
+    [
+        ("libopen-pal.so.80", "openmpi", "has Open MPI 5' is not valid; expected a folder with Open MPI 4"),
+        ("libopen-pal.so.40", "openmpi5", "has Open MPI 4' is not valid; expected a folder with Open MPI 5"),
+        ("libmpi.so.12", "openmpi", "has MPICH's ABI.* is not valid; expected a folder with Open MPI 4"),
+        ("libmpi.so.12", "mpich", "has MPICH's ABI.* is not valid; expected the family of image"),
+    ],
+)
+def test_a_machines_mpi_of_another_series_is_refused_before_a_launch(
+    library: str, feature: str, words: str, tmp_path: Path
+) -> None:
+    """Before, each rank ended with `An error occurred in MPI_Init`."""
+    engine = SimpleNamespace(
+        name="hullrun", check=lambda file: None, labels=lambda file: {"railyard.mpi": "Open MPI 4.1.4"}
+    )
+    (tmp_path / "image").mkdir()
+    (tmp_path / "host/lib").mkdir(parents=True)
+    for name in ("libmpi.so", library):
+        (tmp_path / "host/lib" / name).touch()
+    with (
+        patch.object(image_engines, "selected", lambda features: engine),
+        pytest.raises(InputError, match=words),
+    ):
+        image.carried(tmp_path / "image", str(tmp_path / "host"), ["mpi", feature])
 
 
 def test_a_file_that_is_no_image_is_refused(tmp_path: Path) -> None:

@@ -112,6 +112,30 @@ def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
     assert record.reason.startswith("3 of 4 launches not measured")
 
 
+@pytest.mark.parametrize("ended", ["5a", "6b"])
+def test_an_image_that_is_replaced_while_the_job_runs_fails_its_launches(ended: str, folder: Path) -> None:
+    """Before, one median was of two programs, and ReFrame said ok."""
+    made = job(folder)
+    image = {
+        "file": "a.sif",
+        "sha256": "5a" * 32,
+        "size_bytes": 1,
+        "mpi_model": "hybrid",
+        "apptainer": "1",
+        "labels": {},
+    }
+    launches = [dataclasses.replace(launch, software="image") for launch in made.launches]
+    spec = dataclasses.replace(made.spec, software=("image",))
+    submitted.write(folder, dataclasses.replace(made, spec=spec, launches=launches, image=image))
+    (folder / "code.begun").write_text(f"{'5a' * 32}  /images/a.sif\n")
+    (folder / "code.ended").write_text(f"{ended * 32}  /images/a.sif\n")
+    first = stagedir.keep(folder).launches[0]
+    if ended == "5a":
+        assert first.status == "ok"
+    else:
+        assert first.status == "failed" and "the image a.sif was replaced while the job ran" in first.reason
+
+
 @pytest.mark.parametrize(("enough_after", "launched"), [(6, 6), (8, 8), (99, 9)])
 def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, launched: int) -> None:
     """The script's lines run in a shell, with a `railyard enough` that has enough after some number of rounds."""

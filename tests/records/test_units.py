@@ -10,8 +10,9 @@ import pytest
 
 from analysis.stats import score
 from analysis.stats.verdicts import Finding
+from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
-from railyard.records import units
+from railyard.records import record, units
 from railyard.records.folded import old_figures
 from railyard.records.units import Better
 
@@ -66,6 +67,15 @@ def test_every_unit_that_a_program_prints_is_registered(program: str) -> None:
     assert {text: unit and unit.name for text in PRINTED[program] for unit in [units.find(text)]} == PRINTED[
         program
     ]
+
+
+def test_the_example_of_lulesh_is_read_in_thousands_of_zones() -> None:
+    """Before, its record said 78 zones per second; 8 x 125 zones x 231 cycles took 2.96 s."""
+    file = CHECKOUT / "results/example/vcluster/2026-11-21-9eb5b57bccfd.json"
+    series = {one.fom: one.samples[0] for one in record.load(file).launches[0].series}
+    (rate,) = [fom for fom in series if fom.startswith("fom_")]
+    assert (str(rate), rate.unit.text) == ("fom_kzone_s", "kzones/s")
+    assert 1000 * series[rate] * series["elapsed_s"] == pytest.approx(8 * 125 * 231, rel=0.01)
 
 
 def test_no_spelling_has_two_units() -> None:

@@ -9,6 +9,7 @@ the companions of a victim left (`railyard.jobs.beside`).
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -98,6 +99,26 @@ def convert(folder: Path, job: Submitted, stem: str, ranks: int) -> str:
     return applications.read(folder, stem, benchmark, parameters=parameters, ranks=ranks, read_by=job.read_by)
 
 
+def replaced_image(folder: Path, job: Submitted) -> str:
+    """Return that the job's image is another file at the job's end than when it was submitted; empty if it is the same.
+
+    A running job, and an image that is a folder, have no sum to compare.
+    """
+    image = job.image or {}
+    for when in ("begun", "ended"):
+        for file, digest in sums(folder / f"code.{when}"):
+            if Path(file).name == image.get("file") and digest != image.get("sha256"):
+                was, now = str(image.get("sha256"))[:12], digest[:12]
+                return f"the image {image['file']} was replaced while the job ran: sha256 {was}... became {now}..."
+    return ""
+
+
+def sums(path: Path) -> list[tuple[str, str]]:
+    """Return path and sha256 of the files in what sha256sum wrote; nothing for a file that is not there."""
+    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    return [(line[66:], line[:64]) for line in lines if re.match(r"[0-9a-f]{64} [ *].", line)]
+
+
 def run(folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned, ended_by: str) -> LaunchRun:
     """Return a launch for the record, from what it left in a stage directory.
 
@@ -130,6 +151,7 @@ def run(folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned,
         has_groups=placed is not None and placed.has_groups,
         energy=energy.read(folder / f"{launch.stem}.nics", hosts or (), own_names) if is_measured else (),
         own_names=own_names,
+        replaced=replaced_image(folder, job) if launch.software == Software.IMAGE else "",
         fault=fault or (companions.fault if companions and hosts else ""),
     )
 

@@ -51,7 +51,7 @@ def _rate(
 
 def _lulesh(run: Run) -> Iterator[str]:
     """Yield a line unless the rate is that of the zones of all ranks and iterations; the time has two digits."""
-    yield from run.lacks(("fom_zone_s", "elapsed_s"))
+    yield from run.lacks(("fom_kzone_s", "elapsed_s"))
     edge, ranks = run.parameters.get("size"), len(run.ranks)
     if type(edge) is not int:
         return
@@ -63,7 +63,7 @@ def _lulesh(run: Run) -> Iterator[str]:
             yield f"reported {name} is {run.reported[name]}; the case gives {wanted}"
     if type(iterations) is int:
         zones = edge**3 * ranks * iterations / 1000  # the program prints thousands, and calls them zones
-        yield from _rate(run, {"fom_zone_s": 7, "elapsed_s": 2}, (zones, zones), half_s=5e-3)
+        yield from _rate(run, {"fom_kzone_s": 7, "elapsed_s": 2}, (zones, zones), half_s=5e-3)
 
 
 def _amg(run: Run) -> Iterator[str]:
