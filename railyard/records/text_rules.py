@@ -76,6 +76,18 @@ def strings(document: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[
             yield from strings(item, (*path, index))
 
 
+#: Letters of other scripts that look like a Latin letter, lower case after folding, and that letter.
+_LIKE_LATIN = str.maketrans(
+    "абвгеёзіїјкмнорсѕтуүхһԁԛѡαβγεηικνορτυχωո", "a6bree3iijkmhopcstyyxhdqwabyehikvoptuxwn"
+)
+
+
+def skeleton(name: str) -> str:
+    """Return a text that is equal for names that look alike: case, blanks, marks and look-alike letters are folded."""
+    folded = unicodedata.normalize("NFKD", name.casefold()).translate(_LIKE_LATIN)
+    return "".join(letter for letter in folded if letter.isalnum())
+
+
 def mixed_scripts(name: str) -> str:
     """Return the letters of a name that are of another script than the first of their word; empty if none are.
 

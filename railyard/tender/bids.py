@@ -9,6 +9,7 @@ case share what follows from the case alone. Leaves out: the rules (`railyard.re
 from __future__ import annotations
 
 import collections
+import dataclasses
 import gc
 import hashlib
 import itertools
@@ -188,7 +189,7 @@ def _judge(task: _Task) -> _Verdict:
         text = str(error).removeprefix(f"{error.source}: ")
         return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
     strict = strict_rules.judged(record, is_as_written=is_as_written)
-    named = [Fault(field=f"record {record.id}: {fault.field}", text=fault.text) for fault in strict]
+    named = [dataclasses.replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict]
     return _Verdict(task.name, judged.of_record(record, content), named)
 
 

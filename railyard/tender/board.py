@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from railyard.records import trust
 from railyard.tender import completeness
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.metrics import FORMULAS
@@ -47,6 +48,7 @@ def page(result: Evaluation) -> str:
         scenarios=SCENARIOS,
         by_hand=list(completeness.by_hand(result.tender)),
         first_fault=_first_fault,
+        changes=trust.changes()[0],
         worse=list(_worse(scored)),
         top=max((line.score.high for line in scored if line.score), default=1.0),
     )

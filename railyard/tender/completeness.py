@@ -8,14 +8,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from railyard.base.errors import as_seen
 from railyard.records import text_rules, versions
-from railyard.records.json_io import Json
 from railyard.records.record import Origin
-from railyard.records.rules.commands import OWN_OPTIONS
 from railyard.records.rules.registry import Fault
-from railyard.tender import measured, request
+from railyard.records.rules.times import CLOCKS_S, SECOND_S
+from railyard.tender import measured
 from railyard.tender.bids import Read
 from railyard.tender.judged import Judged
 from railyard.tender.measured import Measured, Meets
@@ -102,8 +102,7 @@ def bidder(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 def evidence(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record passes the strict check; launcher options of a site's own are those that the tender allows."""
     for fault in bid.faults:
-        own = fault.text.partition(OWN_OPTIONS)[2]
-        if own and own in tender.launcher_options:
+        if fault.options and fault.options in tender.launcher_options:
             yield Note(field=fault.field, text=fault.text)
         else:
             yield fault
@@ -176,6 +175,29 @@ def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
                     field=f"record {read.id}: launches[{launch.place}]",
                     text=f"is in record {seen[launch.samples]}",
                 )
+
+
+def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """Measured jobs of one boot have one clock, and no two ran at the same time on the same nodes."""
+    measured_on = [read for read in bid.records if read.origin is Origin.MEASURED]
+    clocks: dict[str, Judged] = {}
+    for read in measured_on:
+        first = clocks.setdefault(read.boot, read) if read.boot and read.up_s is not None else read
+        apart_s = 0.0 if read.up_s is None or first.up_s is None else read.up_s - first.up_s
+        if abs(apart_s) > CLOCKS_S:
+            text = f"{apart_s:+.0f} s against record {first.id} of the same boot"
+            yield Fault(field=f"record {read.id}: begun_monotonic_s", text=text)
+    for one, other in itertools.pairwise(
+        sorted(measured_on, key=lambda read: (read.allocation, read.started))
+    ):
+        is_same = one.allocation == other.allocation and one.allocation != ""
+        if is_same and (early_s := _seconds(one.created) - _seconds(other.started)) > SECOND_S:
+            text = f"{other.started}: {early_s:.0f} s before record {one.id} of the same nodes ended"
+            yield Fault(field=f"record {other.id}: started", text=text)
+
+
+def _seconds(time: str) -> float:
+    return datetime.fromisoformat(time).timestamp()
 
 
 def parameters(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -318,6 +340,7 @@ def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[
         launch.samples: other for other in others for read in other.records for launch in read.launches
     }
     boots = {read.boot: other for other in others for read in other.records if read.boot}
+    shared: set[str] = set()
     for read in bid.records:
         copied = next(
             (launch for launch in read.launches if launch.samples and launch.samples in samples), None
@@ -327,7 +350,8 @@ def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[
         elif copied is not None:
             field = f"record {read.id}: launches[{copied.place}]"
             yield Fault(field=field, text=f"is in the bid of {_name(samples[copied.samples])}")
-        elif read.boot in boots:
+        elif read.boot in boots and read.boot not in shared:
+            shared.add(read.boot)
             text = f"the machine and the boot of a record of {_name(boots[read.boot])}"
             yield Note(field=f"record {read.id}: run.boot", text=text)
 
@@ -336,32 +360,36 @@ def _name(bid: Read) -> str:
     return as_seen(bid.bid.bidder)
 
 
+def own_name(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
+    """No other bid has the name of this bidder, or one that looks like it."""
+    looks = text_rules.skeleton(bid.bid.bidder)
+    for other in others:
+        if text_rules.skeleton(other.bid.bidder) == looks:
+            text = f"{as_seen(bid.bid.bidder)} looks like {_name(other)} of {as_seen(str(other.path))}"
+            yield Fault(field="bidder", text=text)
+
+
 def one_network(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
-    """Networks that are not a machine's own are alike in all bids: topology, rate scale, engine of the packets."""
+    """Networks that are not a machine's own are alike in all bids: topology, and what makes a torus fast or slow."""
     for case in tender.cases:
-        stated = {
-            tuple(_network(read)): other
-            for other in others
-            for read in measured.answering(case, other.records)
-        }
-        for read in measured.answering(case, bid.records):
-            own = tuple(_network(read))
-            for network, other in stated.items():
-                if read.origin is not Origin.MEASURED and network != own:
-                    pairs = zip(sorted(request.OF_THE_MACHINE), own, network, strict=True)
-                    name, one, another = next(pair for pair in pairs if pair[1] != pair[2])
-                    text = (
-                        f"{name} is {one}, in the bid of {_name(other)} {another}; the tender should name it"
-                    )
-                    yield Fault(field=f"case {case.name}", text=text)
-                    return
+        stated = [(read, other) for other in others for read in _of_each_network(case, other)]
+        for read, (rival, other) in itertools.product(_of_each_network(case, bid), stated):
+            pairs = ((name, read.network.get(name), rival.network.get(name)) for name in _names(read, rival))
+            if different := next((pair for pair in pairs if pair[1] != pair[2]), None):
+                name, one, another = different
+                text = f"{name} is {one}, in the bid of {_name(other)} {another}; the tender should name it"
+                yield Fault(field=f"case {case.name}", text=text[:300])
+                return
 
 
-def _network(read: Judged) -> Iterator[Json]:
-    """Yield the settings to compare; a list or a mapping, which only a forged record has, becomes text."""
-    for name in sorted(request.OF_THE_MACHINE):
-        value = read.setting.get(name)
-        yield str(value) if isinstance(value, list | dict) else value
+def _of_each_network(case: Case, bid: Read) -> list[Judged]:
+    """Return the records of a case that are not of a machine's own network, one of each network."""
+    answering = (read for read in measured.answering(case, bid.records) if read.origin is not Origin.MEASURED)
+    return list({str(read.network): read for read in answering}.values())
+
+
+def _names(*records: Judged) -> list[str]:
+    return sorted({name for read in records for name in read.network})
 
 
 RULES: Sequence[Check] = (
@@ -375,6 +403,7 @@ RULES: Sequence[Check] = (
     sessions,
     first_jobs,
     launches_once,
+    one_clock,
     parameters,
     cases,
     tier,
@@ -386,6 +415,7 @@ RULES: Sequence[Check] = (
 )
 #: Rules that compare a bid with the others.
 ACROSS: Sequence[Callable[[Tender, Read, Sequence[Read]], Iterator[Fault | Note]]] = (
+    own_name,
     own_launches,
     one_network,
 )

@@ -6,12 +6,9 @@ value that is computed is not known. Leaves out: which parameters a tender names
 
 from __future__ import annotations
 
-import ast
 import functools
-import operator
-from collections.abc import Callable, Iterator, Mapping
 
-from railyard.base.checkout import CHECKOUT
+from railyard.base import check_sources
 from railyard.records.comparable import BUILD
 from railyard.records.json_io import Json
 from railyard.records.record import Origin
@@ -28,12 +25,6 @@ VARIABLES = {
     "variables": "stencil_variables",
 }
 SCALES = ("small", "standard", "large")
-_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
-    ast.LShift: operator.lshift,
-    ast.Mult: operator.mul,
-    ast.Add: operator.add,
-}
-Values = Mapping[str, Json]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -53,7 +44,7 @@ def value(check: str, name: str, *, scale: str = "", dimensions: int = 1) -> Jso
 def is_size(check: str, name: str) -> bool:
     """Return whether a parameter is the process grid, or a size that a check has by scale."""
     variables = {name, VARIABLES.get(name, name), name.rpartition("_")[0]}
-    by_scale = (values.get(scale) or {} for values in _chain(check) for scale in SCALES)
+    by_scale = (values.get(scale) or {} for values in check_sources.chain(check) for scale in SCALES)
     return name == "grid" or any(variables & sizes.keys() for sizes in by_scale)
 
 
@@ -65,66 +56,8 @@ def scale_of(origin: Origin) -> str:
 def _value(check: str, variable: str, scale: str) -> Json:
     """Return a variable's value: of the scale, or of the class or the nearest base that assigns one."""
     by_scale = ("large", "standard") if scale == "large" else (scale,)
-    for values in _chain(check):
+    for values in check_sources.chain(check):
         for name in by_scale:
             if variable in (values.get(name) or {}):
                 return values[name][variable]
-    return next((values[variable] for values in _chain(check) if variable in values), None)
-
-
-def _chain(check: str) -> Iterator[Values]:
-    """Yield the assignments of a class and of its bases, nearest first."""
-    bases, values = _classes().get(check, ((), {}))
-    yield values
-    for base in bases:
-        yield from _chain(base)
-
-
-@functools.cache
-def _classes() -> Mapping[str, tuple[tuple[str, ...], Values]]:
-    """Return class -> its bases and its assignments, of all files of the checks."""
-    classes: dict[str, tuple[tuple[str, ...], Values]] = {}
-    for path in sorted((CHECKOUT / "checks").rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                bases = tuple(base.id for base in node.bases if isinstance(base, ast.Name))
-                classes[node.name] = bases, dict(_assigned(node))
-    return classes
-
-
-def _assigned(node: ast.ClassDef) -> Iterator[tuple[str, Json]]:
-    for line in node.body:
-        if not isinstance(line, ast.Assign):
-            continue
-        given = line.value
-        if isinstance(given, ast.Call) and getattr(given.func, "id", "") == "variable":
-            given = next((word.value for word in given.keywords if word.arg == "value"), given)
-        for target in line.targets:
-            if isinstance(target, ast.Name):
-                yield target.id, _plain(given)
-
-
-def _plain(node: ast.expr) -> Json:
-    """Return the value of an expression of constants; None for any other, and for the parts of a mapping or a list."""
-    match node:
-        case ast.Constant(value=constant):
-            return constant
-        case ast.List(elts=items):
-            values = [_plain(item) for item in items]
-            return None if None in values else values
-        case ast.Dict(keys=keys, values=values):
-            return {
-                key.value: _plain(item)
-                for key, item in zip(keys, values, strict=True)
-                if isinstance(key, ast.Constant)
-            }
-        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
-            one, other = _plain(left), _plain(right)
-            return (
-                _OPERATORS[type(sign)](one, other)
-                if isinstance(one, int) and isinstance(other, int)
-                else None
-            )
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-            return -number
-    return None
+    return next((values[variable] for values in check_sources.chain(check) if variable in values), None)

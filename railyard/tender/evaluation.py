@@ -18,7 +18,7 @@ from analysis.stats import jobs
 from analysis.stats.score import DRAWS
 from analysis.text.numbers import counted
 from placements.arrays import Floats, np
-from railyard.tender import completeness, measured, metrics
+from railyard.tender import completeness, measured, metrics, trusted
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled
 from railyard.tender.judged import Judged
@@ -36,6 +36,8 @@ SPREAD = 2.0
 WEIGHTS = "weights between half and double"
 #: Number of sets of weights that the sensitivity draws.
 WEIGHT_DRAWS = 300
+#: Most sets of nodes that a bid's line names.
+MOST_HOSTS = 4
 SCENARIOS = (WEIGHTS, *(f"noise of {100 * share:g} % on every case" for share in NOISE))
 
 
@@ -84,7 +86,8 @@ class Line:
 class Evaluation:
     """The bids, best first, then those without a score. `sentence` is the award, `flips` what would change it.
 
-    `made` is by what and when it was made, and of which tender file.
+    `made` is by what and when it was made, and of which tender file. `trust` is (subject, sentence) of what nothing in
+    the bids determines.
     """
 
     tender: Tender
@@ -92,6 +95,7 @@ class Evaluation:
     sentence: str
     flips: Sequence[str]
     made: str = ""
+    trust: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +116,11 @@ class _Drawn:
     def sides(self) -> list[jobs.Weighted]:
         """Return the weight and the values by job of each case, for an interval over jobs."""
         return [(self.weights[name], results.logs) for name, results in self.results.items()]
+
+    @property
+    def error(self) -> float | None:
+        """Return the standard error of the score's logarithm; None with too few jobs of a case."""
+        return jobs.standard_error(self.sides)[0] if self.jobs >= jobs.FEWEST else None
 
     @property
     def jobs(self) -> int:
@@ -156,6 +165,7 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             tender, [lines[index] for index in order], [drawn[index] for index in order if index in drawn]
         ),
         flips=_flips(tender, drawn, lines, weights),
+        trust=trusted.rows(tender, read, [bid.error for bid in drawn.values()]),
     )
 
 
@@ -166,9 +176,10 @@ def _measured(records: Sequence[Judged]) -> str:
     days = sorted({record.created[:10] for record in records})
     systems = ", ".join(sorted({record.system for record in records}))
     nodes, jobs = max(record.nodes for record in records), len({record.job for record in records})
+    hosts = "; ".join(sorted({record.hosts for record in records})[:MOST_HOSTS])
     return (
         f"{counted(len(records), 'record')} of {counted(jobs, 'job')} on {systems}, "
-        f"on at most {counted(nodes, 'node')}, "
+        f"on at most {counted(nodes, 'node')} ({hosts}), "
         f"{' to '.join(dict.fromkeys([days[0], days[-1]]))}"
     )
 

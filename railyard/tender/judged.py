@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 import orjson
 
+from placements.orders.allocation import AllocationOrder
 from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
-from railyard.records.record import Launch, Origin, Record
+from railyard.records.record import Case, Launch, Origin, Record
 from railyard.records.rules import figures, rebuilt
 from railyard.records.store import archive, entries
 from railyard.records.units import Fom
@@ -41,7 +43,9 @@ class Judged:
     """One record. `nics` is a number, None if not recorded. `path` is its path in a bag.
 
     `nodes` are those on which ranks ran, at most `granted`. `setting` is what changes the work and is no parameter.
-    Records with one text `work` are of one case.
+    Records with one text `work` are of one case. `allocation` is a digest of the set of nodes, `hosts` their
+    first and last names. `up_s` is when the clock
+    of the boot began, in seconds since 1970, as the launches give it; None if they do not.
     """
 
     id: str
@@ -62,6 +66,10 @@ class Judged:
     work: str
     nodes: int
     granted: int
+    allocation: str
+    hosts: str
+    up_s: float | None
+    network: Mapping[str, Json]
     ranks_per_node: int | None
     nics: int | None
     challenge: str
@@ -80,6 +88,7 @@ def of_record(read: Record, content: bytes = b"") -> Judged:
     commit = str(read.provenance["railyard"]["git_commit"])
     nodes = max((len(launch.ranks.counts()) for launch in read.launches if launch.is_result), default=0)
     work = [case.check, case.parameters, setting, nodes, environment, commit, read.provenance["mpi"]]
+    names = sorted(rebuilt.names(read))
     return Judged(
         id=read.id,
         sha256=read.sha256,
@@ -99,6 +108,10 @@ def of_record(read: Record, content: bytes = b"") -> Judged:
         work=orjson.dumps(work, option=orjson.OPT_SORT_KEYS).decode(),
         nodes=nodes,
         granted=len(case.allocation["nodes"]),
+        allocation=entries.allocation(case.allocation["nodes"]),
+        hosts=" to ".join(dict.fromkeys([names[0], names[-1]])) if names else "no node",
+        up_s=_up_s(read),
+        network=_network(read),
         ranks_per_node=case.ranks_per_node,
         nics=_nics(read),
         challenge=case.challenge,
@@ -121,8 +134,30 @@ def _setting(read: Record) -> dict[str, Json]:
         "topology": case.topology and case.topology.name,
         "rate_scale": torus.get("rate_scale"),
         "network": torus.get("network"),
+        **_where(case),
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _where(case: Case) -> dict[str, Json]:
+    """Return which nodes the job requested of a machine that gives it those; nothing where a scheduler chose them."""
+    order = case.allocation["order"]
+    if order == AllocationOrder.SCHEDULER:
+        return {}
+    return {"allocation": order, "block": list(case.block or ()), "cube": list(case.cube or ())}
+
+
+def _up_s(read: Record) -> float | None:
+    for launch in read.launches:
+        if launch.started and launch.begun_monotonic_s is not None:
+            return datetime.fromisoformat(launch.started).timestamp() - launch.begun_monotonic_s
+    return None
+
+
+def _network(read: Record) -> dict[str, Json]:
+    """Return what makes a network that is no machine's own fast or slow: topology, and the torus without its faults."""
+    torus = {**(read.provenance["torus"] or {}), "topology": read.case.topology and read.case.topology.name}
+    return {name: part for name, part in torus.items() if name not in {"name", "faults"}}
 
 
 def _ran(read: Record, launch: Launch) -> Ran:

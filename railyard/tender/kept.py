@@ -22,12 +22,14 @@ from pathlib import Path
 import orjson
 
 from railyard.base import checkout
+from railyard.records import units
 from railyard.records.json_io import Json
 from railyard.records.record import Origin
 from railyard.records.store import archive
+from railyard.records.units import Fom
 from railyard.tender.judged import Judged, Ran
 
-VERSION = b"railyard-judged/2\n"
+VERSION = b"railyard-judged/3\n"
 #: Files that a judgement depends on in addition to the record.
 _CHECKER = ("railyard", "placements", "checks", "results/schema", "results/studies")
 _SUFFIXES = frozenset({".py", ".yml", ".json"})
@@ -94,7 +96,7 @@ def written(judged: Judged) -> bytes:
     own["launches"] = [
         [
             *launch[:6],
-            [[fom, labels, value] for (fom, labels), value in launch.values.items()],
+            [[fom, fom.document(), labels, value] for (fom, labels), value in launch.values.items()],
             launch.samples,
         ]
         for launch in judged.launches
@@ -112,7 +114,15 @@ def parsed(line: bytes) -> Judged | None:
         return None
 
 
+@functools.lru_cache(maxsize=1024)
+def _fom(name: str, unit: str, better: str) -> Fom:
+    return units.fom(name, unit, better)
+
+
 def _ran(row: list[Json]) -> Ran:
     place, placement, nic_policy, is_result, ranks, command, values, samples = row
-    by_point = {(fom, tuple((name, label) for name, label in labels)): value for fom, labels, value in values}
+    by_point = {
+        (_fom(fom, **declared), tuple((name, label) for name, label in labels)): value
+        for fom, declared, labels, value in values
+    }
     return Ran(place, placement, nic_policy, is_result, ranks, command, by_point, samples)

@@ -39,7 +39,14 @@ OF_TWO_SYSTEMS = frozenset({Metric.SSI, Metric.SSNI})
 
 
 #: Defaults of variables that every check has.
-EVERY_CHECK: Mapping[str, Json] = {"ranks_per_node": 1, "software": "native", "split": "interleaved"}
+EVERY_CHECK: Mapping[str, Json] = {
+    "ranks_per_node": 1,
+    "software": "native",
+    "split": "interleaved",
+    "allocation": "snake",
+    "block": [],
+    "cube": [],
+}
 #: What the machine decides, and a tender may name.
 OF_THE_MACHINE = frozenset({"topology", "rate_scale", "network"})
 #: Share of the promised performance that a later measurement must reach if the tender names none: with 5 jobs each
@@ -118,7 +125,8 @@ class Case:
 
     def unnamed(self, read: Judged) -> dict[str, Json]:
         """Return the parameters and settings of a record that the tender does not name."""
-        return {n: v for n, v in {**read.setting, **read.parameters}.items() if n not in self.parameters}
+        stated = {**read.setting, **read.parameters}
+        return {name: value for name, value in stated.items() if name not in self.parameters and value != []}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,11 +28,12 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def workbook(result: Evaluation) -> bytes:
     """Return the bytes of an .xlsx file."""
-    sheets = {
+    sheets: dict[str, Sequence[Row]] = {
         "Scores": list(_scores(result)),
         "Cases": list(_cases(result)),
         "Faults": list(_faults(result)),
         "Notes": list(_notes(result)),
+        "Trust": [["case", "what nothing determines"], *result.trust],
     }
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -55,6 +55,9 @@ def _markdown(result: Evaluation) -> Iterator[str]:
     for line in result.lines:
         yield from (f"- {_plain(line.bidder)}: {_plain(note)}" for note in line.notes)
         yield f"- {_plain(line.bidder)}: sha256 of the bid {line.digest}"
+    if result.trust:
+        yield "\n## What is taken on trust\n"
+        yield from (f"- {_plain(subject)}: {_plain(sentence)}" for subject, sentence in result.trust)
     yield f"\n{_plain(result.made)}"
 
 
@@ -112,6 +115,7 @@ def as_json(result: Evaluation) -> str:
         "metric": str(result.tender.metric),
         "flips": list(result.flips),
         "made": result.made,
+        "trust": [list(row) for row in result.trust],
         "bids": [
             {
                 "bidder": line.bidder,

@@ -65,7 +65,7 @@ def _last_commit(before: datetime) -> tuple[str, datetime]:
 #: A commit of this checkout that writes the current format, and when the first job ended, which is later.
 HEAD, CREATED = _last_commit(datetime(2026, 11, 27, 1, tzinfo=UTC))
 #: Uptime of the machine when its first job began.
-UP_S = 5000.0
+UP_S = 5e6
 
 Change = Callable[[LaunchRun, dict[str, Any]], LaunchRun]
 TORI: Mapping[str, Mapping[str, Any] | None] = {
@@ -89,7 +89,7 @@ def good(
     nic_policies: Sequence[str] | None = None,
     topology: str = TOPOLOGY,
     grid: Sequence[int] = GRID,
-    order: str = "contiguous",
+    order: str = "snake",
     block: Sequence[int] = (),
     speed: float = 1.0,
     slow: Mapping[str, float] | None = None,
@@ -139,6 +139,7 @@ def good(
     }
     rounds = case["launches_per_combination"]
     drawn = list(launch_order.in_rounds(placements, asked, [Software.NATIVE], rounds=rounds, seed=seeded))
+    up_s = UP_S + (created - CREATED).total_seconds()
     begun = created - timedelta(seconds=(LAUNCH_S + 1) * len(drawn) + 1)
     chance = random.Random(f"{seed} {speed} {system} {check}")
     with tempfile.TemporaryDirectory() as folder:
@@ -152,7 +153,7 @@ def good(
                 if origin == "modelled"
                 else _series(chance, speed / (slow or {}).get(placement, 1.0), computed=computed),
             )
-            since = UP_S + index * (LAUNCH_S + 1)
+            since = up_s + index * (LAUNCH_S + 1)
             run = LaunchRun(
                 index=index,
                 placement=placement,
@@ -160,7 +161,7 @@ def good(
                 repeat=repeat,
                 command=_command(case, (placement, policy, origin), placed, index),
                 exit_status=0,
-                started=(begun + timedelta(seconds=since - UP_S)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+                started=(begun + timedelta(seconds=since - up_s)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
                 elapsed_s=LAUNCH_S,
                 begun_monotonic_s=since,
                 ended_monotonic_s=since + LAUNCH_S,

@@ -85,6 +85,23 @@ def scale_samples(fom: str, factor: float, launches: int = 1) -> Change:
     return change
 
 
+def add_series(labels: dict[str, Any], fom: str = "iteration_us") -> Change:
+    """Another series in each launch, of half the times."""
+
+    def change(document: Document) -> None:
+        for launch in document["launches"]:
+            samples = [sample / 2 for sample in launch["series"][0]["samples"]]
+            launch["series"].append({"fom": fom, "labels": labels, "samples": samples})
+
+    return change
+
+
+def without_bandwidth(document: Document) -> None:
+    for launch in document["launches"]:
+        launch["series"] = [each for each in launch["series"] if each["fom"] != "bandwidth_gbyte_s"]
+        launch["not_measured"] = [{"fom": "bandwidth_gbyte_s", "labels": {}, "reason": "none"}]
+
+
 def swap_ranks(document: Document) -> None:
     ranks = of_placement(document, "plain")["ranks"]
     ranks[0]["host"], ranks[1]["host"] = ranks[1]["host"], ranks[0]["host"]
@@ -192,6 +209,34 @@ def _one(rule: str, words: str, change: Change) -> Forgery:
 
 #: Of a record of 16 nodes with two NICs each, orders plain and random, policies library-default and local-nic.
 ALL: Mapping[str, Forgery] = {
+    "the program of another check": _one(
+        "benchmark", "halo_3d runs halo", lambda d: d["case"].update(benchmark="noise", parameters={})
+    ),
+    "the program's own number of cells": _one(
+        "parameters", "missing; halo needs it", lambda d: d["case"]["parameters"].pop("cells")
+    ),
+    "cells of which no figure can be worked out": _one(
+        "parameters",
+        "[2048.0, 2048.0] is not a list of whole numbers",
+        lambda d: d["case"]["parameters"].update(cells=[2048.0, 2048.0]),
+    ),
+    "faster iterations between other hosts": _one(
+        "series", "has the label from, which halo never writes", add_series({"from": "a", "to": "b"})
+    ),
+    "faster iterations of a variant": _one(
+        "relation", "no variant of the case", add_series({"variant": "copy"})
+    ),
+    "a figure of another program": _one(
+        "series", "allreduce_us is no figure of halo", add_series({}, fom="allreduce_us")
+    ),
+    "a figure that was not measured": _one(
+        "relation", "no bandwidth_gbyte_s, which the program always writes", without_bandwidth
+    ),
+    "a check whose name begins alike": _one(
+        "check-name",
+        "halo_3dx; the case names",
+        lambda d: d["provenance"]["reframe"].update(check="halo_3dx"),
+    ),
     "a step down to a version with fewer rules": _one("version", "writes railyard-record/", step_down),
     "nodes on fewer switches": _one(
         "spans", "the nodes have", lambda d: first(d)["spans"].update(switches=1)

@@ -55,6 +55,8 @@ def test_a_record_is_judged_once_and_read_alike_the_second_time(tmp_path: Path, 
     first = bids.read(path)
     second = bids.read(path)
     assert first.records == second.records and len(first.records) == 3
+    (fom, _), *_ = second.records[0].launches[0].values
+    assert fom.unit.name == "us", "a tender refuses a figure in another unit, the second time, too"
     assert (first.faults, first.broken) == (second.faults, second.broken) == ([], [])
     assert saved == [3], "the second time nothing was judged"
     assert bids.read(path, again=True).records == first.records and saved == [3, 0]

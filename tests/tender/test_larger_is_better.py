@@ -44,10 +44,9 @@ def case(rate: str) -> dict[str, Any]:
         "unit": fom.unit.text,
         "better": str(fom.better),
         "reference": 100.0,
-        "check": "halo_3d",
+        "check": "hpl",
         "nodes": 16,
         "placement": "plain",
-        "parameters": {"grid": [4, 4], "cells": [2048, 2048]},
     }
 
 
@@ -67,6 +66,8 @@ def test_the_larger_rate_wins_in_the_table_the_score_and_a_tender(
                 speed=speed,
                 system=bidder,
                 placements=["plain"],
+                check="hpl",
+                case_changes={"benchmark": "hpl", "parameters": {}},
                 change=with_rates,
             )
             archive.add(record, Path(bidder))

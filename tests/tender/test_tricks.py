@@ -169,3 +169,82 @@ def test_the_best_of_several_sessions_gives_no_award(asked: Path, tmp_path: Path
     )
     done = CliRunner().invoke(tender, ["evaluate", str(lucky), str(plain), "--request", str(asked)])
     assert "nobody can tell whether its machine is better: 1 job of a case in a bid" in done.output
+
+
+@pytest.mark.parametrize(
+    "line", ["./fast; : ", "LD_PRELOAD='/tmp/f.so "], ids=["another program", "a library"]
+)
+def test_words_that_look_like_allowed_launcher_options_allow_nothing(
+    line: str, asked: Path, tmp_path: Path
+) -> None:
+    """A fault whose text ended in the words of an allowed option was taken for that option."""
+    asked.write_text(asked.read_text() + "launcher_options: [--exclusive]\n")
+    end = "launcher options of its own: --exclusive"
+
+    def change(document: Document) -> None:
+        quote = "'" if "'" in line else ""
+        for launch in document["launches"]:
+            rest = f"{quote} {launch['command']}" if quote else ""
+            launch["command"] = f"{line}{end}{rest}"
+
+    assert end in checked(packed(tmp_path, "sly", forgeries.changed(good(), change)), asked)
+
+
+def test_the_programs_own_cells_are_not_those_of_a_tender_that_names_the_default(
+    asked: Path, tmp_path: Path
+) -> None:
+    """Without the option a program runs its own small default, which no parameter of the record named."""
+    asked.write_text(re.sub(r", cells: \S+ \S+}", "}", asked.read_text()))
+
+    def change(document: Document) -> None:
+        del document["case"]["parameters"]["cells"]
+        forgeries.replace_in_commands(" --cells 2048x2048", "")(document)
+
+    assert "missing; halo needs it" in checked(
+        packed(tmp_path, "sly", forgeries.changed(good(), change)), asked
+    )
+
+
+def later(minutes: int, first: Record) -> Record:
+    created = evidence.CREATED + timedelta(minutes=minutes)
+    return good(seed=2, created=created, number=1, previous=first.sha256)
+
+
+def test_two_jobs_at_one_time_on_one_set_of_nodes_and_two_clocks_of_one_boot(
+    asked: Path, tmp_path: Path
+) -> None:
+    first = good()
+    assert checked(packed(tmp_path, "honest", first, later(10, first)), asked) == "complete"
+    twins = packed(tmp_path, "twins", first, later(0, first))
+    assert "of the same nodes ended" in checked(twins, asked)
+
+    def earlier(document: Document) -> None:
+        for launch in document["launches"]:
+            launch["begun_monotonic_s"] -= 600
+            launch["ended_monotonic_s"] -= 600
+
+    dated = packed(tmp_path, "dated", first, forgeries.changed(later(10, first), earlier))
+    assert "600 s against record" in checked(dated, asked)
+
+
+def test_a_name_that_looks_like_that_of_another_bid_is_refused(asked: Path, tmp_path: Path) -> None:
+    bags = (
+        packed(tmp_path, "ACME Ltd", good()),
+        packed(tmp_path, "\u0410\u0421\u041c\u0415 Ltd", good(seed=9)),
+    )
+    done = CliRunner().invoke(tender, ["evaluate", *map(str, bags), "--request", str(asked)])
+    assert "No bid is complete" in done.output and "looks like ACME Ltd" in done.output, done.output
+
+
+def test_another_block_of_the_torus_is_a_parameter_that_the_tender_names(tmp_path: Path) -> None:
+    """Eight nodes in a cube are not eight nodes in a row."""
+    path = tmp_path / "tender.yml"
+    case = "{name: a, check: halo_3d, parameters: {grid: [2, 2], cells: [2048, 2048]}, nodes: 4, placement: plain, "
+    head = f"format: railyard-tender/1\ntitle: t\nchallenge: {CHALLENGE}\norigins: [measured]\ncases:\n"
+    path.write_text(f"{head}  - {case}fom: iteration_us, reference: 9200}}\n")
+    bag = packed(
+        tmp_path, "box", good(topology="gemini-2x2x2", grid=[2, 2], block=[2, 2, 1], placements=["plain"])
+    )
+    assert "block is [2, 2, 1], which the tender does not name" in checked(bag, path)
+    path.write_text(path.read_text().replace("2048]}", "2048], block: [2, 2, 1]}"))
+    assert checked(bag, path) == "complete"

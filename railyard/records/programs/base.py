@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from railyard.records.json_io import Json
 from railyard.records.programs.relation import Relation, Sent, no_bytes, nothing
@@ -29,6 +30,22 @@ TIMES: Mapping[str, tuple[str, ...]] = {
     "standard": ("--warmup-time", "0.05", "--min-time-per-point", "0.2", "--max-time-per-point", "10"),
     "large": ("--warmup-time", "0.2", "--min-time-per-point", "2", "--max-time-per-point", "60"),
 }
+
+
+class Kind(StrEnum):
+    """The kind of a parameter's value."""
+
+    INTEGER = "a whole number"
+    INTEGERS = "a list of whole numbers"
+    NUMBER = "a number"
+    TEXT = "a text"
+    TEXTS = "a list of texts"
+
+    def has(self, value: Json) -> bool:
+        """Return whether a value is of this kind."""
+        items = value if self in {Kind.INTEGERS, Kind.TEXTS} else [value]
+        types = {Kind.INTEGER: (int,), Kind.INTEGERS: (int,), Kind.NUMBER: (int, float)}.get(self, (str,))
+        return isinstance(items, list) and bool(items) and all(type(item) in types for item in items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +110,17 @@ class Given:
 class Program:
     """One benchmark: its name, and the function that yields its options in order.
 
+    `needs` are the parameters that every case has, with their kinds; `may` are the others. `figures` maps each figure
+    that the program writes to the names of the labels that its series may have, with blanks between.
     `relation` yields what contradicts the case or other figures of a launch, `sent` the bytes that left each host.
     `follows` maps a figure to the one of which it is a function at the same point: they are one measurement.
     """
 
     name: str
     options: Callable[[Given], Iterator[Word]]
+    needs: Mapping[str, Kind]
+    figures: Mapping[str, str]
+    may: Mapping[str, Kind] = field(default_factory=dict)
     relation: Relation = nothing
     sent: Sent = no_bytes
     follows: Mapping[str, str] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.base import Given, Kind, Program, Word
 from railyard.records.programs.relation import Run
 
 
@@ -28,4 +28,11 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
             yield from ((host, 8.0 * len(samples)) for host in run.ranks.hosts)
 
 
-PROGRAM = Program(name="congestor", options=options, relation=relation, sent=sent)
+PROGRAM = Program(
+    name="congestor",
+    options=options,
+    needs={"pattern": Kind.TEXT, "size_bytes": Kind.INTEGER, "rounds": Kind.INTEGER},
+    figures=dict.fromkeys(("round_us", "aggregate_bandwidth_gbyte_s"), "pattern size_bytes"),
+    relation=relation,
+    sent=sent,
+)

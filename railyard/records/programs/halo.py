@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 
 from placements.arrays import np
 from railyard.records.json_io import Json
-from railyard.records.programs.base import SMALL, Given, Program, Word
+from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
 from railyard.records.programs.relation import CLOCKS, Run, numbers, outside, words
 
 
@@ -55,12 +56,18 @@ def relation(run: Run) -> Iterator[str]:
         yield from run.lacks(_figures(variant), **labels)
     if run.parameters.get("scale", SMALL) == SMALL:  # at other scales the time limits the samples
         yield from run.counts(run.parameters.get("repeats"), FIGURES)
+    several = [{"variant": variant} for variant in variants] if len(variants) > 1 else [{}]
+    if strange := next(
+        (one for one in run.series if dict(one.labels) not in several and one.fom in FIGURES), None
+    ):
+        yield f"{strange.fom} at {dict(strange.labels)}, which is no variant of the case"
     size = exchanged_bytes(run.parameters)
     for _, (whole, pack, unpack, exchange, wait, rates) in run.points(*FIGURES):
         if rates:
             yield from _payload(rates, whole, size)
+        most = [(1 + CLOCKS) * time_us for time_us in whole]
         for name, part in (("pack", pack), ("unpack", unpack), ("exchange", exchange), ("wait", wait)):
-            if any(one > (1 + CLOCKS) * all_of_it for one, all_of_it in zip(part, whole, strict=False)):
+            if any(map(operator.gt, part, most)):
                 yield f"{name}_us is longer than the iteration"
         if pack and unpack and exchange:
             rest = [a - b - c for a, b, c in zip(whole, pack, unpack, strict=False)]
@@ -106,5 +113,17 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
 
 
 PROGRAM = Program(
-    name="halo", options=options, relation=relation, sent=sent, follows={"bandwidth_gbyte_s": "iteration_us"}
+    name="halo",
+    options=options,
+    needs={"grid": Kind.INTEGERS, "cells": Kind.INTEGERS, "repeats": Kind.INTEGER},
+    may={
+        "variants": Kind.TEXTS,
+        "values": Kind.INTEGER,
+        "face_memory_bytes": Kind.INTEGER,
+        **dict.fromkeys(("order", "stencil", "memory"), Kind.TEXT),
+    },
+    figures=dict.fromkeys(FIGURES, "variant"),
+    relation=relation,
+    sent=sent,
+    follows={"bandwidth_gbyte_s": "iteration_us"},
 )

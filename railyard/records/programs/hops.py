@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from railyard.records.programs import pairs
-from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.base import Given, Kind, Program, Word
 from railyard.records.programs.relation import Run, numbers
 
 
@@ -26,6 +26,19 @@ def relation(run: Run) -> Iterator[str]:
             if size or test == "latency":
                 yield from run.lacks([figure], test=test, size_bytes=size)
     yield from pairs.counts(run)
+    most = run.parameters.get("pairs_per_point")
+    for fom in ("latency_us", "bandwidth_gbyte_s"):
+        for point, taken in pairs.by_point(run, fom).items():
+            if type(most) is int and len(taken) > most:
+                yield f"{fom} of {len(taken)} pairs at {dict(point)}; pairs_per_point is {most}"
 
 
-PROGRAM = Program(name="hops", options=options, relation=relation, sent=pairs.sent)
+PROGRAM = Program(
+    name="hops",
+    options=options,
+    needs={"sizes_bytes": Kind.INTEGERS, "window": Kind.INTEGER, "repeats": Kind.INTEGER},
+    may={"pairs_per_point": Kind.INTEGER},
+    figures=pairs.LABELS,
+    relation=relation,
+    sent=pairs.sent,
+)

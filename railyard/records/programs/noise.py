@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.base import Given, Kind, Program, Word
 from railyard.records.programs.relation import Run, outside, unlike
 
 
@@ -40,4 +40,10 @@ def relation(run: Run) -> Iterator[str]:
             yield from unlike("worst_noise_percent", worst, list(map(max, by_repeat)))
 
 
-PROGRAM = Program(name="noise", options=options, relation=relation)
+PROGRAM = Program(
+    name="noise",
+    options=options,
+    needs={"quantum_s": Kind.NUMBER, "count": Kind.INTEGER, "repeats": Kind.INTEGER},
+    figures={**dict.fromkeys(FIGURES, ""), "rank_noise_percent": "rank host"},
+    relation=relation,
+)

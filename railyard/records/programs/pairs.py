@@ -17,6 +17,18 @@ FIGURES: Mapping[str, Sequence[str]] = {
     "rate": ("pair_rate_message_s", "aggregate_rate_message_s", "overlap_percent"),
 }
 ALONE = ("latency_us", "bandwidth_gbyte_s", "rate_message_s")
+_POINT = "test size_bytes dimension hops paths pairs_per_node round pattern step per_node"
+_ENDS = f"{_POINT} from to from_rank to_rank"
+_TAILS = ("latency_p50_us", "latency_p99_us", "latency_p999_us")
+_OF_ALL = {fom for figures in FIGURES.values() for fom in figures[1:]} | {"under_sampled_percent"}
+#: Figure of these programs -> names of the labels that its series may have.
+LABELS: Mapping[str, str] = {
+    **dict.fromkeys(
+        [*_OF_ALL, *(f"{kind}_{tail}" for kind in ("mean", "slowest") for tail in _TAILS)], _POINT
+    ),
+    **dict.fromkeys([figures[0] for figures in FIGURES.values()], _ENDS),
+    **dict.fromkeys([*ALONE, *_TAILS, *(f"pair_{tail}" for tail in _TAILS)], _ENDS),
+}
 
 
 def lacking(run: Run, tests: Sequence[str], **labels: Label) -> Iterator[str]:

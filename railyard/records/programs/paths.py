@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from railyard.records.programs import pairs
-from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.base import Given, Kind, Program, Word
 from railyard.records.programs.relation import Run, numbers
 
 
@@ -28,4 +28,16 @@ def relation(run: Run) -> Iterator[str]:
     yield from pairs.relation(run)
 
 
-PROGRAM = Program(name="paths", options=options, relation=relation, sent=pairs.sent)
+PROGRAM = Program(
+    name="paths",
+    options=options,
+    needs={
+        "paths": Kind.INTEGERS,
+        "sizes_bytes": Kind.INTEGERS,
+        "window": Kind.INTEGER,
+        "repeats": Kind.INTEGER,
+    },
+    figures=pairs.LABELS,
+    relation=relation,
+    sent=pairs.sent,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from railyard.records.programs import pairs
-from railyard.records.programs.base import SMALL, Given, Program, Word
+from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
 from railyard.records.programs.relation import Run, numbers, words
 
 
@@ -34,4 +34,12 @@ def relation(run: Run) -> Iterator[str]:
     yield from pairs.relation(run)
 
 
-PROGRAM = Program(name="pt2pt", options=options, relation=relation, sent=pairs.sent)
+PROGRAM = Program(
+    name="pt2pt",
+    options=options,
+    needs={"pattern": Kind.TEXT, "sizes_bytes": Kind.INTEGERS, "repeats": Kind.INTEGER},
+    may={"tests": Kind.TEXTS, "window": Kind.INTEGER},
+    figures=pairs.LABELS,
+    relation=relation,
+    sent=pairs.sent,
+)

@@ -49,12 +49,13 @@ class Run:
     def lacks(self, foms: Iterable[str], **labels: Label) -> Iterator[str]:
         """Yield a line for each figure without a series at some labels, unless that point is not measured."""
         wanted = labels.items()
-        if any(
-            all(one.labels.get(name, value) == value for name, value in wanted) for one in self.not_measured
-        ):
-            return
         for fom in foms:
-            if not any(wanted <= point for point in self.figures.get(fom, ())):
+            is_stated = any(
+                all(one.labels.get(name, value) == value for name, value in wanted)
+                for one in self.not_measured
+                if one.labels
+            )
+            if not is_stated and not any(wanted <= point for point in self.figures.get(fom, ())):
                 at = ", ".join(f"{name} {value}" for name, value in wanted)
                 yield f"no {fom}{' at ' if at else ''}{at}, which the program always writes"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from railyard.records.programs import pairs
-from railyard.records.programs.base import SMALL, Given, Program, Word
+from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
 from railyard.records.programs.relation import Run, numbers, outside, unlike, words
 
 
@@ -70,4 +70,21 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
             yield host, float(len(samples) * times * int(labels["size_bytes"]))
 
 
-PROGRAM = Program(name="rowcol", options=options, relation=relation, sent=sent)
+_POINT = "collective split ranks size_bytes"
+PROGRAM = Program(
+    name="rowcol",
+    options=options,
+    needs={
+        "splits": Kind.TEXTS,
+        "collectives": Kind.TEXTS,
+        "sizes_bytes": Kind.INTEGERS,
+        "repeats": Kind.INTEGER,
+    },
+    may={"start": Kind.TEXT},
+    figures={
+        "split_us": f"{_POINT} from to",
+        **dict.fromkeys(("slowest_us", "mean_us", *RATES, "dropped_count", "latest_start_us"), _POINT),
+    },
+    relation=relation,
+    sent=sent,
+)

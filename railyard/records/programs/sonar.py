@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.base import Given, Kind, Program, Word
 from railyard.records.programs.relation import Run, numbers, unlike, words
 
 
@@ -43,4 +43,12 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
             yield run.ranks.host_names[0], float(len(samples) * int(labels["size_bytes"]))
 
 
-PROGRAM = Program(name="sonar", options=options, relation=relation, sent=sent)
+PROGRAM = Program(
+    name="sonar",
+    options=options,
+    needs={"sizes_bytes": Kind.INTEGERS, "repeats": Kind.INTEGER},
+    may={"pings": Kind.TEXTS, "group": Kind.TEXT},
+    figures=dict.fromkeys(FIGURES, "ping payload size_bytes"),
+    relation=relation,
+    sent=sent,
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from railyard.records.programs.base import Given, Program, Word
+from railyard.records.programs.base import Given, Kind, Program, Word
 from railyard.records.programs.relation import Run
 
 
@@ -34,4 +34,16 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
         yield "", float(size * messages * rounds)
 
 
-PROGRAM = Program(name="topobw", options=options, relation=relation, sent=sent)
+PROGRAM = Program(
+    name="topobw",
+    options=options,
+    needs={
+        **dict.fromkeys(("size_bytes", "messages", "repeats"), Kind.INTEGER),
+        "tolerance_percent": Kind.NUMBER,
+    },
+    figures=dict.fromkeys(
+        ("bandwidth_gbyte_s", "missing_percent"), "link dimension direction class sharers links"
+    ),
+    relation=relation,
+    sent=sent,
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -61,7 +62,7 @@ def version(read: Record) -> Iterator[Fault]:
 def check_name(read: Record) -> Iterator[Fault]:
     """ReFrame ran the check that the case names."""
     ran = (read.provenance["reframe"] or {}).get("check")
-    if ran is not None and not str(ran).startswith(read.case.check):
+    if ran is not None and not re.fullmatch(rf"{re.escape(read.case.check)}(_\d+| .*)?", str(ran)):
         yield Fault(field="provenance.reframe.check", text=f"{ran}; the case names {read.case.check}")
 
 

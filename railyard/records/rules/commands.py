@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import math
@@ -15,7 +14,7 @@ from placements.nics import lines
 from placements.nics.lines import Line
 from placements.orders import spec
 from placements.orders.placement import Placement, place
-from railyard.base.checkout import CHECKOUT
+from railyard.base import check_sources
 from railyard.base.errors import InputError, as_seen
 from railyard.records import programs
 from railyard.records.programs import Free, Given, Word
@@ -57,26 +56,14 @@ def own() -> frozenset[str]:
 
 @functools.cache
 def programs_of_checks() -> Mapping[str, str]:
-    """Return benchmark -> program as `_plain` has it, read from the source files of the checks."""
-    names: dict[str, str] = {}
-    for path in sorted((CHECKOUT / "checks").rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            named = _named(node) if isinstance(node, ast.ClassDef) else {}
-            if {"benchmark", "program"} <= named.keys():
-                names[named["benchmark"]] = _plain(named["program"])
-    return names
-
-
-def _named(check: ast.ClassDef) -> dict[str, str]:
-    """Return name -> string for the assignments of strings in a class body."""
+    """Return benchmark -> program as `_plain` has it, of the checks that name both."""
+    named = [
+        values for _, values in check_sources.classes().values() if {"benchmark", "program"} <= values.keys()
+    ]
     return {
-        target.id: line.value.value
-        for line in check.body
-        if isinstance(line, ast.Assign)
-        and isinstance(line.value, ast.Constant)
-        and isinstance(line.value.value, str)
-        for target in line.targets
-        if isinstance(target, ast.Name)
+        values["benchmark"]: _plain(values["program"])
+        for values in named
+        if isinstance(values["benchmark"], str) and isinstance(values["program"], str)
     }
 
 
@@ -106,7 +93,8 @@ def command(read: Record) -> Iterator[Fault]:
         if body != first:
             problem = f"another program than the first launch's: {_difference(body.split(), first.split())}"
         if problem:
-            yield Fault(field=f"{field}.command", text=as_seen(problem)[:300])
+            options = problem.removeprefix(OWN_OPTIONS) if problem.startswith(OWN_OPTIONS) else ""
+            yield Fault(field=f"{field}.command", text=as_seen(problem)[:300], options=options)
 
 
 @of_case

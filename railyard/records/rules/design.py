@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections.abc import Iterator, Mapping
 
-from railyard.base.checkout import CHECKOUT
+from railyard.base import check_sources
 from railyard.records import launch_order, studies, versions
 from railyard.records.record import Origin, Record, combination_name
 from railyard.records.rules.registry import Fault, ended_well, rule
@@ -57,33 +56,8 @@ def studies_of_check(read: Record) -> Iterator[Fault]:
 
 @functools.cache
 def studies_by_check() -> Mapping[str, frozenset[str]]:
-    """Return check -> studies, read from the source files of the checks without importing them."""
-    classes: dict[str, tuple[list[str], frozenset[str] | None]] = {}
-    for path in sorted((CHECKOUT / "checks").rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
-                classes[node.name] = bases, _own_studies(node)
-
-    def inherited(name: str) -> frozenset[str]:
-        bases, own = classes.get(name, ([], frozenset()))
-        return (
-            own
-            if own is not None
-            else next((names for base in bases if (names := inherited(base))), frozenset())
-        )
-
-    return {name: inherited(name) for name in classes}
-
-
-def _own_studies(node: ast.ClassDef) -> frozenset[str] | None:
-    for line in node.body:
-        if isinstance(line, ast.Assign) and any(
-            isinstance(target, ast.Name) and target.id == "studies" for target in line.targets
-        ):
-            value = line.value
-            return frozenset(ast.literal_eval(value)) if isinstance(value, ast.List) else None
-    return None
+    """Return check -> the studies that it belongs to."""
+    return {name: frozenset(check_sources.value(name, "studies") or ()) for name in check_sources.classes()}
 
 
 @rule("computed-once")

@@ -17,10 +17,14 @@ from railyard.records.record import Launch, Record, Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One fault of a record: the path of the field that is wrong, such as `launches[3].nics`, and one line of text."""
+    """One fault of a record: the path of the field that is wrong, such as `launches[3].nics`, and one line of text.
+
+    `options` are words of a site's own launcher, if these alone are the fault. A tender may allow them.
+    """
 
     field: str
     text: str
+    options: str = ""
 
 
 Check = Callable[[Record], Iterator[Fault]]

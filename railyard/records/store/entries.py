@@ -82,7 +82,7 @@ def _own(read: Record) -> dict[str, Json]:
         "id": read.id,
         "sha256": read.sha256,
         "created": read.created,
-        "allocation": _allocation(read.case.allocation["nodes"]),
+        "allocation": allocation(read.case.allocation["nodes"]),
         "status": str(read.status),
         "reason": read.reason,
         "noise_percent": noise.floor_percent(read),
@@ -90,7 +90,7 @@ def _own(read: Record) -> dict[str, Json]:
     }
 
 
-def _allocation(nodes: Sequence[Mapping[str, Json]]) -> str:
+def allocation(nodes: Sequence[Mapping[str, Json]]) -> str:
     """Return 16 hex digits that are equal for records of the same set of nodes; empty for a record without nodes."""
     names = sorted(str(node["name"]) for node in nodes)
     return hashlib.sha256(canonical(names).encode("ascii")).hexdigest()[:16] if names else ""

@@ -1,0 +1,69 @@
+"""Rules about what a benchmark declares: the parameters that its case has, and the series that its program writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from railyard.base import check_sources
+from railyard.base.errors import as_seen
+from railyard.records import programs, units
+from railyard.records.benchmark import HOST_LABELS, Series
+from railyard.records.folded import old_figures
+from railyard.records.programs import third_party
+from railyard.records.record import Origin, Record
+from railyard.records.rules.registry import Fault, ended_well, once_a_case, rule
+
+
+@rule("benchmark")
+@once_a_case
+def benchmark(read: Record) -> Iterator[Fault]:
+    """The benchmark is the one that the check runs."""
+    own = check_sources.value(read.case.check, "benchmark")
+    if isinstance(own, str) and own != read.case.benchmark:
+        yield Fault(field="case.benchmark", text=f"{read.case.benchmark}; {read.case.check} runs {own}")
+
+
+@rule("parameters")
+@once_a_case
+def parameters(read: Record) -> Iterator[Fault]:
+    """A case of a benchmark of railyard has the parameters that its program needs, each of its kind."""
+    program = programs.PROGRAMS.get(read.case.benchmark)
+    stated = read.case.parameters
+    for name in sorted(program.needs.keys() - stated.keys()) if program else ():
+        yield Fault(field=f"case.parameters.{name}", text=f"missing; {read.case.benchmark} needs it")
+    for name, kind in {**program.may, **program.needs}.items() if program else ():
+        if name in stated and not kind.has(stated[name]):
+            text = as_seen(f"{stated[name]!r}"[:100])
+            yield Fault(field=f"case.parameters.{name}", text=f"{text} is not {kind}")
+
+
+@rule("series")
+def series(read: Record) -> Iterator[Fault]:
+    """A benchmark of railyard has its own figures alone, in their units, with labels that its program writes."""
+    if read.origin is Origin.MODELLED:
+        return  # the model writes other figures, and all of them are computed again
+    problems: dict[tuple[int, tuple[str, ...]], str] = {}  # series of all launches share their figures
+    for field, launch in ended_well(read):
+        for index, one in enumerate(launch.series):
+            key = id(one.fom), tuple(one.labels)
+            if key not in problems:
+                problems[key] = _strange(read.case.benchmark, one)
+            if problem := problems[key]:
+                yield Fault(field=f"{field}.series[{index}]", text=problem)
+                break
+
+
+def _strange(benchmark: str, one: Series) -> str:
+    """Return what a benchmark's program never writes of a series; empty if it may write the series."""
+    program = programs.PROGRAMS.get(benchmark)
+    if program is None or one.fom.unit.measures == units.ENERGY:
+        written = HOST_LABELS if benchmark in third_party.RELATIONS else frozenset()
+        ends = sorted(written & one.labels.keys())
+        return f"{one.fom} has the label {ends[0]}, which {benchmark} never writes" if ends else ""
+    if one.fom not in program.figures:
+        return f"{one.fom} is no figure of {benchmark}"
+    declared = old_figures.find(str(one.fom))
+    if declared is not None and declared != one.fom:
+        return f"{one.fom} is in {one.fom.unit.name}, {one.fom.better} is better; {benchmark} writes {declared.heading}"
+    labels = sorted(one.labels.keys() - set(program.figures[one.fom].split()))
+    return f"{one.fom} has the label {labels[0]}, which {benchmark} never writes" if labels else ""
