@@ -36,8 +36,10 @@ def relation(run: Run) -> Iterator[str]:
 PROGRAM = Program(
     name="hops",
     options=options,
-    needs={"sizes_bytes": Kind.INTEGERS, "window": Kind.INTEGER, "repeats": Kind.INTEGER},
-    may={"pairs_per_point": Kind.INTEGER},
+    needs={
+        "sizes_bytes": Kind.INTEGERS,
+        **dict.fromkeys(("window", "repeats", "pairs_per_point"), Kind.INTEGER),
+    },
     figures=pairs.LABELS,
     relation=relation,
     sent=pairs.sent,

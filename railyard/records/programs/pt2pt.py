@@ -28,6 +28,9 @@ def options(given: Given) -> Iterator[Word]:
 
 def relation(run: Run) -> Iterator[str]:
     """Yield what contradicts the case or other figures: points, and the figures of all pairs together."""
+    if run.parameters.get("pattern") != "ring":  # checks/canary.py has these by itself
+        for name in sorted({"tests", "window"} - run.parameters.keys()):
+            yield f"no parameter {name}, which the program needs"
     tests = words(run.parameters.get("tests")) or ["latency", "bandwidth"]
     for size in numbers(run.parameters.get("sizes_bytes")):
         yield from pairs.lacking(run, tests, pattern=str(run.parameters.get("pattern")), size_bytes=size)

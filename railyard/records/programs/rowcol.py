@@ -79,8 +79,8 @@ PROGRAM = Program(
         "collectives": Kind.TEXTS,
         "sizes_bytes": Kind.INTEGERS,
         "repeats": Kind.INTEGER,
+        "start": Kind.TEXT,
     },
-    may={"start": Kind.TEXT},
     figures={
         "split_us": f"{_POINT} from to",
         **dict.fromkeys(("slowest_us", "mean_us", *RATES, "dropped_count", "latest_start_us"), _POINT),

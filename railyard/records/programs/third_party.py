@@ -143,9 +143,15 @@ _RELATIONS: Mapping[str, Relation] = {
     "minighost": _minighost,
     "snap": _snap,
     "umt": _umt,
+    **dict.fromkeys(("gpcnet", "mcb", "quicksilver"), nothing),
 }
 
 
 def relation(benchmark: str) -> Relation:
     """Return the relation of a program that is not railyard's own; OSU's programs have one."""
     return _osu if benchmark.startswith("osu_") else _RELATIONS.get(benchmark, nothing)
+
+
+def is_known(benchmark: str) -> bool:
+    """Return whether a parser of railyard reads the benchmark, so that its figures and labels are known."""
+    return benchmark.startswith("osu_") or benchmark in _RELATIONS

@@ -38,9 +38,12 @@ NO_OPTIONS = frozenset(
 PRELOADS = re.compile(r"(?:.*[= ])?(?:LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)\b.*", re.DOTALL)
 #: Most words of a site's modifier, such as `numactl --interleave=all`, before the launcher.
 MOST_OF_A_MODIFIER = 8
-#: Words that railyard writes before a third-party program.
+#: Words that railyard writes before a third-party program; the others where a case names a profiler.
 BEFORE_A_PROGRAM = re.compile(
-    r"env|[A-Z_]+=.*|railyard-witness|launch-N\.witness|--preload|(?:.*/)?libmpiP\.so", re.DOTALL
+    r"env|(?:OMP_NUM_THREADS|OMP_WAIT_POLICY)=[a-z0-9]+|railyard-witness|launch-N\.witness"
+)
+OF_A_PROFILER = re.compile(
+    r"MPIP=[ a-z0-9-]*|RAILYARD_PERSISTENT=launch-N\.persistent|--preload|(?:.*/)?libmpiP\.so", re.DOTALL
 )
 #: Words by which a launch on a real machine counts its NICs.
 COUNTED = ("env", "RAILYARD_NICS=launch-N.nics")
@@ -285,8 +288,11 @@ def _program(read: Record, launch: Launch, words: Sequence[str]) -> tuple[str, s
     start = next((n for n, word in enumerate(words) if _is_program(benchmark, word)), None)
     if start is None:
         return f"does not run {benchmark}: {' '.join(words[:3])}", body
+    known = [BEFORE_A_PROGRAM, *([OF_A_PROFILER] if "profiled_by" in read.case.parameters else [])]
     if extra := [
-        word for word in words[:start] if options is not None or not BEFORE_A_PROGRAM.fullmatch(word)
+        word
+        for word in words[:start]
+        if options is not None or not any(pattern.fullmatch(word) for pattern in known)
     ]:
         return f"{OWN_OPTIONS}{shlex.join(extra)}", body
     if options is None:

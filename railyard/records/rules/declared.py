@@ -56,14 +56,15 @@ def series(read: Record) -> Iterator[Fault]:
 def _strange(benchmark: str, one: Series) -> str:
     """Return what a benchmark's program never writes of a series; empty if it may write the series."""
     program = programs.PROGRAMS.get(benchmark)
-    if program is None or one.fom.unit.measures == units.ENERGY:
-        written = HOST_LABELS if benchmark in third_party.RELATIONS else frozenset()
-        ends = sorted(written & one.labels.keys())
-        return f"{one.fom} has the label {ends[0]}, which {benchmark} never writes" if ends else ""
-    if one.fom not in program.figures:
+    is_known = program is not None or third_party.is_known(benchmark)
+    if not is_known or one.fom.unit.measures == units.ENERGY:
+        return ""
+    if program is not None and one.fom not in program.figures:
         return f"{one.fom} is no figure of {benchmark}"
     declared = old_figures.find(str(one.fom))
     if declared is not None and declared != one.fom:
-        return f"{one.fom} is in {one.fom.unit.name}, {one.fom.better} is better; {benchmark} writes {declared.heading}"
-    labels = sorted(one.labels.keys() - set(program.figures[one.fom].split()))
-    return f"{one.fom} has the label {labels[0]}, which {benchmark} never writes" if labels else ""
+        stated = f"in {one.fom.unit.name}, {one.fom.better} is better"
+        return f"{one.fom} is {stated}; {benchmark} writes {declared.heading}"
+    allowed = None if program is None else set(program.figures[one.fom].split())
+    strange = HOST_LABELS & one.labels.keys() if allowed is None else one.labels.keys() - allowed
+    return f"{one.fom} has the label {min(strange)}, which {benchmark} never writes" if strange else ""
