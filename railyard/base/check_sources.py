@@ -38,13 +38,13 @@ def chain(check: str) -> Iterator[Values]:
 @functools.cache
 def classes() -> Mapping[str, tuple[tuple[str, ...], Values]]:
     """Return class -> its bases and its assignments, of all files of the checks."""
-    found: dict[str, tuple[tuple[str, ...], Values]] = {}
+    values_of_class: dict[str, tuple[tuple[str, ...], Values]] = {}
     for path in sorted((CHECKOUT / "checks").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 bases = tuple(base.id for base in node.bases if isinstance(base, ast.Name))
-                found[node.name] = bases, dict(_assigned(node))
-    return found
+                values_of_class[node.name] = bases, dict(_assigned(node))
+    return values_of_class
 
 
 def _assigned(node: ast.ClassDef) -> Iterator[tuple[str, Any]]:

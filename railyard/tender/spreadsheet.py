@@ -33,7 +33,7 @@ def workbook(result: Evaluation) -> bytes:
         "Cases": list(_cases(result)),
         "Faults": list(_faults(result)),
         "Notes": list(_notes(result)),
-        "Trust": [["case", "what nothing determines"], *result.trust],
+        "Trust": [["case", "how far it is determined"], *result.trust],
     }
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -41,11 +41,11 @@ def _luck(tender: Tender, errors: Sequence[float | None]) -> Iterator[tuple[str,
     if set(tender.origins) <= COMPUTED or not errors:
         return
     sentence = "Nothing shows which of several whole sessions was handed over."
-    known = [error for error in errors if error is not None]
-    if len(known) < len(errors):
+    finite = [error for error in errors if error is not None]
+    if len(finite) < len(errors):
         yield "luck", f"{sentence} With fewer than 4 jobs nobody knows how much the best of them gains."
     else:
-        gain = 100 * LARGEST * max(known)
+        gain = 100 * LARGEST * max(finite)
         yield "luck", f"{sentence} The best of {SESSIONS} gains about {gain:.1f} % of a score by chance."
     free = [case.name for case in tender.cases if case.jobs is None]
     if free:

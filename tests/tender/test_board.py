@@ -52,7 +52,15 @@ def page(request: pytest.FixtureRequest) -> str:
         presets=(presets.load("jupiter"),),
     )
     lines = [line("swift Ltd", 1.3, names), line(LONG, 1.1, names), line("careless", None, names)]
-    return board.page(Evaluation(tender=wanted, lines=lines, sentence="swift Ltd is best.", flips=["a & b"]))
+    return board.page(
+        Evaluation(
+            tender=wanted,
+            lines=lines,
+            sentence="swift Ltd is best.",
+            flips=["a & b"],
+            trust=[("luck", "The best of 10 gains 0.3 %.")],
+        )
+    )
 
 
 class Tags(HTMLParser):
@@ -157,6 +165,12 @@ def _luminance(colour: str) -> float:
     parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
     red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_what_is_taken_on_trust_stands_in_the_evidence(page: str) -> None:
+    assert (
+        '<th scope="row">luck</th><td>The best of 10 gains 0.3 %.</td>' in page[page.index('id="evidence"') :]
+    )
 
 
 def test_a_verdict_is_a_word_and_not_a_colour_alone(page: str) -> None:

@@ -169,6 +169,8 @@ def test_the_best_of_several_sessions_gives_no_award(asked: Path, tmp_path: Path
     )
     done = CliRunner().invoke(tender, ["evaluate", str(lucky), str(plain), "--request", str(asked)])
     assert "nobody can tell whether its machine is better: 1 job of a case in a bid" in done.output
+    assert "With fewer than 4 jobs nobody knows how much the best of them gains" in done.output
+    assert "determine iteration\\_us; that all of them were scaled together is not seen" in done.output
 
 
 @pytest.mark.parametrize(

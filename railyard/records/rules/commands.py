@@ -288,11 +288,11 @@ def _program(read: Record, launch: Launch, words: Sequence[str]) -> tuple[str, s
     start = next((n for n, word in enumerate(words) if _is_program(benchmark, word)), None)
     if start is None:
         return f"does not run {benchmark}: {' '.join(words[:3])}", body
-    known = [BEFORE_A_PROGRAM, *([OF_A_PROFILER] if "profiled_by" in read.case.parameters else [])]
+    patterns = [BEFORE_A_PROGRAM, *([OF_A_PROFILER] if "profiled_by" in read.case.parameters else [])]
     if extra := [
         word
         for word in words[:start]
-        if options is not None or not any(pattern.fullmatch(word) for pattern in known)
+        if options is not None or not any(pattern.fullmatch(word) for pattern in patterns)
     ]:
         return f"{OWN_OPTIONS}{shlex.join(extra)}", body
     if options is None:
