@@ -306,7 +306,7 @@ def test_the_spreadsheet_is_a_workbook_with_numbers_as_numbers(
         parts = {name: ElementTree.fromstring(opened.read(name)) for name in opened.namelist()}
     space = {"m": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
     names = [each.get("name") for each in parts["xl/workbook.xml"].iterfind(".//m:sheet", space)]
-    assert names == ["Scores", "Cases", "Faults", "Notes"]
+    assert names == ["Scores", "Cases", "Faults", "Notes", "Trust"]
     sheet = parts["xl/worksheets/sheet1.xml"]
     cells = {cell.get("r"): cell for cell in sheet.iterfind(".//m:c", space)}
     assert "".join(cells["A5"].itertext()) == bags[0].name and cells["A5"].get("t") == "inlineStr"
