@@ -15,6 +15,7 @@ from railyard.records.assemble import LaunchRun
 
 PLACEMENTS = ["plain", "plain@even-groups:4"]
 FLY: dict[str, Any] = {
+    "order": "contiguous",
     "origin": "measured",
     "topology": "dragonfly-72",
     "grid": [4, 4],

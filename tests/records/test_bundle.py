@@ -101,7 +101,7 @@ def test_a_time_and_a_rate_of_one_name_are_no_mixed_units() -> None:
         for launch in document["launches"]:
             launch["series"].append({**launch["series"][0], "fom": "iteration_mflop_s"})
 
-    assert faults(add_rate) == []
+    assert not any("mixed units" in fault for fault in faults(add_rate))
 
 
 def test_too_few_launches_are_named_with_the_number_that_the_study_needs() -> None:

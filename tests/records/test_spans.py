@@ -12,6 +12,7 @@ from railyard.records.spans import Relation, Spans
 
 GRID = [4, 4]
 FLY = evidence.good(
+    order="contiguous",
     origin="measured",
     topology="dragonfly-72",
     grid=GRID,
