@@ -6,6 +6,7 @@ The docstring of a rule is its text in the output of `railyard tender`.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -361,31 +362,47 @@ def _name(bid: Read) -> str:
 
 
 def own_name(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
-    """No other bid has the name of this bidder, or one that looks like it."""
+    """No other bid has the name of this bidder, or one that looks like it; a signature that is accepted decides."""
     looks = text_rules.skeleton(bid.bid.bidder)
     for other in others:
-        if text_rules.skeleton(other.bid.bidder) == looks:
+        is_decided = bid.signed.by and not other.signed.by
+        if text_rules.skeleton(other.bid.bidder) == looks and not is_decided:
             text = f"{as_seen(bid.bid.bidder)} looks like {_name(other)} of {as_seen(str(other.path))}"
             yield Fault(field="bidder", text=text)
 
 
 def one_network(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
-    """Networks that are not a machine's own are alike in all bids: topology, and what makes a torus fast or slow."""
+    """A network that is no machine's own is that of most bids: topology, and what makes a torus fast or slow."""
     for case in tender.cases:
-        stated = [(read, other) for other in others for read in _of_each_network(case, other)]
-        for read, (rival, other) in itertools.product(_of_each_network(case, bid), stated):
-            pairs = ((name, read.network.get(name), rival.network.get(name)) for name in _names(read, rival))
-            if different := next((pair for pair in pairs if pair[1] != pair[2]), None):
-                name, one, another = different
-                text = f"{name} is {one}, in the bid of {_name(other)} {another}; the tender should name it"
-                yield Fault(field=f"case {case.name}", text=text[:300])
-                return
+        own = _of_each_network(case, bid)
+        stated = [
+            (network, read, other)
+            for other in others
+            for network, read in _of_each_network(case, other).items()
+        ]
+        shares = Counter([*own, *(network for network, _, _ in stated)])
+        for network, read in own.items():
+            rival = next(
+                (one for one in stated if one[0] != network and shares[one[0]] >= shares[network]), None
+            )
+            if rival is None:
+                continue
+            name = next(
+                name
+                for name in _names(read, rival[1])
+                if read.network.get(name) != rival[1].network.get(name)
+            )
+            values = f"{read.network.get(name)}, in the bid of {_name(rival[2])} {rival[1].network.get(name)}"
+            yield Fault(
+                field=f"case {case.name}", text=f"{name} is {values}; the tender should name it"[:300]
+            )
+            return
 
 
-def _of_each_network(case: Case, bid: Read) -> list[Judged]:
-    """Return the records of a case that are not of a machine's own network, one of each network."""
-    answering = (read for read in measured.answering(case, bid.records) if read.origin is not Origin.MEASURED)
-    return list({str(read.network): read for read in answering}.values())
+def _of_each_network(case: Case, bid: Read) -> dict[str, Judged]:
+    """Return network as text -> a record of a case, for networks that are not a machine's own."""
+    answering = measured.answering(case, bid.records)
+    return {str(read.network): read for read in answering if read.origin is not Origin.MEASURED}
 
 
 def _names(*records: Judged) -> list[str]:

@@ -250,3 +250,21 @@ def test_another_block_of_the_torus_is_a_parameter_that_the_tender_names(tmp_pat
     assert "block is [2, 2, 1], which the tender does not name" in checked(bag, path)
     path.write_text(path.read_text().replace("2048]}", "2048], block: [2, 2, 1]}"))
     assert checked(bag, path) == "complete"
+
+
+def test_a_bid_of_another_network_is_refused_and_takes_no_other_bid_with_it(tmp_path: Path) -> None:
+    """A bidder that would lose made all bids incomplete by another rate scale."""
+    path = tmp_path / "tender.yml"
+    case = "{name: a, check: halo_3d, parameters: {grid: [4, 4], cells: [2048, 2048]}, nodes: 16, placement: plain, "
+    head = f"format: railyard-tender/1\ntitle: t\nchallenge: {CHALLENGE}\norigins: [emulated]\ncases:\n"
+    path.write_text(f"{head}  - {case}fom: iteration_us, reference: 9200}}\n")
+    one, two, three = (
+        evidence.good(challenge=CHALLENGE, seed=seed, nic_policies=["library-default"]) for seed in (1, 2, 3)
+    )
+    other = forgeries.changed(three, lambda d: d["provenance"]["torus"].update(rate_scale=0.5))
+    bags = [packed(tmp_path, name, read) for name, read in (("a", one), ("b", two), ("c", other))]
+    done = CliRunner().invoke(tender, ["evaluate", *map(str, bags), "--request", str(path)])
+    assert done.output.count("is not complete") == 1 and "Why c is not complete" in done.output, done.output
+    assert "rate\\_scale is 0.5, in the bid of a 0.001; the tender should name it" in done.output
+    tie = CliRunner().invoke(tender, ["evaluate", str(bags[0]), str(bags[2]), "--request", str(path)])
+    assert tie.output.count("is not complete") == 2
