@@ -25,6 +25,22 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+class Stage(list[Any]):
+    """Spack's stage of one archive, which it does not fetch again where an earlier build left it."""
+
+    def __init__(self, mirror: Path, left: Path) -> None:
+        super().__init__([SimpleNamespace(mirror_layout=SimpleNamespace(path=PLACE), archive_file=None)])
+        self.mirror, self.left = mirror, left
+
+    def destroy(self) -> None:
+        self.left.unlink(missing_ok=True)
+
+    def fetch(self) -> None:
+        if not self.left.exists():
+            self.left.write_bytes(self.mirror.read_bytes())
+        self[0].archive_file = str(self.left)
+
+
 class Site:
     """A repository with one commit, a mirror with its archive, Spack's source cache, and the trees that are known."""
 
@@ -67,7 +83,9 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     made = Site(tmp_path)
     names = ("spack", "spack.config", "spack.environment", "spack.error", "spack.util", "spack.util.path")
     modules: dict[str, Any] = {name: ModuleType(name) for name in names}
-    stage = SimpleNamespace(mirror_layout=SimpleNamespace(path=PLACE), archive_file=str(made.mirror))
+    stage = Stage(made.mirror, tmp_path / "staged.tar.gz")
+    stage.fetch()
+    made.fetches = stage.fetch
     specs = []
     for name, fetcher in (
         ("umt", {"commit": made.commit, "git": "https://example.org/UMT.git"}),
@@ -79,7 +97,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
             spec=spec,
             git=made.repository.as_uri(),
             fetcher=SimpleNamespace(**fetcher),
-            stage=[stage],
+            stage=stage,
             do_fetch=lambda: made.fetches(),
         )
         specs.append(spec)
@@ -124,7 +142,8 @@ def test_a_forged_source_is_refused_and_does_not_stay(
     with pytest.raises(SystemExit):
         run(site, monkeypatch, "--fetch")
     printed = capsys.readouterr()
-    assert f"umt: {site.cache} is not commit {site.commit}: its tree is " in printed.err
+    assert f"umt: {site.mirror} is not commit {site.commit}: its tree is " in printed.err
+    assert not site.cache.exists()
     assert "railyard.source.umt" not in printed.out
     site.mirror.write_bytes(honest)
     run(site, monkeypatch, "--fetch")
