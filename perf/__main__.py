@@ -22,6 +22,7 @@ from perf import (
     osu,
     pieces,
     placements,
+    rivals,
     same,
     scale,
     statistics,
@@ -108,6 +109,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
         "five bids of 2,000 records each, new and judged before",
         lambda options: tender.measure(options.count or tender.RECORDS),
     ),
+    "fit-rivals": (
+        "`optimised` against Scotch, KaHIP, TreeMatch and named orders on ten matrices, by the model",
+        lambda options: rivals.measure(console, options.matrices),
+    ),
     "fuzz": (
         "10,000 hostile inputs of each kind: tracebacks, time, memory",
         lambda options: fuzz.measure(options.count or fuzz.COUNT),
@@ -137,6 +142,7 @@ def main() -> None:
         bound.options,
         same.options,
         osu.options,
+        rivals.options,
         topobw.options,
         whole_machine.options,
     ):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+from pathlib import Path
+from typing import Any, TextIO
 
 import numpy as np
 import pytest
@@ -10,8 +13,11 @@ from support import evidence
 
 from placements.linkload import traffic
 from placements.linkload.traffic import Traffic
-from railyard.fit import fitting
-from railyard.records.record import Record
+from railyard.base.errors import RunError
+from railyard.fit import cli, fitting
+from railyard.records import record as records
+from railyard.records.assemble import LaunchRun
+from railyard.records.record import Guarded, Record
 
 pytestmark = pytest.mark.built  # the compiled optimiser
 
@@ -24,6 +30,13 @@ def with_numbers(sent: Traffic, seed: int) -> Traffic:
 
 def record(placements: list[str]) -> Record:
     return evidence.good(topology="gemini-2x2x2", grid=[2, 2, 2], placements=placements)
+
+
+def void(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+    """Have load disturb every launch."""
+    return dataclasses.replace(
+        run, guard={**(run.guard or {}), "verdict": str(Guarded.VOID), "reasons": ["late"]}
+    )
 
 
 def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_any_named_order() -> None:
@@ -47,3 +60,36 @@ def test_only_what_was_measured_is_stated() -> None:
     (text,) = fitting.measured_text(fitted, "cart-create")
     assert "optimised" in text and "plain" in text
     assert fitting.measured_text(record(["custom", "optimised"]), "cart-create") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "needs_times", "good"),
+    [(void, False, True), (void, True, False), (evidence.failing(0), False, False)],
+    ids=["disturbed-capture", "disturbed-times", "failed-capture"],
+)
+def test_load_voids_a_measurement_and_no_capture(
+    *,
+    change: evidence.Change,
+    needs_times: bool,
+    good: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A launch whose times load disturbed sent what it sends."""
+
+    def reframe(command: list[str], *, stdout: TextIO, **_: object) -> subprocess.CompletedProcess[str]:
+        stdout.write("  * Reason: launch 0 is void\n")
+        (tmp_path / "results").mkdir()
+        text = records.text(evidence.good(placements=["plain"], launches=1, change=change))
+        (tmp_path / "results/record.json").write_text(text)
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(cli.subprocess, "run", reframe)
+    runs = cli._Runs(
+        program=["sh"], extents=(2,), ranks_per_node=1, system="s:p", config="", torus="", output=tmp_path
+    )
+    if good:
+        assert runs.reframe("capture", needs_times=needs_times).launches[0].is_void
+        return
+    with pytest.raises(RunError, match=r"capture: launch 0 is void; see .*capture\.log"):
+        runs.reframe("capture", needs_times=needs_times)
