@@ -77,14 +77,15 @@ def test_load_voids_a_measurement_and_no_capture(
 ) -> None:
     """A launch whose times load disturbed sent what it sends."""
 
+    text = records.text(evidence.good(placements=["plain"], launches=1, change=change))
+
     def reframe(command: list[str], *, stdout: TextIO, **_: object) -> subprocess.CompletedProcess[str]:
         stdout.write("  * Reason: launch 0 is void\n")
         (tmp_path / "results").mkdir()
-        text = records.text(evidence.good(placements=["plain"], launches=1, change=change))
         (tmp_path / "results/record.json").write_text(text)
         return subprocess.CompletedProcess(command, 1)
 
-    monkeypatch.setattr(cli.subprocess, "run", reframe)
+    monkeypatch.setattr(subprocess, "run", reframe)
     runs = cli._Runs(
         program=["sh"], extents=(2,), ranks_per_node=1, system="s:p", config="", torus="", output=tmp_path
     )
