@@ -182,8 +182,8 @@ class _Runs:
         fresh = [path for path in self._records() if path not in before]
         text = log.read_text(encoding="utf-8", errors="replace")
         record = records.load(fresh[-1]) if fresh else None
-        ended = record is not None and all(launch.status is Status.OK for launch in record.launches)
-        if record is None or (done.returncode and (needs_times or not ended)):
+        is_whole = record is not None and all(launch.status is Status.OK for launch in record.launches)
+        if record is None or (done.returncode and (needs_times or not is_whole)):
             reasons = [line.partition("Reason: ")[2] for line in text.splitlines() if "Reason: " in line]
             raise RunError(f"{stage}: {reasons[-1] if reasons else 'nothing was measured'}; see {log}")
         return record
