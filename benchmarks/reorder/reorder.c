@@ -4,8 +4,8 @@
  * A library to preload (railyard-witness does it where RAILYARD_REORDER is set, which names a file with the
  * host of each rank, as `railyard place --format openmpi-hostfile` prints it). MPI_Cart_create,
  * MPI_Graph_create, MPI_Dist_graph_create and MPI_Dist_graph_create_adjacent with reorder = 1 then return a
- * communicator whose rank k is on the host of line k. Leaves out: grids of fewer ranks than the file has, and
- * communicators between two groups; there MPI's own function decides.
+ * communicator whose rank k is on the host of line k. Leaves out: communicators of a part of MPI_COMM_WORLD
+ * and those between two groups; there MPI's own function decides.
  *
  * Each function is wrapped under its names MPI_X and PMPI_X, as some MPIs' Fortran functions call the second.
  */
