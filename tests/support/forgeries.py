@@ -96,6 +96,10 @@ def add_series(labels: dict[str, Any], fom: str = "iteration_us") -> Change:
     return change
 
 
+def label_of_first(document: Document) -> None:
+    first(document)["series"][0]["labels"] = {"variant": "copy"}
+
+
 def without_bandwidth(document: Document) -> None:
     for launch in document["launches"]:
         launch["series"] = [each for each in launch["series"] if each["fom"] != "bandwidth_gbyte_s"]
@@ -226,6 +230,7 @@ ALL: Mapping[str, Forgery] = {
     "faster iterations of a variant": _one(
         "relation", "no variant of the case", add_series({"variant": "copy"})
     ),
+    "a label of one launch": _one("same-points", "is not as often there as in launch 0", label_of_first),
     "a figure of another program": _one(
         "series", "allreduce_us is no figure of halo", add_series({}, fom="allreduce_us")
     ),

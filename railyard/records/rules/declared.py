@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from railyard.base import check_sources
 from railyard.base.errors import as_seen
 from railyard.records import programs, units
-from railyard.records.benchmark import HOST_LABELS, Series
+from railyard.records.benchmark import HOST_LABELS, Labels, Series, point
 from railyard.records.folded import old_figures
 from railyard.records.programs import third_party
 from railyard.records.record import Origin, Record
@@ -53,11 +54,35 @@ def series(read: Record) -> Iterator[Fault]:
                 break
 
 
+@rule("same-points")
+def same_points(read: Record) -> Iterator[Fault]:
+    """Launches of one placement of a benchmark whose output railyard reads have series at the same points."""
+    if not _is_known(read.case.benchmark):
+        return
+    first: dict[str, tuple[int, Counter[tuple[str, Labels]]]] = {}
+    for field, launch in ended_well(read):
+        if launch.not_measured:
+            continue
+        points = Counter(
+            (str(one.fom), point(one.labels))
+            for one in launch.series
+            if one.fom.unit.measures != units.ENERGY
+        )
+        index, wanted = first.setdefault(launch.placement, (launch.index, points))
+        if points != wanted:
+            fom, labels = min((points - wanted) or (wanted - points))
+            text = f"{fom} at {dict(labels)} is not as often there as in launch {index}"
+            yield Fault(field=f"{field}.series", text=as_seen(text)[:300])
+
+
+def _is_known(benchmark: str) -> bool:
+    return benchmark in programs.PROGRAMS or third_party.is_known(benchmark)
+
+
 def _strange(benchmark: str, one: Series) -> str:
     """Return what a benchmark's program never writes of a series; empty if it may write the series."""
     program = programs.PROGRAMS.get(benchmark)
-    is_known = program is not None or third_party.is_known(benchmark)
-    if not is_known or one.fom.unit.measures == units.ENERGY:
+    if not _is_known(benchmark) or one.fom.unit.measures == units.ENERGY:
         return ""
     if program is not None and one.fom not in program.figures:
         return f"{one.fom} is no figure of {benchmark}"
