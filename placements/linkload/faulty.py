@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from placements.arrays import Floats, Ints, np
 from placements.topology.base import Router
 from placements.topology.carried import Carried, added, summed
+from placements.topology.chosen import loads
+from placements.topology.chosen.routes import FIXED
 from placements.topology.detours import detours
 from placements.topology.routing import walk
 from railyard.base.errors import InputError
@@ -45,18 +47,20 @@ def carry(topology: Topology, source: Ints, node: Ints, sizes: Floats, *, faults
     """
     if not faults.down:
         return topology.carry(source, node, sizes)
+    if topology.routes.choose != FIXED:
+        return loads.carry(topology, source, node, sizes, gone=faults.down)
     dead = [topology.links_by_name[name] for name in faults.down]
     exceptions, places = detours(topology, dead, 0), places_by_name(topology)
     source, node, sizes = summed(source, node, sizes, len(topology.nodes))
-    loads, lengths = np.zeros(topology.link_rates.size), []
+    link_bytes, lengths = np.zeros(topology.link_rates.size), []
     for at, to, size in zip(source.tolist(), node.tolist(), sizes.tolist(), strict=True):
         start, last = Router(coordinate=topology.coordinates[at]), topology.nodes[to]
         links = list(walk(topology, start, topology.destination(last.coordinate, last.slot), exceptions))
         lengths.append(len(links))
         for link in links:
-            loads[places[link.name]] += size
+            link_bytes[places[link.name]] += size
     hops = added(np.array(lengths, dtype=np.int64), sizes, 1)
-    return Carried(link_bytes=loads.reshape(topology.link_rates.shape), hops_bytes=hops)
+    return Carried(link_bytes=link_bytes.reshape(topology.link_rates.shape), hops_bytes=hops)
 
 
 def places_by_name(topology: Topology) -> dict[str, int]:

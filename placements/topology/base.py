@@ -16,12 +16,14 @@ import itertools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from placements.arrays import NDArray, np
 from placements.topology import carried, defaults
+from placements.topology.chosen import loads
+from placements.topology.chosen.routes import CHOICES, FIXED, USUAL, Routes
 from placements.topology.parts import (
     Block,
     Coordinate,
@@ -66,6 +68,8 @@ class Topology(ABC):
     calibration: ClassVar[str] = "plain"
     #: The axis of a coordinate along which the nodes of one router get separate lattice positions (`cells`).
     slot_axis: ClassVar[int] = 1
+    #: The rules by which routes can be chosen on this kind (`placements.topology.chosen`).
+    choices: ClassVar[tuple[str, ...]] = CHOICES
     #: What the numbers of a node's coordinate are, without those that are always 0; empty if the kind does not name it.
     coordinate_names: ClassVar[tuple[str, ...]] = ()
 
@@ -78,6 +82,7 @@ class Topology(ABC):
     lanes_per_tile: int = 3
     hop_latency_us: float = 0.0
     names: Mapping[tuple[Coordinate, int], str] = field(default_factory=dict)
+    routes: Routes = USUAL
 
     # What a kind must define.
 
@@ -167,8 +172,22 @@ class Topology(ABC):
         at = np.array(self.coordinates, dtype=np.int64)
         return float(np.mean([self.hops(one[None, :], at).mean() for one in at]))
 
-    def check_static(self, what: str) -> None:  # noqa: B027  # most kinds have nothing to refuse
+    def check_wired(self, what: str) -> None:  # noqa: B027  # most kinds have nothing to refuse
+        """Raise InputError for `what` where routers cannot decide: the links or how they choose are not known."""
+
+    def check_static(self, what: str) -> None:
         """Raise InputError for `what` where the links or the routes of this topology are not fixed."""
+        self.check_wired(what)
+        if self.routes.choose != FIXED:
+            raise InputError(what, "routes.choose", self.routes.choose, FIXED)
+
+    def link_length(self, link: Link) -> float:
+        """Return how long a link is where shortest ways are chosen; less is better."""
+        return 1.0
+
+    def part(self, router: Router) -> int:
+        """Return the number of a router's part of the network, of which Valiant's ways go by a third one."""
+        return self.router_indices[replace(router, rail=0)]
 
     # What a kind may define otherwise: addresses, as numbers in the space of one rail.
 
@@ -241,12 +260,26 @@ class Topology(ABC):
     def carry(
         self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
     ) -> carried.Carried:
-        """Return the link loads of messages on the first rail.
+        """Return the link loads of messages on the first rail; those that are expected where routes are chosen.
 
         Message i has `sizes[i]` bytes and goes from the router with the index `source[i]` in `coordinates` to the node
         with the index `node[i]` in `nodes`.
         """
+        if self.routes.choose != FIXED:
+            return loads.carry(self, source, node, sizes)
+        return self.carry_usual(source, node, sizes)
+
+    def carry_usual(
+        self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
+    ) -> carried.Carried:
+        """Return the link loads of messages that take their usual routes, as `carry` does."""
         return carried.by_routes(self, source, node, sizes)
+
+    @cached_property
+    def link_places(self) -> tuple[tuple[Link, int], ...]:
+        """Return every link of the first rail with its index into `link_rates` in row-major order."""
+        places = np.flatnonzero(self.link_rates).tolist()
+        return tuple((self.link_at(place), place) for place in places)
 
     def route_places(self, source: NDArray[np.int64], node: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the links of usual routes as indices into `link_rates`, -1 after the last; shape (pairs, longest).
@@ -269,7 +302,7 @@ class Topology(ABC):
     @property
     def is_static(self) -> bool:
         """Return whether every packet takes its usual route (`route_places`)."""
-        return True
+        return self.routes.choose == FIXED
 
     # What follows from the above.
 
@@ -407,6 +440,7 @@ class Topology(ABC):
         if self.hop_latency_us:
             document["hop_latency_us"] = self.hop_latency_us
         rates = {str(name): rate for name, rate in self.tile_rates_gbyte_s.items()}
+        document |= self.routes.to_dict()
         return {**document, "tile_rates_gbyte_s": rates, "host": {"tiles": self.host_tiles}}
 
     @cached_property

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from placements.topology.base import Topology
+from placements.topology.chosen import routes
 from placements.topology.torus import Torus
 from railyard.base import schemas, yaml_io
 from railyard.base.checkout import TOPOLOGIES
@@ -80,10 +82,28 @@ def parse(document: object, *, source: str) -> Topology:
         "sockets_per_node": document.get("sockets_per_node", 1),
         "lanes_per_tile": document.get("lanes_per_tile", 3),
         "hop_latency_us": float(document.get("hop_latency_us", 0)),
+        "routes": routes.parse(document.get("routes", {}), source),
     }
     kind = import_module(f"{__package__}.{KINDS[keys[0]]}")
     topology: Topology = kind.parse(document, common, source)
+    _check_routes(topology, document[keys[0]], source)
     return topology
+
+
+def _check_routes(topology: Topology, part: Mapping[str, Any], source: str) -> None:
+    """Raise InputError for routes that this kind of network, or its other field `routes`, rules out."""
+    choose = topology.routes.choose
+    if choose not in topology.choices:
+        raise InputError(source, "routes.choose", choose, ", ".join(topology.choices))
+    if choose != routes.FIXED and "routes" in part:
+        raise InputError(
+            source, "routes.choose", choose, "fixed with routes of the kind's own (valiant_share, spread)"
+        )
+    parts = {topology.part(router) for router in topology.routers} if choose in routes.BY_PART else ()
+    if choose in routes.BY_PART and len(parts) < 3:
+        raise InputError(
+            source, "routes.choose", choose, "a minimal rule with fewer than three groups or routers"
+        )
 
 
 def _with_whole_numbers(part: object) -> object:

@@ -2,7 +2,7 @@
 
 Routes go up to one spine and down, chosen by the destination alone: spine = slot of the destination modulo the spines,
 as InfiniBand's fat-tree routing deals destinations over up-ports. So all traffic to a node meets at one spine, and
-traffic to the nodes of a leaf is spread over all spines. Leaves out adaptive routing and trees of three levels.
+traffic to the nodes of a leaf is spread over all spines. Leaves out trees of three levels.
 
 A leaf's coordinate is (leaf, 0, 0), a spine's (spine, 0, 0) at level 1. Node order is leaf, then slot.
 
@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 from placements.arrays import NDArray, np
 from placements.topology import defaults
 from placements.topology.base import Topology
+from placements.topology.chosen.routes import FIXED, MINIMAL
 from placements.topology.parts import (
     Block,
     Coordinate,
@@ -48,6 +49,7 @@ class FatTree(Topology):
     """`nodes_per_router` is the nodes of a leaf; `oversubscription` the nodes of a leaf for each of its spines."""
 
     coordinate_names: ClassVar[tuple[str, ...]] = ("leaf",)
+    choices: ClassVar[tuple[str, ...]] = (FIXED, *MINIMAL)
 
     leaves: int
     oversubscription: int = 1

@@ -27,6 +27,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from placements.arrays import Ints, np
+from placements.topology.chosen.routes import FIXED, MINIMAL
 from placements.topology.parts import Coordinate, LinkClass
 from placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
 from railyard.base.errors import InputError
@@ -49,6 +50,7 @@ class FatTreeLevels(Switched):
     """`leaf_nodes` are the nodes of every leaf; `nodes_per_router` is the largest of them."""
 
     level_words: ClassVar[tuple[str, ...]] = ("leaf", "spine")
+    choices: ClassVar[tuple[str, ...]] = (FIXED, *MINIMAL)
 
     levels: tuple[Level, ...]
     leaf_nodes: tuple[int, ...]

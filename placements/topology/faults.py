@@ -126,7 +126,7 @@ def find_link(topology: Topology, text: str) -> Link:
 
     Blanks and case do not count. InputError lists names like the one given.
     """
-    topology.check_static("link")
+    topology.check_wired("link")
     wanted = _plain(text)
     links = [
         link for link in topology.links() if wanted in (_plain(link.name), _plain(link.name.split(" ")[1]))

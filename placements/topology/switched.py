@@ -234,7 +234,7 @@ class Switched(Topology):
     def link_at(self, flat: int) -> Link:
         return self.link(flat)
 
-    def carry(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
+    def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
         source, node, sizes = summed(source, node, sizes, len(self.nodes))
         return self.carry_along(self.hosts[source], node, sizes)
 

@@ -171,7 +171,7 @@ class Torus(Topology):
         *at, dimension, direction = map(int, np.unravel_index(flat, self.link_rates.shape))
         return self.link(Router(coordinate=(at[0], at[1], at[2])), dimension, -1 if direction else 1)
 
-    def carry(
+    def carry_usual(
         self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
     ) -> Carried:
         return torus_loads.carry(self, source, node, sizes)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from placements.arrays import Floats, Ints, NDArray, np
 from placements.topology.carried import Carried
+from placements.topology.chosen.mixtures import best_between, busiest
 from placements.topology.dragonflies import valiant
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ STEEPNESS = 8
 ROUNDS = 12
 #: A step that lowers the busiest link's time by a smaller part than this is the last.
 GAIN = 1e-3
-_NARROWINGS = 48
 
 
 def carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried:
@@ -50,11 +50,13 @@ def carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried
         return minimal + by_way
 
     count = topology.group_count
-    carried = _best_between(topology, mixed(np.zeros((count, count))), mixed(np.ones((count, count))))
+    carried = best_between(
+        topology.link_rates, mixed(np.zeros((count, count))), mixed(np.ones((count, count)))
+    )
     for _ in range(ROUNDS):
         towards = mixed(_preferred(topology, carried).astype(np.float64))
-        nearer = _best_between(topology, carried, towards)
-        before, after = _busiest(topology, carried), _busiest(topology, nearer)
+        nearer = best_between(topology.link_rates, carried, towards)
+        before, after = busiest(topology.link_rates, carried), busiest(topology.link_rates, nearer)
         carried = nearer
         if after >= before * (1 - GAIN):
             break
@@ -71,32 +73,3 @@ def _preferred(topology: Grouped, carried: Carried) -> NDArray[np.bool_]:
     leaving, coming = cable.sum(axis=1)[:, None], cable.sum(axis=0)[None, :]
     third = (leaving + coming - 2 * cable) / (count - 2)
     return np.asarray(third < cable, dtype=bool)
-
-
-def _best_between(topology: Grouped, one: Carried, other: Carried) -> Carried:
-    """Return the mixture of two loads whose busiest link takes the least time: one of the two, or between them."""
-    low, high = 0.0, 1.0
-    for _ in range(_NARROWINGS):
-        third = (high - low) / 3
-        nearer, farther = low + third, high - third
-        if _busiest(topology, _mixture(one, other, nearer)) <= _busiest(
-            topology, _mixture(one, other, farther)
-        ):
-            high = farther
-        else:
-            low = nearer
-    candidates = [one, other, _mixture(one, other, (low + high) / 2)]
-    return min(candidates, key=lambda candidate: _busiest(topology, candidate))
-
-
-def _mixture(one: Carried, other: Carried, part: float) -> Carried:
-    return _scaled(one, 1 - part) + _scaled(other, part)
-
-
-def _scaled(of: Carried, part: float) -> Carried:
-    return Carried(link_bytes=of.link_bytes * part, hops_bytes=of.hops_bytes * part)
-
-
-def _busiest(topology: Grouped, of: Carried) -> float:
-    """Return the time of the busiest link, in nanoseconds."""
-    return float((of.link_bytes / topology.link_rates).max(initial=0))

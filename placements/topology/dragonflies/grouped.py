@@ -31,13 +31,14 @@ from typing import Any, ClassVar
 from placements.arrays import Floats, Ints, NDArray, np
 from placements.topology.carried import Carried, summed
 from placements.topology.dragonflies import by_load, valiant
-from placements.topology.parts import Coordinate
+from placements.topology.parts import Coordinate, Link, Router
 from placements.topology.switched import LinkType, Switched, Wiring, wire
 from railyard.base.errors import InputError
 
 Columns = dict[str, Ints]
 
 LOCAL, GLOBAL = 0, 1
+GLOBAL_LENGTH = 16
 #: The value of `spread` with which loads decide.
 BY_LOAD = "load"
 #: Multiples of it, modulo 2 to the 32, are spread evenly (the golden ratio): the nodes below a share are chosen.
@@ -124,15 +125,23 @@ class Grouped(Switched):
             ),
         )
 
-    def check_static(self, what: str) -> None:
-        """Raise InputError where routes are not fixed: packets are spread over third groups, or the load decides."""
-        if not self.is_static:
+    def check_wired(self, what: str) -> None:
+        """Raise InputError where packets are spread over third groups, or the load decides, for the model alone."""
+        if self.cables.spread != "nodes":
             valid = "spread: nodes; only the link-load model can spread packets or decide by load"
             raise InputError(what, f"{self.key}.routes.spread", self.cables.spread, valid)
 
     @property
     def is_static(self) -> bool:
-        return self.cables.spread == "nodes"
+        return super().is_static and self.cables.spread == "nodes"
+
+    def link_length(self, link: Link) -> float:
+        """Return more for a global cable than for any number of local links on a minimal way."""
+        return float(GLOBAL_LENGTH if link.dimension == GLOBAL else 1)
+
+    def part(self, router: Router) -> int:
+        """Return the router's group."""
+        return router.coordinate[0]
 
     def to_dict(self) -> dict[str, Any]:
         cables = self.cables
@@ -272,10 +281,10 @@ class Grouped(Switched):
 
     # Link loads with packets spread over third groups.
 
-    def carry(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
+    def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
         share = self.cables.valiant_share
         if self.cables.spread == "nodes":
-            return super().carry(source, node, sizes)
+            return super().carry_usual(source, node, sizes)
         source, node, sizes = summed(source, node, sizes, len(self.nodes))
         if self.cables.spread == BY_LOAD:
             return by_load.carry(self, source, node, sizes)

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from placements.arrays import Floats, Ints, NDArray, np
 from placements.topology.base import Topology
 from placements.topology.carried import Carried
+from placements.topology.chosen.routes import FIXED
 from placements.topology.parts import Coordinate, Link, Router, Switch, rail_suffix
 from placements.topology.switched import switches_by_group
 from railyard.base.errors import InputError
@@ -30,6 +31,8 @@ class Groups(Topology):
 
     has_groups: ClassVar[bool] = True
     coordinate_names: ClassVar[tuple[str, ...]] = ("group", "switch")
+
+    choices: ClassVar[tuple[str, ...]] = (FIXED,)
 
     counts: tuple[tuple[int, ...], ...]
 
@@ -89,7 +92,7 @@ class Groups(Topology):
     def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:
         raise self._unknown("routes")
 
-    def check_static(self, what: str) -> None:
+    def check_wired(self, what: str) -> None:
         raise self._unknown(what)
 
     def switch_tree(self) -> Iterator[Switch]:

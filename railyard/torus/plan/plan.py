@@ -141,6 +141,8 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPla
     Raises InputError if it does not fit the address space or the kernel, RunError if a pair of routers has no route.
     """
     check_size(topology)
+    if shape.network == "kernel":
+        topology.check_static("--network kernel")
     _check_rates(topology, shape)
     dead = [topology.links_by_name[name] for name in faults.down]
     detours_by_rail = [detours(topology, dead, rail) for rail in range(topology.rails)]
@@ -173,7 +175,7 @@ def _forwarders(topology: Topology, shape: Shape) -> Sequence[Router]:
 
 def check_size(topology: Topology) -> None:
     """Raise InputError for a topology too large for a virtual torus. Cheap: nodes and links are not enumerated."""
-    topology.check_static("torus")
+    topology.check_wired("torus")
     topology.check_addresses()
     nodes = math.prod(topology.extents) * topology.nodes_per_router
     if nodes > BRIDGE_PORTS:

@@ -6,10 +6,12 @@ detours, fat trees and rails need no rules of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from placements.topology.base import Router, Topology
+from placements.topology.chosen.routes import BY_PART, FIXED, RESTORED
+from placements.topology.chosen.ways import ways
 from placements.topology.detours import detours
 from placements.topology.faults import Faults
 from railyard.torus.plan import addresses, routes
@@ -18,6 +20,7 @@ from railyard.torus.plan.plan import ETHERNET_BYTES, Shape
 FORMAT = 1
 HOST_RING = -1
 NIC_BYTES = 1 << 21
+LINKS_PER_LINE = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +78,42 @@ def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, gener
             f"link {hosts[port.source]} {port.port} {hosts[port.target]} {port.far_port} {rate} "
             f"{latency_ns:.0f} {port.ring} {port.dateline:d} {port.down:d}"
         )
+    if topology.routes.choose != FIXED:
+        yield _choose(topology, shape)
     numbers = {(port.source, port.port): number for number, port in enumerate(links)}
     for name, prefix, port_name in _routes(topology, faults):
         yield f"route {hosts[name]} {prefix} {numbers[name, port_name]}"
+    if topology.routes.choose != FIXED:
+        yield from _ways(topology, faults, hosts, numbers)
+
+
+def _choose(topology: Topology, shape: Shape) -> str:
+    """Return the line with the rule by which routes are chosen."""
+    routes = topology.routes
+    parts = len({topology.part(router) for router in topology.routers}) if routes.choose in BY_PART else 0
+    gap_ns = routes.gap_us * 1e3 / shape.rate_scale
+    return f"choose {routes.choose} {routes.seed} {parts} {routes.order == RESTORED:d} {gap_ns:.0f} 1"
+
+
+def _ways(
+    topology: Topology, faults: Faults, hosts: Mapping[str, int], numbers: Mapping[tuple[str, str], int]
+) -> Iterator[str]:
+    """Yield the lines with the ways between the routers of each rail, and to the parts of the network."""
+    for rail in range(topology.rails):
+        chosen = ways(topology, faults.down, rail)
+        router = [hosts[topology.router_name(end)] for end in chosen.routers]
+        link = [numbers[topology.router_name(link.source), link.port] for link in chosen.links]
+        for here, end, members in chosen.sets(chosen.distance):
+            yield from _sets(f"way {router[here]} {router[end]}", [link[member] for member in members])
+        if topology.routes.choose in BY_PART:
+            for here, part, members in chosen.sets(chosen.part_distance):
+                yield from _sets(f"via {router[here]} {part}", [link[member] for member in members])
+
+
+def _sets(words: str, links: Sequence[int]) -> Iterator[str]:
+    """Yield lines that begin with `words` and have some of the links each."""
+    for first in range(0, len(links), LINKS_PER_LINE):
+        yield " ".join([words, *map(str, links[first : first + LINKS_PER_LINE])])
 
 
 def ports(topology: Topology, faults: Faults) -> Iterator[RouterLink]:

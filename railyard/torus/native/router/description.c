@@ -1,5 +1,6 @@
 /* Implements the description of a torus. */
 #include "description.h"
+#include "choices.h"
 #include "memory.h"
 
 #include <arpa/inet.h>
@@ -11,7 +12,7 @@
 /* Limits that fit 32 bits with room for sums: a buffer holds 1 GiB, and the queues of all routers are
  * numbered. */
 enum { FORMAT = 1, LINE_BYTES = 512, LEAST_CELL_BYTES = 64, MOST_CELL_BYTES = 1 << 20, MOST_BYTES = 1 << 30 };
-enum { MOST_RING = 254, MOST_QUEUES = 1 << 28 };
+enum { MOST_RING = 254, MOST_QUEUES = 1 << 28, MOST_PARTS = 1 << 16, PAIRS = CHANNELS / 2 };
 /* A cell of the largest size then takes 34 years at most, and 2^64 ns are 584. */
 static const double least_byte_s = 1e-3, most_byte_s = 1e15, most_latency_ns = 1e15;
 
@@ -129,6 +130,61 @@ static void add_route(struct reader *reader, const char *line) {
     }
 }
 
+static void add_choose(struct reader *reader, const char *line) {
+    static const char *const kinds[] = {"fixed",   "hashed",     "sprayed",    "minimal-adaptive",
+                                        "valiant", "ugal-local", "ugal-global"};
+    struct choices *choices = &reader->network->choices;
+    char kind[32];
+    long long seed, parts, restored, gap_ns, escapes;
+    if (sscanf(line, "%*s %31s %lld %lld %lld %lld %lld", kind, &seed, &parts, &restored, &gap_ns,
+               &escapes) != 6 ||
+        seed < 0 || !is_below(parts, MOST_PARTS) || !is_below(restored, 2) ||
+        !is_below(gap_ns, (uint64_t)most_latency_ns) || !is_below(escapes, 2))
+        wrong(reader, "expected: choose KIND SEED PARTS RESTORED GAP_NS ESCAPES");
+    *choices = (struct choices){.seed = (uint64_t)seed,
+                                .random = (uint64_t)seed,
+                                .parts = (uint32_t)parts,
+                                .restored = restored != 0,
+                                .gap_ns = (uint64_t)gap_ns,
+                                .escapes = escapes != 0};
+    for (enum choose i = CHOOSE_HASHED; i <= CHOOSE_UGAL_GLOBAL; i++)
+        if (strcmp(kind, kinds[i]) == 0)
+            choices->choose = i;
+    if (choices->choose == CHOOSE_FIXED || (choices->choose >= CHOOSE_VALIANT) != (parts > 0))
+        wrong(reader, "expected a kind of choice, and parts with valiant and ugal alone");
+}
+
+static struct link_set *sets_of(const struct reader *reader, struct host *host, bool via) {
+    uint32_t count = via ? reader->network->choices.parts : reader->network->host_count;
+    struct link_set **sets = via ? &host->vias : &host->ways;
+    if (*sets == NULL)
+        *sets = zeroed(count, sizeof **sets);
+    return *sets;
+}
+
+static void add_way(struct reader *reader, const char *line, bool via) {
+    struct network *network = reader->network;
+    struct choices *choices = &network->choices;
+    long long router, target, link;
+    int length = 0;
+    uint64_t targets = via ? choices->parts : network->host_count;
+    if (choices->choose == CHOOSE_FIXED || sscanf(line, "%*s %lld %lld%n", &router, &target, &length) != 2 ||
+        !is_below(router, network->host_count) || network->hosts[router].node || !is_below(target, targets))
+        wrong(reader, "expected: way ROUTER ROUTER LINK ..., or via ROUTER PART LINK ...");
+    struct link_set *set = &sets_of(reader, &network->hosts[router], via)[target];
+    if (set->count && set->first + set->count != choices->pool_count)
+        wrong(reader, "expected all ways of a pair one behind the other");
+    set->first = set->count ? set->first : choices->pool_count;
+    for (line += length; sscanf(line, "%lld%n", &link, &length) == 1; line += length) {
+        if (!is_below(link, network->link_count) || network->links[link].source != router ||
+            network->links[link].down || network->hosts[network->links[link].target].node)
+            wrong(reader, "expected numbers of live links that lead from the router to routers");
+        choices->pool = grown(choices->pool, choices->pool_count + 1, sizeof *choices->pool);
+        choices->pool[choices->pool_count++] = (uint32_t)link;
+        set->count++;
+    }
+}
+
 static void read_sizes(struct reader *reader, const char *line) {
     struct network *network = reader->network;
     long long bytes, port_bytes;
@@ -142,18 +198,22 @@ static void read_sizes(struct reader *reader, const char *line) {
         network->buffer_bytes = (uint32_t)bytes;
         network->port_bytes = (uint32_t)port_bytes;
     } else {
-        wrong(reader,
-              "neither cell, buffer, nic, node, router, address, link nor route, or a size out of range");
+        wrong(reader, "neither cell, buffer, nic, node, router, address, link, choose, route, way nor via, "
+                      "or a size out of range");
     }
 }
 
 static void read_line(struct reader *reader, const char *line) {
     if (strncmp(line, "route ", 6) == 0)
         add_route(reader, line);
+    else if (strncmp(line, "way ", 4) == 0 || strncmp(line, "via ", 4) == 0)
+        add_way(reader, line, line[0] == 'v');
     else if (reader->bits != NULL)
         wrong(reader, "expected only routes after the first one");
     else if (strncmp(line, "link ", 5) == 0)
         add_link(reader, line);
+    else if (strncmp(line, "choose ", 7) == 0)
+        add_choose(reader, line);
     else if (strncmp(line, "address ", 8) == 0)
         add_address(reader, line);
     else if (strncmp(line, "node ", 5) == 0 || strncmp(line, "router ", 7) == 0)
@@ -201,6 +261,160 @@ static void check_ports(const struct reader *reader) {
         wrong(reader, "too many links at one host");
 }
 
+/* Checks of chosen routes.
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static void refuse(const struct reader *reader, const char *what, uint32_t from, uint32_t to) {
+    fprintf(stderr, "railyard-router: %s: %s from %s to %s\n", reader->path, what,
+            reader->network->hosts[from].name,
+            to == UINT32_MAX ? "another part" : reader->network->hosts[to].name);
+    exit(EXIT_FAILURE);
+}
+
+/* Return the links of the longest way, or exit where ways form a circle or end elsewhere. `steps` has what is
+ * known: 0 nothing, UINT32_MAX that the walk is inside. `part` is NO_PART for ways to the router `end`. */
+static uint32_t longest(const struct reader *reader, uint32_t here, int32_t part, uint32_t end,
+                        uint32_t *steps) {
+    const struct network *network = reader->network;
+    const struct host *host = &network->hosts[here];
+    if (here == end)
+        return 0;
+    if (steps[here] == UINT32_MAX)
+        refuse(reader, "ways form a circle", here, end);
+    if (steps[here])
+        return steps[here];
+    const struct link_set *sets = part == NO_PART ? host->ways : host->vias;
+    struct link_set set = sets == NULL ? (struct link_set){0} : sets[part == NO_PART ? end : (uint32_t)part];
+    if (set.count == 0 && part != NO_PART)
+        return 0;
+    if (set.count == 0)
+        refuse(reader, "no way", here, end);
+    uint32_t most = 0;
+    steps[here] = UINT32_MAX;
+    for (uint32_t i = 0; i < set.count; i++) {
+        uint32_t next = (uint32_t)network->links[network->choices.pool[set.first + i]].target;
+        uint32_t rest = longest(reader, next, part, end, steps);
+        most = rest > most ? rest : most;
+    }
+    return steps[here] = most + 1;
+}
+
+/* Where a cell is on escape channels: at a router, by a link or NO_LINK where it escaped there. */
+struct at {
+    uint32_t router;
+    int32_t link;
+    uint8_t channel;
+};
+
+/* Follow the usual route to an address as an escaped cell does, up to the first router of `part` unless that
+ * is NO_PART. Its channels must not reach the adaptive ones: pair, ring and upper channel then only rise, so
+ * that escape channels form no circle. */
+static struct at walk_escape(const struct reader *reader, struct at at, uint32_t address, int32_t part) {
+    const struct network *network = reader->network;
+    static const struct link none = {.ring = NO_RING};
+    uint32_t start = at.router;
+    for (uint32_t hops = 0; !network->hosts[at.router].node; hops++) {
+        const struct host *host = &network->hosts[at.router];
+        if (part != NO_PART && host->vias[part].count == 0)
+            break;
+        int32_t next = host->next[address];
+        if (next == NO_LINK || hops > network->host_count || network->links[next].down)
+            no_way(network, reader, (int32_t)at.router, address);
+        const struct link *after = &network->links[next];
+        at.channel = channel_after(at.link == NO_LINK ? &none : &network->links[at.link], at.channel, after);
+        if (at.channel >= FIRST_ADAPTIVE)
+            refuse(reader, "too many turns for the escape channels", start, network->addresses[address].node);
+        at.link = next;
+        at.router = (uint32_t)after->target;
+    }
+    return at;
+}
+
+/* Walk all ways of escape: from every router, by every part of the network and without one, to every address.
+ */
+static void check_escapes(const struct reader *reader) {
+    const struct network *network = reader->network;
+    uint8_t *seen = zeroed(network->link_count, 1); /* a bit for each channel by which a walk went on */
+    for (uint32_t i = 0; i < network->host_count; i++) {
+        struct at start = {.router = i, .link = NO_LINK};
+        for (uint32_t k = 0; !network->hosts[i].node && k < network->address_count; k++)
+            walk_escape(reader, start, k, NO_PART);
+        for (uint32_t part = 0; !network->hosts[i].node && part < network->choices.parts; part++) {
+            struct at in = walk_escape(reader, start, network->choices.part_address[part], (int32_t)part);
+            if (in.link == NO_LINK || seen[in.link] & 1U << in.channel)
+                continue;
+            seen[in.link] |= (uint8_t)(1U << in.channel);
+            for (uint32_t k = 0; k < network->address_count; k++)
+                walk_escape(reader, in, k, NO_PART);
+        }
+    }
+    free(seen);
+}
+
+/* Follow every way that a hashed cell may take; `seen` has a bit for each channel of each link. */
+static void walk_hashed(const struct reader *reader, uint32_t index, uint8_t channel, uint32_t end,
+                        uint8_t *seen) {
+    const struct network *network = reader->network;
+    const struct link *link = &network->links[index];
+    const struct host *host = &network->hosts[link->target];
+    if (seen[index] & 1U << channel || (uint32_t)link->target == end)
+        return;
+    seen[index] |= (uint8_t)(1U << channel);
+    struct link_set set = host->ways[end];
+    bool straight = false;
+    for (int pass = 0; pass < 2 && !straight; pass++) {
+        for (uint32_t i = 0; i < set.count && !straight; i++) {
+            uint32_t next = network->choices.pool[set.first + i];
+            const struct link *after = &network->links[next];
+            if (pass == 0 && (link->ring == NO_RING || after->ring != link->ring))
+                continue;
+            straight = pass == 0;
+            if (turns_back(link, channel, after) && channel / 2 + 1 == PAIRS)
+                refuse(reader, "too many turns for the virtual channels", (uint32_t)link->source, end);
+            walk_hashed(reader, next, channel_after(link, channel, after), end, seen);
+        }
+    }
+}
+
+/* Check the ways to the router behind a NIC, from the routers of all NICs on its rail. */
+static void check_ways(const struct reader *reader, uint32_t nic, uint32_t *steps, uint8_t *seen) {
+    const struct network *network = reader->network;
+    uint32_t end = (uint32_t)network->links[nic].target, address = 0;
+    while (address < network->address_count &&
+           network->addresses[address].node != (uint32_t)network->links[nic].source)
+        address++;
+    memset(steps, 0, network->host_count * sizeof *steps);
+    memset(seen, 0, network->link_count);
+    for (uint32_t i = 0; address < network->address_count && i < network->link_count; i++) {
+        const struct link *link = &network->links[i];
+        if (!network->hosts[link->source].node || end_router(network, link, address) != end)
+            continue;
+        longest(reader, (uint32_t)link->target, NO_PART, end, steps);
+        if (network->choices.choose == CHOOSE_HASHED)
+            walk_hashed(reader, i, 0, end, seen);
+    }
+}
+
+static void check_choices(const struct reader *reader) {
+    const struct network *network = reader->network;
+    uint32_t *steps = zeroed(network->host_count, sizeof *steps);
+    uint8_t *seen = zeroed(network->link_count, 1);
+    for (uint32_t i = 0; i < network->link_count; i++)
+        if (network->hosts[network->links[i].source].node)
+            check_ways(reader, i, steps, seen);
+    for (uint32_t part = 0; part < network->choices.parts; part++) {
+        memset(steps, 0, network->host_count * sizeof *steps);
+        for (uint32_t i = 0; i < network->host_count; i++)
+            if (!network->hosts[i].node)
+                longest(reader, i, (int32_t)part, UINT32_MAX, steps);
+    }
+    if (is_adaptive(network))
+        check_escapes(reader);
+    free(steps);
+    free(seen);
+}
+
 static void check(const struct reader *reader) {
     const struct network *network = reader->network;
     if (network->cell_bytes == 0 || network->buffer_bytes < network->cell_bytes || network->nic_bytes == 0 ||
@@ -212,6 +426,10 @@ static void check(const struct reader *reader) {
     for (uint32_t i = 0; i < network->link_count; i++)
         for (uint32_t k = 0; network->hosts[network->links[i].source].node && k < network->address_count; k++)
             walk(reader, i, k);
+    if (network->choices.choose != CHOOSE_FIXED) {
+        choices_prepare(reader->network);
+        check_choices(reader);
+    }
 }
 
 void description_read(const char *path, struct network *network, struct link_name **names) {

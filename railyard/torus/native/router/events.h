@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum event_kind { EVENT_LINK_FREE, EVENT_CELL_HERE, EVENT_CREDIT, EVENT_DELIVERY };
+enum event_kind { EVENT_LINK_FREE, EVENT_CELL_HERE, EVENT_CELL_READY, EVENT_CREDIT, EVENT_DELIVERY };
 
-/* `subject` is the cell of EVENT_CELL_HERE and the chunk of EVENT_DELIVERY. A credit returns `bytes` of the
- * buffer of `link` for its virtual channel `channel` and its next port `queue`. */
+/* `subject` is the cell of EVENT_CELL_HERE and EVENT_CELL_READY, and the chunk of EVENT_DELIVERY. A credit
+ * returns `bytes` of the buffer of `link` for its virtual channel `channel` and its next port `queue`. */
 struct event {
     uint64_t at_ns;
     void *subject;

@@ -1,5 +1,6 @@
 /* Implements the network inside the router. */
 #include "network.h"
+#include "choices.h"
 #include "memory.h"
 
 #include <stdlib.h>
@@ -25,6 +26,26 @@ static struct nic *new_nic(const struct network *network) {
     return nic;
 }
 
+/* What chosen routes need besides. */
+static void prepare_choices(struct network *network) {
+    for (uint32_t i = 0; i < network->host_count; i++)
+        network->hosts[i].out = zeroed(network->hosts[i].outputs, sizeof(uint32_t));
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        struct link *link = &network->links[i];
+        const struct host *source = &network->hosts[link->source];
+        source->out[link->output] = i;
+        link->refuge_words =
+            (source->inputs * source->outputs * ADAPTIVE_CHANNELS + WORD_BITS - 1) / WORD_BITS;
+        link->refuge = zeroed(link->refuge_words, sizeof *link->refuge);
+        if (link->nic != NULL) {
+            link->nic->orders = zeroed(network->address_count, sizeof *link->nic->orders);
+            link->nic->ends = zeroed(network->address_count, sizeof *link->nic->ends);
+            for (uint32_t k = 0; k < network->address_count; k++)
+                link->nic->ends[k] = end_router(network, link, k);
+        }
+    }
+}
+
 static void name_counters(struct network *network) {
     for (uint32_t i = 0; i < network->link_count; i++) {
         const struct link *link = &network->links[i];
@@ -48,6 +69,8 @@ void network_prepare(struct network *network, struct counters_header *header) {
         if (source->node)
             link->nic = new_nic(network);
     }
+    if (network->choices.choose != CHOOSE_FIXED)
+        prepare_choices(network);
     network->header = header;
     network->counters = (struct link_counters *)(header + 1);
     name_counters(network);
@@ -88,14 +111,18 @@ static uint32_t bytes_of_cell(const struct chunk *chunk, uint32_t number) {
     return chunk->header_bytes + (left < chunk->cell_payload_bytes ? left : chunk->cell_payload_bytes);
 }
 
+bool turns_back(const struct link *before, uint8_t channel, const struct link *after) {
+    return before->ring > after->ring || (before->ring == after->ring && channel % 2 && after->dateline);
+}
+
 uint8_t channel_after(const struct link *before, uint8_t channel, const struct link *after) {
     if (after->ring == NO_RING)
         return 0;
     uint8_t pair = channel / 2, upper = channel % 2;
-    bool turns_back = before->ring > after->ring || (before->ring == after->ring && upper && after->dateline);
-    if (turns_back && pair + 1 < CHANNELS / 2)
+    bool back = turns_back(before, channel, after);
+    if (back && pair + 1 < CHANNELS / 2)
         pair++;
-    bool stays = before->ring == after->ring && !turns_back;
+    bool stays = before->ring == after->ring && !back;
     return (uint8_t)(2 * pair + (after->dateline || (stays && upper)));
 }
 
@@ -104,8 +131,7 @@ static uint32_t queue_behind(const struct network *network, const struct link *l
     return host->first_queue + link->input * host->outputs + network->links[next].output;
 }
 
-/* All cells of a chunk have arrived or are lost. */
-static void end_chunk(struct network *network, struct chunk *chunk, uint64_t at_ns) {
+static void hand_over(struct network *network, struct chunk *chunk) {
     if (chunk->lost) {
         uint64_t *count = chunk->expired_at == NO_HOST ? &network->header->chunks_lost
                                                        : &network->header->chunks_unroutable;
@@ -114,9 +140,22 @@ static void end_chunk(struct network *network, struct chunk *chunk, uint64_t at_
         free(chunk);
         return;
     }
-    chunk->due_ns = at_ns;
     events_add(&network->deliveries,
-               (struct event){.at_ns = at_ns, .kind = EVENT_DELIVERY, .subject = chunk});
+               (struct event){.at_ns = chunk->due_ns, .kind = EVENT_DELIVERY, .subject = chunk});
+}
+
+/* All cells of a chunk have arrived or are lost. */
+static void end_chunk(struct network *network, struct chunk *chunk, uint64_t at_ns) {
+    chunk->due_ns = at_ns;
+    if (chunk->order == NULL) {
+        hand_over(network, chunk);
+        return;
+    }
+    for (chunk = order_arrived(network, chunk); chunk != NULL;) {
+        struct chunk *next = chunk->next;
+        hand_over(network, chunk);
+        chunk = next;
+    }
 }
 
 /* Links.
@@ -126,7 +165,11 @@ static void end_chunk(struct network *network, struct chunk *chunk, uint64_t at_
 /* The link's next hop for a chunk at its target; NO_LINK where the target is the node or has no route. */
 static int32_t next_link(const struct network *network, const struct link *link, const struct chunk *chunk) {
     const struct host *host = &network->hosts[link->target];
-    return host->node ? NO_LINK : host->next[chunk->destination];
+    if (host->node)
+        return NO_LINK;
+    return network->choices.choose == CHOOSE_HASHED && chunk->expired_at == NO_HOST
+               ? hashed_link(network, link, chunk)
+               : host->next[chunk->destination];
 }
 
 static bool has_credit(const struct network *network, const struct link *link, const struct chunk *chunk,
@@ -206,8 +249,12 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
         cell->held_queue = queue_behind(network, link, next);
         link->used_bytes[cell->channel] += cell->bytes;
         network->queues[cell->held_queue].held_bytes[cell->channel] += cell->bytes;
-        cell->channel = channel_after(link, cell->held_channel, &network->links[next]);
-        here_ns = earliest_start(network, link, next, cell->bytes, now_ns);
+        if (is_adaptive(network)) { /* the next router decides */
+            here_ns = now_ns + link->latency_ns;
+        } else {
+            cell->channel = channel_after(link, cell->held_channel, &network->links[next]);
+            here_ns = earliest_start(network, link, next, cell->bytes, now_ns);
+        }
     }
     events_add(&network->events, (struct event){.at_ns = here_ns,
                                                 .kind = EVENT_CELL_HERE,
@@ -252,6 +299,24 @@ static struct fifo *fifo_of(struct network *network, const struct link *link, ui
     return &queue->channels[bit % CHANNELS];
 }
 
+/* Ask the usual link of a cell's destination to take the cell as soon as its escape channel has room. */
+static void ask_for_escape(struct network *network, uint32_t index, uint32_t bit, const struct cell *cell,
+                           uint64_t now_ns) {
+    const struct link *link = &network->links[index];
+    const struct host *host = &network->hosts[link->source];
+    uint32_t usual = (uint32_t)usual_link(network, host, cell);
+    struct link *escape = &network->links[usual];
+    uint32_t queue = bit / CHANNELS * host->outputs + link->output;
+    uint32_t place = queue * ADAPTIVE_CHANNELS + (bit % CHANNELS - FIRST_ADAPTIVE);
+    uint64_t mask = 1ULL << place % WORD_BITS;
+    if (!network->choices.escapes || escape->refuge[place / WORD_BITS] & mask)
+        return;
+    escape->refuge[place / WORD_BITS] |= mask;
+    escape->refuge_count++;
+    if (usual != index && escape->free_ns <= now_ns)
+        events_add(&network->events, (struct event){.at_ns = now_ns, .kind = EVENT_LINK_FREE, .link = usual});
+}
+
 static struct cell *take_cell(struct link *link, struct fifo *fifo, uint32_t bit) {
     struct cell *cell = fifo->head;
     fifo->head = cell->next;
@@ -273,8 +338,11 @@ static bool router_sends(struct network *network, uint32_t index, uint64_t now_n
             struct fifo *fifo = fifo_of(network, link, bit);
             struct cell *cell = fifo->head;
             *waiting = true;
-            if (!has_credit(network, link, cell->chunk, cell->channel, cell->bytes))
+            if (!has_credit(network, link, cell->chunk, cell->channel, cell->bytes)) {
+                if (cell->channel >= FIRST_ADAPTIVE && is_adaptive(network))
+                    ask_for_escape(network, index, bit, cell, now_ns);
                 continue;
+            }
             take_cell(link, fifo, bit);
             link->turn = bit + 1 < end ? bit + 1 : 0;
             counters->backlog_bytes -= cell->bytes;
@@ -283,6 +351,40 @@ static bool router_sends(struct network *network, uint32_t index, uint64_t now_n
             start(network, index, cell, now_ns);
             return true;
         }
+    }
+    return false;
+}
+
+/* Send the first of the cells that asked for this link's escape channel and have credit for it. What has left
+ * its queue since is forgotten. */
+static bool refuge_sends(struct network *network, uint32_t index, uint64_t now_ns) {
+    struct link *link = &network->links[index];
+    const struct host *host = &network->hosts[link->source];
+    uint32_t end = link->refuge_words * WORD_BITS;
+    for (uint32_t place = next_bit(link->refuge, 0, end); place < end;
+         place = next_bit(link->refuge, place + 1, end)) {
+        uint32_t queue = place / ADAPTIVE_CHANNELS, channel = FIRST_ADAPTIVE + place % ADAPTIVE_CHANNELS;
+        uint32_t left = host->out[queue % host->outputs];
+        struct fifo *fifo = &network->queues[host->first_queue + queue].channels[channel];
+        struct cell *cell = fifo->head;
+        bool asks = cell != NULL && usual_link(network, host, cell) == (int32_t)index;
+        if (asks && !has_credit(network, link, cell->chunk, link->dateline, cell->bytes))
+            continue;
+        link->refuge[place / WORD_BITS] &= ~(1ULL << place % WORD_BITS);
+        link->refuge_count--;
+        if (!asks)
+            continue;
+        take_cell(&network->links[left], fifo, queue / host->outputs * CHANNELS + channel);
+        network->counters[left].backlog_bytes -= cell->bytes;
+        network->counters[left].backlog_cells--;
+        network->counters[cell->held_link].input_stall_ns += now_ns - cell->ready_ns;
+        cell->escaped = true;
+        cell->channel = link->dateline;
+        start(network, index, cell, now_ns);
+        if (left != index) /* the next cell of that queue has its turn */
+            events_add(&network->events,
+                       (struct event){.at_ns = now_ns, .kind = EVENT_LINK_FREE, .link = left});
+        return true;
     }
     return false;
 }
@@ -296,6 +398,7 @@ static struct cell *inject(struct network *network, struct nic *nic, uint32_t be
     cell->chunk = chunk;
     cell->bytes = bytes_of_cell(chunk, chunk->injected++);
     cell->held_link = NO_LINK;
+    cell->part = NO_PART;
     nic->pending_bytes -= cell->bytes;
     nic->last = own;
     cell->last = chunk->injected == chunk->cells;
@@ -341,6 +444,8 @@ static void arbitrate(struct network *network, uint32_t index, uint64_t now_ns) 
     bool waiting = false;
     bool sent = link->nic ? nic_sends(network, index, now_ns, &waiting)
                           : router_sends(network, index, now_ns, &waiting);
+    if (!sent && link->refuge_count)
+        sent = refuge_sends(network, index, now_ns);
     if (waiting && !sent)
         stall_begins(link, now_ns);
     else
@@ -380,8 +485,9 @@ static int32_t turn_round(const struct network *network, int32_t link, struct ce
     int32_t router = network->links[link].target;
     bool again = chunk->expired_at != NO_HOST;
     chunk->expired_at = router;
-    if (again || chunk->source < 0 || chunk->cells > 1)
+    if (again || chunk->source < 0 || chunk->cells > 1 || chunk->order != NULL)
         return NO_LINK;
+    cell->escaped = true;
     chunk->destination = (uint32_t)chunk->source;
     chunk->time_to_live = ANSWER_TIME_TO_LIVE;
     cell->routers = 0;
@@ -401,6 +507,8 @@ static void cell_here(struct network *network, const struct event *event) {
     int32_t next = (int32_t)event->queue;
     if (++cell->routers >= cell->chunk->time_to_live)
         next = turn_round(network, (int32_t)event->link, cell);
+    else if (is_adaptive(network))
+        next = chosen_link(network, event->link, cell, event->at_ns);
     bool down = next != NO_LINK && network->links[next].down;
     if (next == NO_LINK || down) {
         return_credit(network, cell, event->at_ns);
@@ -408,7 +516,30 @@ static void cell_here(struct network *network, const struct event *event) {
         lose(network, cell, event->at_ns);
         return;
     }
-    wait_for(network, (uint32_t)next, cell, event->at_ns);
+    uint64_t ready_ns = event->at_ns;
+    if (is_adaptive(network)) {
+        const struct link *link = &network->links[event->link];
+        ready_ns = earliest_start(network, link, next, cell->bytes, event->at_ns) - link->latency_ns;
+    }
+    if (ready_ns > event->at_ns)
+        events_add(&network->events, (struct event){.at_ns = ready_ns,
+                                                    .kind = EVENT_CELL_READY,
+                                                    .queue = (uint32_t)next,
+                                                    .subject = cell});
+    else
+        wait_for(network, (uint32_t)next, cell, event->at_ns);
+}
+
+/* A cell whose router chose a faster link has waited until it cannot run out of data there. */
+static void cell_ready(struct network *network, const struct event *event) {
+    struct cell *cell = event->subject;
+    if (network->links[event->queue].down) {
+        return_credit(network, cell, event->at_ns);
+        network->counters[event->queue].dropped++;
+        lose(network, cell, event->at_ns);
+        return;
+    }
+    wait_for(network, event->queue, cell, event->at_ns);
 }
 
 static void credit(struct network *network, const struct event *event) {
@@ -423,6 +554,9 @@ void network_run(struct network *network, uint64_t until_ns) {
         switch (event.kind) {
         case EVENT_CELL_HERE:
             cell_here(network, &event);
+            break;
+        case EVENT_CELL_READY:
+            cell_ready(network, &event);
             break;
         case EVENT_CREDIT:
             credit(network, &event);
@@ -440,6 +574,8 @@ void network_send(struct network *network, uint32_t index, struct chunk *chunk, 
     chunk->next = NULL;
     chunk->entered_ns = now_ns;
     network->header->in_flight++;
+    if (network->choices.choose != CHOOSE_FIXED)
+        choices_begin(network, index, chunk, now_ns);
     if (flow->head != NULL) {
         flow->tail->next = chunk;
     } else {
@@ -475,10 +611,11 @@ static void empty(struct network *network, uint32_t index, uint64_t now_ns) {
     }
 }
 
-void network_change(struct network *network, const struct network *changed, uint64_t now_ns) {
+void network_change(struct network *network, struct network *changed, uint64_t now_ns) {
     for (uint32_t i = 0; i < network->host_count; i++)
         if (network->hosts[i].next != NULL)
             memcpy(network->hosts[i].next, changed->hosts[i].next, network->address_count * sizeof(int32_t));
+    choices_swap(network, changed);
     for (uint32_t i = 0; i < network->link_count; i++) {
         struct link *link = &network->links[i];
         bool went_down = changed->links[i].down && !link->down;
@@ -496,6 +633,7 @@ void network_change(struct network *network, const struct network *changed, uint
 void network_free(struct network *network) {
     for (uint32_t i = 0; i < network->host_count; i++)
         free(network->hosts[i].next);
+    choices_free(network);
     for (uint32_t i = 0; i < network->link_count; i++) {
         free(network->links[i].waiting);
         if (network->links[i].nic != NULL) {

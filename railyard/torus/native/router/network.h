@@ -16,10 +16,11 @@
  * ring, and to the next pair where it turns to a lower ring (detours do). A ring is one direction of one
  * dimension. So no circle of full buffers can form: pair, ring and upper channel together only rise on a way.
  * X-Y-Z routes need one pair.
+ * - Where routes are chosen, see choices.h: a router then decides when the head of a cell arrives.
  * - A cell counts the routers that it comes to. Where their number reaches the chunk's time to live, the
  * chunk goes no further: it turns round and arrives at its source, which learns where it expired.
  *
- * Leaves out adaptive routing, and errors on links. */
+ * Leaves out errors on links. */
 #ifndef ROUTER_NETWORK_H
 #define ROUTER_NETWORK_H
 
@@ -28,7 +29,46 @@
 
 #include <stdbool.h>
 
-enum { CHANNELS = 8, NO_LINK = -1, NO_RING = -1, NO_HOST = -1, ANSWER_TIME_TO_LIVE = 64 };
+enum { CHANNELS = 8, NO_LINK = -1, NO_RING = -1, NO_HOST = -1, NO_PART = -1, ANSWER_TIME_TO_LIVE = 64 };
+/* Where routers choose, the last pair of channels is adaptive: one towards a part of the network, one to the
+ * end. */
+enum { ADAPTIVE_CHANNELS = 2, FIRST_ADAPTIVE = CHANNELS - ADAPTIVE_CHANNELS };
+
+/* How routes are chosen: choices.h. The order of the values is that of `is_adaptive`. */
+enum choose {
+    CHOOSE_FIXED,
+    CHOOSE_HASHED,
+    CHOOSE_SPRAYED,
+    CHOOSE_ADAPTIVE,
+    CHOOSE_VALIANT,
+    CHOOSE_UGAL_LOCAL,
+    CHOOSE_UGAL_GLOBAL
+};
+
+/* Links among `pool`. */
+struct link_set {
+    uint32_t first, count;
+};
+
+struct choices {
+    enum choose choose;
+    bool escapes;    /* false in tests alone: without escape channels cells can wait for ever */
+    bool restored;   /* arrivals are put in order */
+    uint64_t gap_ns; /* a flow that was silent for so long gets a new label; 0: never */
+    uint64_t seed, random;
+    uint32_t parts;
+    uint32_t *part_address; /* part -> an address in it */
+    uint32_t *pool;
+    uint32_t pool_count;
+};
+
+/* The chunks of one NIC for one address. `waiting` are those that arrived before an earlier one. */
+struct order {
+    uint64_t sent, due, due_ns;
+    uint64_t label, last_ns;
+    uint32_t in_flight;
+    struct chunk *waiting;
+};
 
 struct chunk {
     struct chunk *next;
@@ -40,6 +80,10 @@ struct chunk {
     int32_t expired_at;   /* the router at which its time to live expired, or NO_HOST */
     uint8_t time_to_live; /* the number of routers at which it expires */
     uint8_t routers;      /* routers passed, since it expired if it did */
+    uint32_t end;         /* the router of its destination, where routes are chosen */
+    uint64_t label;       /* decides among equal ways where routes are hashed */
+    struct order *order;  /* of its flow where arrivals are restored, else NULL */
+    uint64_t place;       /* in that order */
     uint32_t cells;
     uint32_t injected;
     uint32_t arrived;
@@ -64,6 +108,8 @@ struct cell {
     uint8_t channel; /* virtual channel on the next link */
     uint8_t routers; /* routers passed so far */
     bool last;       /* the last cell of its chunk */
+    bool escaped;    /* on escape channels, for the rest of its way */
+    int32_t part;    /* the part of the network that it goes by first (Valiant), or NO_PART */
 };
 
 struct fifo {
@@ -91,6 +137,8 @@ struct nic {
     uint32_t last;
     bool active;
     uint64_t pending_bytes;
+    struct order *orders; /* by address, where routes are chosen, else NULL */
+    uint32_t *ends;       /* address -> the router of its node on this rail, likewise */
 };
 
 struct link {
@@ -108,6 +156,9 @@ struct link {
     uint64_t *waiting;      /* a bit for each input and channel of its source */
     uint32_t words;
     uint32_t used_bytes[CHANNELS];
+    uint64_t *refuge; /* a bit for each queue and adaptive channel of its source whose head asks for escape */
+    uint32_t refuge_words;
+    uint32_t refuge_count;
     struct nic *nic; /* set if its source is a node */
 };
 
@@ -118,7 +169,10 @@ struct host {
     bool node;
     uint32_t inputs, outputs;
     uint32_t first_queue;
-    int32_t *next; /* routers only: address -> link */
+    int32_t *next;         /* routers only: address -> link */
+    uint32_t *out;         /* output -> link, where routes are chosen */
+    struct link_set *ways; /* routers only, where routes are chosen: host -> links */
+    struct link_set *vias; /* likewise: part of the network -> links, none inside it */
 };
 
 struct address {
@@ -139,6 +193,7 @@ struct network {
     uint32_t port_bytes;   /* share of that buffer per next port */
     uint64_t nic_bytes;    /* bytes that a NIC reads ahead */
     uint64_t generation;
+    struct choices choices;
     struct events events;     /* inside the network */
     struct events deliveries; /* whole chunks at their nodes */
     struct cell *spare;
@@ -150,9 +205,9 @@ struct network {
  */
 void network_prepare(struct network *network, struct counters_header *header);
 
-/* Take over rates, dead links and routes of another description of the same hosts and links. Cells that wait
- * for a link that went down are lost. */
-void network_change(struct network *network, const struct network *changed, uint64_t now_ns);
+/* Take over rates, dead links and routes of another description of the same hosts and links, which gets the
+ * old sets of ways. Cells that wait for a link that went down are lost. */
+void network_change(struct network *network, struct network *changed, uint64_t now_ns);
 
 /* Give a chunk to a NIC, which is the link that leaves its node. The network owns the chunk until it is
  * delivered. */
@@ -160,6 +215,10 @@ void network_send(struct network *network, uint32_t link, struct chunk *chunk, u
 
 /* Do all that happens up to and including a time. */
 void network_run(struct network *network, uint64_t until_ns);
+
+/* Return whether a cell that came by `before` on `channel` turns back to a lower ring, so that it needs the
+ * next pair of channels on `after`. */
+bool turns_back(const struct link *before, uint8_t channel, const struct link *after);
 
 /* Return the virtual channel on `after` of a cell that came by `before` on `channel`. */
 uint8_t channel_after(const struct link *before, uint8_t channel, const struct link *after);
