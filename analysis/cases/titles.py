@@ -91,6 +91,9 @@ def facts(case: Case) -> list[tuple[str, str]]:
         rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"
         routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} per router"
         rows.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))
+    torus = case.first.provenance["torus"]
+    if torus and (routes := torus.get("routes")):
+        rows.append(("routes", f"{routes['choose']}, order {routes['order']}, seed {routes['seed']}"))
     rows.append(("nodes", f"{len(nodes)}, order {request.allocation['order']}"))
     rows.append(("placements", ", ".join(request.placements)))
     rows.append(("NIC policies", ", ".join(request.nic_policies)))

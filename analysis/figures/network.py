@@ -29,6 +29,7 @@ from placements.linkload.traffic import Traffic
 from placements.topology import catalog
 from placements.topology.base import Router, Topology
 from placements.topology.dragonflies.grouped import Grouped
+from railyard.base.errors import InputError
 from railyard.records.record import Case as Request
 from railyard.records.record import Launch
 
@@ -114,9 +115,12 @@ def drawing(panels: Sequence[Panel]) -> Drawing:
 
 def _topology(request: Request) -> Topology | None:
     """Return the case's topology if this checkout has the same file of it; the name in a record is never a path."""
-    if request.topology is None or request.topology.name not in catalog.known():
+    if request.topology is None or request.topology.name.partition("+")[0] not in catalog.known():
         return None
-    topology = catalog.load(request.topology.name)
+    try:
+        topology = catalog.load(request.topology.name)
+    except InputError:  # of a rule for routes that this checkout does not know
+        return None
     return topology if topology.sha256 == request.topology.sha256 else None
 
 

@@ -200,4 +200,5 @@ def _comma(numbers: tuple[int, ...] | list[int]) -> str:
 
 
 def _title(topo: Topology) -> str:
-    return f"{topo.name}: {topo.layout}, {topo.nodes_per_router} node(s) a router, {topo.rails} rail(s)"
+    size = f"{topo.layout}, {topo.nodes_per_router} node(s) a router, {topo.rails} rail(s)"
+    return f"{topo.name}: {size}{topo.routes_text}"

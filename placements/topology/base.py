@@ -127,6 +127,12 @@ class Topology(ABC):
         """Return what a route to a node leads to."""
         return Destination(coordinate=coordinate)
 
+    @property
+    def routes_text(self) -> str:
+        """Return how routes are chosen, for a list; empty if they are fixed."""
+        routes = self.routes
+        return "" if routes.choose == FIXED else f", routes {routes.choose} ({routes.order})"
+
     @cached_property
     def destinations(self) -> tuple[Destination, ...]:
         """Return every destination, in the order of the nodes."""

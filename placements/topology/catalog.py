@@ -41,8 +41,13 @@ def known() -> list[str]:
 def load(name_or_path: str) -> Topology:
     """Return the topology of a shipped name (`gemini-4x4x4`) or of a YAML file.
 
+    `NAME+CHOOSE` is that topology with routes that it chooses by this rule (`gemini-4x4x4+sprayed`).
+
     Raises InputError, in one line, for a name or file that is not there, not YAML, or not a topology.
     """
+    base, plus, choose = name_or_path.rpartition("+")
+    if plus:
+        return _chosen(load(base), choose, name_or_path)
     path = Path(name_or_path)
     if path.suffix not in {".yml", ".yaml"}:
         path = TOPOLOGIES / f"{name_or_path}.yml"
@@ -88,6 +93,13 @@ def parse(document: object, *, source: str) -> Topology:
     topology: Topology = kind.parse(document, common, source)
     _check_routes(topology, document[keys[0]], source)
     return topology
+
+
+def _chosen(topology: Topology, choose: str, source: str) -> Topology:
+    """Return a topology with chosen routes, which are part of its name."""
+    document = topology.to_dict()
+    document |= {"name": f"{document['name']}+{choose}", "routes": {"choose": choose}}
+    return parse(document, source=source)
 
 
 def _check_routes(topology: Topology, part: Mapping[str, Any], source: str) -> None:

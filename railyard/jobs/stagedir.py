@@ -44,7 +44,7 @@ from railyard.records.store.sessions import Place
 
 MOST_PATH_BYTES = 4096
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
-TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256", "network", "buffer_cells")
+TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256", "network", "buffer_cells", "routes")
 
 
 def torus_of(folder: Path) -> dict[str, Any] | None:

@@ -173,7 +173,7 @@ def up(
         task = bar.add_task("making hosts", total=steps)
         virtual_torus, new = lifecycle.up(
             topo,
-            name=name or topo.name,
+            name=name or topo.name.replace("+", "-"),
             shape=shape,
             engine=engine,
             containers=containers,
@@ -190,7 +190,7 @@ def up(
         )
     click.echo(
         f"{virtual_torus.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
-        f"1 GB/s is {scale * 8e3:g} Mbit/s, network {virtual_torus.shape.network}"
+        f"1 GB/s is {scale * 8e3:g} Mbit/s, network {virtual_torus.shape.network}{topo.routes_text}"
     )
     click.echo(pace.line(topo, virtual_torus.shape))
     if with_slurm:

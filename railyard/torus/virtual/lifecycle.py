@@ -91,6 +91,7 @@ class VirtualTorus:
             "latency_scaled": self.shape.latency_scaled,
             "network": self.shape.network,
             **({"buffer_cells": self.shape.buffer_cells} if self.shape.network == "router" else {}),
+            **self.topology.routes.to_dict(),
             "faults": list(self.faults.summary),
             **self._image(),
         }
