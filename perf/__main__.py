@@ -23,6 +23,7 @@ from perf import (
     pieces,
     placements,
     rivals,
+    routes,
     same,
     scale,
     statistics,
@@ -56,6 +57,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "osu": (
         "the benchmarks beside OSU at every size",
         lambda options: osu.measure(options.osu, options.rounds, options.minutes, options.place),
+    ),
+    "routes": (
+        "load and latency of chosen routes in the router's network alone",
+        lambda _: routes.measure(console),
     ),
     "topobw": (
         "injected faults that topobw names, and false alarms without one",

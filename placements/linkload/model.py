@@ -8,7 +8,7 @@ a bulk-synchronous program cannot take less than the seconds of the slowest link
 
 Each kind of topology sums the loads in its own way (`Topology.carry`).
 
-Leaves out: latency, the order of messages, adaptive routing.
+Leaves out: latency, the order of messages, queues.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ A leaf's coordinate is (block, leaf, 0) with blocks of the first level; a switch
 blocks of its own level. Placement by group means these first blocks, often called pods.
 
 Document: `fat_tree: {levels: [{children, parents or oversubscription, tiles, class}, ...], leaf_nodes: [...]}`.
-`oversubscription` gives the parents as the links down (nodes, for a leaf) divided by it. Leaves out adaptive routing.
+`oversubscription` gives the parents as the links down (nodes, for a leaf) divided by it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ a tie the rest is no tie, so every router can decide alone.
 Addresses in a rail: x.y.(8 z + slot), slot 7 for the router itself. So a router needs X - 1 routes of 16 bits, Y - 1 of
 8 and Z - 1 of 3.
 
-Leaves out adaptive routing and virtual channels; routes round dead links are in `torus_detours`.
+Leaves out virtual channels; chosen routes are in `chosen`, routes round dead links are in `torus_detours`.
 
 Conventions, each tested in tests/placements/topology/test_topology.py:
 

@@ -199,6 +199,21 @@ def test_data_of_mpi_is_right_and_bytes_are_those_of_the_kernel(railyard: Run, t
         assert sent["router"][name] == pytest.approx(count, rel=0.03), name
 
 
+def test_data_of_mpi_is_right_where_every_cell_takes_another_way(railyard: Run, torus_name: str) -> None:
+    """A spray reorders cells; TCP would send them again. A message between corners loads all ways between them."""
+    done = railyard("torus", "up", "gemini-2x2x2+sprayed", "--name", torus_name, "--rate-scale", "0.001")
+    assert done.returncode == 0 and "routes sprayed (restored)" in done.stdout, done.stderr
+    halo = ["-np", "8", str(BIN / "halo"), "--grid", "8", "--cells", "4096", "--repeats", "5"]
+    launch = railyard("torus", "mpirun", torus_name, *halo)
+    assert launch.returncode == 0, launch.stderr
+    assert "every ghost cell verified" in launch.stdout
+    links = [link for link in _links(railyard, torus_name) if link["dimension"] != "H"]
+    assert len(links) == 24 and all(link["packets"] and not link["drops"] for link in links)
+    refused = railyard("torus", "up", "gemini-2x2x2+sprayed", "--name", "other", "--network", "kernel")
+    assert refused.returncode == 2
+    assert "--network kernel: routes.choose: 'sprayed' is not valid; expected fixed" in refused.stderr
+
+
 def _runs(pid: int) -> bool:
     """Whether a process exists and is no zombie that waits for its parent."""
     try:

@@ -7,6 +7,7 @@
 /* A packet that lives no longer is likely to expire (traceroute): the others of its flow do not wait for it.
  */
 enum { LEAST_ORDERED_TIME_TO_LIVE = ANSWER_TIME_TO_LIVE };
+enum { MOST_TRIES = 64 }; /* of three parts, a third is drawn so often with probability 1 - 2e-12 */
 
 /* The finaliser of SplitMix64 (G. Steele et al., OOPSLA'14). */
 static uint64_t mixed(uint64_t value) {
@@ -26,7 +27,7 @@ int32_t hashed_link(const struct network *network, const struct link *link, cons
     const struct link_set *set = &host->ways[chunk->end];
     if (set->count == 0)
         return host->next[chunk->destination]; /* it is the last router */
-    const uint32_t *ways = &network->choices.pool[set->first];
+    const uint32_t *ways = network->choices.pool + set->first;
     for (uint32_t i = 0; link->ring != NO_RING && i < set->count; i++)
         if (network->links[ways[i]].ring == link->ring)
             return (int32_t)ways[i];
@@ -44,7 +45,7 @@ static double queue_ns(const struct network *network, uint32_t index, uint64_t n
 
 /* Return the way with the shortest queue, a further cell included; of equal ones, each in turn. */
 static uint32_t best_of(struct network *network, const struct link_set *set, uint64_t now_ns) {
-    const uint32_t *ways = &network->choices.pool[set->first];
+    const uint32_t *ways = network->choices.pool + set->first;
     uint32_t begin = set->count > 1 ? random_below(&network->choices, set->count) : 0, best = ways[begin];
     double least_ns = -1;
     for (uint32_t i = 0; set->count > 1 && i < set->count; i++) {
@@ -78,19 +79,19 @@ static double cost_ns(struct network *network, uint32_t here, int32_t part, uint
     return network->choices.choose == CHOOSE_UGAL_GLOBAL ? sum_ns : first_ns * hops;
 }
 
-/* Return a random part of the network with neither router in it, or NO_PART if both are in one part. */
+/* Return a random part of the network with neither router in it, each with the same probability, or NO_PART
+ * if both are in one part. A description has at least three parts. */
 static int32_t random_part(struct network *network, const struct host *here, const struct host *end) {
-    uint32_t parts = network->choices.parts, begin = random_below(&network->choices, parts);
-    int32_t chosen = NO_PART;
-    for (uint32_t i = 0; i < parts; i++) {
-        uint32_t part = (begin + i) % parts;
-        bool from = here->vias[part].count == 0, to = end->vias[part].count == 0;
-        if (from && to)
+    uint32_t parts = network->choices.parts;
+    for (uint32_t i = 0; i < parts; i++)
+        if (here->vias[i].count == 0 && end->vias[i].count == 0)
             return NO_PART;
-        if (!from && !to && chosen == NO_PART)
-            chosen = (int32_t)part;
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
+        uint32_t part = random_below(&network->choices, parts);
+        if (here->vias[part].count && end->vias[part].count)
+            return (int32_t)part;
     }
-    return chosen;
+    return NO_PART;
 }
 
 /* Return the part that a cell goes by first, chosen at its first router. */

@@ -285,7 +285,9 @@ static uint32_t longest(const struct reader *reader, uint32_t here, int32_t part
     if (steps[here])
         return steps[here];
     const struct link_set *sets = part == NO_PART ? host->ways : host->vias;
-    struct link_set set = sets == NULL ? (struct link_set){0} : sets[part == NO_PART ? end : (uint32_t)part];
+    struct link_set set = {0};
+    if (sets != NULL)
+        set = sets[part == NO_PART ? end : (uint32_t)part];
     if (set.count == 0 && part != NO_PART)
         return 0;
     if (set.count == 0)
