@@ -32,7 +32,7 @@ RATE_GBYTE_S = 25.0
 CELL_NS = CELL_BYTES / (RATE_GBYTE_S * SHAPE.rate_scale)
 WARM_UP, WINDOW = 200, 400  # in cells' times
 SEED = 1
-LOADS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+LOADS = (0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
 
 MANY = ("fixed", "minimal-adaptive", "valiant", "ugal-local", "ugal-global")
 RULES: Mapping[str, tuple[str, ...]] = {

@@ -284,8 +284,8 @@ class Topology(ABC):
     @cached_property
     def link_places(self) -> tuple[tuple[Link, int], ...]:
         """Return every link of the first rail with its index into `link_rates` in row-major order."""
-        places = np.flatnonzero(self.link_rates).tolist()
-        return tuple((self.link_at(place), place) for place in places)
+        indices = np.flatnonzero(self.link_rates).tolist()
+        return tuple((self.link_at(index), index) for index in indices)
 
     def route_places(self, source: NDArray[np.int64], node: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the links of usual routes as indices into `link_rates`, -1 after the last; shape (pairs, longest).

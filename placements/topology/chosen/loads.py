@@ -67,16 +67,16 @@ class _Loads:
         """Return the loads in the shape of `Topology.link_rates`."""
         rates = self.topology.link_rates
         loads = np.zeros(rates.size)
-        places = {link.name: place for link, place in self.topology.link_places}
-        loads[[places[link.name] for link in self.chosen.links]] = self.loads
+        indices = {link.name: index for link, index in self.topology.link_places}
+        loads[[indices[link.name] for link in self.chosen.links]] = self.loads
         last = int(np.flatnonzero(self.by_hops).max(initial=0))
         return Carried(link_bytes=loads.reshape(rates.shape), hops_bytes=self.by_hops[: last + 1])
 
     def add(self, sent: Floats, distance: Floats, *, straight: bool = False, count: bool = True) -> None:
         """Add flows of `sent[router, end]` bytes; `distance` has the same shape, 0 at an end.
 
-        Flows are moved from the farthest routers to the nearest. With `straight` they are also told apart by the ring
-        of the link that they came by, of which the last means none.
+        Flows are moved from the farthest routers to the nearest. With `straight` they also differ by the ring of the
+        link that they came by, of which the last means none.
         """
         chosen = self.chosen
         hops = self._hops(distance)

@@ -203,7 +203,7 @@ def test_data_of_mpi_is_right_where_every_cell_takes_another_way(railyard: Run, 
     """A spray reorders cells; TCP would send them again. A message between corners loads all ways between them."""
     done = railyard("torus", "up", "gemini-2x2x2+sprayed", "--name", torus_name, "--rate-scale", "0.001")
     assert done.returncode == 0 and "routes sprayed (restored)" in done.stdout, done.stderr
-    halo = ["-np", "8", str(BIN / "halo"), "--grid", "8", "--cells", "4096", "--repeats", "5"]
+    halo = ["-np", "8", str(BIN / "halo"), "--grid", "4x2", "--cells", "4096x4096", "--repeats", "5"]
     launch = railyard("torus", "mpirun", torus_name, *halo)
     assert launch.returncode == 0, launch.stderr
     assert "every ghost cell verified" in launch.stdout
