@@ -138,3 +138,13 @@ def test_efficiency_by_size() -> None:
     assert {row[0] for row in counted.data.rows} == {"send, random sent", "send, random received"}
     assert "message size" in drawing.inline_svg(counted, "b")
     assert sonar.SENT in efficiency.foms
+
+
+def test_routes_that_the_network_chose_are_a_fact_of_the_case() -> None:
+    document = json.loads(SMALL.read_text())
+    document.pop("id", None)
+    (usual,) = cases.group([record.from_content(document, "the test's record")])
+    document["provenance"]["torus"]["routes"] = {"choose": "ugal-local", "order": "restored", "seed": 3}
+    (chosen,) = cases.group([record.from_content(document, "the test's record")])
+    assert ("routes", "ugal-local, order restored, seed 3") in titles.facts(chosen)
+    assert "routes" not in dict(titles.facts(usual))

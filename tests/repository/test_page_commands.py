@@ -38,7 +38,7 @@ NOT_RUN = {
     r"^(mpirun|env) ": "without a torus: tests/benchmarks; or a program that railyard does not bring",
     r"\btitan\b": "131,072 ranks take ten seconds: tests/placements",
     r"railyard ci git(hub|lab)": "needs a remote on GitHub: tests/ci",
-    r"-m perf (action|gate-runs|statistics)": "takes minutes: CONTRIBUTING.md says when to run it",
+    r"-m perf (action|gate-runs|routes|statistics)": "takes minutes: CONTRIBUTING.md says when to run it",
     r"\bdoctor\b": "inspects a machine of the reader's: tests/doctor",
     r"\btender (?!preset)": "needs bags and keys of bidders: tests/tender/test_tender.py",
     r"\breport (-o|results/vtorus)|compare placement|date=|results list|--strict": "reads the reader's archive",
