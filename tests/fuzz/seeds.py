@@ -26,7 +26,8 @@ def main(reader: str, folder: Path) -> None:
             shutil.copy(group, folder)
         return
     written = {"router": router, "links": files.links, "coordinates": files.coordinates}[reader]
-    for name in NETWORKS[:2] if reader == "router" else NETWORKS:
+    chosen = ("gemini-2x2x2+hashed", "gemini-2x2x2+valiant")
+    for name in (*NETWORKS[:2], *chosen) if reader == "router" else NETWORKS:
         (folder / name).write_text(written(catalog.load(name)))
 
 

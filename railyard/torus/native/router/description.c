@@ -429,6 +429,12 @@ static void check(const struct reader *reader) {
         for (uint32_t k = 0; network->hosts[network->links[i].source].node && k < network->address_count; k++)
             walk(reader, i, k);
     if (network->choices.choose != CHOOSE_FIXED) {
+        for (uint32_t i = 0; i < network->host_count; i++) {
+            if (network->hosts[i].node)
+                continue;
+            sets_of(reader, &network->hosts[i], false);
+            sets_of(reader, &network->hosts[i], true);
+        }
         choices_prepare(reader->network);
         check_choices(reader);
     }

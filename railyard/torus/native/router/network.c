@@ -26,7 +26,7 @@ static struct nic *new_nic(const struct network *network) {
     return nic;
 }
 
-/* What chosen routes need besides. */
+/* Lay out what chosen routes need in addition. */
 static void prepare_choices(struct network *network) {
     for (uint32_t i = 0; i < network->host_count; i++)
         network->hosts[i].out = zeroed(network->hosts[i].outputs, sizeof(uint32_t));
@@ -487,13 +487,18 @@ static int32_t turn_round(const struct network *network, int32_t link, struct ce
     chunk->expired_at = router;
     if (again || chunk->source < 0 || chunk->cells > 1 || chunk->order != NULL)
         return NO_LINK;
-    cell->escaped = true;
     chunk->destination = (uint32_t)chunk->source;
     chunk->time_to_live = ANSWER_TIME_TO_LIVE;
     cell->routers = 0;
     int32_t back = network->hosts[router].next[chunk->destination];
-    if (back != NO_LINK)
-        cell->channel = channel_after(&network->links[link], cell->held_channel, &network->links[back]);
+    cell->escaped = true;
+    cell->part = NO_PART;
+    if (back != NO_LINK) {
+        const struct link *after = &network->links[back];
+        cell->channel = is_adaptive(network)
+                            ? after->dateline
+                            : channel_after(&network->links[link], cell->held_channel, after);
+    }
     return back;
 }
 
