@@ -24,6 +24,7 @@ from placements.arrays import NDArray, np
 from placements.topology import carried, defaults
 from placements.topology.chosen import loads
 from placements.topology.chosen.routes import CHOICES, FIXED, USUAL, Routes
+from placements.topology.chosen.ways import Ways, ways
 from placements.topology.parts import (
     Block,
     Coordinate,
@@ -280,6 +281,11 @@ class Topology(ABC):
     ) -> carried.Carried:
         """Return the link loads of messages that take their usual routes, as `carry` does."""
         return carried.by_routes(self, source, node, sizes)
+
+    @cached_property
+    def shortest_ways(self) -> Ways:
+        """Return the ways among which the routers of the first rail choose while no link is dead."""
+        return ways(self)
 
     @cached_property
     def link_places(self) -> tuple[tuple[Link, int], ...]:

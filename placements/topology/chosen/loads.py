@@ -36,7 +36,7 @@ def carry(
     count = sum(router.rail == 0 for router in topology.routers)
     if count > MOST_ROUTERS:
         raise InputError(topology.name, "routers", count, f"at most {MOST_ROUTERS} with chosen routes")
-    chosen = ways(topology, gone)
+    chosen = ways(topology, gone) if gone else topology.shortest_ways
     at = np.array([i for i, router in enumerate(chosen.routers) if router.level == 0], dtype=np.int64)
     pair = at[source] * count + at[topology.router_of_node[node]]
     sent = added(pair, sizes, count * count).reshape(count, count)
