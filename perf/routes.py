@@ -136,7 +136,10 @@ def _targets(
         return (source // 8 + 1) % 9 * 8 + draw.integers(0, 8, len(source))
     if network == "torus":  # tornado: three routers along X, all the same way round
         return (source + 3 * 8) % count
-    leaf, slot = source // 8, source % 8  # all of a leaf to the slots that one spine serves, each to another leaf
+    leaf, slot = (
+        source // 8,
+        source % 8,
+    )  # all of a leaf to the slots that one spine serves, each to another leaf
     return (leaf + slot) % 8 * 8 + leaf
 
 
