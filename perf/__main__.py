@@ -23,7 +23,6 @@ from perf import (
     pieces,
     placements,
     rivals,
-    routes,
     same,
     scale,
     statistics,
@@ -32,6 +31,7 @@ from perf import (
     vtorus,
 )
 from perf.gates import action, runs, simulated
+from perf.network import routes
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 

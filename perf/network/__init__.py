@@ -1,0 +1,1 @@
+"""Measure the router's network alone, in virtual time."""
