@@ -104,7 +104,9 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     ),
     "statistics": (
         "error rates, power and coverage of what reports conclude, over values drawn with fixed seeds",
-        lambda options: statistics.measure(console, options.count or statistics.DRAWS),
+        lambda options: statistics.measure(
+            console, statistics.Draws(count=options.count or statistics.DRAWS, seed=options.seed)
+        ),
     ),
     "forgeries": (
         "100,000 random changes of a record: which the strict check accepts",
@@ -139,6 +141,9 @@ def main() -> None:
         type=int,
         metavar="N",
         help="archive, forgeries, fuzz, statistics, tender: records, changes, inputs of each kind, draws",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=statistics.SEED, metavar="N", help="statistics: the seed of the draws"
     )
     pieces.options(parser, "bound, same, osu, topobw: ")
     for add_options in (

@@ -7,6 +7,7 @@ over allocations. Leaves out: real machines (`python -m perf same`), and the gat
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -50,14 +51,31 @@ SHAPES: dict[str, Callable[[Chance, tuple[int, ...]], Array]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """One row: how often something happened, and the limit that the project sets itself, if any."""
+class Draws:
+    """As many independent generators of random numbers as `count`; every row draws from its own."""
 
+    count: int = DRAWS
+    seed: int = SEED
+
+    def __iter__(self) -> Iterator[Chance]:
+        return (np.random.default_rng((self.seed, number)) for number in range(self.count))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """One row: how often something happened, and the limit that the project sets itself, if any.
+
+    Rows of one `group` are one row of the table in docs/report.md. `error_of_mean` is the standard error where the
+    share is no share of draws.
+    """
+
+    group: str
     what: str
     count: int
     draws: int
     least: float = 0.0
     most: float = 1.0
+    error_of_mean: float | None = None
 
     @property
     def share(self) -> float:
@@ -66,7 +84,9 @@ class Rate:
 
     @property
     def error(self) -> float:
-        """Return the standard error of the share by Agresti and Coull, which is above 0 for a share of 0 or 1, too."""
+        """Return the standard error of the share, by Agresti and Coull: it is above 0 for a share of 0 or 1, too."""
+        if self.error_of_mean is not None:
+            return self.error_of_mean
         near = (self.count + 1) / (self.draws + 2)
         return math.sqrt(near * (1 - near) / self.draws)
 
@@ -75,38 +95,49 @@ class Rate:
         """Return whether the share is within its limits, up to two standard errors."""
         return self.least - 2 * self.error <= self.share <= self.most + 2 * self.error
 
+    @property
+    def limit(self) -> str:
+        """Return the limit in words; empty for none."""
+        if self.least:
+            return f"at least {self.least:.0%}"
+        return f"at most {self.most:.1%}" if self.most < 1 else ""
 
-def rates(draws: int) -> Iterator[Rate]:
-    """Yield all rows; each has its own seed, so that a row does not depend on the rows before it."""
+
+def rates(draws: Draws) -> Iterator[Rate]:
+    """Yield all rows."""
     yield from of_sides(draws)
     yield from of_combinations(draws)
     yield from of_intervals(draws)
     yield from of_until(draws)
-    yield from of_series(max(1, draws // 5))
+    yield from of_series(draws)
 
 
-def of_sides(draws: int) -> Iterator[Rate]:
+def of_sides(draws: Draws) -> Iterator[Rate]:
     """Yield how often two systems differ overall, if they are alike and if one is 5 % slower."""
     for shape, between, count in itertools.product(SHAPES, (0.0, 0.005, 0.01, 0.02), (1, 3, 5, 10)):
-        findings = [_side(chance, shape, between, count, change=0.0) for chance in _chances(draws)]
-        text = f"equal sides, {shape}, {between:.1%} between jobs, {count} jobs: a winner"
+        findings = [_side(chance, shape, between, count, change=0.0) for chance in draws]
+        is_enough = count >= jobs.FEWEST
         yield Rate(
-            what=text,
+            group=f"equal sides, {'5 or 10' if is_enough else '1 or 3'} jobs, 0 to 2 % between jobs: a winner",
+            what=f"equal sides, {shape}, {between:.1%} between jobs, {count} jobs: a winner",
             count=sum(one is not None for one in findings),
-            draws=draws,
-            most=0.05 if count >= jobs.FEWEST else 0.0,
+            draws=draws.count,
+            most=0.05 if is_enough else 0.0,
         )
     for shape in SHAPES:
-        findings = [_side(chance, shape, 0.01, 5, change=0.05) for chance in _chances(draws)]
-        what = f"sides 5 % apart, {shape}, 1 % between jobs, 5 jobs"
-        yield Rate(what=f"{what}: found", count=findings.count(Finding.WORSE), draws=draws, least=0.9)
-        yield Rate(
-            what=f"{what}: wrong winner", count=findings.count(Finding.BETTER), draws=draws, most=0.005
-        )
-
-
-def _chances(draws: int) -> Iterator[Chance]:
-    return (np.random.default_rng((SEED, number)) for number in range(draws))
+        findings = [_side(chance, shape, 0.01, 5, change=0.05) for chance in draws]
+        group = "sides 5 % apart, 5 jobs, 1 % between jobs"
+        for word, finding, limit in (
+            ("found", Finding.WORSE, {"least": 0.9}),
+            ("a wrong winner", Finding.BETTER, {"most": 0.005}),
+        ):
+            yield Rate(
+                group=f"{group}: {word}",
+                what=f"{group}, {shape}: {word}",
+                count=findings.count(finding),
+                draws=draws.count,
+                **limit,
+            )
 
 
 def _side(chance: Chance, shape: str, between: float, count: int, *, change: float) -> Finding | None:
@@ -126,23 +157,34 @@ def _side(chance: Chance, shape: str, between: float, count: int, *, change: flo
     return finding if finding in (Finding.BETTER, Finding.WORSE) else None
 
 
-def of_combinations(draws: int) -> Iterator[Rate]:
+def of_combinations(draws: Draws) -> Iterator[Rate]:
     """Yield how often one job names a winner, of equal combinations and of one that is 5 % faster."""
     for shape, count, launches in itertools.product(SHAPES, (2, 5), (6, 10)):
-        alike = [_judged(chance, shape, count, launches, change=0.0) for chance in _chances(draws)]
-        what = f"{count} combinations, {launches} launches, {shape}"
-        named = sum(one.verdict.outcome is Outcome.BEST for one in alike)
-        yield Rate(what=f"{what}: winner among equals", count=named, draws=draws, most=0.05)
-        faster = [_judged(chance, shape, count, launches, change=0.05) for chance in _chances(draws)]
+        alike = [_judged(chance, shape, count, launches, change=0.0) for chance in draws]
+        faster = [_judged(chance, shape, count, launches, change=0.05) for chance in draws]
         winners = [one.verdict.best for one in faster if one.verdict.outcome is Outcome.BEST]
-        yield Rate(what=f"{what}: 5 % found at 2.5 % noise", count=winners.count("0"), draws=draws)
-        wrong = len(winners) - winners.count("0")
-        yield Rate(what=f"{what}: wrong winner", count=wrong, draws=draws, most=0.005)
+        right, group = winners.count("0"), "2 or 5 combinations, 6 or 10 launches"
+        named = sum(one.verdict.outcome is Outcome.BEST for one in alike)
+        what = f"{count} combinations, {launches} launches, {shape}"
+        rows: tuple[tuple[str, str, int, dict[str, float]], ...] = (
+            (group, "a winner among equals", named, {"most": 0.05}),
+            (f"{launches} launches of {count} combinations", "5 % found at 2.5 % noise", right, {}),
+            (group, "a wrong winner", len(winners) - right, {"most": 0.005}),
+        )
+        for of, word, number, limit in rows:
+            yield Rate(
+                group=f"{of}: {word}", what=f"{what}: {word}", count=number, draws=draws.count, **limit
+            )
         stated = [interval for one in faster if (interval := _stated(one)) is not None]
         if count == 2 and stated:
             covered = sum(low <= 5 <= high for low, high in stated)
-            text = f"{what}: ratio covered, of those printed"
-            yield Rate(what=text, count=covered, draws=len(stated), least=0.9)
+            yield Rate(
+                group="interval of a ratio covers, of those printed",
+                what=f"{what}: ratio covered, of those printed",
+                count=covered,
+                draws=len(stated),
+                least=0.9,
+            )
 
 
 def _judged(chance: Chance, shape: str, count: int, launches: int, *, change: float) -> Comparison:
@@ -161,26 +203,61 @@ def _stated(one: Comparison) -> tuple[float, float] | None:
     return equivalence.percent_interval(one.group("1").evidence.values, one.group("0").evidence.values)
 
 
-def of_intervals(draws: int) -> Iterator[Rate]:
+def of_intervals(draws: Draws) -> Iterator[Rate]:
     """Yield how often intervals cover the truth: medians, ratios over jobs, and impact factors."""
     for shape, n in itertools.product(SHAPES, (6, 10, 20)):
-        centre = float(np.median(SHAPES[shape](np.random.default_rng(SEED), (200_000,))))
-        drawn = (SHAPES[shape](chance, (n,)).tolist() for chance in _chances(draws))
-        bounds = [medians.median_interval(values) for values in drawn]
-        covered = sum(bound is not None and bound.low <= centre <= bound.high for bound in bounds)
-        yield Rate(what=f"median of {n}, {shape}: covered", count=covered, draws=draws, least=0.93)
+        covered = sum(_covers_median(chance, shape, count=1, launches=n, between=0.0) for chance in draws)
+        yield _coverage(
+            f"of the median of 1 job, {n} launches", "6 to 20 launches", shape, covered=covered, draws=draws
+        )
+    for shape, between, n in itertools.product(SHAPES, (0.0, 0.01), (4, 5, 10)):
+        covered = sum(
+            _covers_median(chance, shape, count=n, launches=LAUNCHES, between=between) for chance in draws
+        )
+        what = f"of the machine's median, {between:.0%} between jobs, {n} jobs"
+        yield _coverage(what, "4 to 10 jobs", shape, covered=covered, draws=draws)
     for shape, n in itertools.product(SHAPES, (4, 5, 10)):
-        covered = sum(_covers_jobs(chance, shape, n) for chance in _chances(draws))
-        yield Rate(
-            what=f"ratio over {n} jobs per side, {shape}: covered", count=covered, draws=draws, least=0.93
+        covered = sum(_covers_jobs(chance, shape, n) for chance in draws)
+        yield _coverage(
+            f"of a ratio of machines, {n} jobs per side",
+            "4 to 10 jobs per side",
+            shape,
+            covered=covered,
+            draws=draws,
         )
     for statistic, n in itertools.product((Statistic.AVERAGE, Statistic.P99), (6, 10, 20)):
-        some = draws if statistic is Statistic.AVERAGE else max(2, draws // 2)
         for shape in SHAPES:
-            bounded = [_factor(chance, shape, n, statistic) for chance in _chances(some)]
+            bounded = [_factor(chance, shape, n, statistic) for chance in draws]
             covered = sum(low is not None and high is not None and low <= 2 <= high for low, high in bounded)
-            what = f"impact factor, {statistic}, {n} launches, {shape}: covered"
-            yield Rate(what=what, count=covered, draws=some, least=0.93)
+            what = f"of an impact factor ({statistic}), {n} launches"
+            yield _coverage(what, "6 to 20 launches", shape, covered=covered, draws=draws)
+
+
+def _coverage(what: str, sizes: str, shape: str, *, covered: int, draws: Draws) -> Rate:
+    """Return the row of an interval; the last words of `what` are its size, of which a group has several."""
+    first = what.split(", ", maxsplit=1)[0]
+    return Rate(
+        group=f"interval {first}, {sizes}: covers",
+        what=f"interval {what}, {shape}: covers",
+        count=covered,
+        draws=draws.count,
+        least=0.93,
+    )
+
+
+def _covers_median(chance: Chance, shape: str, *, count: int, launches: int, between: float) -> bool:
+    """Return whether the interval of the median of so many jobs covers that of one job, or else of the machine."""
+    level = between * chance.standard_normal((count, 1))
+    values = np.exp(level + 0.01 * SHAPES[shape](chance, (count, launches))).ravel().tolist()
+    of_jobs = [str(job) for job in range(count) for _ in range(launches)]
+    bounds = medians.summarise(values, of_jobs=of_jobs).interval
+    return bounds is not None and bounds.low <= math.exp(0.01 * _centre(shape)) <= bounds.high
+
+
+@functools.cache
+def _centre(shape: str) -> float:
+    """Return the median of a shape."""
+    return float(np.median(SHAPES[shape](np.random.default_rng(SEED), (1_000_000,))))
 
 
 def _covers_jobs(chance: Chance, shape: str, n: int) -> bool:
@@ -204,26 +281,33 @@ def _factor(chance: Chance, shape: str, n: int, statistic: Statistic) -> tuple[f
     return impact.interval(samples, statistic)
 
 
-def of_until(draws: int) -> Iterator[Rate]:
+def of_until(draws: Draws) -> Iterator[Rate]:
     """Yield coverage and cost of jobs that end at `until=2%`, whose noise of launches differs by job or is 2 %.
 
     The fixed design has the fewest launches with which 95 % of the same jobs are as narrow.
     """
-    for shape, (least, most) in itertools.product(SHAPES, ((0.005, 0.04), (0.02, 0.02))):
-        jobs_drawn = [_two_combinations(chance, shape, least, most) for chance in _chances(draws)]
+    for shape, (least, most, dearest) in itertools.product(SHAPES, ((0.005, 0.04, 0.55), (0.02, 0.02, 0.8))):
+        jobs_drawn = [_two_combinations(chance, shape, least, most) for chance in draws]
         last_rounds = [_rounds(values) for values in jobs_drawn]
         covered = sum(
             _covers_ratio(values, count) for values, count in zip(jobs_drawn, last_rounds, strict=True)
         )
-        noise = f"{least:.1%} to {most:.0%}" if least < most else f"{most:.0%}"
-        what = f"until=2%, {shape}, noise {noise}"
-        yield Rate(what=f"{what}: ratio covered", count=covered, draws=draws, least=0.93)
+        noise = f"noise {least:.1%} to {most:.0%} by job" if least < most else f"noise {most:.0%} in all jobs"
+        yield Rate(
+            group="interval of a ratio where until=2% ended the job: covers",
+            what=f"until=2%, {shape}, {noise}: ratio covered",
+            count=covered,
+            draws=draws.count,
+            least=0.93,
+        )
         fixed = _fixed_design(jobs_drawn)
         yield Rate(
-            what=f"{what}: launches, of a fixed design's {fixed}",
+            group=f"launches of until=2%, of a fixed design as narrow in 95 % of jobs: {noise}",
+            what=f"until=2%, {shape}, {noise}: launches, of a fixed design's {fixed}",
             count=sum(last_rounds),
-            draws=draws * fixed,
-            most=1.0,
+            draws=draws.count * fixed,
+            most=dearest,
+            error_of_mean=float(np.std(last_rounds)) / fixed / math.sqrt(draws.count),
         )
 
 
@@ -264,22 +348,34 @@ def _fixed_design(drawn: Sequence[Array]) -> int:
     return high
 
 
-def of_series(draws: int) -> Iterator[Rate]:
+def of_series(draws: Draws) -> Iterator[Rate]:
     """Yield what series over dates and spreads over allocations show."""
     for newest in (1, 2, 3):
-        steps = [_dated(chance, [1.0] * (9 - newest) + [3.0] * newest, 0.0) for chance in _chances(draws)]
+        steps = [_dated(chance, [1.0] * (9 - newest) + [3.0] * newest, 0.0) for chance in draws]
         yield Rate(
-            what=f"over dates, x3 in the last {newest} of 9: named", count=sum(steps), draws=draws, least=0.95
+            group="over dates, three times as slow in the last 1 to 3 of 9 records: named",
+            what=f"over dates, x3 in the last {newest} of 9: named",
+            count=sum(steps),
+            draws=draws.count,
+            least=0.95,
         )
-    for count in (9, 20):
-        steps = [_dated(chance, [1.0] * count, 0.6) for chance in _chances(draws)]
+    for count in (9, 20, 50):
+        steps = [_dated(chance, [1.0] * count, 0.6) for chance in draws]
         yield Rate(
-            what=f"over dates, AR(1) 0.6, {count} records: change", count=sum(steps), draws=draws, most=0.02
+            group="over dates, no change, AR(1) 0.6, 9 to 50 records: a change",
+            what=f"over dates, AR(1) 0.6, {count} records: a change",
+            count=sum(steps),
+            draws=draws.count,
+            most=0.02,
         )
     for count in (3, 10):
-        steady = sum(_steady(chance, count) for chance in _chances(draws))
+        steady = sum(_steady(chance, count) for chance in draws)
         yield Rate(
-            what=f"{count} allocations that differ by 8 %: steady", count=steady, draws=draws, most=0.05
+            group="3 or 10 allocations that differ by 8 %: steady",
+            what=f"{count} allocations that differ by 8 %: steady",
+            count=steady,
+            draws=draws.count,
+            most=0.05,
         )
 
 
@@ -306,21 +402,31 @@ def _steady(chance: Chance, count: int) -> bool:
     return any(one.verdict is Steadiness.STEADY for one in allocations.spreads(entries))
 
 
-def measure(console: Console, draws: int) -> list[dict[str, Any]]:
-    """Print every rate with its standard error and its limit."""
-    table = Table("what", "share", "limit", "", title=f"{draws} draws, seed {SEED}")
-    rows = []
-    for rate in rates(draws):
-        limit = (
-            f"at least {rate.least:.0%}"
-            if rate.least
-            else f"at most {rate.most:.1%}"
-            if rate.most < 1
-            else ""
-        )
-        table.add_row(
-            rate.what, f"{rate.share:.1%} ± {rate.error:.1%}", limit, "" if rate.is_kept else "missed"
-        )
-        rows.append({"what": rate.what, "share": rate.share, "error": rate.error, "kept": rate.is_kept})
+def measure(console: Console, draws: Draws) -> list[dict[str, Any]]:
+    """Print every rate with its standard error and its limit, then the table of docs/report.md."""
+    title = f"{draws.count} draws, seed {draws.seed}"
+    table = Table("what", "share", "limit", "", title=title)
+    measured = list(rates(draws))
+    for rate in measured:
+        share = f"{rate.share:.1%} ± {rate.error:.1%}"
+        table.add_row(rate.what, share, rate.limit, "" if rate.is_kept else "missed")
     console.print(table)
+    console.print(f"| what ({title}) | share | limit |", "|---|---|---|", *summary(measured), sep="\n")
+    return [
+        {"what": rate.what, "share": rate.share, "error": rate.error, "kept": rate.is_kept}
+        for rate in measured
+    ]
+
+
+def summary(measured: Sequence[Rate]) -> list[str]:
+    """Return a row of Markdown for each group of rates: the lowest and the highest share, and the limit."""
+    groups: dict[str, list[Rate]] = {}
+    for rate in measured:
+        groups.setdefault(rate.group, []).append(rate)
+    rows = []
+    for group, members in groups.items():
+        low, high = (f"{100 * chosen(rate.share for rate in members):.1f}" for chosen in (min, max))
+        shares = f"{high} %" if low == high else f"{low} to {high} %"
+        limit = members[0].limit.replace("%", " %")
+        rows.append(f"| {group} | {shares} | {limit} |")
     return rows

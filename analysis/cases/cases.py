@@ -2,7 +2,7 @@
 
 Models: the pools of records that agree (`railyard.records.comparable` has the rule), the combinations that a case
 compares (placements, NIC policies or their pairs) and each launch's value, the median of its repeats. Leaves out:
-intervals and verdicts (`analysis.stats.medians`, `analysis.stats.verdicts`).
+verdicts (`analysis.stats.verdicts`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.stats import medians
+from analysis.stats.medians import Summary
 from railyard.records import comparable, noise
 from railyard.records.benchmark import Label, Labels
 from railyard.records.json_io import Json
@@ -33,12 +35,13 @@ class Combination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One launch's value of one series, in the FOM's unit.
+    """One launch's value of one series, in the FOM's unit; `job` identifies the job that started the launch.
 
     `repeats` are its raw samples, those of several pairs of hosts or ranks one after another.
     """
 
     value: float
+    job: str = ""
     repeats: tuple[float, ...] = ()
 
 
@@ -216,14 +219,20 @@ def observations(case: Case) -> dict[tuple[Fom, Labels], dict[Combination, list[
     pairs of them still has one value, the median over the pairs.
     """
     observed: dict[tuple[Fom, Labels], dict[Combination, list[Observation]]] = {}
-    for _, launch in launches(case):
+    for record, launch in launches(case):
         if not launch.is_result:
             continue
         for (fom, labels), samples in entries.launch_samples(launch).items():
             value, repeats = entries.value_of(samples), tuple(itertools.chain.from_iterable(samples))
             of_series = observed.setdefault((fom, labels), {}).setdefault(combination_of(launch), [])
-            of_series.append(Observation(value=value, repeats=repeats))
+            of_series.append(Observation(value=value, job=record.job, repeats=repeats))
     return observed
+
+
+def summary(observed: Sequence[Observation], noise_percent: float = 0.0) -> Summary:
+    """Return the statistics of one group of launches; raises ValueError for none."""
+    values, of_jobs = [launch.value for launch in observed], [launch.job for launch in observed]
+    return medians.summarise(values, noise_percent, of_jobs)
 
 
 def frozen_labels(labels: Mapping[str, Label]) -> Labels:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from analysis.cases import cases, judgement
 from analysis.cases.cases import Case
@@ -32,8 +31,6 @@ AXES = ("hops", "size_bytes")
 MANY = 4
 #: At most this many figures of one combination alone are stated one by one.
 MANY_ALONE = 2
-#: A rate and a time are one measurement if the variance of their product is at most this share of that of either.
-_SAME = 0.05
 #: FOMs shown first, in this order.
 FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 
@@ -51,6 +48,7 @@ def comparisons(case: Case) -> list[Comparison]:
             evidence = {
                 case.name(combination): Evidence(
                     values=[launch.value for launch in launches],
+                    jobs=[launch.job for launch in launches],
                     repeats=[value for launch in launches for value in launch.repeats],
                     noise_percent=floor,
                     tally=tallies[combination],
@@ -65,47 +63,24 @@ def comparisons(case: Case) -> list[Comparison]:
         for fom, family in families.items()
         for member in judgement.compare(fom, family, baseline, looked=looked)
     ]
-    judged = _once(judged, programs.follows(case.first.case.benchmark))
+    judged = _once(judged, case.first.case.benchmark)
     return sorted(judged, key=lambda comparison: rank_of(comparison.fom)[0])
 
 
-def _once(judged: Sequence[Comparison], follows: Mapping[str, str]) -> list[Comparison]:
-    """Mark each comparison whose figure follows from another one that is there, too, at the same point."""
-    points = {(str(member.fom), member.labels) for member in judged}
+def _once(judged: Sequence[Comparison], benchmark: str) -> list[Comparison]:
+    """Mark each comparison whose figure follows from another one at the same point."""
+    at_point: dict[Labels, set[str]] = {}
+    for member in judged:
+        at_point.setdefault(member.labels, set()).add(member.fom)
     return [
-        dataclasses.replace(member, follows=other) if (other, member.labels) in points else member
+        dataclasses.replace(member, follows=programs.leader(benchmark, member.fom, at_point[member.labels]))
         for member in judged
-        for other in [follows.get(member.fom, "")]
     ]
 
 
 def rank_of(fom: Fom) -> tuple[int, str]:
     """Return the key that sorts FOMs for the page: those of `FIRST` first, the others by name."""
     return FIRST.index(fom) if fom in FIRST else len(FIRST), fom
-
-
-def informative(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons without those that repeat an earlier one: a rate that is the reciprocal of a time."""
-    shown: list[Comparison] = []
-    for member in comparisons:
-        if not any(_is_reciprocal(member, earlier) for earlier in shown):
-            shown.append(member)
-    return shown
-
-
-def _is_reciprocal(one: Comparison, other: Comparison) -> bool:
-    if one.labels != other.labels or {one.unit.measures, other.unit.measures} != {"time", "data rate"}:
-        return False
-    logs = [
-        (math.log(value), math.log(of_twin))
-        for group, twin in zip(one.groups, other.groups, strict=True)
-        for value, of_twin in zip(group.evidence.values, twin.evidence.values, strict=False)
-        if value > 0 and of_twin > 0
-    ]
-    if len(logs) < 2:
-        return False
-    products = statistics.variance([sum(pair) for pair in logs])
-    return products <= _SAME * statistics.variance([log for log, _ in logs])
 
 
 def curve_foms(series: Iterable[tuple[Fom, Labels]]) -> set[Fom]:
@@ -142,17 +117,22 @@ def _label(name: str, value: str | int) -> str:
 
 
 def verdict_text(comparison: Comparison, group: Group) -> str:
-    """Return what may be stated of a group against the baseline: better, worse, or why neither; or "best"."""
+    """Return what may be stated of a group against the baseline: better, worse, or why neither; or "best".
+
+    A figure that follows another has no verdict of its own: `as iteration_us`.
+    """
     verdict = comparison.verdict
     if group.summary is None:
         return str(Finding.NO_VALUE)
+    if comparison.follows:
+        return f"as {comparison.follows}"
     if group.name == comparison.baseline:
         return "best" if verdict.outcome is Outcome.BEST and verdict.best == group.name else ""
     if group.finding is Finding.NO_VALUE:
         return "no baseline"
     if group.finding is Finding.TOO_FEW:
         needed = ranktest.enough(comparison.baseline_tests)
-        return f"{group.finding} (needs {needed}{' jobs' if group.evidence.jobs else ''})"
+        return f"{group.finding} (needs {needed}{' jobs' if group.evidence.by_job else ''})"
     return str(group.finding)
 
 

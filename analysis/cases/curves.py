@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from analysis.cases import cases
 from analysis.cases.cases import Case, Combination, Observation
 from analysis.cases.comparison import curve_foms, rank_of
-from analysis.stats import medians
 from analysis.stats.medians import Summary
 from analysis.text.numbers import size_text
 from railyard.records.benchmark import Label, Labels
@@ -187,7 +186,7 @@ def _points(members: list[_Series], axis: str) -> tuple[Point, ...]:
     points = [
         Point(
             x=int(part.labels[axis]),
-            summary=medians.summarise([value.value for value in part.observations]),
+            summary=cases.summary(part.observations),
         )
         for part in members
     ]

@@ -30,13 +30,15 @@ Pairs = Mapping[tuple[str, str], Pair[str]]
 class Evidence:
     """One group: a value of each launch that has one, and all their repeats where these are needed.
 
-    If `jobs` has digests of records, each value is that of the job at its place instead. A difference of at most
-    `noise_percent` shows nothing. `tally` counts how all launches ended, where that is known.
+    `jobs` has the job of each value; none means that one job has them all. If `by_job`, each value is that of a job and
+    not of a launch. A difference of at most `noise_percent` shows nothing. `tally` counts how all launches ended, where
+    that is known.
     """
 
     values: Sequence[float] = ()
     repeats: Sequence[float] = ()
     jobs: Sequence[str] = ()
+    by_job: bool = False
     noise_percent: float = 0.0
     tally: Tally | None = None
 
@@ -119,16 +121,19 @@ class Comparison:
         )
 
     def ratio(self, name: str, case: tuple[object, ...]) -> Ratio | None:
-        """Return what a group contributes to its score over cases; None if it or the baseline has no value."""
+        """Return what a group contributes to its score over cases.
+
+        It is None if the group or the baseline has no value, and for a figure that follows another.
+        """
         group, base = self.group(name), self.group(self.baseline)
-        if not group.summary or not base.summary:
+        if self.follows or not group.summary or not base.summary:
             return None
         return Ratio(
             case=case,
             fom=self.fom,
             values=group.evidence.values,
             baseline=base.evidence.values,
-            jobs=(group.evidence.jobs, base.evidence.jobs),
+            jobs=(group.evidence.jobs, base.evidence.jobs) if group.evidence.by_job else ((), ()),
             finding=group.finding,
         )
 
@@ -150,7 +155,7 @@ def _compare(
     fom: Fom, series: Series, baseline: str, *, pairs: Pairs, tests: tuple[int, int], looked: float
 ) -> Comparison:
     summaries = {
-        name: medians.summarise(evidence.values, evidence.noise_percent)
+        name: medians.summarise(evidence.values, evidence.noise_percent, evidence.jobs)
         for name, evidence in series.evidence.items()
         if evidence.values
     }

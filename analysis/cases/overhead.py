@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from analysis.cases import cases
-from analysis.cases.cases import Case, Combination
+from analysis.cases.cases import Case, Combination, Observation
 from analysis.cases.comparison import rank_of
-from analysis.stats import medians
 from analysis.stats.medians import Summary
 from railyard.records import units
 from railyard.records.benchmark import Labels
@@ -42,24 +41,25 @@ class Overhead:
 
 def overheads(case: Case) -> list[Overhead]:
     """Return the changes of all FOMs for which some pair has both values; first those that the page shows first."""
-    by_fom: dict[tuple[Fom, Combination], list[float]] = {}
-    for native, image in _pairs(case):
+    by_fom: dict[tuple[Fom, Combination], list[Observation]] = {}
+    for job, native, image in _pairs(case):
         for fom, change in _changes(native, image):
-            by_fom.setdefault((fom, cases.combination_of(image)), []).append(change)
+            of_fom = by_fom.setdefault((fom, cases.combination_of(image)), [])
+            of_fom.append(Observation(value=change, job=job))
     rows = [
         Overhead(
             fom=fom,
             combination=combination,
-            changes_percent=tuple(changes),
-            summary=medians.summarise(changes),
+            changes_percent=tuple(change.value for change in changes),
+            summary=cases.summary(changes),
         )
         for (fom, combination), changes in by_fom.items()
     ]
     return sorted(rows, key=lambda row: (row.fom == LAUNCH, rank_of(row.fom)[0]))
 
 
-def _pairs(case: Case) -> Iterator[tuple[Launch, Launch]]:
-    """Yield native and image of each round in which both are results."""
+def _pairs(case: Case) -> Iterator[tuple[str, Launch, Launch]]:
+    """Yield the job, native and image of each round in which both are results."""
     natives: dict[tuple[str, str, str, int], Launch] = {}
     for wanted in (Software.NATIVE, Software.IMAGE):
         for record, launch in cases.launches(case):
@@ -69,7 +69,7 @@ def _pairs(case: Case) -> Iterator[tuple[Launch, Launch]]:
             if wanted is Software.NATIVE:
                 natives[key] = launch
             elif key in natives:
-                yield natives[key], launch
+                yield record.job, natives[key], launch
 
 
 def _changes(native: Launch, image: Launch) -> Iterator[tuple[Fom, float]]:

@@ -176,7 +176,7 @@ def _median(
     """Return the median over launches of the first combination that a contrast names."""
     for combination, values in by_combination.items():
         if _is_named(combination, contrast, ours=ours):
-            return medians.summarise([launch.value for launch in values]).median
+            return cases.summary(values).median
     return None
 
 
@@ -253,7 +253,7 @@ def _middle(by_combination: Mapping[Combination, Sequence[Observation]], case: C
     """Return the median over launches of the first combination that has any."""
     for combination in case.combinations:
         if values := by_combination.get(combination):
-            return medians.summarise([launch.value for launch in values]).median
+            return cases.summary(values).median
     return None
 
 

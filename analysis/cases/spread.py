@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from analysis.cases import cases, comparison
-from analysis.cases.cases import Case
+from analysis.cases.cases import Case, Observation
 from analysis.cases.curves import LATENCY_SIZE_BYTES
 from analysis.cases.tables import interval_text, span_text
-from analysis.stats import medians
 from analysis.text.datatable import DataTable
 from analysis.text.numbers import Format, size_text
 from railyard.records import spans
@@ -60,13 +59,13 @@ def _has_groups(launch: Launch) -> bool:
 
 def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
     curves = comparison.curve_foms(cases.observations(case))
-    values: dict[Key, list[float]] = {}
-    for _, launch in placed:
+    values: dict[Key, list[Observation]] = {}
+    for record, launch in placed:
         assert launch.spans is not None and launch.spans.groups is not None
         for (fom, labels), taken in entries.launch_samples(launch).items():
             if fom not in curves:
                 key = (fom, labels, _with(case, launch)), launch.spans.groups
-                values.setdefault(key, []).append(entries.value_of(taken))
+                values.setdefault(key, []).append(Observation(value=entries.value_of(taken), job=record.job))
     columns = ("figure of merit", "with", "groups", "median", "95 % interval", "n", "min to max")
     rows = [
         (_title(of[0], of[1]), of[2], str(groups), *_statistics(values[of, groups]))
@@ -94,7 +93,12 @@ def _by_relation(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
             _title(of[0], of[1]),
             of[2],
             str(RELATIONS[index]),
-            *_statistics([statistics.median(pair_medians) for pair_medians in by_launch[of, index].values()]),
+            *_statistics(
+                [
+                    Observation(value=statistics.median(pair_medians), job=placed[number][0].job)
+                    for number, pair_medians in by_launch[of, index].items()
+                ]
+            ),
             str(len(pairs[of, index])),
         )
         for of, index in _compared(by_launch)
@@ -152,9 +156,9 @@ def _title(fom: Fom, labels: Labels) -> str:
     return ", ".join(filter(None, [fom.stem, labelled, sized, fom.unit.text]))
 
 
-def _statistics(values: Sequence[float]) -> tuple[str, str, str, str]:
-    summary = medians.summarise(values)
-    form = Format.for_values(values)
+def _statistics(launches: Sequence[Observation]) -> tuple[str, str, str, str]:
+    summary = cases.summary(launches)
+    form = Format.for_values([launch.value for launch in launches])
     return (
         form.text(summary.median),
         interval_text(summary.interval, form),

@@ -75,7 +75,7 @@ def _row(comparison: Comparison, group: Group) -> Row:
     evidence, form = group.evidence, comparison.format
     count, planned = len(evidence.values), evidence.tally.planned if evidence.tally else 0
     n = f"{count} of {planned}" if planned > count or (evidence.tally and not count) else str(count)
-    n += " jobs" if evidence.jobs and count != 1 else " job" if evidence.jobs else ""
+    n += f" job{'' if count == 1 else 's'}" if evidence.by_job else ""
     verdict, note = comparisons.verdict_text(comparison, group), _note(evidence.tally, count)
     if group.summary is None:
         return Row(
@@ -152,8 +152,10 @@ def _point_row(panel: Panel, point: Point) -> Row:
 
 
 def interval_text(interval: Interval | None, form: Format) -> str:
-    """Return `9,231 to 9,431`, or why there is no interval."""
-    return TOO_FEW if interval is None else f"{form.text(interval.low)} to {form.text(interval.high)}"
+    """Return `9,231 to 9,431 (this job)`, or why there is no interval."""
+    if interval is None:
+        return TOO_FEW
+    return f"{form.text(interval.low)} to {form.text(interval.high)} ({interval.of})"
 
 
 def span_text(summary: Summary, form: Format) -> str:

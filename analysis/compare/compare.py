@@ -9,6 +9,7 @@ its sides differ. Origins never share a row. Leaves out: what a judgement is (`a
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from analysis.compare import gather as gathering
 from analysis.compare.gather import Gathered, Key, SideValues, Source
 from analysis.stats import score
 from analysis.stats.score import Score
+from railyard.records import programs
 from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
@@ -90,10 +92,18 @@ def _rows(
     gathered: Mapping[Key, Mapping[str, SideValues]], names: Sequence[str], baseline: str
 ) -> list[SideRow]:
     families: dict[Fom, list[Key]] = {}
+    at_point: dict[tuple[Json, ...], set[str]] = {}
     for key in sorted(gathered, key=_order):
         families.setdefault(key.fom, []).append(key)
+        at_point.setdefault((*key.case, key.labels), set()).add(key.fom)
     rows = [
-        SideRow(key=key, comparison=comparison, differs=_differs(gathered[key].values()))
+        SideRow(
+            key=key,
+            comparison=dataclasses.replace(
+                comparison, follows=programs.leader(key.benchmark, key.fom, at_point[*key.case, key.labels])
+            ),
+            differs=_differs(gathered[key].values()),
+        )
         for fom, keys in families.items()
         for key, comparison in zip(
             keys,
@@ -121,7 +131,10 @@ def _series(key: Key, sides: Mapping[str, SideValues], names: Sequence[str]) -> 
         labels=key.labels,
         evidence={
             name: Evidence(
-                values=side.values, jobs=side.jobs if side.by_job else (), noise_percent=side.noise_percent
+                values=side.values,
+                jobs=side.jobs,
+                by_job=side.by_job,
+                noise_percent=side.noise_percent,
             )
             for name, side in values.items()
         },

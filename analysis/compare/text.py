@@ -119,7 +119,11 @@ def in_common(versus: Versus) -> list[str]:
 
 
 def _in_common(versus: Versus, name: str, origin: str) -> str:
-    rows = [row for row in versus.rows if row.key.origin == origin and row.is_shared]
+    rows = [
+        row
+        for row in versus.rows
+        if row.key.origin == origin and row.is_shared and not row.comparison.follows
+    ]
     counts = Counter(verdict_text(row.comparison, row.comparison.group(name)) for row in rows)
     listed = ", ".join(f"{word} in {count}" for word, count in counts.items()) or "none"
     fields = list(dict.fromkeys(name for row in rows for name in row.differs))
@@ -208,6 +212,7 @@ def _row(row: SideRow) -> dict[str, Json]:
         **{name: getattr(key, name) for name in fields},
         "parameters": json_io.loads(key.parameters, ""),
         "better": str(comparison.fom.better),
+        "follows": comparison.follows,
         "labels": dict(key.labels),
         "tests": comparison.tests,
         "differs": list(row.differs),
@@ -226,7 +231,7 @@ def _side(row: SideRow, group: Group) -> dict[str, Json]:
     return {
         "name": group.name,
         "n": summary.n,
-        "value_of": "job" if group.evidence.jobs else "launch",
+        "value_of": "job" if group.evidence.by_job else "launch",
         "median": summary.median,
         "interval": summary.interval and dataclasses.asdict(summary.interval),
         "spread_percent": summary.spread_percent,

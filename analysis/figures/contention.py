@@ -13,7 +13,6 @@ from analysis.cases.cases import Case, Combination, Observation
 from analysis.cases.curves import TESTS, Line, Panel, Point
 from analysis.figures import general
 from analysis.figures.drawing import Drawing
-from analysis.stats import medians
 from analysis.text.numbers import size_text
 from railyard.records import units
 from railyard.records.record import COMPUTED
@@ -81,7 +80,7 @@ def _points(by_pairs: dict[int, list[Observation]]) -> tuple[Point, ...]:
     return tuple(
         Point(
             x=pairs,
-            summary=medians.summarise([launch.value for launch in values]),
+            summary=cases.summary(values),
         )
         for pairs, values in sorted(by_pairs.items())
     )

@@ -235,7 +235,9 @@ def _describe_group(members: Sequence[Comparison], member: Comparison, group: Gr
         return f"{name} no value"
     text = member.format.text
     interval = group.summary.interval
-    between = f", 95 % interval {text(interval.low)} to {text(interval.high)}" if interval else ""
+    between = (
+        f", 95 % interval {text(interval.low)} to {text(interval.high)} of {interval.of}" if interval else ""
+    )
     change = "" if group.change_percent is None else f", {percent(group.change_percent)} to {member.baseline}"
     return f"{name} median {text(group.summary.median)}{between}{change}"
 

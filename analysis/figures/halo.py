@@ -12,7 +12,6 @@ from analysis.cases import cases
 from analysis.cases.cases import Case, Combination
 from analysis.figures import scales, svg
 from analysis.figures.drawing import Drawing
-from analysis.stats import medians
 from analysis.text.datatable import DataTable
 from railyard.records import units
 
@@ -57,7 +56,7 @@ def _medians(case: Case) -> dict[Key, dict[str, float]]:
         if set(dict(labels)) <= {"variant"}:
             for combination, values in by_arm.items():
                 key = str(dict(labels).get("variant", "")), combination
-                summary = medians.summarise([launch.value for launch in values])
+                summary = cases.summary(values)
                 by_key.setdefault(key, {})[fom] = summary.median
     return by_key
 

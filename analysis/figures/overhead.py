@@ -65,7 +65,7 @@ def _value(row: Overhead) -> str:
     interval = row.summary.interval
     if interval is None:
         return f"{percent(row.summary.median)} (n = {row.summary.n}: no interval)"
-    between = f"95 % interval {percent(interval.low)} to {percent(interval.high)}"
+    between = f"95 % interval {percent(interval.low)} to {percent(interval.high)} of {interval.of}"
     return f"{percent(row.summary.median)} ({between}, n = {row.summary.n})"
 
 

@@ -12,7 +12,6 @@ from analysis.cases.cases import Case, Combination
 from analysis.cases.curves import TESTS, Line, Panel, Point
 from analysis.figures import general
 from analysis.figures.drawing import Drawing
-from analysis.stats import medians
 from analysis.text.numbers import size_text
 from railyard.records import units
 from railyard.records.record import COMPUTED
@@ -53,7 +52,7 @@ def _panels(case: Case) -> dict[PanelKey, dict[LineKey, list[Point]]]:
         for combination, values in by_arm.items():
             panel = panels.setdefault((str(named["test"]), int(named["size_bytes"]), combination), {})
             line = panel.setdefault((str(named["dimension"]), int(named["paths"])), [])
-            summary = medians.summarise([launch.value for launch in values])
+            summary = cases.summary(values)
             line.append(Point(x=int(named["hops"]), summary=summary))
     return panels
 

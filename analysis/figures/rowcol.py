@@ -66,7 +66,7 @@ def _summaries(case: Case) -> dict[Key, Summary]:
     floor = cases.noise_percent(case)
     return {
         (str(named["collective"]), int(named["size_bytes"]), str(named["split"]), combination): (
-            medians.summarise([launch.value for launch in values], floor)
+            cases.summary(values, floor)
         )
         for (fom, labels), by_arm in cases.observations(case).items()
         if fom == FOM and {"collective", "size_bytes", "split"} <= (named := dict(labels)).keys()

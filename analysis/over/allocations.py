@@ -20,7 +20,7 @@ import scipy.stats
 from analysis.compare.sides import Side
 from analysis.over import series
 from analysis.over.series import DatedRow
-from analysis.stats import medians, ranktest
+from analysis.stats import jobs, medians, ranktest
 from railyard.records import comparable, json_io
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry
@@ -118,7 +118,7 @@ def _spread(
 
 def _upper_factor(n: int) -> float:
     """Return upper one-sided 95 % limit / estimate of a standard deviation that is estimated from n normal values."""
-    return math.sqrt((n - 1) / float(scipy.stats.chi2.ppf(1 - medians.CONFIDENCE, n - 1)))
+    return math.sqrt((n - 1) / float(scipy.stats.chi2.ppf(1 - jobs.CONFIDENCE, n - 1)))
 
 
 def _verdict(

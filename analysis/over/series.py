@@ -7,12 +7,12 @@ the same; what they may differ in is the question of the table, which gives the 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.cases.comparison import label_text
 from analysis.compare.sides import Side
-from railyard.records import json_io
+from railyard.records import json_io, programs
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry, SeriesKey
 
@@ -79,7 +79,10 @@ Shared = Callable[[Mapping[str, Json]], Hashable | None]
 def series_of(
     entries: Iterable[Entry], shared: Shared, side: Side | None = None, foms: Sequence[str] = ()
 ) -> list[DatedRow]:
-    """Return the rows of the entries that `side` chooses, sorted by system, check, origin, parameters and series."""
+    """Return the rows of the entries that `side` chooses, sorted by system, check, origin, parameters and series.
+
+    `foms` chooses figures. Otherwise figures that follow another are left out, because they are the same measurement.
+    """
     points: dict[tuple[Hashable, SeriesKey], list[DatedPoint]] = {}
     groups: dict[int, tuple[Mapping[str, Json], Hashable | None]] = {}
     for entry in entries:
@@ -90,7 +93,7 @@ def series_of(
         group = groups[id(setting)][1]
         if group is None or (side is not None and not side.has_date(entry.own["created"])):
             continue
-        for key, values in entry.values:
+        for key, values in entry.values if foms else _measured(entry):
             if (not foms or key.fom in foms) and (side is None or side.has_series(key)):
                 points.setdefault((group, key), []).append(DatedPoint(entry=entry, values=tuple(values)))
     rows = [
@@ -98,6 +101,16 @@ def series_of(
         for (_, key), members in points.items()
     ]
     return sorted(rows, key=_order)
+
+
+def _measured(entry: Entry) -> Iterator[tuple[SeriesKey, Sequence[float]]]:
+    """Yield the values of an entry but those of figures that follow another."""
+    at_point: dict[Hashable, set[str]] = {}
+    for key, _ in entry.values:
+        at_point.setdefault((key[:3], key.labels), set()).add(key.fom)
+    for key, values in entry.values:
+        if not programs.leader(entry.setting["benchmark"], key.fom, at_point[key[:3], key.labels]):
+            yield key, values
 
 
 def _order(row: DatedRow) -> tuple[str, ...]:

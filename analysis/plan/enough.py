@@ -55,7 +55,9 @@ def half_widths(comparisons: Sequence[Comparison]) -> dict[str, float | None]:
     """
     from analysis.cases.comparison import label_text  # imported here, as above
 
-    judged = [member for member in comparisons if member.fom.better is not Better.NEITHER]
+    judged = [
+        member for member in comparisons if member.fom.better is not Better.NEITHER and not member.follows
+    ]
     widths: dict[str, float | None] = {}
     for member in (member for member in judged if member.fom == judged[0].fom):
         baseline = member.group(member.baseline)

@@ -106,7 +106,7 @@ def draw(judged: JudgedCase) -> DrawnCase:
     own = registry.own_drawings(judged.case)
     claimed = registry.claimed(own)
     comparisons = [member for member in judged.comparisons if member.fom not in claimed]
-    stated = comparison.informative(comparisons)
+    stated = [member for member in comparisons if not member.follows]
     panels = [panel for panel in judged.panels if panel.fom not in claimed]
     return DrawnCase(
         case=judged.case,

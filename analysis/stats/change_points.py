@@ -33,8 +33,9 @@ _FEWEST_BEFORE = 4
 _NEWEST_ALPHA = 0.002
 #: The least share of the variance that is taken to be left about the mean of correlated values.
 _LEAST_SHARE = 0.2
-#: The standard errors from an autocorrelation to its upper limit, and the largest limit that is used.
-_UPPER = 2.0
+#: The standard errors from an autocorrelation to its upper limit, and the largest limit that is used. With 2.0 up to
+#: 2.6 % of 20 records with a correlation of 0.6 change; with 2.5 a step of 5 % is found in 47 % and not 61 %.
+_UPPER = 2.25
 _MOST_CORRELATION = 0.97
 #: Where a value is drawn in to, in standard deviations about the median.
 _MOST_DEVIATIONS = 4.0

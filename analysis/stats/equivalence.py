@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from analysis.stats.medians import CONFIDENCE
+from analysis.stats.jobs import CONFIDENCE
 
 Values = Sequence[float]
 #: Above this many pairs of launches the exact distribution is left for the normal one.

@@ -21,7 +21,8 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.medians import CONFIDENCE, ENOUGH
+from analysis.stats.jobs import CONFIDENCE
+from analysis.stats.medians import ENOUGH
 from analysis.stats.ranktest import family
 from railyard.records.units import Better
 

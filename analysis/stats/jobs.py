@@ -13,8 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.stats.medians import CONFIDENCE
-
+CONFIDENCE = 0.95
 #: The fewest jobs per side: a rank test of 4 against 4 can be significant, and an interval of 4 covers what it should.
 FEWEST = 4
 

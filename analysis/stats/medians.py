@@ -2,20 +2,24 @@
 
 Models: the launch as the unit of sampling (repeats inside a launch share its connections, routes and
 neighbours, so they are no independent evidence); the interval of the median between two order statistics,
-exact for any continuous distribution (David & Nagaraja, Order Statistics, 7.1). Leaves out: which group is better
-(`analysis.stats.verdicts`), outlier removal, anything that assumes a normal distribution.
+exact for any continuous distribution (David & Nagaraja, Order Statistics, 7.1). It covers the median of the jobs whose
+launches these are. The machine's median is covered by jobs alone: from `jobs.FEWEST` on, the interval is Student's over
+the logarithms of the jobs' medians. Leaves out: which group is better (`analysis.stats.verdicts`), outlier removal.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analysis.stats import jobs
+from analysis.stats.jobs import CONFIDENCE
 from placements.arrays import np
 
-CONFIDENCE = 0.95
 #: The standard deviation of normal values over their median absolute deviation.
 OF_A_NORMAL = 1.4826
 #: The fewest launches whose full range covers the median with 95 %: 1 - 2 / 2^6 = 96.9 %.
@@ -24,11 +28,12 @@ ENOUGH = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """Covers the median with probability `coverage`, at least the confidence requested."""
+    """Covers the median of `of` (this job, these 3 jobs, the machine) with probability `coverage`."""
 
     low: float
     high: float
     coverage: float
+    of: str = "this job"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +83,44 @@ def _interval_rank(n: int, confidence: float) -> tuple[int, float] | None:
     return (rank, float(1 - 2 * half.cdf(rank - 1))) if rank > 0 else None
 
 
-def summarise(values: Sequence[float], noise_percent: float = 0.0) -> Summary:
-    """Return the statistics of one group of launches; raises ValueError for no values."""
+def machine_interval(by_job: Sequence[float]) -> Interval | None:
+    """Return the interval of a machine's median from the medians of its jobs; None for fewer than `jobs.FEWEST`.
+
+    It is Student's over logarithms, or over the medians themselves if one is not positive. It is extended to the median
+    of the jobs, which is not always in its middle.
+    """
+    is_positive = min(by_job) > 0
+    of_jobs = {str(job): math.log(value) if is_positive else value for job, value in enumerate(by_job)}
+    bounds = jobs.contrast([(1.0, of_jobs)])
+    if bounds is None:
+        return None
+    low, high = (math.exp(bound) if is_positive else bound for bound in bounds)
+    middle = statistics.median(by_job)
+    return Interval(low=min(low, middle), high=max(high, middle), coverage=CONFIDENCE, of="the machine")
+
+
+def summarise(values: Sequence[float], noise_percent: float = 0.0, of_jobs: Sequence[str] = ()) -> Summary:
+    """Return the statistics of one group of launches; raises ValueError for no values.
+
+    `of_jobs` has the job of each value, and is empty if one job has them all.
+    """
     if not values:
         raise ValueError("no launch has a value")
+    by_job: dict[str, list[float]] = {}
+    for job, value in zip(of_jobs, values, strict=bool(of_jobs)):
+        by_job.setdefault(job, []).append(value)
+    if len(by_job) >= jobs.FEWEST:
+        interval = machine_interval(list(map(statistics.median, by_job.values())))
+    else:
+        interval = median_interval(values)
+        if interval and len(by_job) > 1:
+            interval = dataclasses.replace(interval, of=f"these {len(by_job)} jobs")
     return Summary(
         n=len(values),
         median=float(np.median(np.asarray(values, dtype=float))),
         minimum=min(values),
         maximum=max(values),
-        interval=median_interval(values),
+        interval=interval,
         spread_percent=spread_percent(values),
         noise_percent=noise_percent,
     )

@@ -95,6 +95,22 @@ def test_summary_is_ordered_and_ignores_order(values: list[float]) -> None:
         assert found.minimum <= found.interval.low <= found.median <= found.interval.high <= found.maximum
 
 
+@pytest.mark.parametrize(("jobs", "of"), [(1, "this job"), (3, "these 3 jobs"), (4, "the machine")])
+def test_an_interval_says_of_what_it_is(jobs: int, of: str) -> None:
+    values = [100.0 * 2**job + launch for job in range(jobs) for launch in range(6)]
+    summary = medians.summarise(values, of_jobs=[str(job) for job in range(jobs) for _ in range(6)])
+    assert summary.interval is not None and summary.interval.of == of
+    assert summary.interval.low <= summary.median <= summary.interval.high
+
+
+def test_the_interval_of_a_machine_is_students_over_the_logarithms_of_its_jobs() -> None:
+    middles = [100.0, 102.0, 101.0, 99.0, 103.0]
+    found = medians.summarise([one for one in middles for _ in range(3)], of_jobs=sorted([*"abcde"] * 3))
+    theirs = scipy.stats.ttest_1samp(np.log(middles), 0).confidence_interval(0.95)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx(tuple(np.exp(theirs)))
+
+
 def test_no_values_have_no_summary() -> None:
     with pytest.raises(ValueError, match="no launch"):
         medians.summarise([])

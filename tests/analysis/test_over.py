@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from collections.abc import Sequence
@@ -119,6 +120,16 @@ def test_other_sizes_and_systems_are_other_series() -> None:
     (dated,) = dates.dated(found)
     assert [each.entry.own["id"] for each in dated.row.points] == [f"{1:012x}", f"{4:012x}"]
     assert "too few to tell" in text.changes_sentence([dated])
+
+
+def test_a_figure_that_follows_another_is_a_series_only_where_it_is_asked_for() -> None:
+    rate = KEY._replace(fom=figures.fom("bandwidth_gbyte_s"))
+    both = [
+        dataclasses.replace(one, values=[*one.values, (rate, [2.0])])
+        for one in (entry(1, [1.0]), entry(2, [1.0]))
+    ]
+    assert [one.row.key for one in dates.dated(both)] == [KEY]
+    assert [one.row.key for one in dates.dated(both, foms=["bandwidth_gbyte_s"])] == [rate]
 
 
 # ---- sizes ----

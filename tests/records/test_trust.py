@@ -6,9 +6,11 @@ import random
 
 import pytest
 from support import forgeries
+from support.commands import CHECKOUT
 
 from perf.forged import bases
 from railyard.records import programs, trust
+from railyard.records.programs import third_party
 from railyard.records.record import Record
 
 #: Recording or program -> factor of a better result, for each figure that the rest determines.
@@ -48,6 +50,21 @@ def test_a_rate_of_a_third_party_program_follows_from_time_and_work(name: str) -
 def test_a_figure_of_a_program_follows_from_the_others(name: str) -> None:
     bases.FOLDER.mkdir(parents=True, exist_ok=True)
     assert_determined(bases.made(name), RUN[name])
+
+
+@pytest.mark.parametrize(
+    "name", ["hpl", "imb", "lulesh", "mcb", "minife", "minighost", "nccl_tests", "snap", "umt"]
+)
+def test_a_figure_that_follows_another_is_one_that_the_program_has(name: str) -> None:
+    modules = (
+        f"railyard/applications/programs/{name}.py",
+        f"checks/applications/{name}.py",
+    )
+    source = "".join(path.read_text() for path in map(CHECKOUT.joinpath, modules) if path.exists())
+    assert third_party.follows(name)
+    for fom, others in third_party.follows(name).items():
+        assert all(f'"{figure}"' in source for figure in (fom, *others))
+        assert programs.leader(name, fom, others) == others[0] and not programs.leader(name, fom, [fom])
 
 
 def test_the_table_of_trust_has_every_benchmark_and_frees_no_determined_figure() -> None:

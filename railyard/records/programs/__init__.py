@@ -7,7 +7,7 @@ program (`placements.nics.lines`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from railyard.base.members import members
 from railyard.records.programs import third_party
@@ -22,7 +22,7 @@ __all__ = [
     "Run",
     "Word",
     "expected",
-    "follows",
+    "leader",
     "nothing",
     "options",
     "relation",
@@ -32,9 +32,10 @@ __all__ = [
 PROGRAMS: Mapping[str, Program] = {program.name: program for program in members(__name__, "PROGRAM")}
 
 
-def follows(benchmark: str) -> Mapping[str, str]:
-    """Return the figures of a benchmark that are functions of another at the same point, with that other."""
-    return PROGRAMS[benchmark].follows if benchmark in PROGRAMS else {}
+def leader(benchmark: str, fom: str, at_point: Container[str]) -> str:
+    """Return the figure among those of one point of which `fom` is a function; empty if it is a measurement itself."""
+    follows = PROGRAMS[benchmark].follows if benchmark in PROGRAMS else third_party.follows(benchmark)
+    return next((other for other in follows.get(fom, ()) if other in at_point), "")
 
 
 def options(benchmark: str, given: Given) -> list[str]:

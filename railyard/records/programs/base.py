@@ -22,6 +22,8 @@ class Free:
 
 
 Word = str | Free
+#: Figure -> the figures of the same point of which it may be a function.
+Follows = Mapping[str, tuple[str, ...]]
 NUMBER = Free(r"\d+(?:\.\d+)?")
 SMALL = "small"
 #: Untimed and timed seconds of each point of the programs that choose the length of a sample themselves, by scale.
@@ -113,7 +115,8 @@ class Program:
     `needs` are the parameters that every case has, with their kinds; `may` are the others. `figures` maps each figure
     that the program writes to the names of the labels that its series may have, with blanks between.
     `relation` yields what contradicts the case or other figures of a launch, `sent` the bytes that left each host.
-    `follows` maps a figure to the one of which it is a function at the same point: they are one measurement.
+    `follows` maps a figure that is a function of another at the same point to that other: they are one measurement.
+    Of several others the first that a launch has counts.
     """
 
     name: str
@@ -123,4 +126,4 @@ class Program:
     may: Mapping[str, Kind] = field(default_factory=dict)
     relation: Relation = nothing
     sent: Sent = no_bytes
-    follows: Mapping[str, str] = field(default_factory=dict)
+    follows: Follows = field(default_factory=dict)

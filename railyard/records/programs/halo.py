@@ -125,5 +125,5 @@ PROGRAM = Program(
     figures=dict.fromkeys(FIGURES, "variant"),
     relation=relation,
     sent=sent,
-    follows={"bandwidth_gbyte_s": "iteration_us"},
+    follows={"bandwidth_gbyte_s": ("iteration_us",)},
 )

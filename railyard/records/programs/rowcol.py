@@ -87,4 +87,5 @@ PROGRAM = Program(
     },
     relation=relation,
     sent=sent,
+    follows=dict.fromkeys(RATES, ("slowest_us",)),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from railyard.records.programs.base import Follows
 from railyard.records.programs.relation import Relation, Run, nothing, numbers, outside, unlike
 
 #: LULESH's edge of the whole mesh -> (iterations to the end, final origin energy as printed): LLNL's reference results;
@@ -146,6 +147,19 @@ _RELATIONS: Mapping[str, Relation] = {
     **dict.fromkeys(("gpcnet", "mcb", "quicksilver"), nothing),
 }
 
+#: Benchmark -> its figures that repeat another. The figure of merit counts, or the one with more digits.
+_FOLLOWS: Mapping[str, Follows] = {
+    "hpl": {"time_s": ("solve_gflop_s",)},
+    "imb": {"bandwidth_gbyte_s": ("max_latency_us", "latency_us"), "rate_message_s": ("bandwidth_gbyte_s",)},
+    "lulesh": {"elapsed_s": ("fom_zone_s",)},
+    "mcb": {"advance_s": ("tracks_per_s",)},
+    "minife": {"cg_s": ("cg_mflop_s",)},
+    "minighost": {"time_s": ("total_gflop_s",)},
+    "nccl_tests": dict.fromkeys(("algorithm_bandwidth_gbyte_s", "bus_bandwidth_gbyte_s"), ("time_us",)),
+    "snap": {"solve_s": ("cells_per_s",)},
+    "umt": {"work_s": ("unknowns_per_s",)},
+}
+
 
 def relation(benchmark: str) -> Relation:
     """Return the relation of a program that is not railyard's own; OSU's programs have one."""
@@ -155,3 +169,9 @@ def relation(benchmark: str) -> Relation:
 def is_known(benchmark: str) -> bool:
     """Return whether a parser of railyard reads the benchmark, so that its figures and labels are known."""
     return benchmark.startswith("osu_") or benchmark in _RELATIONS
+
+
+def follows(benchmark: str) -> Follows:
+    """Return the figures of a program that repeat another, with that other; OSU's rates are alike."""
+    is_osu = benchmark.startswith("osu_")
+    return {"rate_message_s": ("bandwidth_gbyte_s",)} if is_osu else _FOLLOWS.get(benchmark, {})
