@@ -66,17 +66,6 @@ def test_the_newest_of_nine_records_are_held_against_those_before(newest: int) -
     assert [each.position for each in change_points.changes(values)] == [9 - newest]
 
 
-def test_records_that_resemble_their_predecessors_are_no_changes() -> None:
-    """AR(1) with 0.6: 1 in 50 series at most is called changed."""
-    chance, alarms = random.Random(5), 0
-    for _ in range(100):
-        values = [chance.gauss(0, 1)]
-        for _ in range(15):
-            values.append(0.6 * values[-1] + chance.gauss(0, 0.8))
-        alarms += bool(change_points.changes([100 + value for value in values]))
-    assert alarms <= 5  # more has a chance of 2 %
-
-
 def test_one_slow_run_is_no_change() -> None:
     chance = random.Random(4)
     values = [100 * chance.lognormvariate(0, 0.02) for _ in range(20)]
@@ -198,20 +187,6 @@ def test_allocations_that_differ_by_less_than_the_limit_are_steady() -> None:
     assert spread.verdict is Steadiness.STEADY
     (strict,) = allocations.spreads(found, limit_percent=0.01)
     assert strict.verdict is Steadiness.CANNOT_TELL
-
-
-def test_two_allocations_that_happen_to_be_alike_are_not_steady() -> None:
-    """The true spread is 8 %: of 60 pairs of allocations at most one in twenty is called steady."""
-    chance = random.Random(9)
-    levels = [[100 * chance.lognormvariate(0, 0.08) for _ in range(2)] for _ in range(60)]
-    steady = sum(
-        allocations.spreads(
-            [entry(at, noisy(chance, level), allocation=str(at)) for at, level in enumerate(pair)]
-        )[0].verdict
-        is Steadiness.STEADY
-        for pair in levels
-    )
-    assert steady <= 5  # more has a chance of 3 %
 
 
 def test_one_allocation_used_twice_is_no_spread() -> None:

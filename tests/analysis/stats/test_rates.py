@@ -1,6 +1,8 @@
-"""A small version of `python -m perf statistics`, with the same seeds: rates with one limit keep it together."""
+"""A small version of `python -m perf statistics`, with the same seed: the rates of a group keep its limit together."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import pytest
 
@@ -8,19 +10,20 @@ from perf import statistics
 from perf.statistics import Draws, Rate
 
 #: Draws of each row.
-DRAWS = 5
+DRAWS = 10
 
 
 def test_error_rates_and_coverage_keep_their_limits() -> None:
-    together: dict[tuple[float, float], list[Rate]] = {}
+    groups: dict[str, list[Rate]] = {}
     for rate in statistics.rates(Draws(count=DRAWS)):
-        together.setdefault((rate.least, rate.most), []).append(rate)
-    assert {(0.0, 0.0), (0.0, 0.005), (0.0, 0.05), (0.9, 1.0), (0.93, 1.0)} <= together.keys()
-    for (least, most), rates in together.items():
-        count, draws = sum(rate.count for rate in rates), sum(rate.draws for rate in rates)
-        whole = Rate(group="", what=f"{count} of {draws}", count=count, draws=draws, least=least, most=most)
-        assert whole.is_kept, (whole, [rate.what for rate in rates if not rate.is_kept])
-        assert most > 0.005 or count == 0  # a winner from too few jobs, or a wrong one
+        if rate.error_of_mean is None:  # ten jobs do not show what a fixed design of nearly all jobs costs
+            groups.setdefault(rate.group, []).append(rate)
+    assert len(groups) == 18
+    for group, members in groups.items():
+        count, draws = sum(rate.count for rate in members), sum(rate.draws for rate in members)
+        whole = dataclasses.replace(members[0], what=group, count=count, draws=draws)
+        assert whole.is_kept, whole
+        assert whole.most > 0.005 or count == 0  # a winner from too few jobs, or a wrong one
 
 
 @pytest.mark.parametrize(("count", "is_kept"), [(5, True), (8, True), (15, False)])
