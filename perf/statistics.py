@@ -292,7 +292,11 @@ def of_until(draws: Draws) -> Iterator[Rate]:
         covered = sum(
             _covers_ratio(values, count) for values, count in zip(jobs_drawn, last_rounds, strict=True)
         )
-        noise = f"noise {least:.1%} to {most:.0%} by job" if least < most else f"noise {most:.0%} in all jobs"
+        noise = (
+            f"noise {100 * least:g} to {100 * most:g} % by job"
+            if least < most
+            else f"noise {100 * most:g} % in all jobs"
+        )
         yield Rate(
             group="interval of a ratio where until=2% ended the job: covers",
             what=f"until=2%, {shape}, {noise}: ratio covered",
