@@ -106,7 +106,7 @@ def test_an_interval_says_of_what_it_is(jobs: int, of: str) -> None:
 def test_the_interval_of_a_machine_is_students_over_the_logarithms_of_its_jobs() -> None:
     middles = [100.0, 102.0, 101.0, 99.0, 103.0]
     found = medians.summarise([one for one in middles for _ in range(3)], of_jobs=sorted([*"abcde"] * 3))
-    theirs = scipy.stats.ttest_1samp(np.log(middles), 0).confidence_interval(0.95)
+    theirs: Any = scipy.stats.ttest_1samp(np.log(middles), 0).confidence_interval(0.95)
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx(tuple(np.exp(theirs)))
 
