@@ -151,7 +151,7 @@ _RELATIONS: Mapping[str, Relation] = {
 _FOLLOWS: Mapping[str, Follows] = {
     "hpl": {"time_s": ("solve_gflop_s",)},
     "imb": {"bandwidth_gbyte_s": ("max_latency_us", "latency_us"), "rate_message_s": ("bandwidth_gbyte_s",)},
-    "lulesh": {"elapsed_s": ("fom_zone_s",)},
+    "lulesh": {"elapsed_s": ("fom_kzone_s",)},
     "mcb": {"advance_s": ("tracks_per_s",)},
     "minife": {"cg_s": ("cg_mflop_s",)},
     "minighost": {"time_s": ("total_gflop_s",)},
