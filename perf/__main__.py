@@ -15,6 +15,7 @@ from support import whole_machine
 from support.mpis import matrix, stacks
 
 from perf import (
+    admit,
     archive,
     bound,
     forgeries,
@@ -119,6 +120,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "fit-rivals": (
         "`optimised` against Scotch, KaHIP, TreeMatch and named orders on ten matrices, by the model",
         lambda options: rivals.measure(console, options.matrices),
+    ),
+    "admit": (
+        "launches that name slow nodes and cables, beside all pairs and a growing ring, simulated",
+        lambda _: admit.measure(console),
     ),
     "fuzz": (
         "10,000 hostile inputs of each kind: tracebacks, time, memory",

@@ -44,6 +44,7 @@ GROUPS = {
         "torus": ("railyard.torus.cli.torus:torus", "Make and use a virtual torus on this machine."),
         "sim": ("railyard.torus.simulated.cli:sim", "Run a program on a simulated topology."),
         "fit": ("railyard.fit.cli:fit", "Fit the placement of any MPI program to what its ranks send."),
+        "admit": ("railyard.admit.cli:admit", "Name the slow nodes of a job in few launches."),
         "where": ("railyard.jobs.nodes.node_cli:where", "Print this node's cores, NICs and GPUs as JSON."),
         "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
         "application": (

@@ -9,8 +9,11 @@ from checks.application import ApplicationCheck
 from checks.multirail import POSTER
 from railyard.applications.programs import osu
 
-POINT_TO_POINT = ("osu_latency", "osu_bw", "osu_bibw", "osu_mbw_mr", *sorted(osu.ONE_SIDED))
-WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr")
+WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr", "osu_bw_persistent", "osu_bibw_persistent")
+POINT_TO_POINT = ("osu_latency", "osu_latency_persistent", *WINDOWS, *sorted(osu.ONE_SIDED))
+#: Collectives that compute. OSU's own type is MPI_CHAR, and it awaits sums that wrap round; Open MPI's vector code
+#: saturates them (open-mpi/ompi#8045), so that right data would be reported as wrong.
+SUMS = ("osu_allreduce", "osu_iallreduce", "osu_allreduce_persistent", "osu_reduce", "osu_reduce_scatter")
 
 
 class OsuCheck(ApplicationCheck):
@@ -48,6 +51,13 @@ class OsuCheck(ApplicationCheck):
     #: :default: ``''``
     device = variable(str, value="")
 
+    #: How one rank's access to another's memory ends, as OSU's option -s takes it: lock, flush, flush_local, lock_all,
+    #: pscw or fence. The memory is allocated by MPI. Empty for OSU's own choice of both.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    synchronization = variable(str, value="")
+
     small = {"largest": 1 << 16, "iterations": 10, "warmups": 2, "window": 8}
     standard = {"largest": 1 << 22, "iterations": 1000, "warmups": 100, "window": 64}
     large = {"iterations": 10000, "warmups": 1000}
@@ -70,10 +80,11 @@ class OsuCheck(ApplicationCheck):
         if self.test in WINDOWS:
             self.parameters["window"] = self.window
             self.options += ["-W", str(self.window)]
-        if self.test in ("osu_allreduce", "osu_iallreduce"):
-            # OSU's own type is MPI_CHAR, and it awaits sums that wrap round; Open MPI's vector code saturates them
-            # (open-mpi/ompi#8045), so that right data would be reported as wrong.
+        if self.test in SUMS:
             self.options += ["-T", "mpi_float"]
+        if self.synchronization:
+            self.parameters["synchronization"] = self.synchronization
+            self.options += ["-w", "allocate", "-s", self.synchronization]
         if self.message_sizes:
             self.options += ["-m", f"{self.message_sizes[0]}:{self.message_sizes[-1]}"]
             self.options += [] if self.test in osu.ONE_SIDED else ["-c"]
@@ -131,6 +142,47 @@ class osu_one_sided(OsuPairs):
 
     #: Program of the OSU Micro-Benchmarks that runs.
     test = parameter(["osu_get_acc_latency", "osu_get_latency", "osu_put_latency"])
+
+
+@rfm.simple_test
+class osu_passive(OsuPairs):
+    """Access without the other rank's part: each put, get or accumulate in a lock of its own."""
+
+    #: Program of the OSU Micro-Benchmarks that runs.
+    test = parameter(["osu_put_latency", "osu_get_latency", "osu_acc_latency"])
+    synchronization = "lock"
+
+
+@rfm.simple_test
+class osu_persistent(OsuPairs):
+    """Latency and bandwidth of one pair by persistent requests."""
+
+    #: Program of the OSU Micro-Benchmarks that runs.
+    test = parameter(["osu_latency_persistent", "osu_bw_persistent", "osu_bibw_persistent"])
+
+
+@rfm.simple_test
+class osu_persistent_all(OsuCollectives):
+    """Persistent collectives. OSU builds them for an MPI that has those of MPI 4."""
+
+    #: Program of the OSU Micro-Benchmarks that runs.
+    test = parameter(["osu_allreduce_persistent", "osu_alltoall_persistent", "osu_barrier_persistent"])
+
+
+@rfm.simple_test
+class osu_rooted(OsuCollectives):
+    """Collectives with a root, and the sums of which every rank gets a part."""
+
+    #: Program of the OSU Micro-Benchmarks that runs.
+    test = parameter(["osu_reduce", "osu_gather", "osu_scatter", "osu_reduce_scatter"])
+
+
+@rfm.simple_test
+class osu_neighbours(OsuCollectives):
+    """Collectives between the neighbours of a rank, which are those of a ring (OSU's own choice)."""
+
+    #: Program of the OSU Micro-Benchmarks that runs.
+    test = parameter(["osu_neighbor_alltoall", "osu_neighbor_allgather"])
 
 
 @rfm.simple_test

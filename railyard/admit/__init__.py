@@ -1,0 +1,1 @@
+"""Admit the sound nodes of a machine: find the slow ones in few launches."""

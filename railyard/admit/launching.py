@@ -1,0 +1,134 @@
+"""Launch pairs of nodes by `pt2pt`, all at once, and read the rate of each.
+
+Models: one launch in which ranks 2i and 2i + 1 are pair i, their bidirectional bandwidth at one size. A launch that
+fails is halved until the pairs that do not answer are alone. Leaves out: which pairs are launched
+(`railyard.admit.group_tests`).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from placements import launchers
+from placements.arrays import np
+from placements.hosts import naming
+from placements.orders.allocation import scheduled
+from placements.orders.placement import Placement
+from placements.orders.rank_orders import orders
+from railyard.admit.group_tests import Pair
+from railyard.base import host_names
+from railyard.base.errors import RunError
+from railyard.records import benchmark
+
+#: `pt2pt` lists the rates of so many pairs; more pairs are launched in turns.
+MOST_PAIRS = 1024
+#: Exit status of `pt2pt` for options that it refuses.
+USAGE = 2
+
+
+@dataclass(slots=True, kw_only=True)
+class Launcher:
+    """How pairs are launched: by `launcher`, whose first word `command` replaces, and `pt2pt` of that MPI.
+
+    `nodes` are all nodes in the scheduler's order. `most` launches may be made; `launches` counts them.
+    """
+
+    launcher: str
+    command: Sequence[str]
+    program: str
+    nodes: Sequence[str]
+    size: str
+    repeats: int
+    timeout_s: float
+    folder: Path
+    most: int
+    launches: int = 0
+
+    def __call__(self, pairs: Sequence[Pair]) -> Mapping[Pair, float | None]:
+        """Return the rate of each pair in GB/s, None for one that fails alone."""
+        rates: dict[Pair, float | None] = {}
+        for first in range(0, len(pairs), MOST_PAIRS):
+            rates |= self._halved(pairs[first : first + MOST_PAIRS])
+        return rates
+
+    def _halved(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:
+        problem, rates = self._launched(pairs)
+        if rates is not None:
+            return rates
+        if self.launches >= self.most:
+            raise RunError(f"admit: {self.launches} launches, and the last one failed: {problem}")
+        if len(pairs) == 1:
+            return {pairs[0]: None}
+        middle = len(pairs) // 2
+        return self._halved(pairs[:middle]) | self._halved(pairs[middle:])
+
+    def _launched(self, pairs: Sequence[Pair]) -> tuple[str, dict[Pair, float | None] | None]:
+        """Return the rates, or the problem of a launch that failed; RunError for options that `pt2pt` refuses."""
+        self.launches += 1
+        stem = f"launch-{self.launches:03}"
+        rendered = launchers.render(self.launcher, self._placement(pairs), stem=stem)
+        for name, text in rendered.files.items():
+            (self.folder / name).write_text(text, encoding="utf-8")
+        output = self.folder / f"{stem}.json"
+        words = [*(self.command or rendered.command[:1]), *rendered.command[1:], self.program]
+        words += [
+            "--pattern",
+            "nearest",
+            "--tests",
+            "bibandwidth",
+            "--sizes",
+            self.size,
+            "--json",
+            str(output),
+        ]
+        words += ["--repeats", str(self.repeats)]
+        try:
+            done = subprocess.run(
+                words,
+                cwd=self.folder,
+                env={**os.environ, **rendered.environment},
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=self.timeout_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"no end after {self.timeout_s:g} s", None
+        except OSError as error:
+            raise RunError(f"{words[0]}: {error.strerror}") from error
+        (self.folder / f"{stem}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
+        if done.returncode == USAGE:
+            raise RunError(f"admit: a launch was refused; see {self.folder / stem}.log")
+        if done.returncode or not output.exists():
+            return f"exit status {done.returncode}; see {self.folder / stem}.log", None
+        return "", _rates(output, pairs, self.nodes)
+
+    def _placement(self, pairs: Sequence[Pair]) -> Placement:
+        topology = naming.flat(self.nodes)
+        index = {node.name: position for position, node in enumerate(topology.nodes)}
+        indices = np.array([index[node] for pair in pairs for node in (pair.one, pair.other)], dtype=np.int64)
+        every = scheduled(topology, np.arange(len(self.nodes), dtype=np.int64))
+        return Placement(order=orders()["file"], grid=(len(indices),), allocation=every, indices=indices)
+
+
+def _rates(path: Path, pairs: Sequence[Pair], nodes: Sequence[str]) -> dict[Pair, float | None]:
+    """Return the median rate of each pair of a launch's output; RunError where ranks ran on other nodes."""
+    rates: dict[frozenset[str], float] = {}
+    for series in benchmark.load(path).series:
+        if series.fom == "pair_bandwidth_gbyte_s":
+            hosts = [str(series.labels[end]) for end in ("from", "to")]
+            names = host_names.matched(nodes, hosts)
+            by_host = {host: name for name, host in names.items()}
+            ends = frozenset(by_host.get(host, host) for host in hosts)
+            rates[ends] = float(np.median(series.samples))
+    if strange := [pair for pair in pairs if frozenset((pair.one, pair.other)) not in rates]:
+        pair = strange[0]
+        raise RunError(
+            f"admit: no rate of {pair.one} and {pair.other}: the ranks of a launch ran on other nodes"
+        )
+    return {pair: rates[frozenset((pair.one, pair.other))] for pair in pairs}
