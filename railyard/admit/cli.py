@@ -22,7 +22,7 @@ FEWEST_NODES = 4
 @click.command(
     epilog=example(
         "railyard admit --launcher slurm",
-        "railyard admit --topology gemini-4x4x4 --command 'railyard torus mpirun lab'",
+        "railyard admit --topology gemini-2x2x2 --command 'railyard torus mpirun lab'",
     )
 )
 @click.option(

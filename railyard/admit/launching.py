@@ -111,21 +111,21 @@ class Launcher:
     def _placement(self, pairs: Sequence[Pair]) -> Placement:
         topology = naming.flat(self.nodes)
         index = {node.name: position for position, node in enumerate(topology.nodes)}
-        indices = np.array([index[node] for pair in pairs for node in (pair.one, pair.other)], dtype=np.int64)
+        # The later node first: an ascending order would be left to Slurm, whose own order of nodes may be another.
+        indices = np.array([index[node] for pair in pairs for node in (pair.other, pair.one)], dtype=np.int64)
         every = scheduled(topology, np.arange(len(self.nodes), dtype=np.int64))
         return Placement(order=orders()["file"], grid=(len(indices),), allocation=every, indices=indices)
 
 
 def _rates(path: Path, pairs: Sequence[Pair], nodes: Sequence[str]) -> dict[Pair, float | None]:
     """Return the median rate of each pair of a launch's output; RunError where ranks ran on other nodes."""
+    measured = [one for one in benchmark.load(path).series if one.fom == "pair_bandwidth_gbyte_s"]
+    hosts = {str(series.labels[end]) for series in measured for end in ("from", "to")}
+    by_host = {host: node for node, host in host_names.matched(nodes, hosts).items()}
     rates: dict[frozenset[str], float] = {}
-    for series in benchmark.load(path).series:
-        if series.fom == "pair_bandwidth_gbyte_s":
-            hosts = [str(series.labels[end]) for end in ("from", "to")]
-            names = host_names.matched(nodes, hosts)
-            by_host = {host: name for name, host in names.items()}
-            ends = frozenset(by_host.get(host, host) for host in hosts)
-            rates[ends] = float(np.median(series.samples))
+    for series in measured:
+        ends = frozenset(by_host.get(str(series.labels[end]), "") for end in ("from", "to"))
+        rates[ends] = float(np.median(series.samples))
     if strange := [pair for pair in pairs if frozenset((pair.one, pair.other)) not in rates]:
         pair = strange[0]
         raise RunError(
