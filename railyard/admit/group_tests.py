@@ -23,7 +23,7 @@ MOST_APART = 8
 FEWEST_PEERS = 4
 #: So many sound pairs join a launch as peers of the others.
 MOST_PEERS = 64
-#: A pair that is slow again says no more of its nodes.
+#: More slow readings of one pair do not count against its nodes.
 MOST_PER_PAIR = 2
 
 
