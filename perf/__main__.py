@@ -15,7 +15,6 @@ from support import whole_machine
 from support.mpis import matrix, stacks
 
 from perf import (
-    admit,
     archive,
     bound,
     forgeries,
@@ -31,7 +30,7 @@ from perf import (
     topobw,
     vtorus,
 )
-from perf.gates import action, runs, simulated
+from perf.gates import action, admit, runs, simulated
 from perf.network import routes
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT

@@ -49,7 +49,7 @@ FEWEST_NODES = 4
 @click.option(
     "--program",
     default=str(BUILD / "benchmarks-openmpi/bin/pt2pt"),
-    help="pt2pt, built with the launcher's MPI.  [default: build/benchmarks-openmpi/bin/pt2pt]",
+    help="Program pt2pt, built with the launcher's MPI.  [default: build/benchmarks-openmpi/bin/pt2pt]",
 )
 @click.option("--size", default="1MiB", show_default=True, help="Size of a message.")
 @click.option(

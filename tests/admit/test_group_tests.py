@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from perf import admit as simulated
+from perf.gates import admit as simulated
 from railyard.admit import group_tests
 from railyard.admit.group_tests import Pair, Rule
 
