@@ -66,7 +66,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, str]]] = {
 }
 OPTIMISED = ([*PLACE, "--placement", "optimised:1"], NO_WIRING)
 #: Take a topology, but only pass its name on, or need root; `torus up` is tested by its plan.
-ELSEWHERE = {"ci", "torus up"}
+ELSEWHERE = {"admit", "ci", "torus up"}
 
 
 def called(words: list[str], kind: str, folder: Path) -> InputError | None:
