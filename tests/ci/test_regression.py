@@ -56,7 +56,7 @@ def test_a_link_that_became_slow_fails_the_smoke_run_and_the_summary_shows_by_ho
     assert done.returncode != 0
     assert "custom/iteration_us" in done.stdout and "above the reference" in done.stdout
     summary = (tmp_path / "after/report.md").read_text()
-    assert "now against baseline" in summary and "worse" in summary and "## Sides compared" in summary
+    assert "worse" in summary and "times as fast as now" in summary and "## Sides compared" in summary
     assert "worse: halo_smoke: custom/iteration_us" in summary and not (tmp_path / "after/baseline").exists()
     assert (tmp_path / "after/report.html").exists()
     assert "| halo\\_smoke | custom/iteration\\_us |" in (tmp_path / "after/summary.md").read_text()
