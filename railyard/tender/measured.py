@@ -7,7 +7,9 @@ launches of one job do not distinguish two machines from two jobs. Leaves out: w
 
 from __future__ import annotations
 
+import functools
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -34,7 +36,7 @@ class Meets(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Measured:
     """The results of a case: job -> values of its launches. A pledge that is scored is one job of one value."""
 
@@ -50,10 +52,10 @@ class Measured:
         """Return whether there are enough jobs for an interval of the machine."""
         return len(self.by_job) >= FEWEST
 
-    @property
+    @functools.cached_property
     def logs(self) -> dict[str, float]:
         """Return job -> logarithm of the median of its launches."""
-        return {job: math.log(float(np.median(values))) for job, values in self.by_job.items()}
+        return {job: math.log(statistics.median(values)) for job, values in self.by_job.items()}
 
     @property
     def value(self) -> float:
