@@ -111,6 +111,21 @@ def test_a_pair_may_send_the_same_bytes_in_two_launches(senders: int, is_refused
     assert bool(list(rule.check(forgeries.changed(GOOD, leave)))) is is_refused
 
 
+@pytest.mark.parametrize(
+    ("labels", "is_refused"),
+    [({"to": "HOST", "to_rank": 3}, False), ({"to": "n9-9-9"}, True), ({"from_rank": 99999}, True)],
+)
+def test_the_ends_of_a_pair_are_those_of_the_launch(labels: dict[str, Any], is_refused: bool) -> None:
+    host = GOOD.launches[0].ranks[0].host
+
+    def label(document: dict[str, Any]) -> None:
+        named = {key: host if value == "HOST" else value for key, value in labels.items()}
+        document["launches"][0]["series"][0]["labels"] = named
+
+    (rule,) = (each for each in rules.RULES if each.name == "ends")
+    assert bool(list(rule.check(forgeries.changed(GOOD, label)))) is is_refused
+
+
 @pytest.mark.parametrize("name", forgeries.ALL)
 def test_a_forgery_is_refused(name: str) -> None:
     """Each changes one thing, computes the digests again and is a valid record: only the rules can tell."""

@@ -100,6 +100,10 @@ def label_of_first(document: Document) -> None:
     first(document)["series"][0]["labels"] = {"variant": "copy"}
 
 
+def pair_of_another_machine(document: Document) -> None:
+    first(document)["series"][0]["labels"] = {"from": "elsewhere"}
+
+
 def without_bandwidth(document: Document) -> None:
     for launch in document["launches"]:
         launch["series"] = [each for each in launch["series"] if each["fom"] != "bandwidth_gbyte_s"]
@@ -231,6 +235,9 @@ ALL: Mapping[str, Forgery] = {
         "relation", "no variant of the case", add_series({"variant": "copy"})
     ),
     "a label of one launch": _one("same-points", "is not as often there as in launch 0", label_of_first),
+    "a pair of another machine": _one(
+        "ends", "from is rank 0 on elsewhere; the launch has no such", pair_of_another_machine
+    ),
     "a figure of another program": _one(
         "series", "allreduce_us is no figure of halo", add_series({}, fom="allreduce_us")
     ),

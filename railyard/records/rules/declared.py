@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from railyard.base import check_sources
 from railyard.base.errors import as_seen
+from railyard.base.host_names import short
 from railyard.records import programs, units
 from railyard.records.benchmark import HOST_LABELS, Labels, Series, point
 from railyard.records.folded import old_figures
@@ -73,6 +74,26 @@ def same_points(read: Record) -> Iterator[Fault]:
             fom, labels = min((points - wanted) or (wanted - points))
             text = f"{fom} at {dict(labels)} is not as often there as in launch {index}"
             yield Fault(field=f"{field}.series", text=as_seen(text)[:300])
+
+
+@rule("ends")
+def ends(read: Record) -> Iterator[Fault]:
+    """The ends of a pair are hosts and ranks of the launch; a host's name may lack its domain.
+
+    Programs number ranks in an order of their own, so which rank is on which host is not compared.
+    """
+    for field, launch in ended_well(read):
+        pairs = [(index, one) for index, one in enumerate(launch.series) if HOST_LABELS & one.labels.keys()]
+        hosts = {short(rank.host) for rank in launch.ranks} if pairs else set()
+        for index, one in pairs if hosts else ():
+            for end in ("from", "to"):
+                host, rank = one.labels.get(end), one.labels.get(f"{end}_rank", 0)
+                if (host is not None and short(str(host)) not in hosts) or rank not in range(
+                    len(launch.ranks)
+                ):
+                    text = f"{end} is rank {rank} on {host}; the launch has no such"
+                    yield Fault(field=f"{field}.series[{index}]", text=as_seen(text)[:300])
+                    break
 
 
 def _is_known(benchmark: str) -> bool:
