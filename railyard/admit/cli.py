@@ -105,6 +105,8 @@ def admit(
     from railyard.admit import group_tests, launching
     from railyard.jobs.nodes import allocated_nodes
 
+    if not Path(program).is_file():
+        raise InputError("--program", "", program, "a file on this machine; make setup builds pt2pt")
     network = catalog.load(topology) if topology else None
     if network is not None and not isinstance(network, Torus):
         raise InputError("--topology", "", topology, "a torus; without --topology nodes alone are tested")

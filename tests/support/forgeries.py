@@ -236,7 +236,7 @@ ALL: Mapping[str, Forgery] = {
     ),
     "a label of one launch": _one("same-points", "is not as often there as in launch 0", label_of_first),
     "a pair of another machine": _one(
-        "ends", "from is rank 0 on elsewhere; the launch has no such", pair_of_another_machine
+        "ends", "{'from': 'elsewhere'} is not in the launch", pair_of_another_machine
     ),
     "a figure of another program": _one(
         "series", "allreduce_us is no figure of halo", add_series({}, fom="allreduce_us")

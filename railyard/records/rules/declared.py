@@ -91,7 +91,8 @@ def ends(read: Record) -> Iterator[Fault]:
                 if (host is not None and short(str(host)) not in hosts) or rank not in range(
                     len(launch.ranks)
                 ):
-                    text = f"{end} is rank {rank} on {host}; the launch has no such"
+                    ends_at = {key: value for key, value in one.labels.items() if key.startswith(end)}
+                    text = f"{ends_at} is not in the launch"
                     yield Fault(field=f"{field}.series[{index}]", text=as_seen(text)[:300])
                     break
 
