@@ -104,6 +104,7 @@ def admit(
     from placements.topology.torus import Torus
     from railyard.admit import group_tests, launching
     from railyard.jobs.nodes import allocated_nodes
+    from railyard.records.store import archive
 
     if not Path(program).is_file():
         raise InputError("--program", "", program, "a file on this machine; make setup builds pt2pt")
@@ -153,8 +154,8 @@ def admit(
         "rule": {"slow": rule.slow, "disturbed": rule.disturbed, "false_alarm": rule.false_alarm}
         | {"overlooked": rule.overlooked, "missed": rule.missed},
     }
-    (output / "admission.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    (output / "good-nodes").write_text("".join(f"{node}\n" for node in result.good), encoding="utf-8")
+    archive.write_whole(output / "admission.json", json.dumps(document, indent=1) + "\n", replace=True)
+    archive.write_whole(output / "good-nodes", "".join(f"{node}\n" for node in result.good), replace=True)
     for node in result.bad:
         click.echo(f"slow node: {node}")
     for pair in result.slow_paths:
