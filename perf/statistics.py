@@ -185,6 +185,22 @@ def of_combinations(draws: Draws) -> Iterator[Rate]:
                 draws=len(stated),
                 least=0.9,
             )
+    for shape, launches, change in itertools.product(SHAPES, (6, 10), (0.03, 0.05)):
+        judged = [_judged(chance, shape, 2, launches, change=change) for chance in draws]
+        unnamed = [one for one in judged if one.verdict.outcome is not Outcome.BEST]
+        if unnamed:
+            yield Rate(
+                group='"a difference above X is excluded" where one of 3 or 5 % is not found: holds',
+                what=f"{launches} launches, {shape}, {change:.0%} not found: what is excluded is larger",
+                count=sum(_excludes_more(one, 100 * change) for one in unnamed),
+                draws=len(unnamed),
+                least=0.9,
+            )
+
+
+def _excludes_more(one: Comparison, change_percent: float) -> bool:
+    most = equivalence.largest_percent([group.evidence.values for group in one.groups])
+    return most is None or most >= change_percent
 
 
 def _judged(chance: Chance, shape: str, count: int, launches: int, *, change: float) -> Comparison:

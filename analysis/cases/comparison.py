@@ -320,7 +320,7 @@ def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
     most = max(most, *(group.evidence.noise_percent for group in comparison.groups))
     if most > 100:
         return f"; the launches vary too much to exclude a difference below {most:,.0f} %"
-    return f"; a difference above {percent(most, signed=False)} is excluded (95 %)"
+    return f"; a difference above {percent(most, signed=False)} is excluded (99 %)"
 
 
 def listed(names: Sequence[str]) -> str:

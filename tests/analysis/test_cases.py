@@ -252,7 +252,7 @@ def test_sentences_name_a_best_placement_only_when_it_is_apart() -> None:
     )
     alike = sentence({"plain": 1.0, "other": 1.0}, launches=8)
     assert re.fullmatch(
-        r"No difference shown between \w+ and \w+; a difference above [\d.]+ % is excluded \(95 %\)\.", alike
+        r"No difference shown between \w+ and \w+; a difference above [\d.]+ % is excluded \(99 %\)\.", alike
     )
     assert re.search(
         r"below plain \(95 %: [\d.]+ to [\d.]+ %\): the difference is significant \(rank test, Holm: p < 0.001\)\.$",

@@ -166,7 +166,7 @@ def test_spread_and_percentiles_describe_launches_and_repeats() -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(4, 9), st.integers(4, 9), st.integers(0, 1 << 30))
+@given(st.integers(5, 9), st.integers(5, 9), st.integers(0, 1 << 30))
 def test_a_ratio_of_one_is_excluded_exactly_where_the_rank_test_of_the_same_level_excludes_it(
     n: int, m: int, seed: int
 ) -> None:
@@ -183,17 +183,17 @@ def test_a_ratio_of_one_is_excluded_exactly_where_the_rank_test_of_the_same_leve
         )
         for factor in (beyond, within)
     }
-    assert at[beyond] <= 0.05 < at[within]
+    assert at[beyond] <= 0.01 < at[within]
 
 
-def test_the_excluded_difference_covers_the_true_one_in_19_of_20_draws() -> None:
+def test_the_excluded_difference_covers_the_true_one_in_99_of_100_draws() -> None:
     draw = np.random.default_rng(1)
     excluded = [
         equivalence.largest_percent([draw.lognormal(mean, 0.03, 6).tolist() for mean in (0, 0.02, 0)])
         for _ in range(1000)
     ]
     true = 100 * np.expm1(0.02)
-    assert sum(each is not None and each >= true for each in excluded) >= 950
+    assert sum(each is not None and each >= true for each in excluded) >= 990
 
 
 @pytest.mark.parametrize(
