@@ -41,6 +41,7 @@ MODULES = {
     "torus/test_pace.py": "unit",
     "torus/native/test_packets.py": "mpi",
     "torus/native/test_router.py": "mpi",
+    "torus/native/test_troubles.py": "mpi",
     "torus/test_simulated.py": "unit",
     "torus/slurm/test_slurm.py": "slurm",
 }

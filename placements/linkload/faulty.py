@@ -29,6 +29,7 @@ def check(faults: Faults) -> None:
     if faults.injection_percent:
         given = faults.summary[-1]
         raise InputError("--faults", "", given, "lost lanes or cables down: the model throttles no node")
+    faults.check_steady()
 
 
 def rates(topology: Topology, faults: Faults) -> Floats:

@@ -14,7 +14,10 @@ from typing import NoReturn
 
 from placements.topology.base import Link, Topology
 from placements.topology.faults import Faults, find_link, find_node
+from placements.topology.troubles import Trouble, microseconds
 from railyard.base.errors import InputError
+
+KINDS = ("--lanes-lost", "--down", "--injection", "--flap", "--errors", "--jitter", "--restore")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,12 @@ class Words:
     of_tiles: str | None = None
     down: bool = False
     injection: float | None = None
+    flap: bool = False
+    errors: float | None = None
+    jitter: str | None = None
+    at: str | None = None
+    lasting: str | None = None
+    every: str | None = None
     restore: bool = False
 
 
@@ -36,9 +45,10 @@ def changed(topology: Topology, faults: Faults, words: Words) -> Faults:
         if words.lanes_lost is not None:
             raise InputError("--lanemask", "", words.lanemask, "no --lanes-lost beside it")
         words = dataclasses.replace(words, lanes_lost=_lost(words.lanemask, topology), lanemask=None)
+    trouble = _trouble(words)
     wanted = [words.lanes_lost is not None, words.down, words.injection is not None, words.restore]
-    if sum(wanted) != 1:
-        raise InputError("torus fault", "", "", "one of --lanes-lost, --down, --injection, --restore")
+    if sum(wanted) + (trouble is not None) != 1:
+        raise InputError("torus fault", "", "", f"one of {', '.join(KINDS)}")
     if words.of_tiles is not None and words.lanes_lost is None:
         raise InputError("--of-tiles", "", words.of_tiles, "an addition to --lanes-lost")
     if words.injection is not None:
@@ -48,7 +58,7 @@ def changed(topology: Topology, faults: Faults, words: Words) -> Faults:
         return faults.throttle(nodes, words.injection)
     if words.restore and words.link is None:
         return Faults()
-    return _on_link(topology, faults, words)
+    return _on_link(topology, faults, words, trouble)
 
 
 def parse(topology: Topology, text: str, *, source: str = "--faults", before: Faults | None = None) -> Faults:
@@ -76,12 +86,44 @@ def _lost(mask: int, topology: Topology) -> int:
     return topology.lanes_per_tile - mask.bit_count()
 
 
-def _on_link(topology: Topology, faults: Faults, words: Words) -> Faults:
+def _trouble(words: Words) -> Trouble | None:
+    """Return the trouble that the words describe, None if they describe none."""
+    spell = {"--at": words.at, "--for": words.lasting, "--every": words.every}
+    if not words.flap and words.errors is None and words.jitter is None:
+        for option, text in spell.items():
+            if text is not None:
+                raise InputError(option, "", text, "an addition to --flap, --errors or --jitter")
+        return None
+    if words.flap and words.lasting is None:
+        raise InputError("--for", "", "", "how long the link is silent, such as 2s, with --flap")
+    at_s, for_s, every_s = (_time_us(option, text) / 1e6 for option, text in spell.items())
+    return Trouble(
+        at_s=at_s,
+        for_s=for_s,
+        every_s=every_s,
+        silent=words.flap,
+        errors_percent=words.errors or 0.0,
+        jitter_us=_time_us("--jitter", words.jitter),
+    )
+
+
+def _time_us(option: str, text: str | None) -> float:
+    if text is None:
+        return 0.0
+    time_us = microseconds(text)
+    if time_us is None:
+        raise InputError(option, "", text, "a time, such as 2s, 50ms or 10us")
+    return time_us
+
+
+def _on_link(topology: Topology, faults: Faults, words: Words, trouble: Trouble | None) -> Faults:
     if words.link is None:
         raise InputError("torus fault", "LINK", "", "a link, such as 'X+ 0,0,0>1,0,0'")
     link = find_link(topology, words.link)
     if words.restore:
         return faults.restore(topology, link)
+    if trouble is not None:
+        return faults.trouble(topology, link, trouble)
     if words.lanes_lost is None:
         return faults.take_down(topology, link)
     return faults.lose_lanes(topology, link, words.lanes_lost, _tiles(words.of_tiles, link))
@@ -114,6 +156,12 @@ def _parser() -> _Parser:
     parser.add_argument("--of-tiles")
     parser.add_argument("--injection", type=float)
     parser.add_argument("--down", action="store_true")
+    parser.add_argument("--flap", action="store_true")
+    parser.add_argument("--errors", type=float)
+    parser.add_argument("--jitter")
+    parser.add_argument("--at")
+    parser.add_argument("--for", dest="lasting")
+    parser.add_argument("--every")
     parser.add_argument("--restore", action="store_true")
     return parser
 

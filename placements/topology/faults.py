@@ -1,4 +1,4 @@
-"""Describe the faults of a network: lanes lost, cables down, injection throttled; and the rates that are left.
+"""Describe the faults of a network: lanes lost, cables down, injection throttled, troubles; and the rates left.
 
 A lane is a third of a Gemini tile (a quarter of an InfiniBand port). Lanes fail in one direction of a cable; a cable
 that is down is down both ways. The rate of a link with lost lanes is linear in what is left: with `lanes` lost in
@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from placements.topology.base import Link, Node, Topology
+from placements.topology.troubles import Trouble
 from railyard.base.errors import InputError
 
 
@@ -28,14 +29,15 @@ class LaneLoss:
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """Faults by name: directed links -> lanes lost, directed links that are down, nodes -> injection in percent."""
+    """Faults by name: lanes lost of directed links, those that are down, injection of nodes in percent, troubles."""
 
     lost: Mapping[str, LaneLoss] = field(default_factory=dict)
     down: frozenset[str] = frozenset()
     injection_percent: Mapping[str, float] = field(default_factory=dict)
+    troubled: Mapping[str, Trouble] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.lost or self.down or self.injection_percent)
+        return bool(self.lost or self.down or self.injection_percent or self.troubled)
 
     def rate_gbyte_s(self, topology: Topology, link: Link) -> float:
         """Return what is left of a link's rate, lost lanes considered; a link that is down keeps its number."""
@@ -66,6 +68,13 @@ class Faults:
             self._healthy(direction)
         return replace(self, down=self.down | {direction.name for direction in both})
 
+    def trouble(self, topology: Topology, link: Link, trouble: Trouble) -> Faults:
+        """Add the trouble of a healthy link, on both directions of its cable if it falls silent."""
+        directions = (link, topology.reverse(link)) if trouble.silent else (link,)
+        for direction in directions:
+            self._healthy(direction)
+        return replace(self, troubled={**self.troubled, **{one.name: trouble for one in directions}})
+
     def throttle(self, nodes: tuple[Node, ...], percent: float) -> Faults:
         """Add the injection of some nodes at a share of the host link's rate; 100 is no fault."""
         others = {
@@ -75,13 +84,29 @@ class Faults:
         return replace(self, injection_percent={**others, **chosen})
 
     def restore(self, topology: Topology, link: Link) -> Faults:
-        """Remove the faults of a link, both directions of a cable that is down. InputError when it has none."""
-        healed = {link.name, topology.reverse(link).name} if link.name in self.down else {link.name}
-        if link.name not in self.down and link.name not in self.lost:
-            faulty = ", ".join(sorted({*self.lost, *self.down})) or "no link has a fault"
-            raise InputError("--restore", "link", link.name, faulty)
-        lost = {name: loss for name, loss in self.lost.items() if name not in healed}
-        return replace(self, lost=lost, down=self.down - healed)
+        """Remove the faults of a link, both ways of a cable that is down or silent. InputError when it has none."""
+        faulty = {*self.lost, *self.down, *self.troubled}
+        if link.name not in faulty:
+            raise InputError(
+                "--restore", "link", link.name, ", ".join(sorted(faulty)) or "no link has a fault"
+            )
+        is_silent = link.name in self.troubled and self.troubled[link.name].silent
+        healed = {link.name}
+        if link.name in self.down or is_silent:
+            healed.add(topology.reverse(link).name)
+        return replace(
+            self,
+            lost={name: loss for name, loss in self.lost.items() if name not in healed},
+            down=self.down - healed,
+            troubled={name: trouble for name, trouble in self.troubled.items() if name not in healed},
+        )
+
+    def check_steady(self) -> None:
+        """Raise InputError for a trouble, which the network `router` of a virtual torus alone has."""
+        for name, trouble in self.troubled.items():
+            raise InputError(
+                "fault", "", f"{name}: {trouble.text}", "lanes lost, a cable down, or network router"
+            )
 
     @cached_property
     def summary(self) -> tuple[str, ...]:
@@ -90,6 +115,7 @@ class Faults:
             f"{name}: {loss.lanes} lane(s) lost in {loss.tiles} tile(s)" for name, loss in self.lost.items()
         ]
         lines += [f"{name}: down" for name in sorted(self.down)]
+        lines += [f"{name}: {trouble.text}" for name, trouble in self.troubled.items()]
         for percent in sorted(set(self.injection_percent.values())):
             names = [name for name, p in self.injection_percent.items() if p == percent]
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -102,10 +128,11 @@ class Faults:
             "lost": {name: asdict(loss) for name, loss in self.lost.items()},
             "down": sorted(self.down),
             "injection_percent": dict(self.injection_percent),
+            "troubled": {name: asdict(trouble) for name, trouble in self.troubled.items()},
         }
 
     def _healthy(self, link: Link) -> None:
-        for state, names in (("down", self.down), ("degraded", self.lost)):
+        for state, names in (("down", self.down), ("degraded", self.lost), ("in trouble", self.troubled)):
             if link.name in names:
                 raise InputError(
                     "fault", "link", link.name, f"a healthy link; this one is {state}: --restore it first"
@@ -118,6 +145,7 @@ def parse(document: Mapping[str, Any]) -> Faults:
         lost={name: LaneLoss(**loss) for name, loss in document["lost"].items()},
         down=frozenset(document["down"]),
         injection_percent=document["injection_percent"],
+        troubled={name: Trouble(**trouble) for name, trouble in document.get("troubled", {}).items()},
     )
 
 

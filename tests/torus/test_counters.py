@@ -97,7 +97,7 @@ def test_a_snapshot_with_a_count_that_is_no_number_names_it() -> None:
 
 def with_stalls(input_ns: int, output_ns: int) -> counters.CounterReading:
     found = dict(snapshot(r0_0_0__xplus=(0, 900), r1_0_0__xminus=(900, 0)))
-    lines = [f"s {host} {port} {input_ns} {output_ns} 1" for host, port in ENDS]
+    lines = [f"s {host} {port} {input_ns} {output_ns} 2 1" for host, port in ENDS]
     text = [
         line
         for host, port in ENDS
@@ -109,6 +109,7 @@ def with_stalls(input_ns: int, output_ns: int) -> counters.CounterReading:
             interface,
             input_stall_ns=parsed[end].input_stall_ns,
             output_stall_ns=parsed[end].output_stall_ns,
+            replays=parsed[end].replays,
         )
         for end, interface in found.items()
     }
@@ -130,10 +131,10 @@ def test_classes_add_up_their_links_and_stalls_are_printed_where_a_router_counts
     *_, heading, xplus, xminus, out, into = links.lines(
         with_stalls(3_000_000, 250_000).links, ["r0-0-0", "r1-0-0"]
     )
-    assert heading.endswith("IN STALL MS OUT STALL MS")
-    assert xplus.split() == ["X+", "1", "900", "9", "0", "0", "0", "3.000", "0.250"]
+    assert heading.endswith("IN STALL MS OUT STALL MS    REPLAYS")
+    assert xplus.split() == ["X+", "1", "900", "9", "0", "0", "0", "3.000", "0.250", "2"]
     assert (xminus.split()[0], out.split()[:2], into.split()[:2]) == ("X-", ["H+", "2"], ["H-", "2"])
-    assert into.split()[-2:] == ["6.000", "0.500"]
+    assert into.split()[-3:] == ["6.000", "0.500", "4"]
     plain = counters.reading("t", PAIR, snapshot(), snapshot())
     assert not any("STALL" in line for line in links.lines(plain.links, ["r0-0-0", "r1-0-0"]))
 

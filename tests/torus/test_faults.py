@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from support.commands import HUNG_S, Run
 
-from placements.topology import catalog, faults
+from placements.linkload import faulty
+from placements.topology import catalog, fault_words, faults
 from placements.topology.faults import Faults, find_link, find_node
 from railyard.base.errors import InputError
 
@@ -33,8 +34,20 @@ def test_what_is_left_of_a_links_rate(lanes: int, tiles: int, left: float) -> No
 def test_faults_are_read_back_as_written() -> None:
     hurt = Faults().lose_lanes(GEMINI, LINK, 1, 3).take_down(GEMINI, GEMINI.links_by_name["Z+ 1,1,1>1,1,2"])
     hurt = hurt.throttle(GEMINI.nodes[:2], 40)
+    flaps = "'Y+ 0,0,0>0,1,0' --flap --at 5s --for 2s --every 10s; 'Z+ 0,0,0>0,0,1' --errors 1 --jitter 5us"
+    hurt = fault_words.parse(GEMINI, flaps, before=hurt)
     assert faults.parse(json.loads(json.dumps(hurt.to_dict()))) == hurt
     assert "n0-0-0, n0-0-1: injection at 40 %" in hurt.summary
+    assert "Y- 0,1,0>0,0,0: silent from 5 s on for 2 s every 10 s" in hurt.summary
+    assert "Z+ 0,0,0>0,0,1: 1 % of packets damaged, jitter up to 5 us" in hurt.summary
+
+
+def test_a_cable_that_flaps_is_restored_in_both_directions_and_no_model_has_it() -> None:
+    flapping = fault_words.parse(GEMINI, "'X+ 0,0,0>1,0,0' --flap --for 2s")
+    assert len(flapping.troubled) == 2 and flapping.restore(GEMINI, LINK) == Faults()
+    for check in (faulty.check, Faults.check_steady):
+        with pytest.raises(InputError, match="silent for 2 s"):
+            check(flapping)
 
 
 def test_what_is_broken_is_restored_and_no_more() -> None:
@@ -71,6 +84,11 @@ def test_an_unknown_node_is_one_line_with_examples() -> None:
         (["Y+ 0,0,0>0,1,0", "--lanes-lost", "1", "--of-tiles", "5"], "--of-tiles: 5"),
         (["--of-tiles", "1/8", "--down"], "an addition to --lanes-lost"),
         (["X+ 0,0,0>1,0,0", "--restore"], "no link has a fault"),
+        (["X+ 0,0,0>1,0,0", "--flap"], "how long the link is silent"),
+        (["X+ 0,0,0>1,0,0", "--jitter", "5"], "a time, such as 2s, 50ms or 10us"),
+        (["X+ 0,0,0>1,0,0", "--down", "--every", "5s"], "an addition to --flap, --errors or --jitter"),
+        (["X+ 0,0,0>1,0,0", "--flap", "--for", "5s", "--every", "5s"], "a time longer than that of --for"),
+        (["X+ 0,0,0>1,0,0", "--reroute-after", "5s"], "with LINK and --down"),
         (["n0-0-9", "--injection", "50"], "n0-0-0"),
         (["--injection", "0.000001"], "--injection: 1e-06"),
         (["X+ 0,0,0>1,0,0", "--down"], "no route from r0-0-0 to r1-0-0"),

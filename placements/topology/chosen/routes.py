@@ -11,11 +11,11 @@ one NIC sends to one address:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from placements.topology.troubles import microseconds
 from railyard.base.errors import InputError
 
 FIXED, HASHED = "fixed", "hashed"
@@ -24,8 +24,7 @@ MINIMAL = (HASHED, "sprayed", "minimal-adaptive")
 BY_PART = ("valiant", "ugal-local", "ugal-global")
 CHOICES = (FIXED, *MINIMAL, *BY_PART)
 STRICT, RESTORED = "strict", "restored"
-FLOWLET = re.compile(r"flowlet ([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s)")
-_UNITS_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
+FLOWLET = "flowlet "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +38,9 @@ class Routes:
     @property
     def gap_us(self) -> float:
         """Return the silence after which a flow gets a new way, in microseconds of the real machine; 0 for none."""
-        match = FLOWLET.fullmatch(self.order)
-        return float(match[1]) * _UNITS_US[match[2]] if match else 0.0
+        if not self.order.startswith(FLOWLET):
+            return 0.0
+        return microseconds(self.order.removeprefix(FLOWLET)) or 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the field `routes` of a topology's document; empty for fixed routes."""

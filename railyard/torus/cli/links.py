@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from placements.topology import fault_words
-from placements.topology.faults import Faults
+from placements.topology.faults import Faults, find_link
+from placements.topology.troubles import Trouble, microseconds
 from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.torus.virtual import counters, lifecycle, live_faults, locks
@@ -19,7 +22,7 @@ from railyard.torus.virtual.counters import CounterReading, LinkCounter
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 HEADING = "#  DE  REMOTE END           MBIT/S          BYTES    PACKETS      DROPS  THROTTLED    BACKLOG"
-STALL_HEADING = "  IN STALL MS OUT STALL MS"
+STALL_HEADING = "  IN STALL MS OUT STALL MS    REPLAYS"
 CLASS_HEADING = "#  CLASS          LINKS          BYTES    PACKETS      DROPS  THROTTLED    BACKLOG"
 
 #: The name of the dimension of links between nodes and routers.
@@ -28,6 +31,7 @@ HOST = "H"
 #: The variable with faults for every torus of a ReFrame job (reframe.yml).
 FAULTS = "RAILYARD_FAULTS"
 PERCENT = click.FloatRange(0, 100, min_open=True)
+ERRORS = click.FloatRange(0, 100, min_open=True, max_open=True)
 
 
 @click.command(
@@ -52,6 +56,25 @@ PERCENT = click.FloatRange(0, 100, min_open=True)
     "--injection", type=PERCENT, metavar="PERCENT", help="Limit NICs to this percentage of their rate."
 )
 @click.option(
+    "--flap", is_flag=True, help="The cable sends nothing, both ways, for the time --for; nothing is lost."
+)
+@click.option(
+    "--errors", type=ERRORS, metavar="PERCENT", help="Share of packets that are damaged and sent again."
+)
+@click.option(
+    "--jitter",
+    metavar="TIME",
+    help="Latency of packets grows by up to TIME of the real machine, such as 5us.",
+)
+@click.option("--at", metavar="TIME", help="When --flap, --errors or --jitter begin.  [default: now]")
+@click.option("--for", "lasting", metavar="TIME", help="How long they last.  [default: until --restore]")
+@click.option("--every", metavar="TIME", help="When they begin again.  [default: never]")
+@click.option(
+    "--reroute-after",
+    metavar="TIME",
+    help="With --down: the cable sends nothing for TIME, and then routes avoid it.",
+)
+@click.option(
     "--restore", is_flag=True, help="Undo the fault of LINK; without LINK every fault of the torus."
 )
 @click.option(
@@ -59,43 +82,42 @@ PERCENT = click.FloatRange(0, 100, min_open=True)
     is_flag=True,
     help=f"Add the faults in the variable {FAULTS}: arguments of this command, separated by semicolons.",
 )
-def fault(
-    *,
-    name: str,
-    link: str | None,
-    lanes_lost: int | None,
-    lanemask: int | None,
-    of_tiles: str | None,
-    down: bool,
-    injection: float | None,
-    restore: bool,
-    from_env: bool,
-) -> None:
+def fault(*, name: str, from_env: bool, reroute_after: str | None, **options: Any) -> None:
     """Put a fault on a LINK of the torus NAME, or undo it, while traffic flows.
 
     LINK is a directed link's name ('X+ 0,0,0>1,0,0', 'up leaf0>spine1', with @1 on rail 1) or its two coordinates
-    ('0,0,0>1,0,0'). With --injection LINK is a node, and by default all nodes.
+    ('0,0,0>1,0,0'). With --injection LINK is a node, and by default all nodes. Times are those of this machine's clock.
     """
-    words = fault_words.Words(
-        link=link,
-        lanes_lost=lanes_lost,
-        lanemask=lanemask,
-        of_tiles=of_tiles,
-        down=down,
-        injection=injection,
-        restore=restore,
-    )
+    words = fault_words.Words(**options)
     if from_env and words != fault_words.Words():
         raise InputError(
             "--from-env", "", problem="given with a fault on the command line", valid="one or the other"
         )
-    torus = lifecycle.get(name)
-    live_faults.check(torus, _wanted(torus, words, from_env))  # before a wait for a launch to end
-    launching = torus.folder / lifecycle.LAUNCHING
-    with locks.turn_unless_held(launching), lifecycle.lock():
-        torus = lifecycle.get(name)
-        torus = live_faults.apply(torus, _wanted(torus, words, from_env))
+    if reroute_after is not None:
+        _fall_silent(name, words, reroute_after)
+    torus = _put(name, lambda torus: _wanted(torus, words, from_env))
     click.echo(f"{name}: {_summary(torus.faults)}")
+
+
+def _put(name: str, wanted: Callable[[VirtualTorus], Faults]) -> VirtualTorus:
+    """Give a torus the faults that `wanted` returns for it; return the torus with them."""
+    torus = lifecycle.get(name)
+    live_faults.check(torus, wanted(torus))  # before a wait for a launch to end
+    with locks.turn_unless_held(torus.folder / lifecycle.LAUNCHING), lifecycle.lock():
+        torus = lifecycle.get(name)
+        return live_faults.apply(torus, wanted(torus))
+
+
+def _fall_silent(name: str, words: fault_words.Words, reroute_after: str) -> None:
+    """Make the cable that goes down silent until its network notices, then restore it."""
+    wait_s = microseconds(reroute_after)
+    if wait_s is None or not words.down or words.link is None:
+        raise InputError("--reroute-after", "", reroute_after, "a time, such as 2s, with LINK and --down")
+    topology = lifecycle.get(name).topology
+    link = find_link(topology, words.link)
+    _put(name, lambda torus: torus.faults.trouble(topology, link, Trouble(silent=True)))
+    time.sleep(wait_s / 1e6)
+    _put(name, lambda torus: torus.faults.restore(topology, link))
 
 
 def _wanted(torus: VirtualTorus, words: fault_words.Words, from_env: bool) -> Faults:
@@ -129,9 +151,9 @@ def show_counters(name: str, since: Path | None, active: bool, as_json: bool) ->
 
     There is one block per router, with one line per link that leaves it and per node, as Pedretti et al. print Gemini's
     counters. One line per class of links follows. THROTTLED is the number of packets that waited for the link's rate.
-    On the network `router` two stall times follow. IN STALL: packets that arrived by the link waited for their next
-    link. OUT STALL: the link was idle because the next buffer was full. Exits with 1 if the two ends of a link do not
-    agree on the bytes.
+    On the network `router` three counts follow. IN STALL: packets that arrived by the link waited for their next link.
+    OUT STALL: the link was idle because the next buffer was full. REPLAYS: damaged packets were sent again. Exits with
+    1 if the two ends of a link do not agree on the bytes.
     """
     torus = lifecycle.get(name)
     reading = counters.read(torus.name, torus.topology)
@@ -196,8 +218,10 @@ def _counts(links: Sequence[LinkCounter]) -> str:
     """Return the sums of the counters of links, as columns of text."""
     sums = {name: sum(getattr(link, name) for link in links) for name in (*counters.COUNTED, "backlog_bytes")}
     columns = f"{sums.pop('bytes'):14d}" + "".join(f" {count:10d}" for count in sums.values())
-    stalls = [sum(getattr(link, name) or 0 for link in links) / 1e6 for name in counters.STALLS]
-    return columns + ("".join(f" {stall_ms:12.3f}" for stall_ms in stalls) if _has_stalls(links) else "")
+    if not _has_stalls(links):
+        return columns
+    *stalls, replays = (sum(getattr(link, name) or 0 for link in links) for name in counters.ROUTED)
+    return columns + "".join(f" {stall_ns / 1e6:12.3f}" for stall_ns in stalls) + f" {replays:10d}"
 
 
 def _has_stalls(links: Iterable[LinkCounter]) -> bool:

@@ -78,9 +78,17 @@ def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, gener
             f"link {hosts[port.source]} {port.port} {hosts[port.target]} {port.far_port} {rate} "
             f"{latency_ns:.0f} {port.ring} {port.dateline:d} {port.down:d}"
         )
+    numbers = {(port.source, port.port): number for number, port in enumerate(links)}
+    for name, trouble in faults.troubled.items():
+        link = topology.links_by_name[name]
+        spell_ns = (f"{seconds * 1e9:.0f}" for seconds in (trouble.at_s, trouble.for_s, trouble.every_s))
+        jitter_ns = trouble.jitter_us * 1e3 / shape.rate_scale
+        yield (
+            f"trouble {numbers[topology.router_name(link.source), link.port]} {' '.join(spell_ns)} "
+            f"{trouble.silent:d} {trouble.errors_percent / 100:g} {jitter_ns:.0f}"
+        )
     if topology.routes.choose != FIXED:
         yield _choose(topology, shape)
-    numbers = {(port.source, port.port): number for number, port in enumerate(links)}
     for name, prefix, port_name in _routes(topology, faults):
         yield f"route {hosts[name]} {prefix} {numbers[name, port_name]}"
     if topology.routes.choose != FIXED:

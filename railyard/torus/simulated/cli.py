@@ -104,13 +104,15 @@ def sim(
     Options come before TOPOLOGY. The same program with the same placement gives the same numbers, bit for bit.
     """
     network = catalog.load(topology)
+    faulty = fault_words.parse(network, faults)
+    faulty.check_steady()
     launch = SimulatedLaunch(
         topology=network,
         ranks=_ranks(network, hostfile, ranks),
         program=program,
         calibration=calibration.load(calibrated or calibration.usual(network)),
         algorithms=smpi.read_algorithms(algorithms),
-        faults=fault_words.parse(network, faults),
+        faults=faulty,
         limits=SimulationLimits(time_s=time_s, memory_gib=memory_gib),
     )
     if keep is not None:

@@ -24,8 +24,8 @@ from railyard.base.errors import InputError, RunError
 FORMAT = "railyard-counters/1"
 PROGRAM = BUILD / "bin/railyard-counters"
 COUNTED = ("bytes", "packets", "drops", "throttled")
-#: Times that only the user-space router counts; None on the network `kernel`.
-STALLS = ("input_stall_ns", "output_stall_ns")
+#: What only the user-space router counts; None on the network `kernel`.
+ROUTED = ("input_stall_ns", "output_stall_ns", "replays")
 
 End = tuple[str, str]
 
@@ -49,6 +49,7 @@ class Interface:
     backlog_packets: int
     input_stall_ns: int | None = None
     output_stall_ns: int | None = None
+    replays: int | None = None
 
 
 Snapshot = Mapping[End, Interface]
@@ -62,7 +63,8 @@ class LinkCounter:
 
     `input_stall_ns` is the time that packets which had arrived by the link waited for their next link.
     `output_stall_ns` is the time that the link was idle although packets waited for it, because the buffer at its other
-    end was full. Both are None on the network `kernel`, whose routers have no finite buffers.
+    end was full. `replays` is how often a damaged packet was sent again. All three are None on the network `kernel`,
+    whose routers have no finite buffers.
     """
 
     name: str
@@ -82,6 +84,7 @@ class LinkCounter:
     backlog_packets: int
     input_stall_ns: int | None = None
     output_stall_ns: int | None = None
+    replays: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +162,7 @@ def parse(lines: Iterable[str]) -> list[Snapshot]:
             interfaces[end] = _interface(len(interfaces), links[end], [int(word) for word in words[2:]])
         elif kind == "s":
             end = words[0], words[1]
-            interfaces[end] = replace(interfaces[end], **dict(zip(STALLS, map(int, words[2:4]), strict=True)))
+            interfaces[end] = replace(interfaces[end], **dict(zip(ROUTED, map(int, words[2:5]), strict=True)))
         elif kind == ".":
             snapshots.append(interfaces)
             interfaces = {}
@@ -234,10 +237,10 @@ def difference(later: CounterReading, earlier: CounterReading) -> CounterReading
 def _counted_since(later: LinkCounter, earlier: LinkCounter) -> dict[str, Any]:
     """Return the counters of a link between two readings, by name.
 
-    A stall time that one reading lacks is left out.
+    What one reading lacks is left out.
     """
-    stalls = [name for name in STALLS if None not in (getattr(later, name), getattr(earlier, name))]
-    return {name: getattr(later, name) - getattr(earlier, name) for name in (*COUNTED, *stalls)}
+    routed = [name for name in ROUTED if None not in (getattr(later, name), getattr(earlier, name))]
+    return {name: getattr(later, name) - getattr(earlier, name) for name in (*COUNTED, *routed)}
 
 
 def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
@@ -251,7 +254,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
         for link, name in itertools.product(links, COUNTED):
             if type(getattr(link, name)) is not int:
                 raise InputError(source, f"{link.name}: {name}", repr(getattr(link, name)), "a whole number")
-        for link, name in itertools.product(links, STALLS):
+        for link, name in itertools.product(links, ROUTED):
             if type(getattr(link, name)) not in (int, type(None)):
                 raise InputError(
                     source, f"{link.name}: {name}", repr(getattr(link, name)), "a whole number or null"
@@ -283,6 +286,7 @@ def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:
         backlog_packets=interface.backlog_packets,
         input_stall_ns=interface.input_stall_ns,
         output_stall_ns=interface.output_stall_ns,
+        replays=interface.replays,
     )
 
 

@@ -156,6 +156,31 @@ def test_faults_change_rates_routes_and_injection_while_it_runs(railyard: Run, t
     assert status(railyard, torus_name)["sound"] and process(torus_name) == before
 
 
+def test_a_damaged_packet_is_sent_again_and_a_silent_cable_is_rerouted(
+    railyard: Run, torus_name: str
+) -> None:
+    """Of 20 pings one way, none is sent again once in a million runs."""
+    up(railyard, torus_name)
+    done = railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--errors", "50", "--jitter", "1us")
+    assert done.returncode == 0, done.stderr
+    pings = inside(
+        torus_name, "n0-0-0", "ping", "-c", "20", "-i", "0.02", "-w", "60", address(torus_name, "n1-0-0")
+    )
+    assert " 0% packet loss" in pings
+    replays = {link["name"]: link["replays"] for link in _links(railyard, torus_name) if link["replays"]}
+    assert list(replays) == ["X+ 0,0,0>1,0,0"]
+    assert status(railyard, torus_name)["faults"] == [
+        "X+ 0,0,0>1,0,0: 50 % of packets damaged, jitter up to 1 us"
+    ]
+    assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
+    link = ["torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--down"]
+    assert railyard(*link, "--reroute-after", "1ms").returncode == 0
+    assert status(railyard, torus_name)["sound"]
+    assert len(status(railyard, torus_name)["faults"]) == 2  # type: ignore[arg-type]
+    again = railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--flap", "--for", "1s")
+    assert again.returncode == 2 and "this one is down" in again.stderr
+
+
 def test_a_packet_expires_at_the_routers_of_its_way_as_on_the_kernel(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:

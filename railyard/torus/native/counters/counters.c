@@ -19,7 +19,7 @@
  *
  *   r process chunks_read delivered lost unroutable write_errors in_flight flight_ns
  *   h late_ns|late_ppm count sum max START:COUNT...           a histogram, buckets that are not empty
- *   s HOST INTERFACE input_stall_ns output_stall_ns chunks    of each link, after its lines i and q
+ *   s HOST INTERFACE input_stall_ns output_stall_ns replays chunks    of each link, after its lines i and q
  *
  * Without an interval: two snapshots, one after the other. With one: a snapshot; a line `t` for each
  * interval, with the time of the processors that this process may use, the interface that sent the largest

@@ -108,8 +108,8 @@ static void print_link(const struct link_counters *link, const struct link_count
     printf("q %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " 0 %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", link->host,
            link->port, link->rate_byte_s, link->tx_bytes, link->tx_cells, link->waited, link->backlog_bytes,
            link->backlog_cells);
-    printf("s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", link->host, link->port, link->input_stall_ns,
-           link->output_stall_ns, link->tx_chunks);
+    printf("s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", link->host, link->port,
+           link->input_stall_ns, link->output_stall_ns, link->replays, link->tx_chunks);
 }
 
 void routed_snapshot(struct routed *routed) {

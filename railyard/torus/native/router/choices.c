@@ -9,19 +9,6 @@
 enum { LEAST_ORDERED_TIME_TO_LIVE = ANSWER_TIME_TO_LIVE };
 enum { MOST_TRIES = 64 }; /* of three parts, a third is drawn so often with probability 1 - 2e-12 */
 
-/* The finaliser of SplitMix64 (G. Steele et al., OOPSLA'14). */
-static uint64_t mixed(uint64_t value) {
-    value += 0x9e3779b97f4a7c15ULL;
-    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ULL;
-    value = (value ^ value >> 27) * 0x94d049bb133111ebULL;
-    return value ^ value >> 31;
-}
-
-static uint32_t random_below(struct choices *choices, uint32_t end) {
-    choices->random += 0x9e3779b97f4a7c15ULL;
-    return (uint32_t)((mixed(choices->random) >> 32) * end >> 32);
-}
-
 int32_t hashed_link(const struct network *network, const struct link *link, const struct chunk *chunk) {
     const struct host *host = &network->hosts[link->target];
     const struct link_set *set = &host->ways[chunk->end];
@@ -46,7 +33,8 @@ static double queue_ns(const struct network *network, uint32_t index, uint64_t n
 /* Return the way with the shortest queue, a further cell included; of equal ones, each in turn. */
 static uint32_t best_of(struct network *network, const struct link_set *set, uint64_t now_ns) {
     const uint32_t *ways = network->choices.pool + set->first;
-    uint32_t begin = set->count > 1 ? random_below(&network->choices, set->count) : 0, best = ways[begin];
+    uint32_t begin = set->count > 1 ? random_below(&network->choices.random, set->count) : 0,
+             best = ways[begin];
     double least_ns = -1;
     for (uint32_t i = 0; set->count > 1 && i < set->count; i++) {
         uint32_t way = ways[(begin + i) % set->count];
@@ -87,7 +75,7 @@ static int32_t random_part(struct network *network, const struct host *here, con
         if (here->vias[i].count == 0 && end->vias[i].count == 0)
             return NO_PART;
     for (int tries = 0; tries < MOST_TRIES; tries++) {
-        uint32_t part = random_below(&network->choices, parts);
+        uint32_t part = random_below(&network->choices.random, parts);
         if (here->vias[part].count && end->vias[part].count)
             return (int32_t)part;
     }
@@ -130,9 +118,10 @@ int32_t chosen_link(struct network *network, uint32_t from, struct cell *cell, u
     if (set->count == 0)
         return NO_LINK; /* only while faults change */
     cell->channel = (uint8_t)(FIRST_ADAPTIVE + (cell->part == NO_PART));
-    return (int32_t)(network->choices.choose == CHOOSE_SPRAYED
-                         ? network->choices.pool[set->first + random_below(&network->choices, set->count)]
-                         : best_of(network, set, now_ns));
+    return (
+        int32_t)(network->choices.choose == CHOOSE_SPRAYED
+                     ? network->choices.pool[set->first + random_below(&network->choices.random, set->count)]
+                     : best_of(network, set, now_ns));
 }
 
 void choices_prepare(struct network *network) {

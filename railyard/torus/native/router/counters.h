@@ -25,7 +25,8 @@ struct histogram {
 /* `rx` counts what reached the link's far end, `tx` what left its near end, `wire_bytes` what is between
  * them. Stalls are times: `input_stall_ns` that cells waited behind this link for their next one,
  * `output_stall_ns` that the link was idle although cells waited for it, because its buffer had no credit
- * left. `waited` counts the cells that could not leave at once. `backlog` is what waits for the link now. */
+ * left. `waited` counts the cells that could not leave at once, `replays` how often one was sent again.
+ * `backlog` is what waits for the link now. */
 struct link_counters {
     char host[COUNTED_NAME_BYTES];
     char port[16];
@@ -40,6 +41,7 @@ struct link_counters {
     uint64_t wire_bytes;
     uint64_t dropped;
     uint64_t waited;
+    uint64_t replays;
     uint64_t input_stall_ns;
     uint64_t output_stall_ns;
     uint64_t backlog_bytes;

@@ -14,7 +14,7 @@
 enum { FORMAT = 1, LINE_BYTES = 512, LEAST_CELL_BYTES = 64, MOST_CELL_BYTES = 1 << 20, MOST_BYTES = 1 << 30 };
 enum { MOST_RING = 254, MOST_QUEUES = 1 << 28, MOST_PARTS = 1 << 16, PAIRS = CHANNELS / 2 };
 /* A cell of the largest size then takes 34 years at most, and 2^64 ns are 584. */
-static const double least_byte_s = 1e-3, most_byte_s = 1e15, most_latency_ns = 1e15;
+static const double least_byte_s = 1e-3, most_byte_s = 1e15, most_latency_ns = 1e15, most_damaged = 0.99;
 
 struct reader {
     const char *path;
@@ -83,6 +83,27 @@ static void add_link(struct reader *reader, const char *line) {
                           .ns_per_byte = 1e9 / rate_byte_s,
                           .latency_ns = (uint64_t)latency_ns};
     network->link_count++;
+}
+
+static void add_trouble(struct reader *reader, const char *line) {
+    struct network *network = reader->network;
+    long long link, at_ns, for_ns, every_ns, silent, jitter_ns;
+    double damaged;
+    const uint64_t end_ns = (uint64_t)most_latency_ns;
+    if (sscanf(line, "%*s %lld %lld %lld %lld %lld %lf %lld", &link, &at_ns, &for_ns, &every_ns, &silent,
+               &damaged, &jitter_ns) != 7 ||
+        !is_below(link, network->link_count) || !is_below(at_ns, end_ns) || !is_below(for_ns, end_ns) ||
+        !is_below(every_ns, end_ns) || (every_ns && (for_ns == 0 || for_ns >= every_ns)) ||
+        !is_below(silent, 2) || !(damaged >= 0 && damaged <= most_damaged) || !is_below(jitter_ns, end_ns))
+        wrong(reader, "expected: trouble LINK AT_NS FOR_NS EVERY_NS SILENT DAMAGED JITTER_NS");
+    struct trouble trouble = {.at_ns = (uint64_t)at_ns,
+                              .for_ns = (uint64_t)for_ns,
+                              .every_ns = (uint64_t)every_ns,
+                              .silent = silent != 0,
+                              .damaged = damaged,
+                              .jitter_ns = (uint64_t)jitter_ns,
+                              .random = (uint64_t)link};
+    trouble_change(&network->links[link].trouble, &trouble, 0);
 }
 
 static int by_ip(const void *left, const void *right) {
@@ -198,8 +219,9 @@ static void read_sizes(struct reader *reader, const char *line) {
         network->buffer_bytes = (uint32_t)bytes;
         network->port_bytes = (uint32_t)port_bytes;
     } else {
-        wrong(reader, "neither cell, buffer, nic, node, router, address, link, choose, route, way nor via, "
-                      "or a size out of range");
+        wrong(reader,
+              "neither cell, buffer, nic, node, router, address, link, trouble, choose, route, way nor via, "
+              "or a size out of range");
     }
 }
 
@@ -212,6 +234,8 @@ static void read_line(struct reader *reader, const char *line) {
         wrong(reader, "expected only routes after the first one");
     else if (strncmp(line, "link ", 5) == 0)
         add_link(reader, line);
+    else if (strncmp(line, "trouble ", 8) == 0)
+        add_trouble(reader, line);
     else if (strncmp(line, "choose ", 7) == 0)
         add_choose(reader, line);
     else if (strncmp(line, "address ", 8) == 0)

@@ -8,6 +8,7 @@
  *   router NAME A.B.C.D             the address from which it answers for packets that expire
  *   address NODE A.B.C.D
  *   link HOST PORT HOST PORT RATE_BYTE_S LATENCY_NS RING DATELINE DOWN
+ *   trouble LINK AT_NS FOR_NS EVERY_NS SILENT DAMAGED JITTER_NS     at most one for each link (troubles.h)
  *   choose KIND SEED PARTS RESTORED GAP_NS ESCAPES
  *   route ROUTER A.B.C.D/BITS LINK
  *   way ROUTER ROUTER LINK ...      the shortest ways to another router

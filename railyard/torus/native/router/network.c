@@ -53,7 +53,7 @@ static void name_counters(struct network *network) {
     }
 }
 
-void network_prepare(struct network *network, struct counters_header *header) {
+void network_prepare(struct network *network, struct counters_header *header, uint64_t now_ns) {
     uint32_t queues = 0;
     count_ports(network);
     for (uint32_t i = 0; i < network->host_count; i++) {
@@ -68,6 +68,8 @@ void network_prepare(struct network *network, struct counters_header *header) {
         link->waiting = zeroed(link->words, sizeof *link->waiting);
         if (source->node)
             link->nic = new_nic(network);
+        if (link->trouble != NULL)
+            link->trouble->begun_ns = now_ns;
     }
     if (network->choices.choose != CHOOSE_FIXED)
         prepare_choices(network);
@@ -225,12 +227,18 @@ static void lose(struct network *network, struct cell *cell, uint64_t now_ns) {
     drop_cell(network, cell);
 }
 
-/* Put a cell on a link that is free and has the credit for it. */
+/* Put a cell on a link that is free and has the credit for it. A damaged cell begins anew after a round trip.
+ */
 static void start(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
     struct link *link = &network->links[index];
     struct chunk *chunk = cell->chunk;
     uint64_t takes_ns = (uint64_t)(cell->bytes * link->ns_per_byte);
     int32_t next = next_link(network, link, chunk);
+    if (link->trouble != NULL) {
+        uint32_t replays = trouble_replays(link->trouble, now_ns);
+        network->counters[index].replays += replays;
+        now_ns += replays * (takes_ns + 2 * link->latency_ns);
+    }
     link->free_ns = now_ns + takes_ns;
     events_add(&network->events,
                (struct event){.at_ns = link->free_ns, .kind = EVENT_LINK_FREE, .link = index});
@@ -238,6 +246,8 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
     count_sent(&network->counters[index], cell);
     uint64_t here_ns = link->free_ns + link->latency_ns;
     if (next == NO_LINK) {
+        if (link->trouble != NULL)
+            here_ns = trouble_here_ns(link->trouble, now_ns, here_ns);
         chunk->last_link = index;
         chunk->routers = cell->routers;
         if (++chunk->arrived + chunk->lost == chunk->cells)
@@ -255,6 +265,8 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
             cell->channel = channel_after(link, cell->held_channel, &network->links[next]);
             here_ns = earliest_start(network, link, next, cell->bytes, now_ns);
         }
+        if (link->trouble != NULL)
+            here_ns = trouble_here_ns(link->trouble, now_ns, here_ns);
     }
     events_add(&network->events, (struct event){.at_ns = here_ns,
                                                 .kind = EVENT_CELL_HERE,
@@ -436,10 +448,24 @@ static bool nic_sends(struct network *network, uint32_t index, uint64_t now_ns, 
     return false;
 }
 
+/* Return whether a link is silent; it is then tried again when its spell ends. */
+static bool stays_silent(struct network *network, uint32_t index, uint64_t now_ns) {
+    struct trouble *trouble = network->links[index].trouble;
+    uint64_t until_ns = trouble_silent_until_ns(trouble, now_ns);
+    if (until_ns != now_ns && until_ns != NEVER && until_ns != trouble->next_try_ns) {
+        trouble->next_try_ns = until_ns;
+        events_add(&network->events,
+                   (struct event){.at_ns = until_ns, .kind = EVENT_LINK_FREE, .link = index});
+    }
+    return until_ns != now_ns;
+}
+
 /* Let a link send its next cell if it is free and any input has one with credit. */
 static void arbitrate(struct network *network, uint32_t index, uint64_t now_ns) {
     struct link *link = &network->links[index];
     if (link->free_ns > now_ns || link->down)
+        return;
+    if (link->trouble != NULL && stays_silent(network, index, now_ns))
         return;
     bool waiting = false;
     bool sent = link->nic ? nic_sends(network, index, now_ns, &waiting)
@@ -627,6 +653,7 @@ void network_change(struct network *network, struct network *changed, uint64_t n
         link->ns_per_byte = changed->links[i].ns_per_byte;
         link->latency_ns = changed->links[i].latency_ns;
         link->down = changed->links[i].down;
+        trouble_change(&link->trouble, changed->links[i].trouble, now_ns);
         if (went_down)
             empty(network, i, now_ns);
     }
@@ -641,6 +668,7 @@ void network_free(struct network *network) {
     choices_free(network);
     for (uint32_t i = 0; i < network->link_count; i++) {
         free(network->links[i].waiting);
+        free(network->links[i].trouble);
         if (network->links[i].nic != NULL) {
             free(network->links[i].nic->flows);
             free(network->links[i].nic);

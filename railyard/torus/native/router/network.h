@@ -19,13 +19,13 @@
  * - Where routes are chosen, see choices.h: a router then decides when the head of a cell arrives.
  * - A cell counts the routers that it comes to. Where their number reaches the chunk's time to live, the
  * chunk goes no further: it turns round and arrives at its source, which learns where it expired.
- *
- * Leaves out errors on links. */
+ * - A link may be silent, damage cells or have jitter: troubles.h. */
 #ifndef ROUTER_NETWORK_H
 #define ROUTER_NETWORK_H
 
 #include "counters.h"
 #include "events.h"
+#include "troubles.h"
 
 #include <stdbool.h>
 
@@ -159,7 +159,8 @@ struct link {
     uint64_t *refuge; /* a bit for each queue and adaptive channel of its source whose head asks for escape */
     uint32_t refuge_words;
     uint32_t refuge_count;
-    struct nic *nic; /* set if its source is a node */
+    struct nic *nic;         /* set if its source is a node */
+    struct trouble *trouble; /* or NULL */
 };
 
 struct host {
@@ -202,8 +203,8 @@ struct network {
 };
 
 /* Lay out queues, NICs and ports once hosts, links and addresses are known. `header` has room for all links.
- */
-void network_prepare(struct network *network, struct counters_header *header);
+ * Troubles begin now. */
+void network_prepare(struct network *network, struct counters_header *header, uint64_t now_ns);
 
 /* Take over rates, dead links and routes of another description of the same hosts and links, which gets the
  * old sets of ways. Cells that wait for a link that went down are lost. */

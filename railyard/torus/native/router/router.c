@@ -284,7 +284,7 @@ static void live_in(const char *path) {
 static int simulated(const char *path) {
     struct router router = {.path = path};
     description_read(path, &router.network, &router.names);
-    network_prepare(&router.network, counters_in_memory(&router.network, router.names));
+    network_prepare(&router.network, counters_in_memory(&router.network, router.names), 0);
     bool arrived = simulate(&router.network, stdin);
     if (!arrived) {
         fprintf(stderr, "railyard-router: %llu messages never arrive\n",
@@ -308,7 +308,7 @@ int main(int count, char **arguments) {
     live_in(arguments[3]);
     allow_descriptors();
     description_read(router.path, &router.network, &router.names);
-    network_prepare(&router.network, counters_in_file(arguments[2], &router.network, router.names));
+    network_prepare(&router.network, counters_in_file(arguments[2], &router.network, router.names), now_ns());
     nics_open(&router.nics, &router.network, router.names);
     start_polling(&router);
     router.slack_ns = slack_of(&router.network);

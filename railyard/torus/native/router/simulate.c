@@ -66,9 +66,9 @@ static void print_links(const struct network *network) {
     for (uint32_t i = 0; i < network->link_count; i++) {
         const struct link_counters *c = &network->counters[i];
         printf("link %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-               " %" PRIu64 "\n",
+               " %" PRIu64 " %" PRIu64 "\n",
                i, c->tx_bytes, c->tx_cells, c->rx_bytes, c->waited, c->input_stall_ns, c->output_stall_ns,
-               c->dropped);
+               c->dropped, c->replays);
     }
 }
 
