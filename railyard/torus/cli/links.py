@@ -113,7 +113,9 @@ def _fall_silent(name: str, words: fault_words.Words, reroute_after: str) -> Non
     wait_s = microseconds(reroute_after)
     if wait_s is None or not words.down or words.link is None:
         raise InputError("--reroute-after", "", reroute_after, "a time, such as 2s, with LINK and --down")
-    topology = lifecycle.get(name).topology
+    torus = lifecycle.get(name)
+    live_faults.check(torus, _wanted(torus, words, from_env=False))  # before anything changes
+    topology = torus.topology
     link = find_link(topology, words.link)
     _put(name, lambda torus: torus.faults.trouble(topology, link, Trouble(silent=True)))
     time.sleep(wait_s / 1e6)

@@ -157,10 +157,12 @@ def test_faults_change_rates_routes_and_injection_while_it_runs(railyard: Run, t
 
 
 def test_a_damaged_packet_is_sent_again_and_a_silent_cable_is_rerouted(
-    railyard: Run, torus_name: str
+    railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
     """Of 20 pings one way, none is sent again once in a million runs."""
-    up(railyard, torus_name)
+    path = tmp_path / "ring.yml"
+    path.write_text(yaml.safe_dump(gemini("4x1x1").to_dict()))
+    assert railyard("torus", "up", str(path), "--name", torus_name, "--network", "router").returncode == 0
     done = railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--errors", "50", "--jitter", "1us")
     assert done.returncode == 0, done.stderr
     pings = inside(
