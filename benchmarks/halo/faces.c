@@ -21,8 +21,11 @@ static double *allocate_strided(const struct memory *memory, size_t cells) {
 static void add_face(const struct halo_config *config, const struct grid *grid, const int *step, int sign,
                      struct faces *faces) {
     struct face *face = &faces->face[faces->count++];
-    for (int d = 0; d < config->dimensions; d++)
+    face->own = true;
+    for (int d = 0; d < config->dimensions; d++) {
         face->step[d] = sign * step[d];
+        face->own = face->own && (step[d] == 0 || grid->extents.length[d] == 1);
+    }
     face->shape = face_shape(&config->cells, (size_t)config->values, step, config->face_memory);
     face->cells = (int)face_cells(&face->shape);
     face->neighbour = grid_neighbour(grid, face->step);
@@ -82,6 +85,13 @@ size_t faces_exchanged_bytes(const struct faces *faces) {
     size_t bytes = 0;
     for (int f = 0; f < faces->count; f++)
         bytes += 2 * (size_t)faces->face[f].cells * sizeof(double);
+    return bytes;
+}
+
+size_t faces_own_bytes(const struct faces *faces) {
+    size_t bytes = 0;
+    for (int f = 0; f < faces->count; f++)
+        bytes += faces->face[f].own ? 2 * (size_t)faces->face[f].cells * sizeof(double) : 0;
     return bytes;
 }
 

@@ -19,6 +19,7 @@ struct face {
     int cells;
     int step[PARSE_DIMENSIONS_MAX]; /* step to the neighbour: -1, 0 or 1 along each dimension */
     int neighbour;
+    bool own;         /* the neighbour is this rank: the grid has one rank along each dimension of the step */
     double *boundary; /* strided: sent from here */
     double *ghost;    /* strided: received to here */
     double *outgoing; /* packed */
@@ -44,6 +45,9 @@ size_t faces_bytes(const struct faces *faces, int dimension);
 
 /* Sent and received by one rank in one iteration. */
 size_t faces_exchanged_bytes(const struct faces *faces);
+
+/* Of these, what a rank exchanges with itself. */
+size_t faces_own_bytes(const struct faces *faces);
 
 /* Boundaries with the payload of that round; ghosts and buffers with what no payload holds. */
 void faces_prepare(struct faces *faces, uint64_t seed, int round);

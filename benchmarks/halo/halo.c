@@ -257,6 +257,7 @@ static void write_parameters(struct json *json, const void *state) {
     write_faces(json, halo);
     json_key_integer(json, "face_memory_bytes", (int64_t)config->face_memory);
     json_key_integer(json, "exchanged_bytes", (int64_t)faces_exchanged_bytes(&halo->faces));
+    json_key_integer(json, "own_bytes", (int64_t)faces_own_bytes(&halo->faces));
     write_variants(json, config->variants);
     json_key_text(json, "stencil", config->full_stencil ? "full" : "faces");
     json_key_integer(json, "neighbours", halo->faces.count);
@@ -275,7 +276,12 @@ static void print_faces(const struct halo *halo) {
     table_size(faces_exchanged_bytes(&halo->faces), size);
     if (halo->config.full_stencil)
         (void)printf(", edges and corners");
-    (void)printf("; sent + received per rank and iteration %s\n", size);
+    (void)printf("; sent + received per rank and iteration %s", size);
+    if (faces_own_bytes(&halo->faces)) {
+        table_size(faces_own_bytes(&halo->faces), size);
+        (void)printf(", %s of it to itself", size);
+    }
+    (void)printf("\n");
 }
 
 static void print_heading(const void *state) {

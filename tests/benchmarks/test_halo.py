@@ -99,6 +99,8 @@ def test_exchanges_exactly(
     assert parameters["grid"] == [int(length) for length in grid.split("x")]
     assert parameters["face_bytes"] == face_bytes
     assert parameters["exchanged_bytes"] == 4 * sum(face_bytes)
+    own = [size for size, count in zip(face_bytes, parameters["grid"], strict=True) if count == 1]
+    assert parameters["own_bytes"] == 4 * sum(own)
 
 
 def test_values_of_a_cell_are_ghost_layers_times_variables_in_every_variant(tmp_path: Path) -> None:
