@@ -108,6 +108,7 @@ class Placed(_Variables):
     def write_placed_job(self) -> None:
         """Write the files that the launches read, and the lines of the job script; list the job as submitted."""
         self._refuse()
+        self._be_last()
         self._write_job()
         if not self.is_dry_run():
             self._list_as_submitted()
@@ -185,6 +186,13 @@ class Placed(_Variables):
             raise InputError(
                 self.name, "-J array", problem=problem, valid="-S launches=N, or reframe --repeat=N"
             )
+
+    def _be_last(self) -> None:
+        """Raise InputError for a hook that would see the job script's launcher and tasks in place of the test's own."""
+        *_, last = type(self).pipeline_hooks()["pre_run"]
+        if last.__name__ != "write_placed_job":
+            problem = f"{last.__qualname__} runs after it, and would not see the test's own launcher and tasks"
+            raise InputError(self.name, "railyard.Placed", problem=problem, valid="the last of the class's bases")
 
     def _prepare(self) -> Prepared:
         """Return the job that test and partition lead to; skip, in one line, if nothing can be measured."""
@@ -277,7 +285,11 @@ class Placed(_Variables):
 
     def _write_job(self) -> None:
         self.prepared = self._prepare()
-        before = [*_own_commands(), *self.prerun_cmds]
+        spec, own = self.prepared.spec, list(map(str, self.prerun_cmds))
+        tasks = math.prod(spec.grid)
+        if own and self.prepared.where.is_slurm and tasks < self.prepared.ranks:
+            own = in_own_size(own, tasks, spec.ranks_per_node)
+        before = [*_own_commands(), *own]
         text = " ".join(map(str, (self.executable, *self.executable_opts)))
         self.program_text = Verbatim(text)
         names = (
@@ -290,7 +302,6 @@ class Placed(_Variables):
         )
         self.own_values = {name: getattr(self, name) for name in names}
         self._write_launches(before)
-        spec = self.prepared.spec
         self.num_tasks, self.num_tasks_per_node = self.prepared.ranks, spec.ranks_per_node
         if limit_s := self.own_values["time_limit"]:
             launch_s = max(int(limit_s), spec.launch_limit_s)
@@ -401,6 +412,22 @@ class Placed(_Variables):
 def _own_commands() -> list[str]:
     """Return the line of a job script that finds railyard's commands beside this Python, if nothing else does."""
     return [f'command -v railyard >/dev/null || export PATH="$PATH:{Path(sys.executable).parent}"']
+
+
+def in_own_size(commands: list[str], tasks: int, per_node: int) -> list[str]:
+    """Return a test's own commands for a job of Slurm that has more nodes than the test's launches use.
+
+    In them `srun` without options starts the test's tasks, and not some on every node of the job.
+    """
+    nodes = -(-tasks // per_node)
+    size = {"SLURM_NTASKS": tasks, "SLURM_NNODES": nodes, "SLURM_JOB_NUM_NODES": nodes}  # srun reads them
+    names = "\\|".join(size)
+    return [
+        f"job_size=$(export -p | grep ' \\({names}\\)=')",
+        f"export {' '.join(f'{name}={value}' for name, value in size.items())}",
+        *commands,
+        'eval "$job_size"',
+    ]
 
 
 def reported(

@@ -109,9 +109,10 @@ def test_a_build_of_somebody_elses_starts_no_torus(tmp_path: Path) -> None:
 def test_variables_of_reframe_are_obeyed_or_refused_with_railyards_word(tmp_path: Path) -> None:
     done = reframe(tmp_path, DATA / "own_variables.py", "--dry-run", *into(tmp_path))
     reasons = re.findall(r"Reason: (.*)", done.stdout)
-    assert len(reasons) == 2, done.stdout
+    assert len(reasons) == 3, done.stdout
     assert any("num_tasks" in reason and "-S nodes=N or -S grid" in reason for reason in reasons)
     assert any("container_platform" in reason and "-S image=FILE" in reason for reason in reasons)
+    assert any("SiteMixin.check_binding runs after it" in reason for reason in reasons)
     (job,) = tmp_path.rglob("obeyed*/rfm_job.sh")
     launches = [line for line in job.read_text().splitlines() if " -np " in line]
     assert launches and all("perf stat -o counted.txt mpirun -np 16 " in line for line in launches)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,7 @@ from railyard.jobs import launching
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes import energy
 from railyard.placed.figures import Figure, fault, of, suffix, values, variant
-from railyard.placed.mixin import reported
+from railyard.placed.mixin import in_own_size, reported
 from railyard.records import units
 from railyard.records.record import Software
 
@@ -171,3 +172,12 @@ def test_options_and_modifier_of_a_site_are_on_the_launch_line_as_they_were_writ
     line = rendered.command(["railyard-witness", "a file", Verbatim("./program < in.txt")])
     assert "perf stat -o $F srun " in line
     assert line.endswith("--mpi=pmix --network=\"$NET\" railyard-witness 'a file' ./program < in.txt")
+
+
+def test_a_tests_own_commands_have_its_size_and_the_launches_the_jobs() -> None:
+    """EESSI's check of the binding counted a process on every node of a torus, for a test of two."""
+    shown = 'echo "$SLURM_NTASKS on $SLURM_JOB_NUM_NODES"'
+    script = "\n".join([*in_own_size([shown], 3, 2), shown])
+    job = {"SLURM_NTASKS": "16", "SLURM_NNODES": "8", "SLURM_JOB_NUM_NODES": "8"}
+    done = subprocess.run(["/bin/bash", "-c", script], env=job, capture_output=True, text=True, check=True)
+    assert done.stdout == "3 on 2\n16 on 8\n" and not done.stderr

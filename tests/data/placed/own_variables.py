@@ -1,9 +1,21 @@
 """Checks of railyard on which a site sets ReFrame's own variables."""
 
 import reframe as rfm
-from reframe.core.builtins import run_after
+from reframe.core.builtins import run_after, run_before
 
 from checks.halo import HaloCheck
+
+
+#: RegressionMixin before ReFrame 4.9.
+Plugin = getattr(rfm, "RegressionTestPlugin", rfm.RegressionMixin)
+
+
+class SiteMixin(Plugin):
+    """A site's check of the binding, at the end of the stage, as EESSI's is."""
+
+    @run_before("run", always_last=True)
+    def check_binding(self):  # type: ignore[no-untyped-def]
+        self.prerun_cmds += [f"{self.job.launcher.run_command(self.job)} show-binding"]
 
 
 class Small(HaloCheck):
@@ -34,3 +46,8 @@ class in_a_container(Small):
     def choose_image(self):  # type: ignore[no-untyped-def]
         self.container_platform = "Singularity"
         self.container_platform.image = "docker://site/image"
+
+
+@rfm.simple_test
+class seen_too_late(Small, SiteMixin):
+    """The site's hook runs after that of `Placed`, which is no longer the last base."""
