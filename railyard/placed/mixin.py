@@ -191,8 +191,12 @@ class Placed(_Variables):
         """Raise InputError for a hook that would see the job script's launcher and tasks in place of the test's own."""
         *_, last = type(self).pipeline_hooks()["pre_run"]
         if last.__name__ != "write_placed_job":
-            problem = f"{last.__qualname__} runs after it, and would not see the test's own launcher and tasks"
-            raise InputError(self.name, "railyard.Placed", problem=problem, valid="the last of the class's bases")
+            problem = (
+                f"{last.__qualname__} runs after it, and would not see the test's own launcher and tasks"
+            )
+            raise InputError(
+                self.name, "railyard.Placed", problem=problem, valid="the last of the class's bases"
+            )
 
     def _prepare(self) -> Prepared:
         """Return the job that test and partition lead to; skip, in one line, if nothing can be measured."""

@@ -5,7 +5,6 @@ from reframe.core.builtins import run_after, run_before
 
 from checks.halo import HaloCheck
 
-
 #: RegressionMixin before ReFrame 4.9.
 Plugin = getattr(rfm, "RegressionTestPlugin", rfm.RegressionMixin)
 
