@@ -249,7 +249,7 @@ def _placed(read: Record, name: str, ranks: int) -> Iterator[Placement]:
     if allocation is None:
         return
     grid, most = rebuilt.grid(read) or (ranks,), rebuilt.ranks_per_node(read)
-    for nodes in (allocation, rebuilt.flat(read)):
+    for nodes in (allocation, rebuilt.flat(read), rebuilt.under_its_name(read)):
         own = rebuilt.victims(read, nodes)
         try:
             if (placed := rebuilt.placement(read, nodes, name, ranks)) is not None:

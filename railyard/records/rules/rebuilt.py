@@ -6,6 +6,7 @@ suffices for orders that need no coordinates. Functions return None for anything
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections import Counter
@@ -136,6 +137,17 @@ def flat(read: Record) -> Rebuilt:
     order = AllocationOrder(read.case.allocation["order"])
     nodes = Allocation(topology=topology, order=order, seed=None, block=topology.extents, indices=row)
     return Rebuilt(allocation=nodes, is_located=False, is_exact=read.case.topology is None)
+
+
+def under_its_name(read: Record) -> Rebuilt:
+    """Return the nodes of a record in a row that has the name of a topology which does not ship with the checker.
+
+    Launch lines depend on whether the job knew a topology, and the checker need not know it.
+    """
+    row = flat(read)
+    name = read.case.topology.name if read.case.topology else row.allocation.topology.name
+    topology = dataclasses.replace(row.allocation.topology, name=name)
+    return dataclasses.replace(row, allocation=dataclasses.replace(row.allocation, topology=topology))
 
 
 def placement(read: Record, rebuilt: Rebuilt, name: str, ranks: int) -> Placement | None:
