@@ -210,6 +210,28 @@ def test_the_processors_of_a_task_are_a_parameter_and_their_word_is_no_sites_own
     assert bool(words) == bool(refused) and all(line.endswith(words) for line in refused), refused
 
 
+def test_a_host_file_of_srun_on_a_topology_of_the_sites_own_is_accepted(tmp_path: Path) -> None:
+    """The checker has no such topology, and expected the line of a job that knew none."""
+    shipped = (CHECKOUT / "placements/topologies/gemini-2x2x2.yml").read_text()
+    (tmp_path / "site.yml").write_text(shipped.replace("name: gemini-2x2x2", "name: site"))
+
+    def by_srun(document: forgeries.Document) -> None:
+        words = "srun --kill-on-bad-exit=1 --ntasks 8 --distribution=arbitrary --cpu-bind=none"
+        for launch in document["launches"]:
+            launch["command"] = re.sub(
+                r"mpirun .*? (halo )", rf"SLURM_HOSTFILE=plain.hosts {words} \1", launch["command"]
+            )
+
+    of = evidence.good(
+        topology=str(tmp_path / "site.yml"),
+        grid=[2, 4],
+        placements=["plain"],
+        nic_policies=["library-default"],
+    )
+    refused = [line for line in faults(forgeries.changed(of, by_srun)) if "command" in line]
+    assert not refused, refused
+
+
 def test_the_matrix_that_a_placement_was_fitted_to_is_a_parameter_without_an_option() -> None:
     """A record of halo under -S matrix=FILE was refused."""
     parameter = {"matrix_sha256": "0123456789ab"}
