@@ -216,7 +216,7 @@ def test_a_host_file_of_srun_on_a_topology_of_the_sites_own_is_accepted(tmp_path
     (tmp_path / "site.yml").write_text(shipped.replace("name: gemini-2x2x2", "name: site"))
 
     def by_srun(document: forgeries.Document) -> None:
-        words = "srun --kill-on-bad-exit=1 --ntasks 8 --distribution=arbitrary --cpu-bind=none"
+        words = "srun --kill-on-bad-exit=1 --ntasks 2 --distribution=arbitrary --cpu-bind=none"
         for launch in document["launches"]:
             launch["command"] = re.sub(
                 r"mpirun .*? (halo )", rf"SLURM_HOSTFILE=plain.hosts {words} \1", launch["command"]
@@ -224,7 +224,9 @@ def test_a_host_file_of_srun_on_a_topology_of_the_sites_own_is_accepted(tmp_path
 
     of = evidence.good(
         topology=str(tmp_path / "site.yml"),
-        grid=[2, 4],
+        grid=[2, 1],
+        block=[1, 1, 2],
+        order="contiguous",
         placements=["plain"],
         nic_policies=["library-default"],
     )
