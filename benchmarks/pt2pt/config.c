@@ -149,7 +149,8 @@ const struct option_table contention_options = {
 /* ---- pt2pt ---- */
 
 static const struct option_row pt2pt_rows[] = {
-    {"pattern", "NAME", "ring", NULL, "ring, shift, random, bisection, nearest, farthest, incast, fan-out",
+    {"pattern", "NAME", "ring", NULL,
+     "ring, shift, all, random, bisection, nearest, farthest, incast, fan-out",
      "which nodes transfer to which, all at once", parse_pattern, FIELD(pattern)},
     {"steps", "LIST", "1", NULL, "counts and ranges from 1, like 1,2,4",
      "of shift: how far; of random: which permutation", parse_numbers, FIELD(steps)},
@@ -159,13 +160,26 @@ static const struct option_row pt2pt_rows[] = {
      "ranks of each node that take part, at equal steps: one a NIC, one a core", parse_numbers,
      FIELD(per_node)},
     ROW_COORDINATES("none: nodes in the order of their ranks", FIELD(coordinates)),
+    {"pairs", "FILE", NULL, "none", "a path that all ranks can write",
+     "file with a matrix of all pairs for each test and size, written while they are measured", parse_text,
+     FIELD(pairs)},
     ROWS_ENGINE("8,64KiB,1MiB", "latency,bandwidth,rate"),
 };
+
+static void settle_pt2pt(void *configuration, unsigned given, struct problem *problem) {
+    const struct pt2pt_config *config = configuration;
+    settle(configuration, given, problem);
+    bool one = config->per_node.count == 1 && config->per_node.value[0] == 1;
+    if (!one && (config->pairs || config->pattern->steps == ALL_STEPS))
+        problem_set(problem, "--%s %s: of one rank of each node; expected --per-node 1",
+                    config->pairs ? "pairs" : "pattern",
+                    config->pairs ? config->pairs : config->pattern->name);
+}
 
 const struct option_table pt2pt_options = {
     .program = "pt2pt",
     .purpose = "latency, bandwidth and message rate of a pattern of pairs, all at the same time",
     .rows = pt2pt_rows,
     .count = COUNT_OF(pt2pt_rows),
-    .settle = settle,
+    .settle = settle_pt2pt,
 };

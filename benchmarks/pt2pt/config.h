@@ -28,6 +28,7 @@ struct pt2pt_config {
     const struct pattern *pattern;         /* pt2pt */
     struct number_list steps;              /* pt2pt */
     bool every_rank;                       /* pt2pt: each rank counts as a node */
+    const char *pairs;                     /* pt2pt: file for matrices of all pairs */
     struct engine_config engine;
 };
 

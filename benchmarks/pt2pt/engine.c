@@ -83,29 +83,30 @@ double point_value(const struct engine_config *config, const struct point *point
 
 /* ---- memory ---- */
 
-static int slots_of(const struct engine_config *config, size_t bytes) {
-    size_t most = bytes ? SLOT_BYTES_MAX / bytes : (size_t)config->window;
+/* Returns the messages that the incoming memory of each of a rank's ends holds. */
+static int slots_of(const struct engine_config *config, int ends, size_t bytes) {
+    size_t most = bytes ? SLOT_BYTES_MAX / bytes / (size_t)ends : (size_t)config->window;
     if (config->one_buffer || most < 1)
         return 1;
     return most < (size_t)config->window ? (int)most : config->window;
 }
 
-static size_t incoming_bytes(const struct engine_config *config) {
+static size_t incoming_bytes(const struct engine_config *config, int ends) {
     size_t most = 0;
     for (int i = 0; i < config->points.sizes.count; i++) {
         size_t bytes = config->points.sizes.value[i];
-        size_t needed = bytes * (size_t)slots_of(config, bytes);
+        size_t needed = bytes * (size_t)slots_of(config, ends, bytes);
         most = needed > most ? needed : most;
     }
     return most;
 }
 
-static void add_end(struct engine *engine, int peer, bool leads) {
+static void add_end(struct engine *engine, int ends, int peer, bool leads) {
     const struct engine_config *config = engine->config;
     struct end *end = &engine->ends[engine->end_count++];
     *end = (struct end){
         .peer = peer, .leads = leads, .reverse = leads == (check_rank() > peer), .loose = MPI_REQUEST_NULL};
-    end->incoming = memory_alloc(&config->memory, incoming_bytes(config));
+    end->incoming = memory_alloc(&config->memory, incoming_bytes(config, ends));
     end->requests = check_alloc(2 * (size_t)config->window + 1, sizeof *end->requests);
 }
 
@@ -120,9 +121,9 @@ struct engine engine_open(const struct engine_config *config, MPI_Comm team, con
     engine.ends = check_alloc((size_t)ends, sizeof *engine.ends);
     for (int i = 0; i < pair_count; i++) {
         if (pairs[i].from == rank)
-            add_end(&engine, pairs[i].to, true);
+            add_end(&engine, ends, pairs[i].to, true);
         if (pairs[i].to == rank)
-            add_end(&engine, pairs[i].from, false);
+            add_end(&engine, ends, pairs[i].from, false);
     }
     engine.outgoing = memory_alloc(&config->memory, largest);
     char *payload = memory_get(&config->memory, engine.outgoing, largest);
@@ -512,7 +513,7 @@ bool engine_measure(struct engine *engine, const struct point *point, struct poi
     int first = sampling_first(sampling);
     double taken_s = 0;
     engine->point = *point;
-    engine->slots = slots_of(engine->config, point->bytes);
+    engine->slots = slots_of(engine->config, engine->end_count, point->bytes);
     engine->units = 1;
     make_room_for_trips(engine);
     clear_incoming(engine);

@@ -97,16 +97,17 @@ static bool farthest(const struct layout *layout, int step, int i, struct node_p
 }
 
 static const struct pattern table[] = {
-    {"ring", "each node to the next", ring, false},
-    {"shift", "node i to node i + k, for each k of --steps", shift, true},
+    {"ring", "each node to the next", ring, ONE_STEP},
+    {"shift", "node i to node i + k, for each k of --steps", shift, CHOSEN_STEPS},
+    {"all", "every node to every other, one shift after the other, as mpiGraph", shift, ALL_STEPS},
     {"random", "a random permutation without fixed points, another for each of --steps", random_permutation,
-     true},
+     CHOSEN_STEPS},
     {"bisection", "each node with one on the other side of the middle of the longest dimension", bisection,
-     false},
-    {"nearest", "neighbours along the longest dimension", nearest, false},
-    {"farthest", "each node with the one half way round every dimension", farthest, false},
-    {"incast", "all nodes to the first", incast, false},
-    {"fan-out", "the first node to all others", fan_out, false},
+     ONE_STEP},
+    {"nearest", "neighbours along the longest dimension", nearest, ONE_STEP},
+    {"farthest", "each node with the one half way round every dimension", farthest, ONE_STEP},
+    {"incast", "all nodes to the first", incast, ONE_STEP},
+    {"fan-out", "the first node to all others", fan_out, ONE_STEP},
 };
 
 bool parse_pattern(const char *text, void *field) {

@@ -36,7 +36,7 @@ struct pattern {
     const char *name;
     const char *help;
     bool (*pair)(const struct layout *layout, int step, int i, struct node_pair *pair);
-    bool steps; /* `step` means something: each of --steps is measured */
+    enum { ONE_STEP, CHOSEN_STEPS, ALL_STEPS } steps; /* which are measured: 1, those of --steps, all */
 };
 
 /* Parser for option tables: the name of a pattern into const struct pattern *. */

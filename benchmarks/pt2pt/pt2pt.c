@@ -17,6 +17,7 @@
 #include "lib/engine/benchmark.h"
 #include "lib/measure/payload.h"
 #include "lib/output/parameters.h"
+#include "lib/output/table.h"
 #include "lib/ranks/lattice.h"
 #include "lib/run/check.h"
 #include "pt2pt/config.h"
@@ -65,6 +66,7 @@ struct run {
     int group_nodes; /* contention: nodes of each group; an odd node is idle */
     struct point point[POINTS_MAX];
     struct units units[POINTS_MAX];
+    double *of_sets[POINTS_MAX]; /* pattern `all`: a value for each set that was measured, on rank 0 */
     double clock_bound_s;
 };
 
@@ -306,7 +308,7 @@ static void find_positions(struct run *run) {
 static void prepare_pattern(struct run *run, struct problem *problem) {
     struct pt2pt_config *config = &run->config;
     find_nodes(run, config->every_rank);
-    if (!config->pattern->steps)
+    if (config->pattern->steps == ONE_STEP)
         config->steps.count = 1;
     if (run->layout.nodes.count < 2)
         problem_set(problem,
@@ -321,8 +323,16 @@ static void prepare_pattern(struct run *run, struct problem *problem) {
         find_positions(run);
 }
 
+static bool is_all(const struct run *run) {
+    return run->config.pattern && run->config.pattern->steps == ALL_STEPS;
+}
+
+static int steps_count(const struct run *run) {
+    return is_all(run) ? run->layout.nodes.count - 1 : run->config.steps.count;
+}
+
 static int count_pattern(const struct run *run) {
-    return run->config.per_node.count * run->config.steps.count;
+    return run->config.per_node.count * steps_count(run);
 }
 
 /* A random order of the nodes (Fisher and Yates), the same on all ranks. */
@@ -343,13 +353,15 @@ static void make_pattern(const struct run *run, int index, struct set *set) {
     const struct pt2pt_config *config = &run->config;
     const struct nodes *nodes = &run->layout.nodes;
     struct layout layout = run->layout;
-    int count = (int)config->per_node.value[index / config->steps.count];
-    int step = (int)config->steps.value[index % config->steps.count];
+    int count = (int)config->per_node.value[index / steps_count(run)];
+    int at = index % steps_count(run);
+    int step = is_all(run) ? at + 1 : (int)config->steps.value[at];
     int *order = shuffle(nodes->count, config->engine.sampling.seed, step);
     layout.shuffled = order;
     set->ranks = true;
     set_label(set, "pattern", config->pattern->name, 0);
-    set_label(set, "step", NULL, step);
+    if (!is_all(run))
+        set_label(set, "step", NULL, step);
     set_label(set, "per_node", NULL, count);
     set->team = team_make(nodes->count * count);
     set->team.pairs = 0;
@@ -368,7 +380,8 @@ static void write_pattern(struct json *json, const struct run *run) {
     const struct pt2pt_config *config = &run->config;
     parameters_torus(json, config->coordinates, &run->coordinates);
     json_key_text(json, "pattern", config->pattern->name);
-    parameters_numbers(json, "steps", &config->steps);
+    if (!is_all(run))
+        parameters_numbers(json, "steps", &config->steps);
     json_key_text(json, "units", config->every_rank ? "ranks" : "nodes");
     json_key_integer(json, "nodes", run->layout.nodes.count);
     parameters_numbers(json, "per_node", &config->per_node);
@@ -410,20 +423,34 @@ static void note_units(struct run *run, const struct team_result *result) {
         run->clock_bound_s = result->clock_bound_s;
 }
 
+/* The median of a step, among those of the steps before. */
+static void note_set(struct run *run, const struct set *set, const struct team_result *result) {
+    for (int i = 0; i < result->points; i++) {
+        double *values = team_whole_values(&set->team, result, &run->config.engine, i);
+        if (run->of_sets[i] == NULL)
+            run->of_sets[i] = check_alloc((size_t)count_pattern(run), sizeof(double));
+        run->of_sets[i][run->measured - 1] = table_median(values, result->count[i]);
+        free(values);
+    }
+}
+
 /* Collective. Measures one set of pairs; returns false on all ranks if its data were wrong. */
 static bool run_set(struct run *run, struct set *set, const struct evidence_list *evidence,
-                    struct series_list *list) {
+                    struct matrix *matrix, struct series_list *list) {
     const struct engine_config *engine = &run->config.engine;
     struct team_result *result = check_alloc(1, sizeof *result);
     bool good = true;
     if (set->team.pairs == 0) {
         series_missing(set, engine, list);
     } else {
-        good = team_measure(&set->team, engine, run->program->options->program, result);
+        good = team_measure(&set->team, engine, run->program->options->program, matrix, result);
         run->measured++;
         run->verified += good;
         if (good && check_rank() == 0) {
-            series_of_set(set, result, engine, evidence, list);
+            if (is_all(run))
+                note_set(run, set, result);
+            else
+                series_of_set(set, result, engine, evidence, list);
             note_units(run, result);
         }
         team_result_free(result);
@@ -435,13 +462,23 @@ static bool run_set(struct run *run, struct set *set, const struct evidence_list
 static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
     struct run *run = state;
     int sets = run->program->set_count(run);
+    const char *pairs = run->config.pairs;
+    struct problem problem = {0};
+    struct matrix *matrix = NULL;
+    if (pairs)
+        matrix = matrix_open(pairs, &run->layout.nodes, &run->config.engine, evidence, &problem);
     bool good = true;
+    if (problem_agree(&problem, run->program->options->program))
+        return EXIT_NOT_WRITTEN;
     run->sets = check_alloc((size_t)sets, sizeof *run->sets);
     for (int i = 0; good && i < sets; i++) {
         run->program->make_set(run, i, &run->sets[i]);
-        good = run_set(run, &run->sets[i], evidence, list);
+        good = run_set(run, &run->sets[i], evidence, matrix, list);
         team_free(&run->sets[i].team);
     }
+    matrix_close(matrix);
+    for (int i = 0; i < POINTS_MAX && run->of_sets[i] != NULL; i++)
+        series_over_sets(&run->sets[0], &run->point[i], run->of_sets[i], run->measured, list);
     return good ? EXIT_SUCCESS : EXIT_DATA_WRONG;
 }
 

@@ -112,6 +112,15 @@ void series_of_set(const struct set *set, const struct team_result *result,
     }
 }
 
+void series_over_sets(const struct set *set, const struct point *point, double *samples, int count,
+                      struct series_list *list) {
+    const struct figure *figure = &figures()[point->figure];
+    struct series series = labelled(set, figure);
+    series.count = count;
+    series_label(&series, "size_bytes", NULL, (int64_t)point->bytes);
+    add(list, series, fom_of(figure, figure->whole_fom), samples);
+}
+
 void series_missing(const struct set *set, const struct engine_config *config, struct series_list *list) {
     for (int f = 0; f < FIGURES; f++)
         if (config->points.tests[figures()[f].test]) {

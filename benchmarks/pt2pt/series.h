@@ -5,6 +5,8 @@
  *     aggregate_bandwidth_gbyte_s          all data over the time from the first start to the last end
  *     slowest_latency_us, mean_latency_us  the largest, and the mean, of all pairs' times
  *     overlap_percent                      the share of the sample in which all pairs were active
+ *     slowest_latency_us of pattern `all`  a sample for each step, the median of its repeats; of a rate, the
+ *                                          aggregate
  *     pair_bandwidth_gbyte_s, ...          of each pair by its own time; for the document alone
  *     under_sampled_percent                samples shorter than 100 ticks of the clock, where there are any
  *
@@ -33,6 +35,11 @@ struct set {
 void series_of_set(const struct set *set, const struct team_result *result,
                    const struct engine_config *config, const struct evidence_list *evidence,
                    struct series_list *list);
+
+/* On rank 0. Adds the series of one point over sets that were measured one after the other: a sample for each
+ * set. */
+void series_over_sets(const struct set *set, const struct point *point, double *samples, int count,
+                      struct series_list *list);
 
 /* Adds a series without samples for each figure of a chosen test, with the reason. */
 void series_missing(const struct set *set, const struct engine_config *config, struct series_list *list);

@@ -10,6 +10,7 @@
 #define RAILYARD_PT2PT_TEAM_H
 
 #include "pt2pt/engine.h"
+#include "pt2pt/matrix.h"
 
 #include <stdbool.h>
 
@@ -44,9 +45,10 @@ struct team_result {
 struct team team_make(int pairs);
 void team_free(struct team *team);
 
-/* Collective. Runs all points; false on all ranks when data were wrong, with the message printed. */
+/* Collective. Runs all points; false on all ranks when data were wrong, with the message printed. The values
+ * of the pairs go into `matrix`, too, unless that is NULL. */
 bool team_measure(const struct team *team, const struct engine_config *config, const char *program,
-                  struct team_result *result);
+                  struct matrix *matrix, struct team_result *result);
 void team_result_free(struct team_result *result);
 
 /* On rank 0, to be freed: a pair's values, in the unit of the point's figure. */

@@ -38,15 +38,18 @@ static int compare_doubles(const void *left, const void *right) {
 }
 
 /* A sorted copy, to be freed. */
-static double *sorted(const struct series *series) {
-    double *copy = check_alloc((size_t)series->count, sizeof *copy);
-    memcpy(copy, series->samples, (size_t)series->count * sizeof *copy);
-    qsort(copy, (size_t)series->count, sizeof *copy, compare_doubles);
+static double *sorted(const double *samples, int count) {
+    double *copy = check_alloc((size_t)count, sizeof *copy);
+    memcpy(copy, samples, (size_t)count * sizeof *copy);
+    qsort(copy, (size_t)count, sizeof *copy, compare_doubles);
     return copy;
 }
 
-static double median(const double *samples, int count) {
-    return (samples[(count - 1) / 2] + samples[count / 2]) / 2;
+double table_median(const double *samples, int count) {
+    double *copy = sorted(samples, count);
+    double median = (copy[(count - 1) / 2] + copy[count / 2]) / 2;
+    free(copy);
+    return median;
 }
 
 struct row {
@@ -84,14 +87,14 @@ static void number_cell(double value, char *cell) {
 }
 
 static void series_row(const struct series *series, struct row *row) {
-    double *samples = sorted(series);
+    double *samples = sorted(series->samples, series->count);
     int column = 0;
     strcpy(row->cells[column++], series->fom.name);
     for (int i = 0; i < series->label_count; i++)
         label_cell(&series->labels[i], row->cells[column++]);
     strcpy(row->cells[column++], series->fom.unit);
     (void)snprintf(row->cells[column++], CELL_BYTES, "%d", series->count);
-    number_cell(median(samples, series->count), row->cells[column++]);
+    number_cell(table_median(samples, series->count), row->cells[column++]);
     number_cell(samples[0], row->cells[column++]);
     number_cell(samples[series->count - 1], row->cells[column++]);
     free(samples);

@@ -17,6 +17,9 @@ void table_size(uint64_t bytes, char *text);
 /* Prints "PROGRAM VERSION: 8 ranks on 2 hosts" without a newline; the caller continues the line. */
 void table_heading(const char *program, const struct evidence_list *evidence);
 
+/* Returns the median of samples, in any order. */
+double table_median(const double *samples, int count);
+
 /* Prints the list to stdout, aligned; what was not measured comes last, with the reason. */
 void table_print(const struct series_list *list);
 
