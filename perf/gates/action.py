@@ -37,7 +37,6 @@ def options(parser: ArgumentParser) -> None:
 def measure(console: Console, root: Path) -> list[dict[str, Any]]:
     """Push three times, print the outcome of every step, and return the status of each push beside the expected one."""
     if not root.exists():
-        root.parent.mkdir(parents=True, exist_ok=True)
         _run(CHECKOUT / "tools/clean-root", "create", "bookworm", root)
     state = BUILD / "action"
     shutil.rmtree(state, ignore_errors=True)
