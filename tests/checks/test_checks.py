@@ -6,18 +6,28 @@ The small torus (2x2x2) stands for the large one: the path is the same. It has t
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.commands import CHECKOUT, HUNG_S, environment
-from support.reframe import QUICK, VOID, ReFrame, assert_passed, command, into, records, reframe_in
+from support.reframe import (
+    QUICK,
+    VOID,
+    ReFrame,
+    assert_passed,
+    command,
+    into,
+    records,
+    reframe_in,
+    third_launch_waits,
+)
 from support.waiting import wait_until
 
 from railyard.base.checkout import TORUS_BIN
@@ -32,6 +42,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 
 #: Studies take minutes, smokes seconds.
 PENA = {"halo_3d", "halo_folded", "hops_curve", "paths_parallel", "rowcol_cube"}
+POSTER = {"osu_all_multirail", "multirail_contention", "umt_multirail", "mcb_mpi_time", "amg_hybrid"}
 SMOKE = {
     "congestion_smoke",
     "contention_smoke",
@@ -51,18 +62,19 @@ def reframe(tmp_path: Path) -> ReFrame:
     return reframe_in(tmp_path)
 
 
-def test_every_check_is_listed_and_every_study_is_a_tag(reframe: ReFrame) -> None:
-    listed = reframe("-l", "-t", "pena2013").stdout
-    assert set(re.findall(r"^- (\w+)", listed, re.M)) == PENA
-    listed = reframe("-l").stdout
-    assert "selected system:   'vtorus'" in listed
-    names = set(re.findall(r"^- (\w+)", listed, re.M))
-    assert names >= PENA | SMOKE
-    assert [name for name in sorted(names) if not variables.of_check(name)] == [], "no performance variable"
+def test_every_check_is_listed_and_every_work_and_study_is_a_tag(reframe: ReFrame) -> None:
+    described = json.loads(reframe("--describe").stdout)
+    tags = {check["name"].partition(" ")[0]: set(check["tags"]) for check in described}
+    assert {name for name, own in tags.items() if "pena2013" in own} == PENA
+    assert {name for name, own in tags.items() if "poster" in own} >= POSTER
+    assert "poster" not in tags["lulesh_weak"]
+    assert tags.keys() >= PENA | SMOKE
+    assert [name for name in sorted(tags) if not variables.of_check(name)] == [], "no performance variable"
 
 
 def test_every_check_survives_a_dry_run(reframe: ReFrame, tmp_path: Path) -> None:
-    done = reframe("--dry-run", *into(tmp_path))
+    """Those of third-party programs are in tests/checks/test_application_checks.py, with the programs."""
+    done = reframe("--dry-run", "-T", "coral$|osu", *into(tmp_path))
     assert_passed(done)
     assert records(tmp_path) == []
 
@@ -80,13 +92,12 @@ def perfvars(row: dict[str, str]) -> dict[str, tuple[float, str]]:
     return {name: (float(row[f"{name}_value"]), row[f"{name}_unit"]) for name in names}
 
 
-def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReFrame, tmp_path: Path) -> None:
-    again = ("halo_smoke", "rowcol_smoke")
-    for chosen in (("-t", "smoke"), ("-n", again[0], "-n", again[1])):
-        done = reframe("-r", *chosen, *into(tmp_path))
-        assert_passed(done)
+def test_smoke_passes_and_leaves_no_torus_behind(reframe: ReFrame, tmp_path: Path) -> None:
+    """That one run leaves nothing in the way of the next, the tests of a kill and of a regression show."""
+    done = reframe("-r", "-t", "smoke", *into(tmp_path))
+    assert_passed(done)
     found = records(tmp_path)
-    assert sorted(r.case.check for r in found) == sorted([*SMOKE, *again])
+    assert {record.case.check for record in found} == SMOKE and len(found) == len(SMOKE)
     guards = [launch.guard for record in found for launch in record.launches if launch.is_void]
     assert all(guard and guard.figures["by_load"] for guard in guards), (
         "void, but not by load on this machine"
@@ -109,17 +120,11 @@ def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReF
             assert points == set(variables.of_check(record.case.check)), "the table of the reference is wrong"
 
 
-def test_a_check_runs_on_the_network_kernel(reframe: ReFrame, tmp_path: Path) -> None:
-    one = ["-S", "placements=plain", "-S", "launches=1"]
-    done = reframe("-r", "-n", "halo_smoke", *one, *into(tmp_path), RAILYARD_NETWORK="kernel")
-    assert_passed(done)
-    (record,) = records(tmp_path)
-    assert record.status == "ok" and record.provenance["torus"]["network"] == "kernel"
-
-
-def test_launches_are_plain_lines_in_a_seeded_random_order(reframe: ReFrame, tmp_path: Path) -> None:
+def test_launches_are_plain_lines_in_a_seeded_random_order_and_the_record_says_how_to_do_it_again(
+    reframe: ReFrame, tmp_path: Path
+) -> None:
     choose = ["-n", "halo_3d", "-S", "launches=3", "-S", "cells=4", "-S", "repeats=1", "-S", "seed=7"]
-    done = reframe("-r", "--keep-stage-files", *choose, *into(tmp_path))
+    done = reframe("-r", "--keep-stage-files", *choose, *into(tmp_path), RAILYARD_NETWORK="kernel")
     assert_passed(done)
     script = next(tmp_path.rglob("rfm_job.sh")).read_text()
     lines = re.findall(
@@ -130,7 +135,15 @@ def test_launches_are_plain_lines_in_a_seeded_random_order(reframe: ReFrame, tmp
     rounds = [lines[i : i + 3] for i in range(0, 9, 3)]
     assert all(sorted(r) == ["cart-create", "custom", "plain"] for r in rounds)
     assert len({tuple(r) for r in rounds}) > 1, "every round in the same order is no random order"
-    assert [launch.placement for launch in records(tmp_path)[0].launches] == lines
+    (record,) = records(tmp_path)
+    assert [launch.placement for launch in record.launches] == lines
+    provenance = record.provenance
+    assert provenance["torus"]["network"] == "kernel", "as the variable names it"
+    assert provenance["reframe"]["check"] == "halo_3d" and provenance["reframe"]["session"]
+    assert re.fullmatch(r"[0-9a-f]{40}", provenance["railyard"]["git_commit"] or "0" * 40)
+    assert "Open MPI" in provenance["mpi"]["library"]
+    assert len(record.case.allocation["nodes"]) == 8
+    assert record.launches[0].ranks[3].host.startswith("n")
 
 
 def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
@@ -166,26 +179,31 @@ def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
     assert re.search(r"rank \d+ ran on n\d-\d-\d, asked n\d-\d-\d", done.stdout), done.stdout
 
 
-def test_a_benchmark_that_fails_is_recorded_as_failed(reframe: ReFrame, tmp_path: Path) -> None:
-    done = reframe("-r", "-n", "hops_smoke", "-S", "window=-1", *into(tmp_path))
+def test_each_mistake_is_one_clear_reason_and_those_of_the_program_are_recorded(
+    reframe: ReFrame, tmp_path: Path
+) -> None:
+    """Nothing to launch, a grid of too many ranks, a program's wrong option, a fault that cannot be injected."""
+    mistakes = {
+        "halo_smoke": "launches=0",
+        "halo_3d": "grid=3,3,3",
+        "hops_smoke": "window=-1",
+        "topobw_links": "fault='X+ 9,1,0>1,1,0' --down",
+    }
+    words = [
+        word for name, value in mistakes.items() for word in ("-n", f"^{name}$", "-S", f"{name}.{value}")
+    ]
+    done = reframe("-r", *words, *into(tmp_path))
     assert done.returncode != 0
-    (record,) = records(tmp_path)
-    assert record.status == "failed"
-    assert "exit status 2" in record.reason and "--window -1" in record.reason
-    assert record.reason.splitlines()[0] in done.stdout
-
-
-def test_nothing_to_launch_is_one_clear_reason(reframe: ReFrame, tmp_path: Path) -> None:
-    done = reframe("-r", "-n", "halo_smoke", "-S", "launches=0", *into(tmp_path))
-    assert done.returncode != 0 and "0 launches" in done.stdout, done.stdout
-
-
-def test_a_placement_that_does_not_fit_is_one_clear_reason(reframe: ReFrame, tmp_path: Path) -> None:
-    done = reframe("-r", "-n", "halo_smoke", "-S", "grid=3,3,3", *into(tmp_path))
-    assert done.returncode != 0
+    assert "0 launches" in done.stdout, done.stdout
     assert "3x3x3" in done.stdout and "at most 8 ranks" in done.stdout
     assert "placement.py" not in done.stdout, "a message for users, not our source code"
-    assert records(tmp_path) == []
+    of_check = {record.case.check: record for record in records(tmp_path)}
+    assert sorted(of_check) == ["hops_smoke", "topobw_links"]
+    refused = of_check["hops_smoke"]
+    assert refused.status == "failed"
+    assert "exit status 2" in refused.reason and "--window -1" in refused.reason
+    assert refused.reason.splitlines()[0] in done.stdout
+    assert "9,1,0>1,1,0" in of_check["topobw_links"].reason
 
 
 def processes_in(folder: Path) -> list[str]:
@@ -198,8 +216,8 @@ def processes_in(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("after_s", [4.0, 7.0])
-def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path, after_s: float) -> None:
+def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path) -> None:
+    """The first check has its record, and the second one's job runs."""
     some = ["-r", "-n", "halo_smoke", "-n", "rowcol_smoke", *into(tmp_path)]
     running = subprocess.Popen(
         command(tmp_path, *some),
@@ -208,28 +226,34 @@ def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path, after
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    time.sleep(after_s)
+
+    def is_in_the_middle() -> bool:
+        done = {record.case.check for record in records(tmp_path)}
+        return bool(done) and any(done.isdisjoint(path.parts) for path in tmp_path.rglob("launch-*.begun"))
+
+    wait_until(is_in_the_middle, "one check has its record, and the other one is launching")
     running.send_signal(signal.SIGKILL)
     running.wait()
     wait_until(lambda: not processes_in(tmp_path), "the jobs of the killed ReFrame have ended")
-    before = {record.id for record in records(tmp_path)}
+    (before,) = records(tmp_path)
     done = reframe(*some)
     assert_passed(done)
     sessions = Counter(record.provenance["reframe"]["session"] for record in records(tmp_path))
-    assert max(sessions) != min(sessions) or not before
+    assert max(sessions) != before.provenance["reframe"]["session"]
     assert sessions[max(sessions)] == 2, "the rerun adds its own records"
-    assert before <= {record.id for record in records(tmp_path)}, "and keeps the others"
+    assert before.id in {record.id for record in records(tmp_path)}, "and keeps the others"
 
 
 def test_a_job_that_times_out_keeps_the_launches_that_ended(reframe: ReFrame, tmp_path: Path) -> None:
     """The limit is longer than any launch of another test for which the first of this job may wait."""
-    long = ["-S", "launches=400", "-S", "cells=4", "-S", "repeats=1", "-S", "time_limit=40s"]
+    waits = third_launch_waits(tmp_path / "never")
+    long = ["-S", "launches=2", "-S", "cells=4", "-S", "repeats=1", "-S", "time_limit=40s", "-S", waits]
     done = reframe("-r", "-n", "halo_smoke", *long, *into(tmp_path))
     assert done.returncode != 0 and "job timed out" in done.stdout
     (record,) = records(tmp_path)
     assert record.source in done.stderr, "the record is named"
     good = [launch for launch in record.launches if launch.status == "ok"]
-    assert good and all(launch.series for launch in good) and len(good) < len(record.launches) == 800
+    assert good and all(launch.series for launch in good) and len(good) < len(record.launches) == 4
     assert "the job ended as TIMEOUT" in record.reason
 
 
@@ -266,17 +290,6 @@ def test_somebody_elses_check_runs_on_the_torus_as_it_is(reframe: ReFrame) -> No
     assert_passed(done)
 
 
-def test_the_record_says_how_to_do_it_again(reframe: ReFrame, tmp_path: Path) -> None:
-    reframe("-r", "-n", "halo_smoke", *into(tmp_path))
-    (record,) = records(tmp_path)
-    provenance = record.provenance
-    assert provenance["reframe"]["check"] == "halo_smoke" and provenance["reframe"]["session"]
-    assert re.fullmatch(r"[0-9a-f]{40}", provenance["railyard"]["git_commit"] or "0" * 40)
-    assert "Open MPI" in provenance["mpi"]["library"]
-    assert len(record.case.allocation["nodes"]) == 8
-    assert record.launches[0].ranks[3].host.startswith("n")
-
-
 def test_an_injected_fault_fails_the_check_and_names_the_link(reframe: ReFrame, tmp_path: Path) -> None:
     """All faults are in bench and, of the program, in test_topobw; this is ReFrame's part of the way."""
     fault = "fault='X+ 0,1,0>1,1,0' --lanes-lost 2"
@@ -285,10 +298,3 @@ def test_an_injected_fault_fails_the_check_and_names_the_link(reframe: ReFrame, 
     assert "exit status 5; topobw: link X+ 0,1,0>1,1,0 (cable): slow" in done.stdout, done.stdout
     (record,) = records(tmp_path)
     assert record.status == "failed" and record.launches[0].series, "a failed launch keeps its evidence"
-
-
-def test_a_fault_that_cannot_be_injected_is_the_reason(reframe: ReFrame, tmp_path: Path) -> None:
-    done = reframe("-r", "-n", "topobw_links", "-S", "fault='X+ 9,1,0>1,1,0' --down", *into(tmp_path))
-    assert done.returncode != 0
-    (record,) = records(tmp_path)
-    assert "9,1,0>1,1,0" in record.reason

@@ -84,3 +84,11 @@ def records(tmp_path: Path) -> list[Record]:
 
 def into(tmp_path: Path) -> list[str]:
     return ["-S", f"archive={tmp_path}/archive"]
+
+
+def third_launch_waits(go: Path) -> str:
+    """Return a `-S` word: the launches after the second wait for a file, so none ends before a test did its part."""
+    return (
+        "preparations=timeout() { until test ! -e launch-001.ended -o -e "
+        f'{go}; do sleep 0.1; done; command timeout "$@"; }}'
+    )
