@@ -26,6 +26,8 @@ from railyard.records import benchmark
 
 #: `pt2pt` lists the rates of so many pairs; more pairs are launched in turns.
 MOST_PAIRS = 1024
+#: Where no launch has ended well, so many pairs are not halved before some were tried alone.
+FEWEST_HALVED = 4
 #: Exit status of `pt2pt` for options that it refuses.
 USAGE = 2
 
@@ -47,6 +49,7 @@ class Launcher:
     folder: Path
     most: int
     launches: int = 0
+    has_answer: bool = False
 
     def __call__(self, pairs: Sequence[Pair]) -> Mapping[Pair, float | None]:
         """Return the rate of each pair in GB/s, None for one that fails alone."""
@@ -58,13 +61,25 @@ class Launcher:
     def _halved(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:
         problem, rates = self._launched(pairs)
         if rates is not None:
+            self.has_answer = True
             return rates
         if self.launches >= self.most:
             raise RunError(f"admit: {self.launches} launches, and the last one failed: {problem}")
         if len(pairs) == 1:
             return {pairs[0]: None}
         middle = len(pairs) // 2
+        if not self.has_answer and len(pairs) >= FEWEST_HALVED:
+            self._try_alone((pairs[0], pairs[middle], pairs[-1]))
         return self._halved(pairs[:middle]) | self._halved(pairs[middle:])
+
+    def _try_alone(self, pairs: Sequence[Pair]) -> None:
+        """Launch pairs alone until one answers; RunError if none does: the cause is no node."""
+        for pair in pairs:
+            problem, rates = self._launched([pair])
+            if rates is not None:
+                self.has_answer = True
+                return
+        raise RunError(f"admit: {self.launches} launches, and no pair answers, not even alone: {problem}")
 
     def _launched(self, pairs: Sequence[Pair]) -> tuple[str, dict[Pair, float | None] | None]:
         """Return the rates, or the problem of a launch that failed; RunError for options that `pt2pt` refuses."""

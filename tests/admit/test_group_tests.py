@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from perf.gates import admit as simulated
 from railyard.admit import group_tests
 from railyard.admit.group_tests import Pair, Rule
+from railyard.admit.launching import Launcher
+from railyard.base.errors import RunError
 
 pytestmark = pytest.mark.unit
 
@@ -59,3 +62,27 @@ def test_a_search_that_may_not_go_on_is_undecided_and_admits_no_doubtful_node() 
     admission = group_tests.admit(nodes, pairs, machine.launch, Rule(launches=1), every_path=False)
     assert set(admission.undecided) == {"n4", "n5"} and not admission.is_sure
     assert not {"n4", "n5"} & set(admission.good)
+
+
+def launcher_of(tmp_path: Path, command: str) -> Launcher:
+    """Return a launcher of 16 nodes that is a shell command."""
+    script = tmp_path / "launcher"
+    script.write_text(f"#!/bin/sh\n{command}\n")
+    script.chmod(0o755)
+    return Launcher(
+        launcher="openmpi4",
+        command=[str(script)],
+        program="pt2pt",
+        nodes=simulated.nodes_of(16),
+        size="1MiB",
+        repeats=1,
+        timeout_s=60,
+        folder=tmp_path,
+        most=40,
+    )
+
+
+def test_a_launcher_that_always_fails_ends_the_search_after_four_launches(tmp_path: Path) -> None:
+    launcher = launcher_of(tmp_path, "exit 1")
+    with pytest.raises(RunError, match="4 launches, and no pair answers, not even alone: exit status 1"):
+        launcher(group_tests.pairs_of_list(launcher.nodes)[:8])
