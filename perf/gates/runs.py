@@ -27,7 +27,8 @@ from railyard.base.checkout import BUILD, CHECKOUT
 
 #: As many launches as a reference needs, one placement, and messages that pass in seconds.
 SETTINGS = (
-    *("launches=6", "canary.size=2048", "congestion_bandwidth.loads=alltoall"),
+    *("launches=6", "canary.size=2048"),
+    *(f"congestion_bandwidth.{value}" for value in ("loads=alltoall", "sizes=8192", "repeats=4")),
     *("osu_pairs.placements=plain", "osu_pairs.smallest=1024", "osu_pairs.largest=8192"),
     *("osu_all.placements=plain", "osu_all.smallest=1024", "osu_all.largest=8192"),
 )
