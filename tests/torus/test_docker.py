@@ -485,7 +485,7 @@ def test_wrong_use_is_one_line_and_makes_nothing(
 def reframe(
     tmp_path: Path, system: str = "vtorus:docker", **changes: str
 ) -> subprocess.CompletedProcess[str]:
-    names = ["-n", "halo_smoke", "-n", "rowcol_smoke"]
+    names = ["-n", "halo_smoke"]
     fixed = ["--prefix", str(tmp_path), "-C", "reframe.yml", *reading(*names), "--nocolor"]
     chosen = [
         "--system",
@@ -506,21 +506,20 @@ def reframe(
     )
 
 
-def test_smoke_on_the_docker_partition_and_the_image_in_every_record(
+def test_smoke_on_the_docker_partition_and_the_image_in_its_record(
     tmp_path_factory: pytest.TempPathFactory, folder: Path, client: docker.DockerClient
 ) -> None:
     done = reframe(folder)
     records = [json.loads(path.read_text()) for path in (folder / "archive/vtorus").glob("*.json")]
-    assert {record["case"]["check"] for record in records} == {"halo_smoke", "rowcol_smoke"}, done.stdout
     assert_passed(done)
-    for record in records:
-        assert record["status"] == "ok", record["reason"]
-        assert all(launch["verified"] is not False for launch in record["launches"])
-        assert {launch["placement_verdict"] for launch in record["launches"]} == {"obeyed"}
-        assert record["system"]["partition"] == "docker"
-        torus = record["provenance"]["torus"]
-        assert (torus["engine"], torus["image"]) == ("docker", IMAGE)
-        assert f"sha256:{torus['image_sha256']}" == client.images.get(IMAGE).id
+    (record,) = records
+    assert record["status"] == "ok", record["reason"]
+    assert all(launch["verified"] is not False for launch in record["launches"])
+    assert {launch["placement_verdict"] for launch in record["launches"]} == {"obeyed"}
+    assert record["system"]["partition"] == "docker"
+    torus = record["provenance"]["torus"]
+    assert (torus["engine"], torus["image"]) == ("docker", IMAGE)
+    assert f"sha256:{torus['image_sha256']}" == client.images.get(IMAGE).id
 
 
 def test_without_an_engine_the_docker_partition_is_skipped_and_says_why(tmp_path: Path) -> None:
