@@ -117,7 +117,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
         lambda options: tender.measure(options.count or tender.RECORDS),
     ),
     "fit-rivals": (
-        "`optimised` against Scotch, KaHIP, TreeMatch and named orders on ten matrices, by the model",
+        "`optimised` against Scotch, KaHIP, TreeMatch and named orders on matrices of 64 ranks, by the model",
         lambda options: rivals.measure(console, options.matrices),
     ),
     "admit": (

@@ -3,7 +3,7 @@
  *
  * A link's load is stored in seconds. A trial exchanges two ranks (or all ranks of two nodes), follows the
  * routes of their messages before and after, and is accepted if it lowers the sum over links of (seconds /
- * scale)^power: with a power of 8 and more that sum is the slowest links' and nearly a maximum, but unlike
+ * scale)^power, or raises it by less than a limit: with a power of 8 and more that sum is the slowest links' and nearly a maximum, but unlike
  * the maximum it also sees progress on the second slowest. Ranks on the slowest links' routes are tried more
  * often.
  *
@@ -290,9 +290,9 @@ static int32_t pick_node(struct search *s, int32_t rank, const int32_t *chosen_o
     return near;
 }
 
-static bool try_ranks(struct search *s, int32_t one, int32_t other, double scale, int power) {
+static bool try_ranks(struct search *s, int32_t one, int32_t other, double scale, int power, double allowed) {
     exchange(s, one, other);
-    const bool keep = change(s, scale, power) < 0.0;
+    const bool keep = change(s, scale, power) < allowed;
     settle(s, keep);
     if (keep) {
         exchange_slots(s, one, other);
@@ -304,12 +304,12 @@ static bool try_ranks(struct search *s, int32_t one, int32_t other, double scale
     return keep;
 }
 
-static bool try_nodes(struct search *s, int32_t one, int32_t other, double scale, int power) {
+static bool try_nodes(struct search *s, int32_t one, int32_t other, double scale, int power, double allowed) {
     const int32_t slots = s->p->slots;
     int32_t *mine = s->slot + (int64_t)one * slots, *theirs = s->slot + (int64_t)other * slots;
     for (int32_t k = 0; k < slots; k++)
         exchange(s, mine[k], theirs[k]);
-    const bool keep = change(s, scale, power) < 0.0;
+    const bool keep = change(s, scale, power) < allowed;
     settle(s, keep);
     for (int32_t k = 0; k < slots; k++) {
         if (keep) {
@@ -376,12 +376,13 @@ static void lay_out(struct search *s, int32_t *chosen_of) {
 /*
  * Tries `trials` exchanges; `at` (chosen node of each rank) is improved in place.
  *
- * `power` is a power of two; `share_of_nodes` of 1024 trials exchange whole nodes. Returns the slowest link's
+ * `power` is a power of two; `share_of_nodes` of 1024 trials exchange whole nodes. The first exchanges may add
+ * `allowed` to the sum, and the limit falls to 0 at the last (threshold accepting). Returns the slowest link's
  * seconds, or -1 without memory; with 0 trials it only evaluates, and `host_s_out` (may be NULL) is the
  * slowest host link's.
  */
 double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int power, int share_of_nodes,
-                       uint64_t seed, double *host_s_out) {
+                       uint64_t seed, double allowed, double *host_s_out) {
     struct search s = {.p = p, .at = at, .random = seed};
     s.links = p->links;
     s.everything = s.links + 2 * p->nodes;
@@ -394,15 +395,16 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
         if (trials > 0 && scale > 0.0)
             find_heat(&s, scale, power);
         for (int64_t k = 0; k < trials && scale > 0.0; k++) {
+            const double limit = allowed * (double)(trials - k) / (double)trials;
             const int32_t one = pick_hot(&s, 4);
             const int32_t node = pick_node(&s, one, chosen_of);
             if (node == at[one])
                 continue;
             if (random_below(&s, 1024) < share_of_nodes) {
-                try_nodes(&s, at[one], node, scale, power);
+                try_nodes(&s, at[one], node, scale, power, limit);
             } else {
                 const int32_t other = s.slot[node * p->slots + random_below(&s, p->slots)];
-                try_ranks(&s, one, other, scale, power);
+                try_ranks(&s, one, other, scale, power, limit);
             }
         }
         longest_s = slowest(&s);

@@ -125,14 +125,18 @@ def refine(
     node_share: float,
     seed: int,
     host_weight: float,
+    allowed: float = 0.0,
 ) -> Ints32:
     """Return a better placement after some trials, of which `node_share` exchange whole nodes.
 
     `at[rank]` is an index into the allocation; shape (ranks,). `host_weight` scales a host link's seconds in the sum.
+    The first exchanges may add `allowed` to the sum, which is 1 for one slowest link; the limit falls to 0 at the end.
     """
     tried = at.copy()
     share, host_s = round(1024 * node_share), host_weight * _host_s(problem)
-    _call(problem, tried, trials, power=power, share_of_nodes=share, seed=seed, host_s=host_s, host_out=None)
+    _call(
+        problem, tried, trials, power=power, share_of_nodes=share, seed=seed, host_s=host_s, allowed=allowed
+    )
     return tried
 
 
@@ -170,7 +174,8 @@ def _call(
     share_of_nodes: int,
     seed: int,
     host_s: float,
-    host_out: ctypes.c_double | None,
+    allowed: float = 0.0,
+    host_out: ctypes.c_double | None = None,
 ) -> float:
     topology, table = problem.allocation.topology, problem.table
     where = problem.allocation.indices.astype(np.int32)
@@ -191,7 +196,7 @@ def _call(
     assert at.dtype == np.int32 and at.flags.c_contiguous and len(at) == problem.ranks
     out = None if host_out is None else ctypes.byref(host_out)
     seconds = _library().railyard_refine(
-        ctypes.byref(described), at.ctypes.data, trials, power, share_of_nodes, seed, out
+        ctypes.byref(described), at.ctypes.data, trials, power, share_of_nodes, seed, allowed, out
     )
     if seconds < 0:
         raise RunError("the optimiser found no memory")
@@ -211,6 +216,7 @@ def _library() -> ctypes.CDLL:
         ctypes.c_int,
         ctypes.c_int,
         ctypes.c_uint64,
+        ctypes.c_double,
         ctypes.c_void_p,
     )
     return library

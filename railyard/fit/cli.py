@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -41,6 +43,13 @@ CHECK = "fit_any"
     "--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of each placement."
 )
 @click.option("--torus", default="gemini-4x4x4", show_default=True, help="Topology of the virtual torus.")
+@click.option(
+    "--rate-scale",
+    default="",
+    metavar="NUMBER|BYTES/TIME|auto",
+    help="Rates of the virtual torus over those of the machine; smaller for a program that computes more than it "
+    "sends.  [default: auto]",
+)
 @click.option(
     "--system",
     default="vtorus:netns",
@@ -79,6 +88,7 @@ def fit(
     ranks_per_node: int,
     launches: int,
     torus: str,
+    rate_scale: str,
     system: str,
     config: str,
     placements: str,
@@ -105,6 +115,7 @@ def fit(
         system=system,
         config=config or str(CHECKOUT / "reframe.yml"),
         torus=torus,
+        rate_scale=rate_scale,
         output=output.absolute(),
     )
     output.mkdir(parents=True, exist_ok=True)
@@ -112,6 +123,7 @@ def fit(
     captured = run.reframe(
         "capture", placements=fitting.DEFAULT, launches="1", captures="1", needs_times=False
     )
+    click.echo("".join(f"   {line}\n" for line in fitting.captured_text(captured)), nl=False)
     captured_file = output / "matrix.csv"
     shutil.copyfile(matrix or run.left_by("capture", ".matrix"), captured_file)
     sent = read_traffic(captured_file, math.prod(extents))
@@ -125,11 +137,13 @@ def fit(
     measured = run.reframe(
         "measure", placements=chosen, launches=str(launches), matrix=str(captured_file.absolute())
     )
+    outcomes = fitting.outcomes(measured, rows, run.evidence("measure"))
     sentences = fitting.measured_text(measured, best)
-    click.echo("\n".join(sentences))
+    click.echo("\n".join([*fitting.outcomes_text(outcomes), *sentences]))
     document = {
         "predicted": {row.name: {"slowest_s": row.slowest_s, "host_s": row.host_s} for row in rows},
         "measured": sentences,
+        "placements": [asdict(outcome) for outcome in outcomes],
         "record": measured.source,
     }
     (output / "fit.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -149,12 +163,14 @@ class _Runs:
         system: str,
         config: str,
         torus: str,
+        rate_scale: str,
         output: Path,
     ) -> None:
         path = shutil.which(program[0])
         if path is None:
             raise InputError("PROGRAM", "", program[0], "a program of this machine")
         self.output, self.system, self.config = output, system, config
+        self.environment = {**os.environ, **({"RAILYARD_RATE_SCALE": rate_scale} if rate_scale else {})}
         self.variables = {
             "program": str(Path(path).absolute()),
             "arguments": shlex.join(program[1:]),
@@ -178,7 +194,9 @@ class _Runs:
         ]
         log = self.output / f"{stage}.log"
         with log.open("w", encoding="utf-8") as file:
-            done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, env=os.environ, check=False)
+            done = subprocess.run(
+                command, stdout=file, stderr=subprocess.STDOUT, env=self.environment, check=False
+            )
         fresh = [path for path in self._records() if path not in before]
         text = log.read_text(encoding="utf-8", errors="replace")
         record = records.load(fresh[-1]) if fresh else None
@@ -197,6 +215,13 @@ class _Runs:
         if not files:
             raise RunError(f"{stage}: no {ending} of a launch; was the program started without MPI?")
         return files[0]
+
+    def evidence(self, stage: str) -> dict[int, dict[str, Any]]:
+        """Return what the virtual torus counted in each launch of a stage; empty on a cluster."""
+        paths = (self.output / stage).rglob("launch-*.evidence")
+        return {
+            int(path.stem.partition("-")[2]): json.loads(path.read_text(encoding="utf-8")) for path in paths
+        }
 
 
 def _write_for_launcher(output: Path, rendered: Rendered) -> None:

@@ -5,8 +5,10 @@ Pure, but for the matrix and the topology, which are read. Leaves out the runs (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.cases import cases, comparison, scoreboard
 from analysis.cases.cases import Case
@@ -88,6 +90,75 @@ def predicted_text(rows: Sequence[Predicted]) -> list[str]:
 
 def _change(ratio: float) -> str:
     return f"{abs(1 - ratio):.0%} {'less' if ratio < 1 else 'more'} loaded than {DEFAULT}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A measured placement: its slowest link between routers as predicted and as counted, and its run time.
+
+    Seconds of links are of the real machine, those of a run are measured ones. Medians over the launches that count;
+    None where nothing was counted or no launch counts.
+    """
+
+    placement: str
+    predicted_s: float | None
+    counted_s: float | None
+    elapsed_s: float | None
+
+
+def outcomes(
+    record: Record, rows: Sequence[Predicted], evidence: Mapping[int, Mapping[str, Any]]
+) -> list[Outcome]:
+    """Return an outcome for each placement of a record; `evidence` is what the torus counted, by launch."""
+    predictions = {row.name: row.slowest_s for row in rows}
+    scale = (record.provenance["torus"] or {}).get("rate_scale", 1.0)
+    outcomes = []
+    for placement in record.case.placements:
+        launches = [one for one in record.launches if one.placement == placement and one.is_result]
+        counts = [slowest_link_s(evidence[one.index]) * scale for one in launches if one.index in evidence]
+        times = [float(series.samples[0]) for one in launches for series in one.series]
+        outcomes.append(
+            Outcome(
+                placement=placement,
+                predicted_s=predictions.get(placement),
+                counted_s=statistics.median(counts) if counts else None,
+                elapsed_s=statistics.median(times) if times else None,
+            )
+        )
+    return outcomes
+
+
+def slowest_link_s(evidence: Mapping[str, Any]) -> float:
+    """Return the seconds that the slowest link between routers needs, at its rate, for the bytes that it counted."""
+    links = [link for link in evidence["links"] if link["dimension"] != "H" and link["rate_mbit_s"]]
+    return max((link["bytes"] * 8e-6 / link["rate_mbit_s"] for link in links), default=0.0)
+
+
+def outcomes_text(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return a table: each placement's slowest link, predicted and counted, and its run time."""
+
+    def cell(value: float | None, factor: float) -> str:
+        return "-" if value is None else f"{value * factor:.4g}"
+
+    head = f"  {'placement':12} {'slowest link: predicted ms':>26} {'counted ms':>11} {'run time s':>11}"
+    return [
+        head,
+        *(
+            f"  {one.placement:12} {cell(one.predicted_s, 1e3):>26} {cell(one.counted_s, 1e3):>11} "
+            f"{cell(one.elapsed_s, 1):>11}"
+            for one in outcomes
+        ),
+    ]
+
+
+def captured_text(record: Record) -> list[str]:
+    """Return a warning if the launch that captured would be no result: its times depend on more than the network."""
+    launch = record.launches[0]
+    if not launch.is_void or launch.guard is None:
+        return []
+    return [
+        f"warning: as a measurement this launch would be void: {reason}" for reason in launch.guard.reasons
+    ]
 
 
 def standing(record: Record, placement: str, baseline: str) -> Standing:

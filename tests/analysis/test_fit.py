@@ -62,6 +62,37 @@ def test_only_what_was_measured_is_stated() -> None:
     assert fitting.measured_text(record(["custom", "optimised"]), "cart-create") == []
 
 
+def counted(*, fast_bytes: int, slow_bytes: int) -> dict[str, Any]:
+    """Return what a torus counted in a launch: a fast link, a slow one, a node's and one that is down."""
+    links = [("X", 8.0, fast_bytes), ("Y", 4.0, slow_bytes), ("H", 1.0, 10**9), ("Z", 0.0, 0)]
+    return {"links": [{"dimension": name, "rate_mbit_s": rate, "bytes": size} for name, rate, size in links]}
+
+
+def test_the_slowest_link_is_shown_as_predicted_and_as_counted() -> None:
+    """Counted on links between routers alone, in seconds of the real machine: the torus is slower by its scale."""
+    measured = record(["plain", "optimised"])
+    scale = measured.provenance["torus"]["rate_scale"]
+    evidence = {
+        launch.index: counted(
+            fast_bytes=1_000_000, slow_bytes=2_000_000 if launch.placement == "plain" else 100_000
+        )
+        for launch in measured.launches
+    }
+    rows = [fitting.Predicted(name="plain", slowest_s=0.003, host_s=0.001)]
+    plain, fitted = fitting.outcomes(measured, rows, evidence)
+    assert (plain.predicted_s, fitted.predicted_s) == (0.003, None)
+    assert plain.counted_s == pytest.approx(4 * scale)
+    assert fitted.counted_s == pytest.approx(1 * scale)
+    assert plain.elapsed_s is not None and f"{plain.elapsed_s:.4g}" in fitting.outcomes_text([plain])[1]
+
+
+def test_a_capture_whose_times_are_void_is_a_warning() -> None:
+    """The measurement would be void for the same reason, after many launches."""
+    launches = evidence.good(placements=["plain"], launches=1, change=void)
+    assert fitting.captured_text(launches) == ["warning: as a measurement this launch would be void: late"]
+    assert fitting.captured_text(evidence.good(placements=["plain"], launches=1)) == []
+
+
 @pytest.mark.parametrize(
     ("change", "needs_times", "good"),
     [(void, False, True), (void, True, False), (evidence.failing(0), False, False)],
@@ -79,7 +110,10 @@ def test_load_voids_a_measurement_and_no_capture(
 
     text = records.text(evidence.good(placements=["plain"], launches=1, change=change))
 
-    def reframe(command: list[str], *, stdout: TextIO, **_: object) -> subprocess.CompletedProcess[str]:
+    def reframe(
+        command: list[str], *, stdout: TextIO, env: dict[str, str], **_: object
+    ) -> subprocess.CompletedProcess[str]:
+        assert env["RAILYARD_RATE_SCALE"] == "0.00003"
         stdout.write("  * Reason: launch 0 is void\n")
         (tmp_path / "results").mkdir()
         (tmp_path / "results/record.json").write_text(text)
@@ -87,7 +121,14 @@ def test_load_voids_a_measurement_and_no_capture(
 
     monkeypatch.setattr(subprocess, "run", reframe)
     runs = cli._Runs(
-        program=["sh"], extents=(2,), ranks_per_node=1, system="s:p", config="", torus="", output=tmp_path
+        program=["sh"],
+        extents=(2,),
+        ranks_per_node=1,
+        system="s:p",
+        config="",
+        torus="",
+        rate_scale="0.00003",
+        output=tmp_path,
     )
     if good:
         assert runs.reframe("capture", needs_times=needs_times).launches[0].is_void
