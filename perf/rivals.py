@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from placements.orders.allocation import Allocation, allocate, occupied
 from placements.orders.placement import place
 from placements.orders.rank_orders import hilbert, snake
 from railyard.base.errors import InputError, RunError
+from railyard.jobs import schedule
 
 RANKS, SEED = 64, 55
 #: The largest weight of an edge: the mappers count in 32 bits.
@@ -68,10 +70,11 @@ def measure(console: Console, folder: Path | None) -> list[dict[str, Any]]:
             title=f"slowest link (ms), {kind}",
         )
         ratios = []
-        for name, traffic in matrices(folder):
+        for name, sent in matrices(folder):
+            traffic = replace(sent, is_measured=True)  # as `railyard fit` reads it
             seconds = {rival: _seconds(console, rival, allocation, traffic) for rival in RIVALS}
             best = min(value for value in seconds.values() if value is not None)
-            fitted = place("optimised", allocation, (RANKS,), seed=SEED, traffic=traffic)
+            fitted = place("optimised", allocation, tuple(schedule.cubic(RANKS)), seed=SEED, traffic=traffic)
             own = slowest_s(allocation, fitted.indices, traffic)
             ratios.append(own / best if best else 1.0)
             least = lower_bound_s(allocation, traffic)
@@ -149,7 +152,7 @@ def lower_bound_s(allocation: Allocation, traffic: Traffic) -> float:
 
     sent = traffic.matrix().toarray()
     tree = csgraph.minimum_spanning_tree(sparse.csr_array(-np.maximum(sent, sent.T)))
-    lightest = -tree.data.max(initial=0.0) if tree.nnz == RANKS - 1 else 0.0
+    lightest = float((-tree.data).min()) if tree.nnz == RANKS - 1 else 0.0
     crossing = [
         float(lightest / rate)
         for rate in np.unique(rates)

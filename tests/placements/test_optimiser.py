@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,20 @@ def test_traffic_without_geometry_is_laid_out_by_its_spectrum() -> None:
     ours = load(granted.topology, nodes, sent, PAYLOAD)
     given = load(granted.topology, ordered("cart-create", job), sent, PAYLOAD)
     assert ours.slowest_s < 0.5 * given.slowest_s
+
+
+def test_annealing_improves_on_a_full_machine() -> None:
+    """Every rank has one place, so exchanges that only improve end in a local optimum."""
+    granted = allocate(gemini("4x4x4", nodes_per_router=1))
+    plain = stencil((8, 8), (1.0,))
+    names = np.random.default_rng(3).permutation(64).astype(np.int32)
+    sent = Traffic(
+        ranks=64, source=names[plain.source], target=names[plain.target], size_bytes=plain.size_bytes
+    )
+    job = PlacementJob(allocation=granted, grid=(64,), ranks_per_node=1, seed=1)
+    effort = Effort(trials_per_rank=100)
+    annealed, descended = search(job, sent, effort), search(job, sent, replace(effort, most_trials=50_000))
+    assert annealed.slowest_s < descended.slowest_s
 
 
 def test_fewer_ranks_than_slots_leave_some_free() -> None:
