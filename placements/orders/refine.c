@@ -3,9 +3,9 @@
  *
  * A link's load is stored in seconds. A trial exchanges two ranks (or all ranks of two nodes), follows the
  * routes of their messages before and after, and is accepted if it lowers the sum over links of (seconds /
- * scale)^power, or raises it by less than a limit: with a power of 8 and more that sum is the slowest links' and nearly a maximum, but unlike
- * the maximum it also sees progress on the second slowest. Ranks on the slowest links' routes are tried more
- * often.
+ * scale)^power, or raises it by less than a limit: with a power of 8 and more that sum is the slowest links'
+ * and nearly a maximum, but unlike the maximum it also sees progress on the second slowest. Ranks on the
+ * slowest links' routes are tried more often.
  *
  * Routes come from a table: the links from each switch to each chosen node. A torus needs no table, because
  * its routes are X, then Y, then Z, the shortest way, ties by the parity of the coordinate; the table of a
@@ -376,10 +376,10 @@ static void lay_out(struct search *s, int32_t *chosen_of) {
 /*
  * Tries `trials` exchanges; `at` (chosen node of each rank) is improved in place.
  *
- * `power` is a power of two; `share_of_nodes` of 1024 trials exchange whole nodes. The first exchanges may add
- * `allowed` to the sum, and the limit falls to 0 at the last (threshold accepting). Returns the slowest link's
- * seconds, or -1 without memory; with 0 trials it only evaluates, and `host_s_out` (may be NULL) is the
- * slowest host link's.
+ * `power` is a power of two; `share_of_nodes` of 1024 trials exchange whole nodes. The first exchanges may
+ * add `allowed` to the sum, and the limit falls to 0 at the last (threshold accepting). Returns the slowest
+ * link's seconds, or -1 without memory; with 0 trials it only evaluates, and `host_s_out` (may be NULL) is
+ * the slowest host link's.
  */
 double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int power, int share_of_nodes,
                        uint64_t seed, double allowed, double *host_s_out) {
