@@ -125,18 +125,15 @@ def _judged(name: str, degraded: Degraded, folder: Path, osu: Path | None) -> di
     script.write_text(degraded.preparation)
     script.chmod(0o755)
     programs = {"RAILYARD_PROGRAMS": str(osu or "")}
-    _run(name, folder / "first", programs)
+    row = {"check": name, "A/A": "", "degraded by": degraded.name, "degraded": ""}
+    if reason := _run(name, folder / "first", programs):
+        return {**row, "A/A": f"no verdict, the first run failed: {reason}"}
     references = str(folder / "references.yaml")
     _railyard("update", "--archive", str(folder / "first/archive"), "-o", references)
     unchanged = _verdict(folder / "unchanged", references, _run(name, folder / "unchanged", programs))
     into = ("-S", f"preparations={script}")
     reason = _run(name, folder / "degraded", {**programs, **degraded.variables}, *into)
-    return {
-        "check": name,
-        "A/A": unchanged,
-        "degraded by": degraded.name,
-        "degraded": _verdict(folder / "degraded", references, reason),
-    }
+    return {**row, "A/A": unchanged, "degraded": _verdict(folder / "degraded", references, reason)}
 
 
 def _verdict(folder: Path, references: str, reason: str) -> str:
