@@ -38,6 +38,8 @@ SUFFIXES: Mapping[str, str] = {
     r"bytes?()": "bytes",
     r"%()|percent()": "percent",
 }
+#: What `reframe --repeat` adds to a test's name.
+REPETITION = ".repeat_no="
 #: What a function of a test raises for an output that it does not expect.
 FAULTS = (
     *(ReframeError, OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
@@ -46,8 +48,11 @@ FAULTS = (
 
 
 def variant(name: str) -> dict[str, str]:
-    """Return the parameters in a test's name, such as `osu %build.type=cpu`, by names that a record can have."""
-    parts = [part.partition("=") for part in name.split(" %")[1:]]
+    """Return the parameters in a test's name, such as `osu %build.type=cpu`, by names that a record can have.
+
+    The number of a repetition is none: repeated jobs are of one case.
+    """
+    parts = [part.partition("=") for part in name.split(" %")[1:] if not part.startswith(REPETITION)]
     return {re.sub(r"[^a-z0-9_]+", "_", key.lower()).lstrip("_0123456789"): value for key, _, value in parts}
 
 

@@ -123,6 +123,7 @@ def test_parameters_of_a_test_and_of_its_fixtures_have_names_that_a_record_can_h
     name = "osu_check %benchmark_info=mpi.pt2pt.osu_bw %osu_binaries.build_type=cpu %Mode=a=b"
     expected = {"benchmark_info": "mpi.pt2pt.osu_bw", "osu_binaries_build_type": "cpu", "mode": "a=b"}
     assert variant(name) == expected and variant("hello") == {}
+    assert variant(f"{name} %.repeat_no=1") == expected, "a repeated test is the same case"
 
 
 def test_what_a_function_raises_for_a_launch_is_one_line_or_leaves_its_variable_out(tmp_path: Path) -> None:
