@@ -138,6 +138,9 @@ def fit(
         "measure", placements=chosen, launches=str(launches), matrix=str(captured_file.absolute())
     )
     outcomes = fitting.outcomes(measured, rows, run.evidence("measure"))
+    void = sum(launch.is_void for launch in measured.launches)
+    if void:
+        click.echo(f"warning: {void} of {len(measured.launches)} launches are void and do not count")
     sentences = fitting.measured_text(measured, best)
     click.echo("\n".join([*fitting.outcomes_text(outcomes), *sentences]))
     document = {
@@ -183,7 +186,7 @@ class _Runs:
     def reframe(self, stage: str, *, needs_times: bool = True, **more: str) -> Record:
         """Run the check with these variables; return its record, or raise RunError with ReFrame's reason.
 
-        Without `needs_times` a launch that load disturbed is good enough: it sent what it sends.
+        A launch that load disturbed sent what it sends. With `needs_times` each placement needs one that counts.
         """
         before = set(self._records())
         command = [str(Path(sys.executable).with_name("reframe")), "--prefix", str(self.output / stage)]
@@ -200,8 +203,7 @@ class _Runs:
         fresh = [path for path in self._records() if path not in before]
         text = log.read_text(encoding="utf-8", errors="replace")
         record = records.load(fresh[-1]) if fresh else None
-        is_whole = record is not None and all(launch.status is Status.OK for launch in record.launches)
-        if record is None or (done.returncode and (needs_times or not is_whole)):
+        if record is None or (done.returncode and not _is_enough(record, needs_times=needs_times)):
             reasons = [line.partition("Reason: ")[2] for line in text.splitlines() if "Reason: " in line]
             raise RunError(f"{stage}: {reasons[-1] if reasons else 'nothing was measured'}; see {log}")
         return record
@@ -222,6 +224,13 @@ class _Runs:
         return {
             int(path.stem.partition("-")[2]): json.loads(path.read_text(encoding="utf-8")) for path in paths
         }
+
+
+def _is_enough(record: Record, *, needs_times: bool) -> bool:
+    """Return whether no launch failed and, if times are needed, some launch of each placement is not void."""
+    results = {launch.placement for launch in record.launches if launch.is_result}
+    is_timed = not needs_times or results >= set(record.case.placements)
+    return is_timed and all(launch.status is Status.OK for launch in record.launches)
 
 
 def _write_for_launcher(output: Path, rendered: Rendered) -> None:

@@ -93,6 +93,18 @@ def test_a_capture_whose_times_are_void_is_a_warning() -> None:
     assert fitting.captured_text(evidence.good(placements=["plain"], launches=1)) == []
 
 
+def test_one_void_launch_leaves_a_measurement() -> None:
+    """The others count, and are enough."""
+
+    def void_first(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+        return void(run, document) if run.index == 0 else run
+
+    measured = evidence.good(placements=["plain", "optimised"], launches=4, change=void_first)
+    assert measured.launches[0].is_void and cli._is_enough(measured, needs_times=True)
+    (text,) = fitting.measured_text(measured, "cart-create")
+    assert "optimised" in text and "plain" in text
+
+
 @pytest.mark.parametrize(
     ("change", "needs_times", "good"),
     [(void, False, True), (void, True, False), (evidence.failing(0), False, False)],
