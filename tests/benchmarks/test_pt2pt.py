@@ -207,7 +207,7 @@ def test_a_run_that_is_killed_leaves_the_pairs_that_it_has_measured(tmp_path: Pa
         "--sizes",
         "8",
         "--min-time-per-point",
-        "60",
+        "2",
         "--warmup-time",
         "0",
         "--pairs",
