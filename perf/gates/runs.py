@@ -89,7 +89,7 @@ RUNS: Mapping[str, Degraded] = {
     "canary": NIC,
     "noise_smoke": RANK,
     "sonar_smoke": PACKETS,
-    "osu_pairs%test=osu_bw": NIC,
+    "osu_pairs%test=osu_latency": NIC,
     "osu_all%test=osu_bcast": ALGORITHM,
 }
 
