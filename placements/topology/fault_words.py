@@ -18,6 +18,8 @@ from placements.topology.troubles import Trouble, microseconds
 from railyard.base.errors import InputError
 
 KINDS = ("--lanes-lost", "--down", "--injection", "--flap", "--errors", "--jitter", "--restore")
+#: The router counts nanoseconds up to 1e15, those of jitter divided by the rate scale.
+MOST_SPELL_US, MOST_JITTER_US = 1e11, 1e4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,16 +105,18 @@ def _trouble(words: Words) -> Trouble | None:
         every_s=every_s,
         silent=words.flap,
         errors_percent=words.errors or 0.0,
-        jitter_us=_time_us("--jitter", words.jitter),
+        jitter_us=_time_us("--jitter", words.jitter, most_us=MOST_JITTER_US),
     )
 
 
-def _time_us(option: str, text: str | None) -> float:
+def _time_us(option: str, text: str | None, *, most_us: float = MOST_SPELL_US) -> float:
     if text is None:
         return 0.0
     time_us = microseconds(text)
-    if time_us is None:
-        raise InputError(option, "", text, "a time, such as 2s, 50ms or 10us")
+    if time_us is None or not 0 < time_us <= most_us:
+        raise InputError(
+            option, "", text, f"a time, such as 2s, 50ms or 10us, above 0 and up to {most_us / 1e6:g}s"
+        )
     return time_us
 
 

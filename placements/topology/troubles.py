@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from railyard.base.errors import InputError
 
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s)")
+MOST_ERRORS_PERCENT = 99.0
 _UNITS_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
@@ -27,7 +28,7 @@ class Trouble:
 
     A spell begins `at_s` after the trouble was put on the link, and again every `every_s` unless that is 0. It lasts
     for `for_s`, for ever if that is 0. These are seconds of this machine's clock. A silent link sends nothing.
-    `errors_percent` is the share of packets that are damaged each time that they are sent, below 100. `jitter_us` is
+    `errors_percent` is the share of packets that are damaged each time that they are sent, up to 99. `jitter_us` is
     the longest time by which a packet's latency grows, of the real machine.
     """
 
@@ -39,8 +40,8 @@ class Trouble:
     jitter_us: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.errors_percent < 100:
-            raise InputError("--errors", "", self.errors_percent, "0 to below 100 percent")
+        if not 0 <= self.errors_percent <= MOST_ERRORS_PERCENT:
+            raise InputError("--errors", "", self.errors_percent, f"0 to {MOST_ERRORS_PERCENT:g} percent")
         if self.every_s and not 0 < self.for_s < self.every_s:
             raise InputError("--every", "", f"{self.every_s:g}s", "a time longer than that of --for")
 

@@ -14,7 +14,7 @@ import click
 
 from placements.topology import fault_words
 from placements.topology.faults import Faults, find_link
-from placements.topology.troubles import Trouble, microseconds
+from placements.topology.troubles import MOST_ERRORS_PERCENT, Trouble, microseconds
 from railyard.base.commands import example
 from railyard.base.errors import InputError
 from railyard.torus.virtual import counters, lifecycle, live_faults, locks
@@ -31,7 +31,7 @@ HOST = "H"
 #: The variable with faults for every torus of a ReFrame job (reframe.yml).
 FAULTS = "RAILYARD_FAULTS"
 PERCENT = click.FloatRange(0, 100, min_open=True)
-ERRORS = click.FloatRange(0, 100, min_open=True, max_open=True)
+ERRORS = click.FloatRange(0, MOST_ERRORS_PERCENT, min_open=True)
 
 
 @click.command(
