@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.commands import example
+from railyard.base.errors import InputError
 
 if TYPE_CHECKING:
     from analysis.pairs.matrices import Matrices, Point
@@ -100,4 +101,9 @@ def _draw(read: Matrices, path: Path) -> None:
         axes.set_xlabel("to node")
         axes.set_ylabel("from node")
         figure.colorbar(drawn, ax=axes, label=point.unit, shrink=0.8)
-    figure.savefig(path, dpi=150)
+    try:
+        figure.savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            "--image", "", str(path), f"a .png, .svg or .pdf that can be written ({error})"
+        ) from error

@@ -111,6 +111,6 @@ def read(path: Path) -> Matrices:
             )
             for point, matrix in zip(document["points"], values, strict=True)
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
         raise InputError(str(path), "", problem=str(error), valid="a whole file of pt2pt --pairs") from error
     return Matrices(nodes=nodes, points=points)
