@@ -2,8 +2,8 @@
 
 Five matrices are made here; others are captured from programs (docs/fit.md) and are files. The nodes are a whole
 4x4x4 torus, or a random half of 8x4x4. A rival gets what it can express: Scotch the torus, KaHIP and TreeMatch the
-nodes halved as a tree. Figures are seconds of the slowest link between routers, the
-last one a bound that no placement is below.
+nodes halved as a tree. Figures are seconds of the slowest link between routers; the last one is a bound that no
+placement is below.
 
 Leaves out rivals that this machine lacks, with one line for each: `scotch_gmap` of Debian's package scotch, the
 wheel kahip, and the TreeMatch of Debian's Open MPI.

@@ -4,8 +4,9 @@ Models: the interval of the ratio of two groups that goes with the Mann-Whitney 
 Stat. 34, 1963): the ratios of all pairs of launches in order, from the k-th smallest to the k-th largest, where U is
 below k with at most half the level. The level is shared out over the pairs of groups (Bonferroni), so that all
 intervals hold together. What is excluded is printed only where a test found nothing, which is where intervals are too
-low: where 3 or 5 % was not found, a bound at 95 % held in 73 to 98 % of the sentences, one at 99 % in 94 to 100 %
-(`python -m perf statistics`). Leaves out: whether groups differ (`analysis.stats.ranktest`).
+low. So its confidence is 99 %; `python -m perf statistics` measures how often it holds there.
+
+Leaves out: whether groups differ (`analysis.stats.ranktest`).
 """
 
 from __future__ import annotations

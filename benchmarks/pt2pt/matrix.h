@@ -2,7 +2,7 @@
  * A file with a value for each pair of nodes: a matrix for each point, written while sets are measured.
  *
  * A rank keeps its row of each matrix and writes what is new in it every few seconds, so that a run that is
- * killed loses no more. The layout of the file is in docs/formats.md, `railyard pairs show` reads it. A value
+ * killed loses no more. The layout of the file is in docs/formats.md, `railyard pairs` reads it. A value
  * is the median over samples in the unit of the point's figure; 0 is not measured.
  *
  * Leaves out: several ranks of a node.
@@ -27,7 +27,7 @@ struct matrix {
     double written_s;
 };
 
-/* Collective. Creates the file, or sets a problem on rank 0. `evidence` is rank 0's. */
+/* Collective. Creates the file, or sets a problem on a rank that cannot. `evidence` is rank 0's. */
 struct matrix *matrix_open(const char *path, const struct nodes *nodes, const struct engine_config *config,
                            const struct evidence_list *evidence, struct problem *problem);
 

@@ -423,7 +423,7 @@ static void note_units(struct run *run, const struct team_result *result) {
         run->clock_bound_s = result->clock_bound_s;
 }
 
-/* The median of a step, among those of the steps before. */
+/* Stores the medians of a step behind those of the steps before. */
 static void note_set(struct run *run, const struct set *set, const struct team_result *result) {
     for (int i = 0; i < result->points; i++) {
         double *values = team_whole_values(&set->team, result, &run->config.engine, i);

@@ -254,7 +254,7 @@ static void free_recording(struct recording *record) {
     free(record);
 }
 
-/* The values of the pairs that this rank leads. */
+/* Notes the values of the pairs that this rank leads. */
 static void fill_matrix(const struct team *team, const struct engine_config *config,
                         const struct recording *record, struct matrix *matrix) {
     int leads = 0;
