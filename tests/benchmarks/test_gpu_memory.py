@@ -6,12 +6,13 @@ its rates and a GPU-aware MPI, is not tested.
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.benchmark_runs import ENVIRONMENT, assert_data_wrong, assert_refused, measured, run
+from support.benchmark_runs import BIN, ENVIRONMENT, MPIRUN, assert_data_wrong, assert_refused, measured, run
 
 from railyard.base.checkout import CHECKOUT
 
@@ -51,7 +52,7 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def counted(runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[list[int]]]:
-    """The calls of each rank: allocations, managed ones, copies, copies of rows."""
+    """The calls of each rank: allocations, managed ones, copies, copies of rows, GPUs chosen before MPI_Init."""
     report = tmp_path / "calls"
     monkeypatch.setitem(ENVIRONMENT, "RAILYARD_GPU_RUNTIME", str(runtime))
     monkeypatch.setitem(ENVIRONMENT, "STUB_GPU_REPORT", str(report))
@@ -67,7 +68,8 @@ def test_every_program_sends_from_the_device_s_memory(
     assert read["verified"] is True and read["parameters"]["memory"] == memory
     calls = counted()
     assert len(calls) == 2
-    for allocated, managed, copies, rows in calls:
+    for allocated, managed, copies, rows, before_init in calls:
+        assert before_init == 1
         assert allocated > 0 and (managed == allocated) == ("managed" in memory)
         assert (copies > 0) == ("managed" not in memory)
         assert (rows > 0) == (program == "halo")
@@ -89,3 +91,30 @@ def test_a_machine_without_a_gpu_is_one_line(runtime: Path, tmp_path: Path) -> N
     assert_refused(none, "halo", "finds no usable GPU")
     other = run("halo", 2, *arguments, RAILYARD_GPU_RUNTIME="libm.so.6")
     assert_refused(other, "halo", "has no hipGetDeviceCount")
+
+
+def test_the_check_of_a_machine_s_gpu(runtime: Path, tmp_path: Path) -> None:
+    """tools/check-gpu: every launch's data are right and every size has a figure; wrong data fail."""
+    mpirun = " ".join([*MPIRUN, "--allow-run-as-root"])
+    words: list[str | Path] = [
+        CHECKOUT / "tools/check-gpu",
+        "--programs",
+        BIN,
+        "--mpirun",
+        mpirun,
+        "--rounds",
+        "2",
+        "--largest",
+        "8",
+    ]
+    env = ENVIRONMENT | {"RAILYARD_GPU_RUNTIME": str(runtime)}
+    good = subprocess.run(
+        [*words, "--json", tmp_path / "values"], capture_output=True, text=True, env=env, check=True
+    )
+    assert "12 launches with right data, 0 failed" in good.stdout
+    values = json.loads((tmp_path / "values").read_text())
+    assert all(len(values["ours"][f"tail {memory}"]["8"]) == 2 for memory in ("host", "cuda", "cuda-managed"))
+    wrong = subprocess.run(
+        words, capture_output=True, text=True, env=env | {"RAILYARD_GPU_RUNTIME": "none.so"}, check=False
+    )
+    assert wrong.returncode == 1 and "expected its path in RAILYARD_GPU_RUNTIME" in wrong.stdout

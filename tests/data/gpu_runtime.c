@@ -5,8 +5,10 @@
  * program.
  *
  * With STUB_GPU_REPORT=FILE a line for each process counts its calls, which shows that device memory was
- * used.
+ * used, and that the GPU was chosen before MPI began.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +19,14 @@ static int allocated;
 static int managed;
 static int copies;
 static int rows_copied;
+static int before_init;
 
 static void report(void) {
     const char *path = getenv("STUB_GPU_REPORT");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (!file)
         return;
-    (void)fprintf(file, "%d %d %d %d\n", allocated, managed, copies, rows_copied);
+    (void)fprintf(file, "%d %d %d %d %d\n", allocated, managed, copies, rows_copied, before_init);
     (void)fclose(file);
 }
 
@@ -34,7 +37,14 @@ static int get_count(int *count) {
 }
 
 static int set_device(int device) {
+    int (*mpi_runs)(int *flag) = NULL;
+    void *function = dlsym(RTLD_DEFAULT, "MPI_Initialized");
+    int runs = 0;
     (void)atexit(report);
+    memcpy(&mpi_runs, &function, sizeof function);
+    if (mpi_runs)
+        (void)mpi_runs(&runs);
+    before_init += !runs;
     return device < GPUS ? 0 : 1;
 }
 

@@ -1,6 +1,7 @@
 /* Runs a benchmark from its options to its document; see benchmark.h. */
 #include "lib/engine/benchmark.h"
 
+#include "lib/measure/memory.h"
 #include "lib/output/table.h"
 
 #include <stdlib.h>
@@ -67,6 +68,7 @@ static int run(int argc, char **argv, const struct benchmark *benchmark, void *s
 
 int benchmark_main(int argc, char **argv, const struct benchmark *benchmark) {
     const struct run_hooks *hooks = benchmark->hooks;
+    memory_before_init(argc, argv);
     check_mpi_init(&argc, &argv);
     void *begun = hooks ? hooks->begin() : NULL;
     void *state = check_alloc(1, benchmark->state_bytes);

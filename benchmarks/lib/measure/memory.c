@@ -24,6 +24,14 @@ static const struct runtime {
     {"hip", {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}},
 };
 
+/* The number of a process on its node, in the launchers' words. Slurm's is last: a job's script has it too. */
+static const char *const locals[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID",
+                                     "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
+enum { LOCALS = sizeof locals / sizeof *locals };
+
+/* MPI may bind to the GPU that is current in MPI_Init: then it must not change. */
+static bool is_gpu_set;
+
 bool parse_memory(const char *text, void *field) {
     return options_one(text, names, NAMES, &((struct memory *)field)->kind);
 }
@@ -57,36 +65,68 @@ static void find(void *library, const char *prefix, const char *name, void *func
     memcpy(function, &address, sizeof address);
 }
 
+static const struct runtime *runtime_of(const struct memory *memory) {
+    return &runtimes[memory->kind >= MEMORY_HIP];
+}
+
 /* The GPUs of a node go round its ranks. */
-static void choose_gpu(void *library, const char *prefix, struct problem *problem) {
-    int (*count_gpus)(int *count) = NULL;
-    int (*set_gpu)(int gpu) = NULL;
+static bool set_gpu(void *library, const char *prefix, int local, struct problem *problem) {
+    int (*count)(int *gpus) = NULL;
+    int (*set)(int gpu) = NULL;
+    int gpus = 0;
+    find(library, prefix, "GetDeviceCount", &count, problem);
+    find(library, prefix, "SetDevice", &set, problem);
+    if (problem_is_set(problem))
+        return false;
+    if (count(&gpus) == 0 && gpus > 0 && set(local % gpus) == 0)
+        return true;
+    problem_set(problem, "--memory: the %s runtime finds no usable GPU", prefix);
+    return false;
+}
+
+static int local_of_launcher(void) {
+    for (int i = 0; i < LOCALS; i++) {
+        const char *text = getenv(locals[i]);
+        if (text)
+            return (int)strtol(text, NULL, 10);
+    }
+    return -1;
+}
+
+static int local_of_mpi(void) {
     MPI_Comm node;
     int local = 0;
-    int gpus = 0;
     MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     MPI_CHECK(MPI_Comm_rank(node, &local));
     MPI_CHECK(MPI_Comm_free(&node));
-    if (!library)
+    return local;
+}
+
+void memory_before_init(int argc, char **argv) {
+    struct memory memory = {.kind = MEMORY_HOST};
+    struct problem unsaid = {0}; /* memory_open prints it, once for all ranks */
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "--memory=", strlen("--memory=")) == 0)
+            (void)parse_memory(argv[i] + strlen("--memory="), &memory);
+        else if (strcmp(argv[i], "--memory") == 0 && i + 1 < argc)
+            (void)parse_memory(argv[i + 1], &memory);
+    int local = local_of_launcher();
+    if (memory.kind == MEMORY_HOST || local < 0)
         return;
-    find(library, prefix, "GetDeviceCount", &count_gpus, problem);
-    find(library, prefix, "SetDevice", &set_gpu, problem);
-    if (problem_is_set(problem))
-        return;
-    if (count_gpus(&gpus) != 0 || gpus < 1 || set_gpu(local % gpus) != 0)
-        problem_set(problem, "--memory: the %s runtime finds no usable GPU", prefix);
+    void *library = load(runtime_of(&memory));
+    is_gpu_set = library && set_gpu(library, runtime_of(&memory)->prefix, local, &unsaid);
 }
 
 void memory_open(struct memory *memory, struct problem *problem) {
-    const struct runtime *runtime = &runtimes[memory->kind >= MEMORY_HIP];
+    const struct runtime *runtime = runtime_of(memory);
     if (memory->kind == MEMORY_HOST)
         return;
     void *library = load(runtime);
     if (!library)
         problem_set(problem, "--memory %s: no runtime library: %s; expected its path in RAILYARD_GPU_RUNTIME",
                     memory_name(memory), runtime->files[0]);
-    choose_gpu(library, runtime->prefix, problem);
-    if (!library)
+    int local = local_of_mpi();
+    if (!library || (!is_gpu_set && !set_gpu(library, runtime->prefix, local, problem)))
         return;
     find(library, runtime->prefix, "Malloc", &memory->allocate, problem);
     find(library, runtime->prefix, "MallocManaged", &memory->allocate_managed, problem);

@@ -36,7 +36,11 @@ struct memory {
 bool parse_memory(const char *text, void *field);
 const char *memory_name(const struct memory *memory);
 
-/* Collective. Loads the runtime and chooses this rank's GPU; sets a problem if there is no GPU. */
+/* Chooses this process's GPU where the options name a GPU's memory and the launcher numbers the processes of
+ * a node: MPI libraries open the GPU that is current in MPI_Init. */
+void memory_before_init(int argc, char **argv);
+
+/* Collective. Loads the runtime, and chooses this rank's GPU if none is; sets a problem if there is no GPU. */
 void memory_open(struct memory *memory, struct problem *problem);
 
 /* Returns whether the host can neither read nor write it. */
