@@ -2,8 +2,8 @@
 
 Models: standard output (`all_reduce_perf` and its like, of any release), or the JSON that `-J FILE` writes. Columns are
 found by their heads. Verified is `Out of bounds values : 0` and no wrong element where data were checked. The bandwidth
-of the algorithm must be size over time, the average bandwidth that of the rows. Rates that were rounded to 0.00 are
-not measured. Leaves out: times of single iterations, `-T` timestamps.
+of the algorithm must be size over time, the average bandwidth that of the rows. Rates that were rounded to 0.00, and
+those of one rank on a bus, are not measured. Leaves out: times of single iterations, `-T` timestamps.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.applications import reading
-from railyard.applications.reading import NUMBER, Output, Reading, UnreadableError, disagreement, single
+from railyard.applications.reading import NUMBER, Output, Reading, UnreadableError, disagreement
 from railyard.base.errors import InputError
 from railyard.records import json_io, units
 from railyard.records.benchmark import Label, Series, Unmeasured
@@ -174,12 +174,12 @@ def _reading(
     if not fault:
         faults = (_wrong(source, program, operation, row) for row in rows)
         fault = next(filter(None, faults), "") or _wrong_average(program, mean, rows)
-    figures = [] if fault else list(_figures(source, rows))
+    figures = [] if fault else [*_whole(AVERAGE, {}, (mean,), average), *_figures(source, rows)]
     return Reading(
         program=program,
         version=version,
         ranks=ranks,
-        series=[] if fault else [single(AVERAGE, mean), *(one for one in figures if isinstance(one, Series))],
+        series=[one for one in figures if isinstance(one, Series)],
         fault=fault,
         parameters={
             **({"operation": operation} if operation else {}),
@@ -221,8 +221,15 @@ def _figures(source: str, rows: Sequence[Row]) -> Iterator[Series | Unmeasured]:
             (ALGORITHM, [row.algbw for row in group]),
             (TIME, [row.time for row in group]),
         ):
-            values = [reading.finite(token, source, fom) for token in tokens]
-            if fom is not TIME and 0 in values:
-                yield Unmeasured(fom=fom, labels=dict(key), reason=f"the program printed {tokens[0]} GB/s")
-            else:
-                yield Series(fom=fom, labels=dict(key), samples=tuple(values))
+            values = tuple(reading.finite(token, source, fom) for token in tokens)
+            yield from _whole(fom, dict(key), values, tokens[0])
+
+
+def _whole(
+    fom: units.Fom, labels: dict[str, Label], values: tuple[float, ...], printed: str
+) -> Iterator[Series | Unmeasured]:
+    """Yield the figure; a rate of 0 was rounded, or is that of one rank, which sends nothing."""
+    if fom is not TIME and 0 in values:
+        yield Unmeasured(fom=fom, labels=labels, reason=f"the program printed {printed} GB/s")
+    else:
+        yield Series(fom=fom, labels=labels, samples=values)
