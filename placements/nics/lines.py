@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from placements import launchers
 from placements.hosts.binding import Binding
 from placements.launchers import Launcher, Rendered
-from placements.nics import policies, stacks
+from placements.nics import policies, stacks, stating
 from placements.nics.policies import ChosenPolicy
 from placements.nics.stack import Settings
 from placements.orders.placement import Placement
@@ -100,10 +100,12 @@ def possible(
     first: str,
     by_script: bool,
     family: str = "",
+    stated: str = "",
 ) -> Iterator[Line]:
     """Yield the line of every launcher whose first word is `first`, with every stack that can obey the policy.
 
-    With `family`, the name of a launcher, `first` is the program that a site starts in its place.
+    `stated` are the variables of a job that names its own: there are no others then. With `family`, the name of a
+    launcher, `first` is the program that a site starts in its place.
     """
     topology = placed.allocation.topology
     count = topology.rails if topology.rails > 1 or not devices else len(devices)
@@ -122,7 +124,7 @@ def possible(
             yield from _by_host(launched, policy)
             continue
         bind = binder(stem, placed.binding, by_script=by_script)
-        for settings in _settings(chosen, on):
+        for settings in [stating.settings(stated)] if stated else _settings(chosen, on):
             yield line(launched, launcher, chosen, settings, scripts=(wrapper(policy, settings), bind))
 
 

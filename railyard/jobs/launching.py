@@ -15,7 +15,7 @@ from placements.hosts import node as node_layout
 from placements.hosts.gpus import any_pairs, pairs
 from placements.hosts.node import NodeLayout
 from placements.launchers import Launcher, Rendered
-from placements.nics import evidence, lines, policies, stacks
+from placements.nics import evidence, lines, policies, stacks, stating
 from placements.nics.evidence import Found, judge, senders
 from placements.nics.lines import Line, Verbatim, file_name
 from placements.orders.placement import Placement
@@ -71,11 +71,12 @@ def render(
     modifier: Sequence[str] = (),
     options: Sequence[str] = (),
     program: str = "",
+    stated: str = "",
 ) -> Combination:
     """Render a placement and a NIC policy for a launcher; `stem` begins the names of the files.
 
     The site's `modifier` precedes the launcher, its `options` follow the launcher's own, and its `program` replaces the
-    launcher's where the site wraps that.
+    launcher's where the site wraps that. `stated` are variables in place of those of the stack.
 
     With `by_script` a script binds each rank, in the same way under every launcher, and the launcher binds none. The
     script needs the `kinds` of nodes, which only the job knows; its command is the same for all. `devices` are the
@@ -93,7 +94,8 @@ def render(
     hosts = [_host_of(placed, devices, kind) for kind in kinds] or [
         host(placed, devices, None, by_script=by_script)
     ]
-    settings = [_settings(placed, chosen, features, node) for node in hosts]
+    own = [stating.settings(stated)] * len(hosts) if stated else []
+    settings = own or [_settings(placed, chosen, features, node) for node in hosts]
     _same_on_all(chosen, settings, hosts, kinds)
     wrapper = lines.wrapper(policy, settings[0])
     binder = lines.binder(stem, placed.binding, by_script=by_script)

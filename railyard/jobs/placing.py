@@ -166,6 +166,7 @@ def _rendered(
             modifier=job.launcher_modifier,
             options=job.launcher_options,
             program=site.wrapper,
+            stated=job.spec.nic_settings,
         )
         for name, one in ranks.items()
         for beginning, placement in one.by_stem(name).items()

@@ -44,6 +44,8 @@ def of(name: str, file: Path) -> Needs:
 
 
 def _nodes(check: Any) -> str:
+    if not hasattr(check, "grid"):  # no check of placements
+        return ALL
     grid, per_node = list(check.grid), int(check.ranks_per_node)
     application = importlib.import_module("checks.application")
     if not grid and issubclass(check, application.ApplicationCheck):
@@ -68,6 +70,6 @@ def _what(check: Any) -> list[str]:
     kinds = [text for form, text in SYSTEMS.items() if any(form in one for one in systems)]
     machine = [] if "+torus" in systems else [" or ".join(kinds)]
     program = str(getattr(check, "package", "")) or ""
-    image = ["an image"] if "image" in list(map(str, check.software)) else []
-    counters = [one for one in check.needs if one == "NIC counters"]
+    image = ["an image"] if "image" in list(map(str, getattr(check, "software", []))) else []
+    counters = [one for one in getattr(check, "needs", []) if one == "NIC counters"]
     return [*filter(None, [program]), *machine, *image, *counters]

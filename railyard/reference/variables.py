@@ -68,9 +68,22 @@ _RING: Mapping[str, Sequence[Label]] = {
 }
 _GROUPS: Mapping[str, Sequence[Label]] = {"pairs_per_node": (1,), "round": (0,), "size_bytes": (256,)}
 
+#: Checks that write no record; their few figures have no labels.
+WITHOUT_RECORD = frozenset({"admission"})
+
 #: Class of checks -> the points of a combination; derived checks have those of the nearest base class.
 EXAMPLES: Mapping[str, Points] = {
     "AmgCheck": _points(_rates("fom_per_s setup_per_s solve_per_s", "1/s")),
+    "CclCheck": {
+        **_points(_rates("average_bus_bandwidth_gbyte_s")),
+        **_points(
+            _times("time_us"),
+            size_bytes=(1 << 16, 1 << 17),
+            type=("float",),
+            redop=("sum",),
+            place=("in-place",),
+        ),
+    },
     "ContentionCheck": {
         **_points(_LATENCY, test=("latency",), **_GROUPS),
         **_points(_BANDWIDTH, test=("bandwidth", "bibandwidth"), **_GROUPS),
@@ -178,7 +191,7 @@ def page() -> str:
 
 def undocumented() -> list[str]:
     """Return the checks without a performance variable."""
-    return [one.name for one in checks.checks() if not of_check(one.name)]
+    return [one.name for one in checks.checks() if not of_check(one.name) and one.name not in WITHOUT_RECORD]
 
 
 def of_check(check: str) -> list[str]:

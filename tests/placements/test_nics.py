@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Run
 
-from placements.nics import evidence, policies, stacks
+from placements.nics import evidence, policies, stacks, stating
 from placements.nics.evidence import Sender, Verdict
 from placements.topology import catalog
 from railyard.base.errors import InputError
@@ -105,6 +105,10 @@ GOLDEN = {
     ("psm3", "stripe"): {"PSM3_MULTIRAIL": "1", "PSM3_MULTIRAIL_MAP": "0:1,1:1"},
     ("efa", "nic-1"): {"FI_EFA_IFACE": "nic1"},
     ("verbs", "nic-1"): {"FI_VERBS_DEVICE_NAME": "nic1"},
+    ("gloo", "nic-1"): {"GLOO_SOCKET_IFNAME": "nic1"},
+    ("gloo", "stripe"): {"GLOO_SOCKET_IFNAME": "nic0,nic1"},
+    ("nccl-socket", "nic-1"): {"NCCL_NET": "Socket", "NCCL_SOCKET_IFNAME": "=nic1"},
+    ("nccl-socket", "stripe"): {"NCCL_NET": "Socket", "NCCL_SOCKET_IFNAME": "=nic0,nic1"},
     ("nccl", "nic-1"): {"NCCL_IB_HCA": "=nic1"},
     ("nccl", "local-nic"): {"NCCL_IB_HCA": "=nic0,nic1", "NCCL_CROSS_NIC": "0"},
 }
@@ -129,6 +133,10 @@ BY_RANK = {
     ("cxi", "local-nic"): [{"FI_CXI_DEVICE_NAME": f"nic{k}"} for k in (0, 0, 1, 1)],
     ("psm3", "round-robin"): [{"PSM3_MULTIRAIL": "0", "PSM3_NIC": f"nic{k}"} for k in (0, 1, 0, 1)],
     ("psm3", "local-nic"): [{"PSM3_MULTIRAIL": "0", "PSM3_NIC": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("gloo", "round-robin"): [{"GLOO_SOCKET_IFNAME": f"nic{k}"} for k in (0, 1, 0, 1)],
+    ("gloo", "local-nic"): [{"GLOO_SOCKET_IFNAME": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("nccl-socket", "round-robin"): [{"NCCL_SOCKET_IFNAME": f"=nic{k}"} for k in (0, 1, 0, 1)],
+    ("nccl-socket", "local-nic"): [{"NCCL_SOCKET_IFNAME": f"=nic{k}"} for k in (0, 0, 1, 1)],
     ("efa", "round-robin"): [{"FI_EFA_IFACE": f"nic{k}"} for k in (0, 1, 0, 1)],
     ("efa", "local-nic"): [{"FI_EFA_IFACE": f"nic{k}"} for k in (0, 0, 1, 1)],
     ("verbs", "round-robin"): [{"FI_VERBS_DEVICE_NAME": f"nic{k}"} for k in (0, 1, 0, 1)],
@@ -254,6 +262,44 @@ def test_mpis_own_set_up_may_leave_by_another_nic(other: int, verdict: Verdict) 
 def test_a_launch_that_sent_little_more_than_its_set_up_proves_nothing() -> None:
     found = evidence.judge(senders(TWO, TWO), {("a", "nic1"): 30_000}, setup_bytes=evidence.SETUP_BYTES)
     assert found.verdict == Verdict.CANNOT_TELL and "too few" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("policy", "stack", "stated", "words"),
+    [
+        ("nic-1", "gloo", "", "gloo was set by GLOO_SOCKET_IFNAME=nic1"),
+        (
+            "nic-1",
+            "gloo",
+            "GLOO_SOCKET_IFNAME=nic0",
+            "GLOO_SOCKET_IFNAME=nic0 is wrong; nic-1 needs GLOO_SOCKET_IFNAME=nic1",
+        ),
+        (
+            "nic-1",
+            "gloo",
+            "NCCL_SOCKET_IFNAME=nic1",
+            "NCCL_SOCKET_IFNAME is no variable by which gloo chooses NICs; nic-1 needs GLOO_SOCKET_IFNAME=nic1",
+        ),
+        (
+            "local-nic",
+            "nccl",
+            "NCCL_IB_HCA=nic0,nic1 NCCL_CROSS_NIC=1",
+            "NCCL_IB_HCA=nic0,nic1 is wrong; NCCL_CROSS_NIC=1 is wrong; "
+            "local-nic needs NCCL_IB_HCA==nic0,nic1 NCCL_CROSS_NIC=0",
+        ),
+        ("local-nic", "gloo", "GLOO_SOCKET_IFNAME=nic1", "local-nic needs GLOO_SOCKET_IFNAME=nic0|nic1"),
+        ("library-default", "gloo", "GLOO_SOCKET_IFNAME=nic1", ""),
+    ],
+)
+def test_the_wrong_one_of_stated_settings_is_named(policy: str, stack: str, stated: str, words: str) -> None:
+    shown = stating.explained(policy, stack, NODE, stated)
+    assert words in shown and bool(words) == bool(shown), shown
+
+
+@pytest.mark.parametrize("text", ["nic1", "LD_PRELOAD=x", "A='b"])
+def test_other_words_than_variables_are_no_settings(text: str) -> None:
+    with pytest.raises(InputError, match="nic_settings"):
+        stating.settings(text)
 
 
 NAMES = [name for name, policy in policies.policies().items() if not policy.with_gpus and "-K" not in name]

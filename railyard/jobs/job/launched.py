@@ -16,8 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from placements.nics import stating
 from placements.nics.evidence import SETUP_BYTES, Found
 from placements.nics.evidence import Verdict as NicVerdict
+from placements.nics.policies import Host
 from railyard.applications import launch as applications
 from railyard.jobs import beside, complaints, launching
 from railyard.jobs.beside import Companions
@@ -172,12 +174,29 @@ def judge_nics(
     rows, assigned = placed.rows(launch.placement), placed.nics_by_row(launch.nic_policy)
     path = folder / f"{launch.stem}.nics"
     if nics is not None or not path.exists():
-        return nics, launching.judge_nics(hosts, rows, assigned, nics)
+        verdict = launching.judge_nics(hosts, rows, assigned, nics)
+        return nics, _explained(job, launch.nic_policy, (nics, verdict), assigned)
     counted = nic_counters.read(path, job.site.devices, hosts, placed.own_names)
     verdict = launching.judge_nics(hosts, rows, assigned, counted.nics, setup_bytes=SETUP_BYTES)
     if verdict.verdict == NicVerdict.CANNOT_TELL and counted.reason:
         verdict = Found(verdict=NicVerdict.CANNOT_TELL, reason=counted.reason)
+    verdict = _explained(job, launch.nic_policy, (counted.nics, verdict), assigned)
     return counted.nics, _with_gpus(verdict, placed.gpus_by_row(launch.nic_policy), rows, counted.gpus)
+
+
+def _explained(
+    job: Submitted, policy: str, judged: tuple[Nics | None, Found], local: Sequence[Sequence[str]]
+) -> Found:
+    """Return a verdict; one that is not obeyed with the variables that were set for the policy, wrong ones named."""
+    counted, verdict = judged
+    if verdict.verdict != NicVerdict.NOT_OBEYED:
+        return verdict
+    used = {nic for own in local for nic in own} | {nic for _, nic in (counted.sent if counted else {})}
+    names = tuple(job.site.devices or sorted(used))
+    nearest = tuple(names.index(own[0]) if own and own[0] in names else 0 for own in local)
+    stack = launching.named_stack(job.site.features)
+    why = stating.explained(policy, stack, Host(nics=names, nearest=nearest), job.spec.nic_settings)
+    return dataclasses.replace(verdict, reason="; ".join(filter(None, (verdict.reason, why))))
 
 
 def _with_gpus(

@@ -22,7 +22,7 @@ from railyard.records.store.entries import SUBJECT
 PREFIXES = (
     *SUBJECT,
     *("MPICH_", "MPIR_", "OMPI_", "PRTE_", "PMIX_MCA_", "I_MPI_", "MV2_", "MVP_", "SLURM_MPI_TYPE", "PALS_"),
-    *("FI_", "UCX_", "PSM", "HFI_", "IPATH_", "NCCL_", "RCCL_", "GEMINI_", "CXI_"),
+    *("FI_", "UCX_", "PSM", "HFI_", "IPATH_", "NCCL_", "RCCL_", "GLOO_", "CCL_", "GEMINI_", "CXI_"),
     *(
         "CUDA_VISIBLE_DEVICES",
         "CUDA_DEVICE_ORDER",

@@ -31,6 +31,7 @@ NO_OPTIONS = frozenset(
         "launcher_modifier",
         "num_cpus_per_task",
         "matrix_sha256",
+        "nic_settings",
         looks.UNTIL,
     }
 )
@@ -40,11 +41,13 @@ PRELOADS = re.compile(r"(?:.*[= ])?(?:LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)\b.*",
 MOST_OF_A_MODIFIER = 8
 #: Words that railyard writes before a third-party program; the others where a case names a profiler.
 BEFORE_A_PROGRAM = re.compile(
-    r"env|(?:OMP_NUM_THREADS|OMP_WAIT_POLICY)=[a-z0-9]+|railyard-witness|launch-N\.witness"
+    r"env|(?:OMP_NUM_THREADS|OMP_WAIT_POLICY)=[a-z0-9]+|railyard-witness|launch-N\.witness|(?:.*/)?python3?"
 )
 OF_A_PROFILER = re.compile(
     r"MPIP=[ a-z0-9-]*|RAILYARD_PERSISTENT=launch-N\.persistent|--preload|(?:.*/)?libmpiP\.so", re.DOTALL
 )
+#: Benchmarks of several programs -> the end of the names of all.
+ENDS = {"nccl_tests": "perf"}
 #: Words by which a launch on a real machine counts its NICs.
 COUNTED = ("env", "RAILYARD_NICS=launch-N.nics")
 #: Beginning of the fault of words between railyard's own line and the program; a tender may allow such words.
@@ -229,6 +232,7 @@ def _lines(read: Record, launch: Launch, first: str) -> Iterator[Line]:
                 first=first,
                 by_script=read.origin is Origin.MEASURED,
                 family=launcher if first == wrapper else "",
+                stated=str(read.case.parameters.get("nic_settings", "")),
             )
         except InputError:
             continue
@@ -319,6 +323,8 @@ def _is_program(benchmark: str, word: str) -> bool:
 
 
 def _runs(benchmark: str, program: str) -> bool:
+    if benchmark in ENDS:
+        return program.endswith(ENDS[benchmark])
     return _plain(benchmark) in program or program == programs_of_checks().get(benchmark)
 
 
