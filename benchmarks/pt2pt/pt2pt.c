@@ -66,7 +66,8 @@ struct run {
     int group_nodes; /* contention: nodes of each group; an odd node is idle */
     struct point point[POINTS_MAX];
     struct units units[POINTS_MAX];
-    double *of_sets[POINTS_MAX]; /* pattern `all`: a value for each set that was measured, on rank 0 */
+    double *of_sets[POINTS_MAX];  /* pattern `all`: a value for each set that was measured, on rank 0 */
+    double short_sum[POINTS_MAX]; /* and the sum of their percentages of samples that are too short */
     double clock_bound_s;
 };
 
@@ -430,6 +431,7 @@ static void note_set(struct run *run, const struct set *set, const struct team_r
         if (run->of_sets[i] == NULL)
             run->of_sets[i] = check_alloc((size_t)count_pattern(run), sizeof(double));
         run->of_sets[i][run->measured - 1] = table_median(values, result->count[i]);
+        run->short_sum[i] += team_short_percent(result, i);
         free(values);
     }
 }
@@ -478,7 +480,8 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
     }
     matrix_close(matrix);
     for (int i = 0; i < POINTS_MAX && run->of_sets[i] != NULL; i++)
-        series_over_sets(&run->sets[0], &run->point[i], run->of_sets[i], run->measured, list);
+        series_over_sets(&run->sets[0], &run->point[i], run->of_sets[i], run->measured,
+                         run->short_sum[i] / run->measured, list);
     return good ? EXIT_SUCCESS : EXIT_DATA_WRONG;
 }
 

@@ -1,7 +1,6 @@
 /* Series of a set of pairs; see series.h. */
 #include "pt2pt/series.h"
 
-#include "lib/measure/clock.h"
 #include "lib/run/check.h"
 
 #include <stdlib.h>
@@ -42,23 +41,19 @@ static void add(struct series_list *list, struct series series, struct fom fom, 
     series_add(list, series);
 }
 
-/* Percent of the samples that the clock cannot measure; negative: none. */
-static double under_sampled(const struct team_result *result, int point) {
-    int short_ones = 0;
-    for (int i = 0; i < result->count[point]; i++) {
-        const struct whole *whole = &result->whole[point][i];
-        short_ones += clock_too_short(whole->last_end_s - whole->first_start_s);
-    }
-    return 100.0 * short_ones / result->count[point];
-}
-
-static void add_under_sampled(const struct team_result *result, int point, struct series series,
-                              struct series_list *list) {
+/* Adds the percentage of the samples that the clock cannot measure, if there are any; the reason takes the
+ * place of the series' other figures. */
+static void refuse_short(double percent, struct series *series, struct series_list *list) {
+    struct series of_percent = *series;
+    if (percent <= 0)
+        return;
     double *sample = check_alloc(1, sizeof *sample);
-    *sample = under_sampled(result, point);
-    series.count = 1;
-    series.reason = NULL;
-    add(list, series, (struct fom){"under_sampled_percent", "%", BETTER_NEITHER}, sample);
+    *sample = percent;
+    of_percent.count = 1;
+    add(list, of_percent, (struct fom){"under_sampled_percent", "%", BETTER_NEITHER}, sample);
+    series->reason =
+        "a sample is shorter than 100 ticks of the clock; expected a larger --batch, --windows or "
+        "--min-time-per-point";
 }
 
 static void add_pairs(const struct set *set, const struct team_result *result,
@@ -97,12 +92,7 @@ void series_of_set(const struct set *set, const struct team_result *result,
         if (set->alone)
             add_ends(set, 0, evidence, &series);
         series_label(&series, "size_bytes", NULL, (int64_t)result->point[i].bytes);
-        if (under_sampled(result, i) > 0) {
-            add_under_sampled(result, i, series, list);
-            series.reason =
-                "a sample is shorter than 100 ticks of the clock; expected a larger --batch, --windows or "
-                "--min-time-per-point";
-        }
+        refuse_short(team_short_percent(result, i), &series, list);
         if (set->alone)
             add(list, series, fom_of(figure, figure->fom), team_mean_values(&set->team, result, config, i));
         else
@@ -113,11 +103,12 @@ void series_of_set(const struct set *set, const struct team_result *result,
 }
 
 void series_over_sets(const struct set *set, const struct point *point, double *samples, int count,
-                      struct series_list *list) {
+                      double short_percent, struct series_list *list) {
     const struct figure *figure = &figures()[point->figure];
     struct series series = labelled(set, figure);
     series.count = count;
     series_label(&series, "size_bytes", NULL, (int64_t)point->bytes);
+    refuse_short(short_percent, &series, list);
     add(list, series, fom_of(figure, figure->whole_fom), samples);
 }
 

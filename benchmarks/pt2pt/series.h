@@ -37,9 +37,9 @@ void series_of_set(const struct set *set, const struct team_result *result,
                    struct series_list *list);
 
 /* On rank 0. Adds the series of one point over sets that were measured one after the other: a sample for each
- * set. */
+ * set. `short_percent` of the sets' samples were too short for the clock. */
 void series_over_sets(const struct set *set, const struct point *point, double *samples, int count,
-                      struct series_list *list);
+                      double short_percent, struct series_list *list);
 
 /* Adds a series without samples for each figure of a chosen test, with the reason. */
 void series_missing(const struct set *set, const struct engine_config *config, struct series_list *list);

@@ -41,6 +41,13 @@ struct recording {
     double clock_bound_s;
 };
 
+static double short_percent(const struct whole *wholes, int count) {
+    int short_ones = 0;
+    for (int i = 0; i < count; i++)
+        short_ones += clock_too_short(wholes[i].last_end_s - wholes[i].first_start_s);
+    return 100.0 * short_ones / count;
+}
+
 /* ---- a point on one rank ---- */
 
 /* If data flow both ways, the follower's time is used, too. */
@@ -254,7 +261,7 @@ static void free_recording(struct recording *record) {
     free(record);
 }
 
-/* Notes the values of the pairs that this rank leads. */
+/* Notes the values of the pairs that this rank leads, where its clock can measure their samples. */
 static void fill_matrix(const struct team *team, const struct engine_config *config,
                         const struct recording *record, struct matrix *matrix) {
     int leads = 0;
@@ -263,6 +270,8 @@ static void fill_matrix(const struct team *team, const struct engine_config *con
             continue;
         for (int p = 0; p < record->points; p++) {
             const struct part *part = &record->part[p];
+            if (short_percent(part->samples, part->count) > 0)
+                continue;
             matrix_note(matrix, config, &record->point[p], p, team->pair[i].to,
                         part->unit_s + (size_t)leads * (size_t)part->count, part->count);
         }
@@ -335,6 +344,10 @@ double *team_mean_values(const struct team *team, const struct team_result *resu
     for (int i = 0; i < result->count[point]; i++)
         values[i] = point_value(config, &result->point[point], result->whole[point][i].sum_s / team->pairs);
     return values;
+}
+
+double team_short_percent(const struct team_result *result, int point) {
+    return short_percent(result->whole[point], result->count[point]);
 }
 
 double *team_overlaps(const struct team_result *result, int point) {

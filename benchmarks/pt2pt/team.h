@@ -63,6 +63,9 @@ double *team_whole_values(const struct team *team, const struct team_result *res
 double *team_mean_values(const struct team *team, const struct team_result *result,
                          const struct engine_config *config, int point);
 
+/* Returns the percentage of the samples that are too short for the clock (clock_too_short). */
+double team_short_percent(const struct team_result *result, int point);
+
 /* Percent of each sample in which all pairs were active. */
 double *team_overlaps(const struct team_result *result, int point);
 

@@ -47,7 +47,7 @@ class CclCheck(ApplicationCheck):
     warmups = variable(int, value=-1)
 
     # What starts the ranks leaves by any NIC, some 10 KiB of a node: the rest must be a hundred times as much.
-    small = {"smallest": 1 << 16, "largest": 1 << 17, "iterations": 5, "warmups": 1}
+    small = {"smallest": 1 << 16, "largest": 1 << 17, "iterations": 10, "warmups": 1}
     standard = {"smallest": 1 << 10, "largest": 1 << 28, "iterations": 20, "warmups": 5}
 
     def _partition(self) -> Partition:
@@ -59,6 +59,7 @@ class CclCheck(ApplicationCheck):
     def _sizes(self) -> list[str]:
         self.parameters = {
             **self.parameters,
+            "operation": self.operation,
             "iterations": self.iterations,
             "smallest_bytes": self.smallest,
             "largest_bytes": self.largest,

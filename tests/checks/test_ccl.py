@@ -34,7 +34,7 @@ def launches(tmp_path: Path, nics: str, settings: str) -> dict[str, Launch]:
         "-S",
         "largest=65536",
         "-S",
-        "iterations=10",
+        "iterations=20",
         "-S",
         f"python={PYTHON}",
         "-S",

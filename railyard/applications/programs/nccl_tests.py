@@ -57,7 +57,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         return _of_json(output)
     bad = output.token("Out of bounds values", r"# Out of bounds values +: \d+ (OK|FAILED)") == "FAILED"
     average = output.token("Avg bus bandwidth", rf"# Avg bus bandwidth +: {NUMBER}(?: (?:OK|FAILED))?")
-    title = output.lines(r"# (nccl|rccl)-tests version (\S+).*")
+    title = output.lines(r"# (nccl|rccl|gloo)-tests version (\S+).*")
     starts = output.lines(r"# Collective test starting: (\S+?)(?:_perf)?")
     return _reading(
         source,
