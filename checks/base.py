@@ -10,9 +10,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import types
 from pathlib import Path
 from typing import Any
 
+import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe import VERSION
 from reframe.core.builtins import performance_function, run_after, run_before, sanity_function, variable
@@ -22,14 +24,14 @@ from reframe.core.runtime import runtime
 
 from analysis.stats import ranktest
 from checks import scales
-from checks.knobs import KNOBS, Knobs
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.jobs import image as images
 from railyard.jobs.job import spec as job_spec
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
-from railyard.placed.mixin import plainly
+from railyard.placed.mixin import Placed, plainly
+from railyard.placed.variables import define_others
 from railyard.records import programs, references
 from railyard.records.record import Software
 from railyard.records.units import Fom
@@ -48,6 +50,10 @@ REFERENCES = "references/archive.yaml"
 PREFIX = "RFM_REFERENCE_PREFIX"
 #: Whether this ReFrame reads a file of references. With an earlier one railyard alone compares.
 TAKES_FILE = tuple(map(int, VERSION.split(".")[:2])) >= (4, 10)
+
+KNOBS = tuple(name for name, _, _ in job_spec.variables())
+#: The variables of every check: those of the mixin, and the other fields of a job.
+Knobs: Any = types.new_class("Knobs", (rfm.RunOnlyRegressionTest, Placed), exec_body=define_others)
 
 
 class PlacedCheck(Knobs):

@@ -18,7 +18,7 @@ class ccl_gloo(CclCheck):
     """One collective of PyTorch's Gloo, on processors alone, data checked."""
 
     descr = "Gloo of PyTorch: one collective under NIC policies"
-    benchmark = "gloo"
+    benchmark = "nccl_tests"
     program = "gloo_perf.py"
     nic_stack = "gloo"
     nics = ["nic-0", "nic-1", "stripe"]
@@ -40,10 +40,10 @@ class ccl_gloo(CclCheck):
     @run_after("setup")
     def need_pytorch(self) -> None:
         """Skip where Python has no PyTorch, which no list of packages of railyard contains: its wheels are large."""
-        known = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+        script = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
         if (
             shutil.which(self.python) is None
-            or subprocess.run([self.python, "-c", known], check=False).returncode
+            or subprocess.run([self.python, "-c", script], check=False).returncode
         ):
             self.skip(
                 f"no PyTorch in {self.python}: -S python=PATH names a Python that has it (pip install torch)"

@@ -1,4 +1,4 @@
-"""Communication stacks, one module each: `STACK` is a `NicStack` of `placements.nics.stack`, with its source.
+"""Communication stacks, one module each: `STACK`, maybe `OTHER`, is a `NicStack` of `placements.nics.stack`.
 
 What a stack cannot express is an InputError that names both and lists what it can.
 """
@@ -19,7 +19,8 @@ __all__ = ["NicStack", "Settings", "needs_binding", "settings", "stacks"]
 @cache
 def stacks() -> Mapping[str, NicStack]:
     """Return the stacks by name, general ones last."""
-    ordered = sorted(members(__name__, "STACK"), key=lambda stack: (stack.general, stack.name))
+    every = [*members(__name__, "STACK"), *members(__name__, "OTHER")]
+    ordered = sorted(every, key=lambda stack: (stack.general, stack.name))
     return {stack.name: stack for stack in ordered}
 
 

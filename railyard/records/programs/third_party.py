@@ -155,10 +155,7 @@ _FOLLOWS: Mapping[str, Follows] = {
     "mcb": {"advance_s": ("tracks_per_s",)},
     "minife": {"cg_s": ("cg_mflop_s",)},
     "minighost": {"time_s": ("total_gflop_s",)},
-    **dict.fromkeys(
-        ("gloo", "nccl_tests"),
-        dict.fromkeys(("algorithm_bandwidth_gbyte_s", "bus_bandwidth_gbyte_s"), ("time_us",)),
-    ),
+    "nccl_tests": dict.fromkeys(("algorithm_bandwidth_gbyte_s", "bus_bandwidth_gbyte_s"), ("time_us",)),
     "snap": {"solve_s": ("cells_per_s",)},
     "umt": {"work_s": ("unknowns_per_s",)},
 }

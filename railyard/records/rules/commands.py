@@ -47,7 +47,7 @@ OF_A_PROFILER = re.compile(
     r"MPIP=[ a-z0-9-]*|RAILYARD_PERSISTENT=launch-N\.persistent|--preload|(?:.*/)?libmpiP\.so", re.DOTALL
 )
 #: Benchmarks of several programs -> the end of the names of all.
-ENDS = {"nccl_tests": "perf"}
+ENDS = {"nccl_tests": ("perf", "perfpy")}
 #: Words by which a launch on a real machine counts its NICs.
 COUNTED = ("env", "RAILYARD_NICS=launch-N.nics")
 #: Beginning of the fault of words between railyard's own line and the program; a tender may allow such words.
