@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,6 +25,7 @@ from placements.linkload.matrix import read_traffic
 from railyard.base.checkout import CHECKOUT
 from railyard.base.commands import example
 from railyard.base.errors import InputError, RunError
+from railyard.base.parent import end_with
 from railyard.jobs import schedule
 from railyard.records import record as records
 from railyard.records.record import Record, Status
@@ -198,7 +201,12 @@ class _Runs:
         log = self.output / f"{stage}.log"
         with log.open("w", encoding="utf-8") as file:
             done = subprocess.run(
-                command, stdout=file, stderr=subprocess.STDOUT, env=self.environment, check=False
+                command,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=self.environment,
+                preexec_fn=functools.partial(end_with, os.getpid(), signal.SIGINT),
+                check=False,
             )
         fresh = [path for path in self._records() if path not in before]
         text = log.read_text(encoding="utf-8", errors="replace")
