@@ -47,8 +47,10 @@ bool memory_is_remote(const struct memory *memory) {
 
 /* ---- the library ---- */
 
+static const char variable[] = "RAILYARD_GPU_RUNTIME";
+
 static void *load(const struct runtime *runtime) {
-    const char *named = getenv("RAILYARD_GPU_RUNTIME");
+    const char *named = getenv(variable);
     void *library = named ? dlopen(named, RTLD_NOW) : NULL;
     for (int i = 0; !named && !library && i < 4; i++)
         library = dlopen(runtime->files[i], RTLD_NOW);
@@ -124,8 +126,8 @@ void memory_open(struct memory *memory, struct problem *problem) {
         return;
     void *library = load(runtime);
     if (!library)
-        problem_set(problem, "--memory %s: no runtime library: %s; expected its path in RAILYARD_GPU_RUNTIME",
-                    memory_name(memory), runtime->files[0]);
+        problem_set(problem, "--memory %s: no runtime library: %s; expected its path in %s",
+                    memory_name(memory), getenv(variable) ? getenv(variable) : runtime->files[0], variable);
     int local = local_of_mpi();
     if (!library || (!is_gpu_set && !set_gpu(library, runtime->prefix, local, problem)))
         return;
