@@ -2,6 +2,7 @@
 #include "choices.h"
 #include "memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A packet that lives no longer is likely to expire (traceroute): the others of its flow do not wait for it.
@@ -24,58 +25,58 @@ int32_t hashed_link(const struct network *network, const struct link *link, cons
 /* The bytes that an output has to send before a further cell, as a time. */
 static double queue_ns(const struct network *network, uint32_t index, uint64_t now_ns) {
     const struct link *link = &network->links[index];
-    double bytes = (double)network->counters[index].backlog_bytes;
-    for (uint8_t channel = FIRST_ADAPTIVE; channel < CHANNELS; channel++)
-        bytes += link->used_bytes[channel];
-    return bytes * link->ns_per_byte + (link->free_ns > now_ns ? (double)(link->free_ns - now_ns) : 0);
+    uint64_t bytes = network->counters[index].backlog_bytes + link->used_bytes[FIRST_ADAPTIVE] +
+                     link->used_bytes[FIRST_ADAPTIVE + 1];
+    int64_t busy_ns = (int64_t)(link->free_ns - now_ns);
+    return (double)(int64_t)bytes * link->ns_per_byte + (double)(busy_ns > 0 ? busy_ns : 0);
 }
 
 /* Return the way with the shortest queue, a further cell included; of equal ones, each in turn. */
 static uint32_t best_of(struct network *network, const struct link_set *set, uint64_t now_ns) {
     const uint32_t *ways = network->choices.pool + set->first;
-    uint32_t begin = set->count > 1 ? random_below(&network->choices.random, set->count) : 0,
-             best = ways[begin];
-    double least_ns = -1;
-    for (uint32_t i = 0; set->count > 1 && i < set->count; i++) {
-        uint32_t way = ways[(begin + i) % set->count];
-        double ns = queue_ns(network, way, now_ns) + network->cell_bytes * network->links[way].ns_per_byte;
-        if (least_ns < 0 || ns < least_ns) {
-            least_ns = ns;
-            best = way;
-        }
+    if (set->count == 1)
+        return ways[0];
+    uint32_t at = random_below(&network->choices.random, set->count), best = ways[at];
+    double least_ns = INFINITY;
+    for (uint32_t i = 0; i < set->count; i++) {
+        double ns =
+            queue_ns(network, ways[at], now_ns) + network->cell_bytes * network->links[ways[at]].ns_per_byte;
+        best = ns < least_ns ? ways[at] : best;
+        least_ns = ns < least_ns ? ns : least_ns;
+        at = at + 1 < set->count ? at + 1 : 0;
     }
     return best;
 }
 
-/* Return what UGAL compares of a way: the first queue times the hops, or the sum of all queues. */
+/* Return what UGAL compares of a way: the first queue times the hops, or the sum of all queues. All shortest
+ * ways have the same number of hops. */
 static double cost_ns(struct network *network, uint32_t here, int32_t part, uint32_t end, uint64_t now_ns) {
+    const struct choices *choices = &network->choices;
+    bool global = choices->choose == CHOOSE_UGAL_GLOBAL;
     double first_ns = 0, sum_ns = 0;
     uint32_t hops = 0;
-    while (here != end) {
+    for (; here != end; hops++) {
         const struct host *host = &network->hosts[here];
         if (part != NO_PART && host->vias[part].count == 0)
             part = NO_PART;
         const struct link_set *set = part != NO_PART ? &host->vias[part] : &host->ways[end];
         if (set->count == 0)
             break;
-        uint32_t way = best_of(network, set, now_ns);
-        double ns = queue_ns(network, way, now_ns);
-        first_ns = hops++ ? first_ns : ns;
-        sum_ns += ns;
+        uint32_t way = global || hops == 0 ? best_of(network, set, now_ns) : choices->pool[set->first];
+        if (global)
+            sum_ns += queue_ns(network, way, now_ns);
+        else if (hops == 0)
+            first_ns = queue_ns(network, way, now_ns);
         here = (uint32_t)network->links[way].target;
     }
-    return network->choices.choose == CHOOSE_UGAL_GLOBAL ? sum_ns : first_ns * hops;
+    return global ? sum_ns : first_ns * hops;
 }
 
 /* Return a random part of the network with neither router in it, each with the same probability, or NO_PART
  * if both are in one part. A description has at least three parts. */
 static int32_t random_part(struct network *network, const struct host *here, const struct host *end) {
-    uint32_t parts = network->choices.parts;
-    for (uint32_t i = 0; i < parts; i++)
-        if (here->vias[i].count == 0 && end->vias[i].count == 0)
-            return NO_PART;
-    for (int tries = 0; tries < MOST_TRIES; tries++) {
-        uint32_t part = random_below(&network->choices.random, parts);
+    for (int tries = 0; tries < MOST_TRIES && here->part != end->part; tries++) {
+        uint32_t part = random_below(&network->choices.random, network->choices.parts);
         if (here->vias[part].count && end->vias[part].count)
             return (int32_t)part;
     }
@@ -129,10 +130,13 @@ void choices_prepare(struct network *network) {
     choices->part_address = zeroed(choices->parts, sizeof *choices->part_address);
     for (uint32_t i = 0; i < network->link_count; i++) {
         const struct link *link = &network->links[i];
-        const struct host *router = &network->hosts[link->target];
+        struct host *router = &network->hosts[link->target];
         uint32_t address = 0;
         if (!network->hosts[link->source].node || router->vias == NULL)
             continue;
+        for (router->part = 0;
+             router->vias[router->part].count && router->part + 1 < (int32_t)choices->parts;)
+            router->part++;
         while (address < network->address_count && network->addresses[address].node != (uint32_t)link->source)
             address++;
         for (uint32_t part = 0; address < network->address_count && part < choices->parts; part++)

@@ -20,19 +20,24 @@ void events_add(struct events *events, struct event event) {
     events->heap[index] = event;
 }
 
-/* The queue must not be empty. */
+/* The queue must not be empty. The hole that the first leaves sinks to the end of the heap, and the last
+ * entry rises from there, which it seldom does. Which child is earlier is computed, because a processor
+ * cannot guess it. */
 struct event events_take(struct events *events) {
     struct event *heap = events->heap;
-    struct event first = heap[0], last = heap[--events->count];
-    size_t index = 0;
-    for (size_t child = 1; child < events->count; child = 2 * index + 1) {
-        if (child + 1 < events->count && heap[child + 1].at_ns < heap[child].at_ns)
-            child++;
-        if (heap[child].at_ns >= last.at_ns)
-            break;
+    size_t count = --events->count, index = 0, child = 1;
+    struct event first = heap[0], last = heap[count];
+    for (; child + 1 < count; child = 2 * index + 1) {
+        child += heap[child + 1].at_ns < heap[child].at_ns;
         heap[index] = heap[child];
         index = child;
     }
+    if (child < count) {
+        heap[index] = heap[child];
+        index = child;
+    }
+    for (; index > 0 && heap[(index - 1) / 2].at_ns >= last.at_ns; index = (index - 1) / 2)
+        heap[index] = heap[(index - 1) / 2];
     heap[index] = last;
     return first;
 }

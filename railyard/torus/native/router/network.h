@@ -174,6 +174,7 @@ struct host {
     uint32_t *out;         /* output -> link, where routes are chosen */
     struct link_set *ways; /* routers only, where routes are chosen: host -> links */
     struct link_set *vias; /* likewise: part of the network -> links, none inside it */
+    int32_t part;          /* its own */
 };
 
 struct address {
