@@ -210,6 +210,17 @@ class rowcol_groups(RowcolCheck):
 
 
 @rfm.simple_test
+class rowcol_alltoall(RowcolCheck):
+    """Alltoall among all ranks of any network: rows and coordinates are not needed, so routes may be chosen."""
+
+    needs_coordinates = False
+    splits = ["all"]
+    collectives = ["alltoall"]
+    small = {"sizes": [1 << 12], "start": "barrier"}
+    launches = 2
+
+
+@rfm.simple_test
 class rowcol_smoke(RowcolCheck):
     """Smoke test: runs everything in seconds, with too few launches for a result."""
 

@@ -31,7 +31,7 @@ from perf import (
     vtorus,
 )
 from perf.gates import action, admit, runs, simulated
-from perf.network import routes
+from perf.network import flows, placed, routes
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -61,6 +61,14 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "routes": (
         "load and latency of chosen routes in the router's network alone",
         lambda _: routes.measure(console),
+    ),
+    "placed-routes": (
+        "placements under chosen routes in the router's network alone: does placement still matter",
+        lambda _: placed.measure(console),
+    ),
+    "flows": (
+        "when flows of a permutation and an incast end in the router's network alone",
+        lambda _: flows.measure(console),
     ),
     "topobw": (
         "injected faults that topobw names, and false alarms without one",

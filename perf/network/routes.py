@@ -100,14 +100,15 @@ def _points(network: str, pattern: str) -> list[Point]:
 
 def point(network: str, pattern: str, rule: str, offered: float) -> Point:
     """Run one rule at one offered load, a share of the rate of every NIC."""
-    document = {"name": network.replace(" ", "-"), **COMMON, **NETWORKS[network], "routes": {"choose": rule}}
-    topology = catalog.parse(document, source=network)
+    topology = chosen(network, rule)
     draw = np.random.default_rng(SEED)
     count = len(topology.nodes)
     times = np.sort(draw.uniform(0, WARM_UP + WINDOW, draw.poisson(offered * count * (WARM_UP + WINDOW))))
     source = draw.integers(0, count, len(times))
     target = _targets(topology, network, pattern, source, draw=draw)
-    entered, due = _run(topology, times * CELL_NS, source, target)
+    sent = source != target
+    columns = times[sent] * CELL_NS, source[sent], target[sent], np.full(sent.sum(), CELL_BYTES - HEADERS)
+    entered, due = run(topology, columns)
     begins, arrives = entered / CELL_NS, due / CELL_NS
     inside = begins >= WARM_UP
     arrived = ((arrives >= WARM_UP) & (arrives < WARM_UP + WINDOW)).sum()
@@ -121,6 +122,18 @@ def point(network: str, pattern: str, rule: str, offered: float) -> Point:
     )
 
 
+def chosen(network: str, rule: str, *, seed: int = 1) -> Topology:
+    """Return one of the networks with a rule."""
+    routes = {"choose": rule, "seed": seed}
+    document = {"name": network.replace(" ", "-"), **COMMON, **NETWORKS[network], "routes": routes}
+    return catalog.parse(document, source=network)
+
+
+def permuted(draw: np.random.Generator, count: int) -> Ints:
+    """Return a target for every node: a random circle through all of them."""
+    return np.roll(order := draw.permutation(count), 1)[np.argsort(order)]
+
+
 def _targets(
     topology: Topology, network: str, pattern: str, source: Ints, *, draw: np.random.Generator
 ) -> Ints:
@@ -129,7 +142,7 @@ def _targets(
     if pattern == "uniform":
         return (source + draw.integers(1, count, len(source))) % count
     if pattern == "permutation":
-        return np.roll(order := draw.permutation(count), 1)[np.argsort(order)][source]
+        return permuted(draw, count)[source]
     if pattern == "incast":  # all of 8 neighbours to the last of them, which sends nothing by its NIC
         return source // 8 * 8 + 7
     if network == "dragonfly":  # to the next group: 8 nodes share one global cable
@@ -143,16 +156,11 @@ def _targets(
     return (leaf + slot) % 8 * 8 + leaf
 
 
-def _run(topology: Topology, times_ns: Any, source: Ints, target: Ints) -> tuple[Any, Any]:
-    """Return when each message entered and arrived, in nanoseconds."""
+def run(topology: Topology, columns: tuple[Any, Ints, Ints, Ints]) -> tuple[Any, Any]:
+    """Return when each message entered and arrived, in nanoseconds, from its time, source, target and bytes."""
     address = [addresses.node_address(topology, node, 0) for node in topology.nodes]
-    sent = source != target
-    lines = "".join(
-        f"{at:.0f} {2 * a} {address[b]} {CELL_BYTES - HEADERS}\n"
-        for at, a, b in zip(
-            times_ns[sent].tolist(), source[sent].tolist(), target[sent].tolist(), strict=True
-        )
-    )
+    messages = zip(*(column.tolist() for column in columns), strict=True)
+    lines = "".join(f"{at:.0f} {2 * a} {address[b]} {size}\n" for at, a, b, size in messages)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "description"
         path.write_text(router_description.description(topology, SHAPE, Faults(), namespace_prefix="/"))

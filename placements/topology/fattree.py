@@ -193,6 +193,7 @@ class FatTree(Topology):
 
     def lattice_links(self) -> Iterator[LatticeLink]:
         """Yield the "links" between neighbours in a ring of all leaves, each through all spines together."""
+        self.check_static("topobw")
         for leaf in self.coordinates:
             up = next(self.links_from(Router(coordinate=leaf)))
             rate = self.spines * up.rate_gbyte_s

@@ -31,6 +31,7 @@ from placements.arrays import NDArray, np
 from placements.topology import ring, torus_detours, torus_loads
 from placements.topology.base import Topology
 from placements.topology.carried import Carried
+from placements.topology.chosen.routes import BY_PART, FIXED, MINIMAL
 from placements.topology.parts import (
     Block,
     Coordinate,
@@ -234,6 +235,9 @@ class Torus(Topology):
         yield Switch(name="torus", switches=tuple(f"x{x}" for x in planes))
 
     def lattice_links(self) -> Iterator[LatticeLink]:
+        """Yield all links. A neighbour's only shortest way is its link, so rules that take those alone are allowed."""
+        if self.routes.choose in BY_PART:
+            raise InputError("topobw", "routes.choose", self.routes.choose, ", ".join((FIXED, *MINIMAL)))
         for link in self.links():
             if link.source.rail == 0:
                 yield LatticeLink(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.topology.topologies import gemini
 
+from placements.launchers import files
 from placements.topology import catalog
 from placements.topology.base import Topology
 from placements.topology.chosen import loads
@@ -142,6 +143,19 @@ def test_a_shortest_way_crosses_one_global_cable() -> None:
     assert ways(topology).distance.max() == 16 + 2
 
 
-def test_what_needs_fixed_routes_refuses_chosen_ones() -> None:
-    with pytest.raises(InputError, match=r"topobw: routes.choose: 'sprayed' is not valid; expected fixed"):
-        catalog.load("dragonfly-72+sprayed").check_static("topobw")
+@pytest.mark.parametrize(
+    "name", ["dragonfly-72+sprayed", "fat-tree-54+hashed", "gemini-4x4x4+valiant", "gemini-4x4x4+ugal-local"]
+)
+def test_topobw_refuses_routes_that_would_hide_the_link_under_test(name: str) -> None:
+    with pytest.raises(InputError, match=r"topobw: routes.choose: '[a-z-]+' is not valid; expected fixed"):
+        files.links(catalog.load(name))
+
+
+@pytest.mark.parametrize("name", ["gemini-2x2x2", "gemini-3x3x3", "gemini-4x2x6-two-nodes"])
+def test_a_torus_with_shortest_ways_is_tested_because_a_neighbour_has_but_one(name: str) -> None:
+    topology = catalog.load(f"{name}+minimal-adaptive")
+    assert files.links(topology) == files.links(catalog.load(name))
+    chosen = ways(topology)
+    neighbours = set(zip(chosen.source.tolist(), chosen.target.tolist(), strict=True))
+    one_way = {(here, end) for here, end, links in chosen.sets(chosen.distance) if len(links) == 1}
+    assert neighbours <= one_way
