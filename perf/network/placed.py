@@ -65,13 +65,13 @@ def measure(console: Console) -> list[dict[str, Any]]:
             table.add_row(pattern, f"{first}, time", *(_mean(one.times) for one in base))
             cases += base
             for placement in others:
-                beside = [case(network, pattern, rule, placement) for rule in RULES]
+                other_cases = [case(network, pattern, rule, placement) for rule in RULES]
                 ratios = [
                     [a / b for a, b in zip(one.times, of.times, strict=True)]
-                    for one, of in zip(beside, base, strict=True)
+                    for one, of in zip(other_cases, base, strict=True)
                 ]
                 table.add_row("", f"{placement} / {first}", *map(_mean, ratios))
-                cases += beside
+                cases += other_cases
         console.print(table)
     return [asdict(one) for one in cases]
 
