@@ -3,8 +3,9 @@
 Models: the bytes of one exchange between neighbours in the grid of ranks, with the nodes that the ranks ran on, by the
 link-load model (`placements.linkload`). A torus is unrolled into planes, a tree has a row per level, a dragonfly a ring
 of routers per group. Networks of many routers are drawn by blocks of routers, a block by its busiest link. Where the
-launch counted the bytes of its NICs, a second panel of the placement shows them. Leaves out: counted bytes of links
-between routers, which records do not have; second rails; programs whose traffic is not known.
+launch counted the bytes of its NICs, a second panel of the placement shows them. A link with a fault has a mark and its
+fault in words, with the times of one that came and went. Leaves out: counted bytes of links between routers, which
+records do not have; second rails; programs whose traffic is not known.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -57,13 +59,15 @@ Point = tuple[float, float]
 class Panel:
     """One placement: its loads, and the index in `topology.nodes` of the node of each rank; shape (ranks,).
 
-    `counted_bytes` are those that the NICs of each node with ranks sent during the launch, by the same index.
+    `counted_bytes` are those that the NICs of each node with ranks sent during the launch, by the same index. `faults`
+    are those of links, in words, by the link's name.
     """
 
     placement: str
     nodes: Ints
     loads: LinkLoads
     counted_bytes: Mapping[int, int] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def most_counted(self) -> float:
@@ -155,7 +159,18 @@ def _panels(case: Case, topology: Topology, sent: Traffic) -> Iterator[Panel]:
             counted = {
                 node: sent for node, sent in _counted(launch, index).items() if node in set(nodes.tolist())
             }
-            yield Panel(placement=placement, nodes=nodes, loads=loads, counted_bytes=counted)
+            yield Panel(
+                placement=placement,
+                nodes=nodes,
+                loads=loads,
+                counted_bytes=counted,
+                faults=_faults(case.first.provenance["torus"] or {}),
+            )
+
+
+def _faults(torus: Mapping[str, Any]) -> dict[str, str]:
+    """Return the faults that a record lists as `NAME: WORDS`; names of nodes are no links, so they are not drawn."""
+    return {name: words for name, _, words in (line.partition(": ") for line in torus.get("faults", ()))}
 
 
 def _counted(launch: Launch, index: Mapping[str, int]) -> dict[int, int]:
@@ -197,11 +212,11 @@ def _in_words(panels: Sequence[Panel]) -> str:
     counted = ", ".join(
         f"{panel.placement} {panel.most_counted:.2f} times" for panel in panels if panel.most_counted
     )
-    return (
-        f"{text}. Counted by the NICs, the busiest node sent, of the mean of all: {counted}"
-        if counted
-        else text
-    )
+    if counted:
+        text += f". Counted by the NICs, the busiest node sent, of the mean of all: {counted}"
+    links = {link.name for link in panels[0].loads.topology.links()} if panels[0].faults else set()
+    faults = "; ".join(f"{name} {words}" for name, words in panels[0].faults.items() if name in links)
+    return f"{text}. Faults of links: {faults}" if faults else text
 
 
 def _micro(seconds: float) -> str:
@@ -408,6 +423,7 @@ def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
             key = ends[0], ends[1]
             between[key] = max(between.get(key, 0.0), share)
     _draw_links(axes, between, points)
+    _mark_faults(axes, panel, drawn)
     used = {cell_of[Router(coordinate=topology.nodes[node].coordinate)] for node in panel.nodes.tolist()}
     for is_used in (False, True):
         chosen = [cell for cell in points if (cell in used) is is_used]
@@ -453,6 +469,21 @@ def _draw_links(axes: Axes, between: Mapping[tuple[Cell, Cell], float], points: 
                 zorder=2,
             )
         )
+
+
+def _mark_faults(axes: Axes, panel: Panel, drawn: Layout) -> None:
+    """Mark each cable with a fault by a cross and the fault in words; both directions are one cable."""
+    marks: dict[Point, str] = {}
+    for link in panel.loads.topology.first_rail if panel.faults else ():
+        if link.name in panel.faults:
+            one, other = sorted((drawn.cell_of[link.source], drawn.cell_of[link.target]))
+            start, end = drawn.points[one], drawn.points[other]
+            is_short = not _closes(one, other, drawn.points)
+            middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2) if is_short else start
+            marks[middle] = panel.faults[link.name]
+    for (x, y), words in marks.items():
+        axes.scatter([x], [y], marker="x", s=46, linewidths=2, color=svg.sentinel(3), zorder=4)
+        axes.annotate(words, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7, zorder=5)
 
 
 def _closes(one: Cell, other: Cell, points: Mapping[Cell, Point]) -> bool:

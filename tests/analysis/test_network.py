@@ -32,6 +32,17 @@ def test_the_example_says_why_random_is_slower() -> None:
     ElementTree.fromstring(svg_file(drawing))
 
 
+def test_a_cable_that_flapped_has_one_mark_with_its_times() -> None:
+    words = "silent for 2 s every 10 s"
+    faults = [f"up leaf0>spine1: {words}", f"down spine1>leaf0: {words}", "n0-0-0: injection at 20 %"]
+    torus = {**HALO[0].provenance["torus"], "faults": faults}
+    record = dataclasses.replace(HALO[0], provenance={**HALO[0].provenance, "torus": torus})
+    (drawing,) = network.drawings(cases.group([record])[0])
+    assert drawing.statement.endswith(f"up leaf0>spine1 {words}; down spine1>leaf0 {words}.")
+    assert svg_file(drawing).count(words) == len(drawing.data.rows) + 2  # a panel each, two in words
+    assert words not in svg_file(network.drawings(cases.group(HALO[:1])[0])[0])
+
+
 def test_a_topology_of_another_file_has_no_picture() -> None:
     record = HALO[0]
     assert record.case.topology
