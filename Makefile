@@ -81,7 +81,7 @@ parquet: $(STAMPS)/venv  ## polars (180 MB), for `railyard report --parquet` and
 	@$(INSTALL) $(DEVELOP) polars polars-runtime-32
 
 node-image: docker-tools
-	tools/with-docker containers/build-image
+	tools/with-docker containers/build-image node
 
 apptainer: $(STAMPS)/packages  ## Apptainer, without root, into build/apptainer, where none is installed
 	@tools/install-apptainer
@@ -90,7 +90,7 @@ spack: $(STAMPS)/packages  ## Spack, into build/tools/spack (SPACK=FOLDER or git
 	@tools/install-spack $(SPACK)
 
 sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the benchmarks
-	containers/build-sif
+	containers/build-image benchmarks
 
 demo:  ## the main job: measure a virtual Gemini torus and a simulated one, write records and report.html
 	@$(MAKE) --no-print-directory $(PARALLEL) simulated

@@ -1,7 +1,7 @@
 """Build the applications by Spack: an image or native programs, once per environment, before the checks that run them.
 
 A check of an application has this as a fixture of the environment's scope; `-S build=image|native|none` chooses. It
-does nothing where nothing is to be built. The builds themselves are containers/build-spack-image and
+does nothing where nothing is to be built. The builds themselves are containers/build-image applications and
 containers/build-native. Both lock: of two sessions at once the second waits, and finds everything made.
 """
 
@@ -58,7 +58,7 @@ class applications_build(rfm.RunOnlyRegressionTest):
         kinds = (Build.NATIVE, Build.IMAGE) if self.mpi else ()
         self.wanted = [kind for kind in kinds if wish.needs(kind, self.spack)]
         commands = [
-            [str(building.COMMANDS[kind]), *([str(self.spack)] if self.spack else [])] for kind in self.wanted
+            [*building.COMMANDS[kind], *([str(self.spack)] if self.spack else [])] for kind in self.wanted
         ]
         self.executable = " && ".join(map(shlex.join, commands)) or "true"
         self.env_vars = {"MPI": self.mpi} if self.wanted else {}

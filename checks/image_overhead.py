@@ -1,6 +1,6 @@
 """Measure the cost of a container: the same halo exchange natively and from railyard's own image, in one job.
 
-The image is a fixture of the session: `containers/build-sif` builds it unless the existing file was built from these
+The image is a fixture of the session: `containers/build-image benchmarks` builds it unless the existing file was built from these
 sources. Any other check does the same with `-S software=native,image -S image=FILE.sif`.
 """
 
@@ -26,7 +26,7 @@ class railyard_image(rfm.RunOnlyRegressionTest):
     valid_prog_environs = ["+mpi"]
     sourcesdir = None
     local = True
-    executable = str(CHECKOUT / "containers/build-sif")
+    executable = str(CHECKOUT / "containers/build-image")
 
     #: The file to build.
     #:
@@ -38,7 +38,7 @@ class railyard_image(rfm.RunOnlyRegressionTest):
     def need_apptainer(self) -> None:
         if apptainer.program() is None:
             self.skip(apptainer.missing(Path(self.file)))
-        self.executable_opts = [self.file]
+        self.executable_opts = ["benchmarks", self.file]
 
     @run_before("run")
     def stay_on_this_machine(self) -> None:

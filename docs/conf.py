@@ -52,7 +52,7 @@ man_pages = [
 ]
 
 #: Pages outside docs/ that the site includes: path from docs/ -> page of the site.
-INCLUDED = {"../containers/README.md": "node-image.md", "../benchmarks/README.md": "programs.md"}
+INCLUDED = {"../benchmarks/README.md": "programs.md"}
 
 
 def link_to_included_pages(_app: Sphinx, name: str, source: list[str]) -> None:

@@ -1,6 +1,6 @@
 """Decide what is built for the applications of a ReFrame session, by which Spack, and where the programs then are.
 
-Models: the words of `-S build=...`, the places where containers/build-native and containers/build-spack-image put what
+Models: the words of `-S build=...`, the places where containers/build-native and containers/build-image applications put what
 they make, and the Spack that a site names. Leaves out the builds themselves, which are those two commands.
 """
 
@@ -35,10 +35,10 @@ class Build(StrEnum):
     NONE = "none"
 
 
-#: The program that builds each kind, by file.
-COMMANDS: Mapping[Build, Path] = {
-    Build.IMAGE: CHECKOUT / "containers/build-spack-image",
-    Build.NATIVE: CHECKOUT / "containers/build-native",
+#: The command that builds each kind.
+COMMANDS: Mapping[Build, tuple[str, ...]] = {
+    Build.IMAGE: (str(CHECKOUT / "containers/build-image"), "applications"),
+    Build.NATIVE: (str(CHECKOUT / "containers/build-native"),),
 }
 
 

@@ -1,4 +1,4 @@
-"""Write the configuration scope with which Spack builds against an MPI that doctor found (containers/mpi-scope)."""
+"""Write the configuration scope with which Spack builds against an MPI that doctor found (containers/host-mpi scope)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from railyard.doctor.inventory import Mpi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """Names of an MPI: that of containers/mpi-scope, and that of the builds' variable MPI."""
+    """Names of an MPI: that of containers/host-mpi scope, and that of the builds' variable MPI."""
 
     family: str
     build: str
@@ -36,7 +36,7 @@ def write(folder: Path, mpis: Sequence[Mpi]) -> str:
         has = ", ".join(f"{mpi.name} {mpi.version}" for mpi in mpis) or "no MPI"
         raise InputError("--spack-scope", "", problem=f"{has} is here", valid=f"one of {', '.join(KNOWN)}")
     names = KNOWN[chosen.name]
-    command = [str(CHECKOUT / "containers/mpi-scope"), str(folder), names.family]
+    command = [str(CHECKOUT / "containers/host-mpi"), "scope", str(folder), names.family]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RunError(f"--spack-scope: {done.stderr.strip()}")

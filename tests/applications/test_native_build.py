@@ -54,7 +54,7 @@ class Stubbed:
         (folder / "scope/packages.yaml").write_text("packages:\n  all: {}\n")
         (folder / "source").write_text("railyard.source.lulesh commit 46c2a1\n")
         self.lock = folder / "of.lock"
-        kept = (CHECKOUT / "containers/locks/debian12-x86_64-openmpi.lock").read_text()
+        kept = (CHECKOUT / "containers/spack-repo/locks/debian12-x86_64-openmpi.lock").read_text()
         self.lock.write_text(kept.replace("debian12", system()))
 
     def build(self, **changes: str) -> subprocess.CompletedProcess[str]:
@@ -206,7 +206,7 @@ def test_a_build_is_done_by_the_committed_script_which_no_edit_meets(stubbed: St
     begun.communicate(timeout=HUNG_S)
     assert begun.returncode == 0
     (context,) = stubbed.environments.glob("openmpi-*/context")
-    assert f"{context}/containers/build-environment {context}" in words
+    assert f"{context}/containers/steps environment {context}" in words
 
 
 #: Recorded logs of Spack 0.23, and the line that each becomes. An archive had another sum than the recipe names,

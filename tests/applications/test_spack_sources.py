@@ -198,4 +198,4 @@ def test_every_commit_of_a_recipe_in_a_lock_has_a_tree() -> None:
     """Without one an honest archive of it would be refused by strict."""
     recipe = (CHECKOUT / "containers/spack-repo/packages/umt/package.py").read_text()
     (commit,) = [line.split(chr(34))[5] for line in recipe.splitlines() if "commit=" in line]
-    assert f"umt {commit} " in (CHECKOUT / "containers/locks/trees").read_text()
+    assert f"umt {commit} " in (CHECKOUT / "containers/spack-repo/locks/trees").read_text()

@@ -147,7 +147,7 @@ def test_native_and_image_in_one_job_make_one_record_that_names_the_image(
 
 
 def test_any_check_runs_with_the_machines_mpi_in_the_image(reframe: ReFrame, tmp_path: Path) -> None:
-    gathered = run(CHECKOUT / "containers/gather-mpi", tmp_path / "mpi")
+    gathered = run(CHECKOUT / "containers/host-mpi", "gather", tmp_path / "mpi")
     assert gathered.returncode == 0, gathered.stderr
     chosen = ["-S", f"image={SIF}", "-S", f"host_mpi={tmp_path}/mpi", "-S", "placements=cart-create"]
     done = reframe("-r", "-n", "halo_smoke", *chosen, *into(tmp_path))
@@ -157,7 +157,7 @@ def test_any_check_runs_with_the_machines_mpi_in_the_image(reframe: ReFrame, tmp
 
 
 def test_the_machines_mpi_is_what_a_program_in_the_image_then_loads(tmp_path: Path) -> None:
-    run(CHECKOUT / "containers/gather-mpi", tmp_path / "mpi")
+    run(CHECKOUT / "containers/host-mpi", "gather", tmp_path / "mpi")
     words = image.carried(SIF, str(tmp_path / "mpi"), ["openmpi"]).command
     done = run(
         *words,
@@ -222,7 +222,7 @@ def test_an_image_of_another_mpi_that_no_label_names_is_called_what_it_is(small:
 
 
 def test_a_folder_without_mpi_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="containers/gather-mpi"):
+    with pytest.raises(InputError, match="containers/host-mpi gather"):
         image.carried(SIF, str(tmp_path), ["openmpi"])
 
 
@@ -234,7 +234,7 @@ def test_a_truncated_image_is_one_line(tmp_path: Path) -> None:
 
 def test_nothing_is_built_again_and_no_network_is_needed_where_nothing_changed() -> None:
     before = SIF.stat().st_mtime_ns
-    done = run("unshare", "--net", CHECKOUT / "containers/build-sif")
+    done = run("unshare", "--net", CHECKOUT / "containers/build-image benchmarks")
     assert done.returncode == 0 and "made of these sources already" in done.stdout, done.stderr
     assert SIF.stat().st_mtime_ns == before
 
@@ -247,13 +247,13 @@ def test_the_image_of_the_environment_knows_what_it_was_made_of(tmp_path: Path) 
     (tmp_path / "scope").mkdir()
     (tmp_path / "scope/config.yaml").write_text("config:\n  checksum: false\n")
     command = [
-        CHECKOUT / "containers/build-spack-image",
+        CHECKOUT / "containers/build-image", "applications",
         "--dry-run",
         tmp_path / "spack",
         tmp_path / "of.sif",
     ]
     said = [run(*command), run(*command, SCOPE=str(tmp_path / "scope"))]
-    sources = [re.findall(r"SOURCES=(\w{16}) ", done.stdout) for done in said]
+    sources = [re.findall(r"railyard\.sources=(\w{16}) ", done.stdout) for done in said]
     assert len(sources[0]) == len(sources[1]) == 1 and sources[0] != sources[1], said
     tiny_sif(tmp_path, tmp_path / "of.sif", f"railyard.sources {sources[0][0]}")
     command.remove("--dry-run")
@@ -281,7 +281,7 @@ def test_two_builds_at_two_times_and_places_are_one_file_that_still_runs(tmp_pat
 
 def test_no_space_for_the_image_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
-    script = 'mount -t tmpfs -o size=20m tmpfs "$0" && TMPDIR="$0" exec containers/build-sif "$1"'
+    script = 'mount -t tmpfs -o size=20m tmpfs "$0" && TMPDIR="$0" exec containers/build-image benchmarks "$1"'
     target = tmp_path / "out/new.sif"
     done = run("unshare", "--mount", "sh", "-c", script, tmp_path / "small", target)
     assert done.returncode == 1 and "no space for the image" in done.stderr and "20 MiB free" in done.stderr
@@ -289,5 +289,5 @@ def test_no_space_for_the_image_is_one_line_and_leaves_nothing(tmp_path: Path) -
 
 
 def test_a_base_that_is_not_there_is_named(tmp_path: Path) -> None:
-    done = run(CHECKOUT / "containers/build-sif", tmp_path / "new.sif", BASE="/nowhere")
-    assert done.returncode == 1 and done.stderr == "railyard.def: the base /nowhere is not there\n"
+    done = run(CHECKOUT / "containers/build-image", "benchmarks", tmp_path / "new.sif", BASE="/nowhere")
+    assert done.returncode == 1 and done.stderr == "build-image: the base /nowhere is not there\n"

@@ -49,7 +49,7 @@ def test_carried_bases_have_the_chosen_mpi_and_the_names_that_builds_look_for(
     """Before, bases for MPICH were of Open MPI, and no build found them."""
     program(tmp_path / "stubs", "apptainer", RECORDING)
     folder = tmp_path / "carried"
-    done = run(tmp_path, CHECKOUT / "containers/carry-bases", folder, MPI=mpi, BASE="docker://debian:12-slim")
+    done = run(tmp_path, CHECKOUT / "containers/build-image", "bases", folder, MPI=mpi, BASE="docker://debian:12-slim")
     assert done.returncode == 0, done.stderr
     assert sorted(file.name for file in folder.iterdir()) == files
     assert [word for word in (tmp_path / "recorded").read_text().split() if word.startswith("SET=")] == [
@@ -79,7 +79,7 @@ def test_a_base_with_another_open_mpi_is_refused_in_one_line(
     program(stubs, "apt-get", RECORDING)
     program(stubs, "rm", "#!/bin/sh\n")
     program(stubs, "apt-cache", f"#!/bin/sh\nprintf 'openmpi-bin:\\n  Candidate: {version}\\n'\n")
-    done = run(tmp_path, CHECKOUT / "containers/install-packages", packages)
+    done = run(tmp_path, CHECKOUT / "containers/steps", "packages", packages)
     installed = "install" in (tmp_path / "recorded").read_text()
     assert (done.returncode != 0) == bool(words) and installed == (not words)
     assert words in done.stderr and len(done.stderr.splitlines()) == bool(words)
@@ -91,12 +91,12 @@ def test_a_lock_for_another_system_is_solved_in_an_image_of_it(tmp_path: Path) -
     (spack / "bin").mkdir(parents=True)
     program(spack / "bin", "spack", "#!/bin/sh\necho 0.23.1\n")
     image.touch()
-    done = run(tmp_path, CHECKOUT / "containers/make-lock", spack, MPI="openmpi5", IN=str(image))
+    done = run(tmp_path, CHECKOUT / "containers/build-native", "--lock", spack, MPI="openmpi5", IN=str(image))
     assert done.returncode == 0, done.stderr
     words = (tmp_path / "recorded").read_text().split()
-    assert words[-3:] == [str(image), "containers/make-lock", str(spack)]
+    assert words[-4:] == [str(image), "containers/build-native", "--lock", str(spack)]
     assert f"{CHECKOUT},{spack}" in words
-    missing = run(tmp_path, CHECKOUT / "containers/make-lock", spack, MPI="openmpi5", IN="/no/image.sif")
+    missing = run(tmp_path, CHECKOUT / "containers/build-native", "--lock", spack, MPI="openmpi5", IN="/no/image.sif")
     assert missing.returncode and "IN names no image: /no/image.sif is not there" in missing.stderr
 
 
@@ -109,7 +109,7 @@ def test_the_solver_for_an_image_is_fetched_outside_of_it_for_its_python(tmp_pat
     (spack / "bin").mkdir(parents=True)
     program(spack / "bin", "spack", "#!/bin/sh\necho 0.23.1\n")
     image.touch()
-    done = run(tmp_path, CHECKOUT / "containers/make-lock", spack, MPI="openmpi5", IN=str(image))
+    done = run(tmp_path, CHECKOUT / "containers/build-native", "--lock", spack, MPI="openmpi5", IN=str(image))
     assert done.returncode == 0, done.stderr
     (pip,) = [line for line in (tmp_path / "recorded").read_text().splitlines() if "-m pip" in line]
     assert (

@@ -198,7 +198,7 @@ def test_what_is_missing_is_one_line_that_says_how_to_get_it(
     (tmp_path / "apptainer").write_text("#!/bin/sh\n")
     (tmp_path / "apptainer").chmod(0o755)
     assert "`make sif` builds it" in image.missing(tmp_path / "railyard.sif")
-    assert "-S build=image, or containers/build-spack-image" in image.missing(tmp_path / "a.sif")
+    assert "-S build=image, or containers/build-image applications" in image.missing(tmp_path / "a.sif")
 
 
 def test_an_environments_feature_selects_another_engine_and_the_record_names_it(
@@ -455,7 +455,7 @@ def test_a_lock_of_one_machine_or_of_another_system_is_refused(
 
 
 @pytest.mark.parametrize(
-    "lock", sorted((CHECKOUT / "containers/locks").glob("*.lock")), ids=lambda lock: lock.stem
+    "lock", sorted((CHECKOUT / "containers/spack-repo/locks").glob("*.lock")), ids=lambda lock: lock.stem
 )
 def test_the_locks_that_are_kept_are_of_the_environment_and_of_no_machine(lock: Path) -> None:
     command: list[str | Path] = [
@@ -499,7 +499,7 @@ def no_spack(tmp_path: Path) -> Path:
 
 
 def build_spack_image(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
-    command: list[str | Path] = [CHECKOUT / "containers/build-spack-image", *map(str, arguments)]
+    command: list[str | Path] = [CHECKOUT / "containers/build-image", "applications", *map(str, arguments)]
     return subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
 
 
@@ -520,7 +520,7 @@ def test_what_an_image_cannot_be_made_of_is_one_line(
 
 def test_a_lock_of_one_processor_is_no_lock_of_an_image(no_spack: Path, tmp_path: Path) -> None:
     """Made for this machine's processor, an image would not run on the next one."""
-    committed = CHECKOUT / "containers/locks/debian12-x86_64-openmpi.lock"
+    committed = CHECKOUT / "containers/spack-repo/locks/debian12-x86_64-openmpi.lock"
     lock = tmp_path / "mine.lock"
     lock.write_text(committed.read_text().replace('"target":"x86_64"', '"target":"zen4"'))
     done = build_spack_image("--dry-run", no_spack, LOCK=str(lock))
@@ -546,7 +546,7 @@ def test_a_folder_without_spack_is_one_line(tmp_path: Path) -> None:
     done = build_spack_image("--dry-run", tmp_path)
     assert (
         done.returncode == 1
-        and done.stderr == f"build-spack-image: {tmp_path} is no checkout of Spack: it has no bin/spack\n"
+        and done.stderr == f"build-image: {tmp_path} is no checkout of Spack: it has no bin/spack\n"
     )
 
 
@@ -564,7 +564,7 @@ def test_an_image_for_docker_is_built_of_the_whole_checkout(no_spack: Path) -> N
 
 
 def mpi_scope(folder: Path, family: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    command: list[str | Path] = [CHECKOUT / "containers/mpi-scope", folder, family]
+    command: list[str | Path] = [CHECKOUT / "containers/host-mpi", "scope", folder, family]
     return subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
 
 
@@ -596,7 +596,7 @@ def test_mpichs_abi_is_gathered_under_both_families_of_names(tmp_path: Path) -> 
     (tmp_path / "abi").mkdir()
     for name in ("libmpi.so.12", "libmpifort.so.12"):
         shutil.copy("/bin/true", tmp_path / "abi" / name)
-    command: list[str | Path] = [CHECKOUT / "containers/gather-mpi", tmp_path / "to"]
+    command: list[str | Path] = [CHECKOUT / "containers/host-mpi", "gather", tmp_path / "to"]
     done = subprocess.run(
         [*command, tmp_path / "abi/libmpi.so.12"], capture_output=True, text=True, check=False
     )
@@ -606,7 +606,7 @@ def test_mpichs_abi_is_gathered_under_both_families_of_names(tmp_path: Path) -> 
     assert not any("libc.so" in name or "cxx" in name for name in found)
     done = subprocess.run([*command, "/bin/true"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stderr == (
-        "gather-mpi: /bin/true is not of MPICH's ABI; expected libmpi.so.12, or Debian's libmpich.so.12\n"
+        "host-mpi: /bin/true is not of MPICH's ABI; expected libmpi.so.12, or Debian's libmpich.so.12\n"
     )
 
 
@@ -678,7 +678,8 @@ def test_a_carried_base_is_roots_and_the_machines_own_folders_stay_as_they_are(t
         script,
         machine,
         base,
-        CHECKOUT / "containers/give-to-root",
+        CHECKOUT / "containers/steps",
+        "give-to-root",
     ]
     subprocess.run(command, check=True)
     owners = [(path.lstat().st_uid, path.lstat().st_gid) for path in others]

@@ -21,7 +21,7 @@ DOCUMENTS = [
     ),
     *sorted(CHECKOUT.glob("[A-Z]*.md")),
     CHECKOUT / "benchmarks/README.md",
-    CHECKOUT / "containers/README.md",
+    CHECKOUT / "docs/node-image.md",
 ]
 
 

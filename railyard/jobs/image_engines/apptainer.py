@@ -1,6 +1,6 @@
 """Apptainer: runs a SIF file, or a folder that it unpacked, and reads the image's labels.
 
-Leaves out how images are built (containers/README.md).
+Leaves out how images are built (docs/node-image.md).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def missing(file: Path) -> str:
     command = (
         "`make sif`"
         if file.name == "railyard.sif"
-        else "reframe with -S build=image, or containers/build-spack-image,"
+        else "reframe with -S build=image, or containers/build-image applications,"
     )
     return f"no image {file}: {command} builds it"
 
