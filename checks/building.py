@@ -21,8 +21,14 @@ from reframe.core.logging import getlogger
 
 from railyard.applications import building
 from railyard.applications.building import Build, Wish
-from railyard.base.checkout import BUILD
+from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.placed.mixin import plainly
+
+
+def _words(kind: Build) -> list[str]:
+    """Return the command that builds a kind, which runs in another folder than the checkout."""
+    program, *arguments = building.COMMANDS[kind].split()
+    return [str(CHECKOUT / program), *arguments]
 
 
 class applications_build(rfm.RunOnlyRegressionTest):
@@ -57,9 +63,7 @@ class applications_build(rfm.RunOnlyRegressionTest):
         )
         kinds = (Build.NATIVE, Build.IMAGE) if self.mpi else ()
         self.wanted = [kind for kind in kinds if wish.needs(kind, self.spack)]
-        commands = [
-            [*building.COMMANDS[kind], *([str(self.spack)] if self.spack else [])] for kind in self.wanted
-        ]
+        commands = [[*_words(kind), *([str(self.spack)] if self.spack else [])] for kind in self.wanted]
         self.executable = " && ".join(map(shlex.join, commands)) or "true"
         self.env_vars = {"MPI": self.mpi} if self.wanted else {}
 

@@ -1,7 +1,7 @@
 """Measure the cost of a container: the same halo exchange natively and from railyard's own image, in one job.
 
-The image is a fixture of the session: `containers/build-image benchmarks` builds it unless the existing file was built from these
-sources. Any other check does the same with `-S software=native,image -S image=FILE.sif`.
+The image is a fixture of the session: `containers/build-image benchmarks` builds it unless the file was
+built from these sources. Any other check does the same with `-S software=native,image -S image=FILE.sif`.
 """
 
 from __future__ import annotations

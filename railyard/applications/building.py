@@ -1,7 +1,7 @@
 """Decide what is built for the applications of a ReFrame session, by which Spack, and where the programs then are.
 
-Models: the words of `-S build=...`, the places where containers/build-native and containers/build-image applications put what
-they make, and the Spack that a site names. Leaves out the builds themselves, which are those two commands.
+Models: the words of `-S build=...`, the places where containers/build-native and containers/build-image put what they
+make, and the Spack that a site names. Leaves out the builds themselves, which are those two commands.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Build(StrEnum):
     NONE = "none"
 
 
-#: The command that builds each kind.
-COMMANDS: Mapping[Build, tuple[str, ...]] = {
-    Build.IMAGE: (str(CHECKOUT / "containers/build-image"), "applications"),
-    Build.NATIVE: (str(CHECKOUT / "containers/build-native"),),
+#: The command that builds each kind, from the checkout.
+COMMANDS: Mapping[Build, str] = {
+    Build.IMAGE: "containers/build-image applications",
+    Build.NATIVE: "containers/build-native",
 }
 
 
@@ -109,7 +109,7 @@ def spack(named: str, environ: Mapping[str, str]) -> Path | None:
 def how(kind: Build, mpi: str) -> str:
     """Return the command that builds what is missing, for the reason of a skipped check."""
     which = "" if mpi in {"", "openmpi"} else f"MPI={mpi} "
-    return f"`make spack`, then `{which}containers/{COMMANDS[kind].name}` or reframe with -S build={kind}"
+    return f"`make spack`, then `{which}{COMMANDS[kind]}` or reframe with -S build={kind}"
 
 
 def labels(folder: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Write the configuration scope with which Spack builds against an MPI that doctor found (containers/host-mpi scope)."""
+"""Write the configuration scope with which Spack builds against an MPI that doctor found (containers/host-mpi)."""
 
 from __future__ import annotations
 

@@ -120,7 +120,9 @@ def _engine_and_version(engine: ImageEngine) -> dict[str, str]:
 def _bound(folder: Path) -> Bound:
     """Return the machine's MPI as it is bound into an image, with the variables that make it find its own files."""
     if not any((folder / "lib").glob("libmpi*.so*")):
-        raise InputError("host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/host-mpi gather)")
+        raise InputError(
+            "host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/host-mpi gather)"
+        )
     variables = {"LD_LIBRARY_PATH": f"{HOST_MPI}/lib", "OPAL_PREFIX": HOST_MPI}
     if (folder / OFI_OF_INTEL).is_dir():
         variables["LD_LIBRARY_PATH"] += f":{HOST_MPI}/{OFI_OF_INTEL}"
@@ -162,7 +164,9 @@ def _check_bound(folder: Path, file: Path, labels: Mapping[str, str], features: 
     mpi = next((mpi for mpi, library in LIBRARIES if any(name.startswith(library) for name in names)), "")
     wants, has = next((name for name in features if name in SERIES), ""), labels.get(MPI_LABEL, "")
     if mpi and wants and not mpi.startswith(SERIES[wants]):
-        valid = f"a folder with {SERIES[wants]}, whose launcher the environment has (containers/host-mpi gather)"
+        valid = (
+            f"a folder with {SERIES[wants]}, whose launcher the environment has (containers/host-mpi gather)"
+        )
         raise InputError("host_mpi", "", f"{folder} has {mpi}", valid)
     if mpi and has and not any(mpi.startswith(one) and has.startswith(one) for one in set(FAMILIES.values())):
         raise InputError("host_mpi", "", f"{folder} has {mpi}", f"the family of {file.name}, which has {has}")

@@ -247,8 +247,9 @@ def test_the_image_of_the_environment_knows_what_it_was_made_of(tmp_path: Path) 
     (tmp_path / "scope").mkdir()
     (tmp_path / "scope/config.yaml").write_text("config:\n  checksum: false\n")
     command = [
-        CHECKOUT / "containers/build-image", "applications",
+        CHECKOUT / "containers/build-image",
         "--dry-run",
+        "applications",
         tmp_path / "spack",
         tmp_path / "of.sif",
     ]
@@ -281,7 +282,9 @@ def test_two_builds_at_two_times_and_places_are_one_file_that_still_runs(tmp_pat
 
 def test_no_space_for_the_image_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
-    script = 'mount -t tmpfs -o size=20m tmpfs "$0" && TMPDIR="$0" exec containers/build-image benchmarks "$1"'
+    script = (
+        'mount -t tmpfs -o size=20m tmpfs "$0" && TMPDIR="$0" exec containers/build-image benchmarks "$1"'
+    )
     target = tmp_path / "out/new.sif"
     done = run("unshare", "--mount", "sh", "-c", script, tmp_path / "small", target)
     assert done.returncode == 1 and "no space for the image" in done.stderr and "20 MiB free" in done.stderr

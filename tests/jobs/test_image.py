@@ -498,8 +498,8 @@ def no_spack(tmp_path: Path) -> Path:
     return tmp_path / "spack"
 
 
-def build_spack_image(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
-    command: list[str | Path] = [CHECKOUT / "containers/build-image", "applications", *map(str, arguments)]
+def build_image(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    command: list[str | Path] = [CHECKOUT / "containers/build-image", *map(str, arguments)]
     return subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
 
 
@@ -514,7 +514,7 @@ def build_spack_image(*arguments: object, **changes: str) -> subprocess.Complete
 def test_what_an_image_cannot_be_made_of_is_one_line(
     changes: dict[str, str], words: str, no_spack: Path
 ) -> None:
-    done = build_spack_image("--dry-run", no_spack, **changes)
+    done = build_image("--dry-run", "applications", no_spack, **changes)
     assert done.returncode and words in done.stderr and len(done.stderr.splitlines()) == 1
 
 
@@ -523,7 +523,7 @@ def test_a_lock_of_one_processor_is_no_lock_of_an_image(no_spack: Path, tmp_path
     committed = CHECKOUT / "containers/spack-repo/locks/debian12-x86_64-openmpi.lock"
     lock = tmp_path / "mine.lock"
     lock.write_text(committed.read_text().replace('"target":"x86_64"', '"target":"zen4"'))
-    done = build_spack_image("--dry-run", no_spack, LOCK=str(lock))
+    done = build_image("--dry-run", "applications", no_spack, LOCK=str(lock))
     assert done.returncode and "is for zen4; expected x86_64" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
@@ -536,14 +536,14 @@ def test_a_spack_lock_in_the_checkout_is_not_taken(no_spack: Path) -> None:
         pytest.skip("the checkout has a spack.lock of its own")
     mine.write_text("{}")
     try:
-        done = build_spack_image("--dry-run", no_spack, BASE="/nowhere.sif")
+        done = build_image("--dry-run", "applications", no_spack, BASE="/nowhere.sif")
     finally:
         mine.unlink()
     assert done.returncode == 0, done.stderr
 
 
 def test_a_folder_without_spack_is_one_line(tmp_path: Path) -> None:
-    done = build_spack_image("--dry-run", tmp_path)
+    done = build_image("--dry-run", "applications", tmp_path)
     assert (
         done.returncode == 1
         and done.stderr == f"build-image: {tmp_path} is no checkout of Spack: it has no bin/spack\n"
@@ -552,7 +552,7 @@ def test_a_folder_without_spack_is_one_line(tmp_path: Path) -> None:
 
 def test_an_image_for_docker_is_built_of_the_whole_checkout(no_spack: Path) -> None:
     """.dockerignore is that of the node's image, and would hide the environment."""
-    done = build_spack_image("--dry-run", no_spack, "some/tag", BASE="one:1", BUILD_BASE="two:2")
+    done = build_image("--dry-run", "applications", no_spack, "some/tag", BASE="one:1", BUILD_BASE="two:2")
     assert done.returncode == 0, done.stderr
     command = done.stdout.split()
     assert {"some/tag", "BASE=one:1", "BUILD_BASE=two:2"} <= set(command)
@@ -669,7 +669,7 @@ def test_a_carried_base_is_roots_and_the_machines_own_folders_stay_as_they_are(t
     others = [base / "etc/shadow", base / "etc/link", machine / "work", machine / "work/file"]
     for path in others:
         os.chown(path, 65534, 42, follow_symlinks=False)
-    script = 'mount --bind "$0" "$1/tmp" && exec "$2" "$1"'
+    script = 'mount --bind "$0" "$1/tmp" && exec "$2" give-to-root "$1"'
     command: list[str | Path] = [
         "unshare",
         "--mount",
@@ -679,7 +679,6 @@ def test_a_carried_base_is_roots_and_the_machines_own_folders_stay_as_they_are(t
         machine,
         base,
         CHECKOUT / "containers/steps",
-        "give-to-root",
     ]
     subprocess.run(command, check=True)
     owners = [(path.lstat().st_uid, path.lstat().st_gid) for path in others]

@@ -21,7 +21,6 @@ DOCUMENTS = [
     ),
     *sorted(CHECKOUT.glob("[A-Z]*.md")),
     CHECKOUT / "benchmarks/README.md",
-    CHECKOUT / "docs/node-image.md",
 ]
 
 

@@ -1,6 +1,6 @@
 """Spack's own recipe of AMG2023 with a pinned commit, and a program name that is not AMG's of 2013."""
 
-import os
+from pathlib import Path
 
 from spack.package import *
 
@@ -17,4 +17,4 @@ class Amg2023(Builtin):
 
     @run_after("install")
     def name_program(self):
-        os.rename(self.prefix.bin.amg, self.prefix.bin.amg2023)
+        Path(self.prefix.bin.amg).rename(self.prefix.bin.amg2023)

@@ -1,4 +1,4 @@
-"""Spack's recipe of HPCG by a pinned commit: its own archive's server is often away, and needs a patch that MPI alone does not."""
+"""Spack's recipe of HPCG by a pinned commit, without threads, so that it needs no patch of Spack's own recipe."""
 
 from contextlib import suppress
 
