@@ -87,6 +87,7 @@ apptainer: $(STAMPS)/packages  ## Apptainer, without root, into build/apptainer,
 	@tools/install-apptainer
 
 spack: $(STAMPS)/packages  ## Spack, into build/tools/spack (SPACK=FOLDER or git URL: from there)
+	@[ "$$(id -u)" -ne 0 ] || tools/need-packages --or cc liblapack-dev  # hypre's, of the committed locks
 	@tools/install-spack $(SPACK)
 
 sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the benchmarks

@@ -1,0 +1,46 @@
+"""AMG2023, algebraic multigrid by hypre: non-zeros per second under placements and NIC policies."""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import run_after
+
+from checks.application import MiniAppCheck, with_poster_policies
+
+
+class Amg2023Check(MiniAppCheck):
+    """A Laplacian with 27 points on a cube of cubes, by conjugate gradients with multigrid; it must converge."""
+
+    descr = "AMG2023: algebraic multigrid by hypre on a Laplacian of 27 points"
+    benchmark = "amg2023"
+    program = "amg2023"
+    package = "amg2023"
+
+    #: Edge of each rank's cube in points.
+    sizes = {
+        "weak": {"laptop": 8, "ci": 8, "node": 40, "rack": 40},
+        "strong": {"laptop": 12, "ci": 8, "node": 80, "rack": 40},
+    }
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        edge, (z, y, x) = str(self.size), map(str, self.grid)
+        self.options = ["-problem", "1", "-n", edge, edge, edge, "-P", x, y, z]
+
+
+@rfm.simple_test
+class amg2023_weak(Amg2023Check):
+    """Weak scaling: the work per rank is fixed."""
+
+
+@rfm.simple_test
+class amg2023_strong(Amg2023Check):
+    """Strong scaling: the work of all ranks together is fixed."""
+
+    scaling = "strong"
+
+
+@rfm.simple_test
+@with_poster_policies
+class amg2023_multirail(Amg2023Check):
+    """NIC policies of LLNL's multirail poster, two ranks per node."""
