@@ -74,6 +74,7 @@ WITHOUT_RECORD = frozenset({"admission"})
 #: Class of checks -> the points of a combination; derived checks have those of the nearest base class.
 EXAMPLES: Mapping[str, Points] = {
     "AmgCheck": _points(_rates("fom_per_s setup_per_s solve_per_s", "1/s")),
+    "Amg2023Check": _points(_rates("fom_per_s setup_per_s solve_per_s", "1/s")),
     "CclCheck": {
         **_points(_rates("average_bus_bandwidth_gbyte_s")),
         **_points(
@@ -84,6 +85,7 @@ EXAMPLES: Mapping[str, Points] = {
             place=("in-place",),
         ),
     },
+    "ComdCheck": _points(_times("loop_s", "s")),
     "ContentionCheck": {
         **_points(_LATENCY, test=("latency",), **_GROUPS),
         **_points(_BANDWIDTH, test=("bandwidth", "bibandwidth"), **_GROUPS),
@@ -102,6 +104,7 @@ EXAMPLES: Mapping[str, Points] = {
             test=("bandwidth", "bibandwidth"),
         ),
     },
+    "HpcgCheck": _points([*_rates("rating_gflop_s raw_gflop_s", "GFLOP/s"), *_times("time_s", "s")]),
     "LuleshCheck": _points([*_rates("fom_kzone_s", "kzones/s"), *_times("elapsed_s", "s")]),
     "McbCheck": _points([*_rates("tracks_per_s", "1/s"), *_times("advance_s", "s")]),
     "MinifeCheck": _points([*_rates("cg_mflop_s", "Mflop/s"), *_times("cg_s program_s", "s")]),

@@ -33,6 +33,8 @@ PRINTED = {
     "lulesh-8": ("fom_kzone_s", r"FOM                  =", 0),
     "lulesh-27": ("fom_kzone_s", r"FOM                  =", 0),
     "amg-8": ("fom_per_s", r"Figure of Merit (FOM_1):", 0),
+    "amg2023-8": ("fom_per_s", "Figure of Merit (FOM): nnz_AP / (Setup Phase Time + Solve Phase Time)", 0),
+    "hpcg-8": ("rating_gflop_s", "Final Summary::HPCG result is VALID with a GFLOP/s rating of=", 0),
     "minife-8": ("cg_mflop_s", "Total CG Mflops:", 0),
     "minighost-8": ("total_gflop_s", "GFLOPS_Total:", 0),
     "snap-8": ("cells_per_s", "Inverse Grind Time FOM (1/ns)", 9),

@@ -76,6 +76,21 @@ def _amg(run: Run) -> Iterator[str]:
         )
 
 
+def _amg2023(run: Run) -> Iterator[str]:
+    """Yield a line unless the figure of merit is that of one set-up and one solution."""
+    yield from run.lacks(("fom_per_s", "setup_per_s", "solve_per_s"))
+    for _, (fom, setup, solve) in run.points("fom_per_s", "setup_per_s", "solve_per_s"):
+        both = [a * b / (a + b) for a, b in zip(setup, solve, strict=False)]
+        yield from unlike("fom_per_s", fom, both, room=1e-5)
+
+
+def _hpcg(run: Run) -> Iterator[str]:
+    """Yield a line unless the rating is at most the raw rate."""
+    yield from run.lacks(("rating_gflop_s", "raw_gflop_s", "time_s"))
+    for _, (rating, raw) in run.points("rating_gflop_s", "raw_gflop_s"):
+        yield from outside("rating_gflop_s", rating, [0.0] * len(rating), raw)
+
+
 def _minife(run: Run) -> Iterator[str]:
     """Yield a line unless rate and time give the operations of the iterations; a rank may own its block's far side."""
     yield from run.lacks(("cg_mflop_s", "cg_s", "program_s"))
@@ -139,12 +154,14 @@ def _osu(run: Run) -> Iterator[str]:
 #: Benchmark -> its relation, for programs that are not railyard's own.
 _RELATIONS: Mapping[str, Relation] = {
     "amg": _amg,
+    "amg2023": _amg2023,
+    "hpcg": _hpcg,
     "lulesh": _lulesh,
     "minife": _minife,
     "minighost": _minighost,
     "snap": _snap,
     "umt": _umt,
-    **dict.fromkeys(("gpcnet", "mcb", "quicksilver"), nothing),
+    **dict.fromkeys(("comd", "gpcnet", "mcb", "quicksilver"), nothing),
 }
 
 #: Benchmark -> its figures that repeat another. The figure of merit counts, or the one with more digits.
