@@ -38,7 +38,7 @@ SHELL_FILES := git grep -lE --max-depth 9 '^\#!.*/(env )?(ba)?sh' -- ':!tests/da
 
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
 SIM_PACKAGES    := g++ libsimgrid-dev simgrid
-TEST_PACKAGES   := chromium cppcheck gfortran iputils-ping libmpich-dev mpich munge openssh-server slurm-client slurmctld slurmd $(SIM_PACKAGES)
+TEST_PACKAGES   := chromium cppcheck docker-registry gfortran iputils-ping libmpich-dev mpich munge openssh-server slurm-client slurmctld slurmd $(SIM_PACKAGES)
 DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet
 

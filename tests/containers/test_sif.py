@@ -10,7 +10,9 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -234,7 +236,7 @@ def test_a_truncated_image_is_one_line(tmp_path: Path) -> None:
 
 def test_nothing_is_built_again_and_no_network_is_needed_where_nothing_changed() -> None:
     before = SIF.stat().st_mtime_ns
-    done = run("unshare", "--net", CHECKOUT / "containers/build-image benchmarks")
+    done = run("unshare", "--net", CHECKOUT / "containers/build-image", "benchmarks")
     assert done.returncode == 0 and "made of these sources already" in done.stdout, done.stderr
     assert SIF.stat().st_mtime_ns == before
 
@@ -278,6 +280,53 @@ def test_two_builds_at_two_times_and_places_are_one_file_that_still_runs(tmp_pat
     command = ["apptainer", "--quiet", "exec", tmp_path / "one/of.sif", "/bin/sh", "-c", "echo alive"]
     done = run(*command, APPTAINER_NO_PRIVS="1")
     assert done.stdout == "alive\n", done.stderr
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[str]:
+    """A registry of OCI images on loopback; its address."""
+    if shutil.which("docker-registry") is None:
+        pytest.skip("no docker-registry (Debian's package of that name)")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    stored = f"storage: {{filesystem: {{rootdirectory: {tmp_path}/stored}}}}"
+    (tmp_path / "registry.yml").write_text(f"version: 0.1\n{stored}\nhttp: {{addr: '{address}'}}\n")
+    command = ["docker-registry", "serve", tmp_path / "registry.yml"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as serving:
+        host, port = address.split(":")
+        while serving.poll() is None and socket.socket().connect_ex((host, int(port))):
+            time.sleep(0.1)
+        yield address
+        serving.terminate()
+
+
+def test_an_image_is_signed_pushed_to_a_registry_and_pulled_unchanged(tmp_path: Path, registry: str) -> None:
+    (tmp_path / "one").mkdir()
+    mine, theirs = tmp_path / "mine.sif", tmp_path / "theirs.sif"
+    tiny_sif(tmp_path / "one", mine, "some thing")
+    assert run("apptainer", "verify", mine).returncode, "nobody signed it"
+    person = [
+        "--name",
+        "A B",
+        "--email",
+        "a@example.org",
+        "--comment",
+        "test",
+        "--password",
+        "",
+        "--push=false",
+    ]
+    for command in (["key", "newpair", *person], ["sign", mine]):
+        done = run("apptainer", *command, HOME=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+    name = f"oras://{registry}/railyard/applications:one"
+    for command in (["push", "--no-https", mine, name], ["pull", "--no-https", theirs, name]):
+        done = run("apptainer", *command, HOME=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+    assert theirs.read_bytes() == mine.read_bytes()
+    done = run("apptainer", "verify", theirs, HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
 
 
 def test_no_space_for_the_image_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
