@@ -171,12 +171,15 @@ def test_unchecked_sources_share_no_package_with_checked_ones(stubbed: Stubbed) 
         assert stubbed.build(KEEP="yes").returncode == 0
         assert words in (stubbed.environments / "openmpi/labels").read_text()
     kept = [call.rpartition("/packages/")[2] for call in stubbed.calls() if " kept " in call]
-    assert kept[0] == kept[2] == "checked" and kept[1].startswith("unchecked-")
+    assert kept == ["checked", "checked"]
+    (own,) = {line for line in (stubbed.folder / "caches").read_text().splitlines() if "  kept: " in line}
+    unchecked = own.partition("/packages/")[2].partition("'")[0]
+    assert unchecked.startswith("unchecked-"), "and no cache of SCOPE, because `mirrors::` replaces all"
     trees = [
         call.partition("install_tree:root:")[2].split()[0] for call in stubbed.calls() if " install " in call
     ]
     assert trees[0] == trees[-1] == f"{stubbed.environments}/software"
-    assert trees[2] == f"{stubbed.environments}/software/{kept[1]}"
+    assert trees[2] == f"{stubbed.environments}/software/{unchecked}"
 
 
 def test_folders_may_be_relative_to_where_the_command_was_started(stubbed: Stubbed) -> None:

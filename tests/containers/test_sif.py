@@ -292,7 +292,7 @@ def registry(tmp_path: Path) -> Iterator[str]:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     stored = f"storage: {{filesystem: {{rootdirectory: {tmp_path}/stored}}}}"
     (tmp_path / "registry.yml").write_text(f"version: 0.1\n{stored}\nhttp: {{addr: '{address}'}}\n")
-    command = ["docker-registry", "serve", tmp_path / "registry.yml"]
+    command = ["docker-registry", "serve", str(tmp_path / "registry.yml")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as serving:
         host, port = address.split(":")
         while serving.poll() is None and socket.socket().connect_ex((host, int(port))):
