@@ -39,6 +39,24 @@ def holder(folder: Path) -> subprocess.Popen[str]:
     )
 
 
+def holder_of(path: Path) -> subprocess.Popen[str]:
+    """Start a process that takes a lock, reports it and ends."""
+    script = f"""
+from pathlib import Path
+from railyard.torus.virtual import locks
+locks.SILENT_S = 0
+locks.acquire(Path({str(path)!r}), what="another")
+print("held", flush=True)
+"""
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=CHECKOUT,
+    )
+
+
 def test_the_second_waits_reports_it_once_and_has_the_lock_when_the_first_is_killed(tmp_path: Path) -> None:
     first = holder(tmp_path)
     assert first.stdout is not None and first.stdout.readline() == "held\n"
@@ -52,6 +70,17 @@ def test_the_second_waits_reports_it_once_and_has_the_lock_when_the_first_is_kil
     _, errors = second.communicate(timeout=HUNG_S)
     assert errors == "" and second.returncode == 0
     first.communicate()
+
+
+def test_who_waits_comes_before_who_launches_again_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    mine = locks.acquire(path, what="the first")
+    second = holder_of(path)
+    assert second.stderr is not None and second.stderr.readline().startswith("railyard: waiting for ")
+    os.close(mine)
+    mine = locks.acquire(path, what="the second launch")
+    assert second.communicate(timeout=HUNG_S)[0] == "held\n"
+    os.close(mine)
 
 
 def test_a_lock_file_that_was_removed_meanwhile_is_not_taken_for_the_lock(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ import math
 import os
 import stat
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -231,15 +232,17 @@ def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: floa
 def _wait(descriptor: int, what: str, give_up_at: float | None) -> bool:
     """Take an exclusive lock on an open file; return False if it is not free at `give_up_at` (time.monotonic()).
 
-    After SILENT_S seconds the wait is reported once with the holder, and the end of a wait in vain as well.
+    After SILENT_S seconds the wait is reported once with the holder, and the end of a wait in vain as well. Who waits
+    without a limit waits in the kernel, so a holder that launches again at once does not come first.
     """
+    if _is_free(descriptor):
+        return True
+    waiting = threading.Thread(target=fcntl.flock, args=(descriptor, fcntl.LOCK_EX), daemon=True)
+    if give_up_at is None:
+        waiting.start()
     report_at = time.monotonic() + SILENT_S
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            now = time.monotonic()
+    while waiting.is_alive() if give_up_at is None else not _is_free(descriptor):
+        now = time.monotonic()
         if give_up_at is not None and now > give_up_at:
             _report(descriptor, f"no longer waiting for {what}")
             return False
@@ -247,6 +250,16 @@ def _wait(descriptor: int, what: str, give_up_at: float | None) -> bool:
             _report(descriptor, f"waiting for {what}")
             report_at = math.inf
         time.sleep(PAUSE_S)
+    return True
+
+
+def _is_free(descriptor: int) -> bool:
+    """Take an exclusive lock on an open file if no other process holds one."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _report(descriptor: int, text: str) -> None:
