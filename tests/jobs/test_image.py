@@ -442,6 +442,7 @@ def of_machine(**changes: Any) -> str:
         ({"external": {"path": "/usr"}}, ""),
         ({"external": {"path": "/home/me/mpi"}}, "its openmpi is in /home/me/mpi"),
         ({"parameters": {"dev_path": "/home/me/clone"}}, "its openmpi is in /home/me/clone"),
+        ({"arch": {"platform_os": "debian12", "target": {"name": "x86_64_v3"}}}, ""),
         ({"arch": {"platform_os": "debian12", "target": {"name": "zen4"}}}, "is for zen4; expected x86_64"),
         ({"arch": {"platform_os": "rhel9", "target": "x86_64"}}, "is for rhel9, and this is debian12"),
     ],
