@@ -234,6 +234,19 @@ def test_data_of_mpi_is_right_where_every_cell_takes_another_way(railyard: Run, 
     launch = railyard("torus", "mpirun", torus_name, *halo)
     assert launch.returncode == 0, launch.stderr
     assert "every ghost cell verified" in launch.stdout
+    everyone = [
+        "-np",
+        "8",
+        str(BIN / "rowcol"),
+        "--splits",
+        "all",
+        "--collectives",
+        "alltoall",
+        "--sizes",
+        "16KiB",
+    ]
+    launch = railyard("torus", "mpirun", torus_name, *everyone, "--repeats", "3")
+    assert launch.returncode == 0 and "verified" in launch.stdout, launch.stderr
     links = [link for link in _links(railyard, torus_name) if link["dimension"] != "H"]
     assert len(links) == 24 and all(link["packets"] and not link["drops"] for link in links)
     refused = railyard("torus", "up", "gemini-2x2x2+sprayed", "--name", "other", "--network", "kernel")
