@@ -63,7 +63,7 @@ def engine() -> Iterator[str]:
         assert holder.stdin is not None and holder.stdout is not None
         if where := holder.stdout.readline().strip():
             patched.setenv("DOCKER_HOST", where)
-        subprocess.run([CHECKOUT / "containers/build-image"], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([CHECKOUT / "containers/build-image", "node"], check=True, stderr=subprocess.DEVNULL)
         yield before
         holder.stdin.close()
         assert holder.wait(timeout=HUNG_S) == 0
