@@ -56,7 +56,9 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "predicted": ("the model's order of placements, and that of halo times", lambda _: vtorus.predicted()),
     "osu": (
         "the benchmarks beside OSU at every size",
-        lambda options: osu.measure(options.osu, options.rounds, options.minutes, options.place),
+        lambda options: osu.measure(
+            options.osu, options.rounds, options.minutes, options.place, only=options.only
+        ),
     ),
     "routes": (
         "load and latency of chosen routes in the router's network alone",

@@ -25,7 +25,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median, median_low
 from typing import Any
@@ -33,6 +33,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from analysis.stats.medians import median_interval
 from perf import vtorus
 from perf.pieces import Pieces
 from railyard.base.checkout import BUILD
@@ -60,6 +61,8 @@ COLLECTIVES = {
 PROGRAMS_OF_OSU = (*TESTS, *PAIRS, *COLLECTIVES)
 #: Exactly the given number of samples, of one window or round trip each.
 FIXED_COUNT = ("--warmup-time", "0", "--max-time-per-point", "0")
+#: Half a unit of the last decimal that OSU prints.
+ROUNDED = 0.005
 #: Of the median of round trips.
 SAMPLES = 9
 #: Test -> the figure that is compared.
@@ -125,7 +128,12 @@ def find(folder: Path | None) -> Path | None:
 
 
 def measure(
-    folder: Path | None, rounds: int = ROUNDS, minutes: float | None = None, names: list[str] | None = None
+    folder: Path | None,
+    rounds: int = ROUNDS,
+    minutes: float | None = None,
+    names: list[str] | None = None,
+    *,
+    only: list[str] | None = None,
 ) -> dict[str, Any] | None:
     """Measure the launches that the file lacks, and print the ratios of all."""
     programs = find(folder)
@@ -135,14 +143,17 @@ def measure(
     pieces = Pieces(KEPT, minutes)
     figures = {}
     for name in names or list(PLACES):
-        if not pieces.is_over and any(pieces.get(*key) is None for key in _keys(name, rounds)):
+        keys = [key for key in _keys(name, rounds) if not only or key[1] in only]
+        if not pieces.is_over and any(pieces.get(*key) is None for key in keys):
             with _up(name):
                 for program in PROGRAMS_OF_OSU:
-                    _measure_program(
-                        programs, pieces, [key for key in _keys(name, rounds) if key[1] == program]
-                    )
-        figures[name] = ratios(pieces, name, rounds)
-        _show(name, figures[name], rounds)
+                    _measure_program(programs, pieces, [key for key in keys if key[1] == program])
+        by_program = ratios(pieces, name, rounds)
+        figures[name] = {
+            program: {size: asdict(figure) for size, figure in of_size.items()}
+            for program, of_size in by_program.items()
+        }
+        _show(name, by_program, rounds)
     return figures
 
 
@@ -302,10 +313,14 @@ def _run(place: Place, ranks: int, *command: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """The median over the rounds of ours over OSU's at one size, and the spread of OSU's own launches."""
+    """The median over the rounds of ours over OSU's at one size, and its 95 % interval; none of fewer than 6 rounds.
+
+    The interval is widened by what OSU rounds: it prints two decimals.
+    """
 
     value: float
-    spread: float
+    low: float | None
+    high: float | None
 
     @property
     def is_close(self) -> bool:
@@ -313,12 +328,14 @@ class Ratio:
         return abs(self.value - 1) <= CLOSE
 
     @property
-    def is_within_spread(self) -> bool:
-        """Return whether OSU differs from itself as much."""
-        return abs(self.value - 1) <= self.spread
+    def is_like(self) -> bool:
+        """Return whether the interval contains 1, so that no difference is shown."""
+        return self.low is not None and self.high is not None and self.low <= 1 <= self.high
 
     def __str__(self) -> str:
-        return f"{self.value:.3f}" if self.is_close else f"{self.value:.3f} ({self.spread:.2f})"
+        if self.is_close or self.low is None or self.high is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} ({self.low:.2f}-{self.high:.2f})"
 
 
 def ratios(pieces: Pieces, name: str, rounds: int) -> dict[str, dict[int, Ratio]]:
@@ -337,25 +354,28 @@ def ratios(pieces: Pieces, name: str, rounds: int) -> dict[str, dict[int, Ratio]
 
 def ratio(ours: list[dict[str, float]], osu: list[dict[str, float]], size: str) -> Ratio:
     """Return the ratio of the rounds at a size."""
-    theirs = [values[size] for values in osu]
-    pairs = zip(ours, theirs, strict=True)
+    pairs = [(one[size], other[size]) for one, other in zip(ours, osu, strict=True)]
+    least = median_interval([one / (other + ROUNDED) for one, other in pairs])
+    most = median_interval([one / max(other - ROUNDED, ROUNDED) for one, other in pairs])
     return Ratio(
-        value=median(one[size] / other for one, other in pairs), spread=max(theirs) / min(theirs) - 1
+        value=median(one / other for one, other in pairs),
+        low=least.low if least else None,
+        high=most.high if most else None,
     )
 
 
 def _show(name: str, by_program: dict[str, dict[int, Ratio]], rounds: int) -> None:
-    title = f"{name}: ours over OSU, medians of {rounds} pairs of launches (OSU's own spread where > 2 % off)"
+    title = f"{name}: ours over OSU, medians of {rounds} pairs of launches (95 % interval where > 2 % off)"
     table = Table("bytes", *(program.removeprefix("osu_") for program in by_program), title=title)
     for size in sorted({size for of_size in by_program.values() for size in of_size}):
         cells = (str(of_size[size]) if size in of_size else "" for of_size in by_program.values())
         table.add_row(str(size), *cells)
     every = [figure for of_size in by_program.values() for figure in of_size.values()]
     close = [figure for figure in every if figure.is_close]
-    like = [figure for figure in every if not figure.is_close and figure.is_within_spread]
+    like = [figure for figure in every if not figure.is_close and figure.is_like]
     console.print(table)
     console.print(
-        f"{name}: {len(close)} of {len(every)} within 2 %; {len(like)} more differ less than OSU's own launches; "
+        f"{name}: {len(close)} of {len(every)} within 2 %; {len(like)} more have 1 in their interval; "
         f"{len(every) - len(close) - len(like)} differ\n"
     )
 
@@ -370,6 +390,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--place", action="append", choices=PLACES, help="osu: where both run  [default: all]"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=PROGRAMS_OF_OSU,
+        metavar="PROGRAM",
+        help="osu: compare it  [default: all]",
     )
     parser.add_argument(
         "--rounds", type=int, default=ROUNDS, help="osu: pairs of launches  [default: %(default)s]"

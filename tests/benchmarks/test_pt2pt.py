@@ -164,6 +164,18 @@ def test_samples_too_short_for_the_clock_are_no_figure(sanitized: Path, tmp_path
     assert all("100 ticks" in s["reason"] for s in read["not_measured"])
 
 
+def test_the_pattern_all_and_its_matrix_refuse_samples_too_short_for_the_clock(
+    sanitized: Path, tmp_path: Path
+) -> None:
+    path, pairs = tmp_path / "p.json", tmp_path / "all.pairs"
+    arguments = ["--units", "ranks", "--pattern", "all", *QUICK, "--pairs", str(pairs), "--json", str(path)]
+    assert run("pt2pt", 3, *arguments, folder=sanitized, RAILYARD_TEST_TICK_S="1").status == 0
+    read = document(path)
+    assert {s["fom"]: s["samples"] for s in read["series"]} == {"under_sampled_percent": [100]}
+    assert [s["fom"] for s in read["not_measured"]] == ["slowest_latency_us"]
+    assert all(point.measured.size == 0 for point in matrices.read(pairs).points)
+
+
 ALL_PAIRS = ["--units", "ranks", "--pattern", "shift", "--steps", "1-4", "--tests", "latency,bandwidth"]
 
 
