@@ -192,7 +192,7 @@ def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         sorted(measured_on, key=lambda read: (read.allocation, read.started))
     ):
         is_same = one.allocation == other.allocation and one.allocation != ""
-        if is_same and (early_s := _seconds(one.created) - _seconds(other.started)) > SECOND_S:
+        if is_same and (early_s := _seconds(one.ended) - _seconds(other.started)) > SECOND_S:
             text = f"{other.started}: {early_s:.0f} s before record {one.id} of the same nodes ended"
             yield Fault(field=f"record {other.id}: started", text=text)
 

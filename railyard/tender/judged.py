@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import orjson
@@ -44,8 +44,8 @@ class Judged:
 
     `nodes` are those on which ranks ran, at most `granted`. `setting` is what changes the work and is no parameter.
     Records with one text `work` are of one case. `allocation` is a digest of the set of nodes, `hosts` their
-    first and last names. `up_s` is when the clock
-    of the boot began, in seconds since 1970, as the launches give it; None if they do not.
+    first and last names. `started` is of the first launch, `ended` of the last. `up_s` is when the clock of the
+    boot began, in seconds since 1970, as the launches give it; None if they do not.
     """
 
     id: str
@@ -54,6 +54,7 @@ class Judged:
     path: str
     created: str
     started: str
+    ended: str
     origin: Origin
     system: str
     commit: str
@@ -96,6 +97,7 @@ def of_record(read: Record, content: bytes = b"") -> Judged:
         path=archive.name_of(read, content),
         created=read.created,
         started=min((launch.started for launch in read.launches if launch.started), default=read.created),
+        ended=_ended(read),
         origin=read.origin,
         system=read.system.name,
         commit=commit,
@@ -145,6 +147,16 @@ def _where(case: Case) -> dict[str, Json]:
     if order == AllocationOrder.SCHEDULER:
         return {}
     return {"allocation": order, "block": list(case.block or ()), "cube": list(case.cube or ())}
+
+
+def _ended(read: Record) -> str:
+    """Return when the last launch ended; a record is made some time later."""
+    ends = (
+        datetime.fromisoformat(launch.started) + timedelta(seconds=launch.elapsed_s or 0.0)
+        for launch in read.launches
+        if launch.started
+    )
+    return max(ends, default=datetime.fromisoformat(read.created)).isoformat()
 
 
 def _up_s(read: Record) -> float | None:

@@ -30,9 +30,6 @@ static const char *const locals[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRAN
                                      "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
 enum { LOCALS = sizeof locals / sizeof *locals };
 
-/* MPI may bind to the GPU that is current in MPI_Init: then it must not change. */
-static bool is_gpu_set;
-
 bool parse_memory(const char *text, void *field) {
     return options_one(text, names, NAMES, &((struct memory *)field)->kind);
 }
@@ -73,18 +70,16 @@ static const struct runtime *runtime_of(const struct memory *memory) {
 }
 
 /* The GPUs of a node go round its ranks. */
-static bool set_gpu(void *library, const char *prefix, int local, struct problem *problem) {
+static void set_gpu(void *library, const char *prefix, int local, struct problem *problem) {
     int (*count)(int *gpus) = NULL;
     int (*set)(int gpu) = NULL;
     int gpus = 0;
     find(library, prefix, "GetDeviceCount", &count, problem);
     find(library, prefix, "SetDevice", &set, problem);
     if (problem_is_set(problem))
-        return false;
-    if (count(&gpus) == 0 && gpus > 0 && set(local % gpus) == 0)
-        return true;
-    problem_set(problem, "--memory: the %s runtime finds no usable GPU", prefix);
-    return false;
+        return;
+    if (count(&gpus) != 0 || gpus < 1 || set(local % gpus) != 0)
+        problem_set(problem, "--memory: the %s runtime finds no usable GPU", prefix);
 }
 
 static int local_of_launcher(void) {
@@ -96,13 +91,15 @@ static int local_of_launcher(void) {
     return -1;
 }
 
-static int local_of_mpi(void) {
+/* Collective. The launcher's number where it has one: MPI may have bound to that GPU in MPI_Init. */
+static int local_rank(void) {
     MPI_Comm node;
     int local = 0;
+    int of_launcher = local_of_launcher();
     MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     MPI_CHECK(MPI_Comm_rank(node, &local));
     MPI_CHECK(MPI_Comm_free(&node));
-    return local;
+    return of_launcher < 0 ? local : of_launcher;
 }
 
 void memory_before_init(int argc, char **argv) {
@@ -117,7 +114,8 @@ void memory_before_init(int argc, char **argv) {
     if (memory.kind == MEMORY_HOST || local < 0)
         return;
     void *library = load(runtime_of(&memory));
-    is_gpu_set = library && set_gpu(library, runtime_of(&memory)->prefix, local, &unsaid);
+    if (library)
+        set_gpu(library, runtime_of(&memory)->prefix, local, &unsaid);
 }
 
 void memory_open(struct memory *memory, struct problem *problem) {
@@ -128,8 +126,11 @@ void memory_open(struct memory *memory, struct problem *problem) {
     if (!library)
         problem_set(problem, "--memory %s: no runtime library: %s; expected its path in %s",
                     memory_name(memory), getenv(variable) ? getenv(variable) : runtime->files[0], variable);
-    int local = local_of_mpi();
-    if (!library || (!is_gpu_set && !set_gpu(library, runtime->prefix, local, problem)))
+    int local = local_rank();
+    if (!library)
+        return;
+    set_gpu(library, runtime->prefix, local, problem);
+    if (problem_is_set(problem))
         return;
     find(library, runtime->prefix, "Malloc", &memory->allocate, problem);
     find(library, runtime->prefix, "MallocManaged", &memory->allocate_managed, problem);
