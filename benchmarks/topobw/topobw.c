@@ -19,6 +19,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 static const char program[] = "topobw";
 
@@ -189,6 +190,14 @@ static void end_if_cut_off(int status) {
     MPI_Abort(MPI_COMM_WORLD, status == EXIT_SUCCESS ? EXIT_LINK_FAULT : status);
 }
 
+/* mpirun (Open MPI 4) ends a job at the first exit status that is not 0, and loses lines that are on their
+ * way from a daemon. */
+static void let_lines_arrive(int status) {
+    const struct timespec pause = {.tv_nsec = 300000000};
+    if (status != EXIT_SUCCESS)
+        (void)nanosleep(&pause, NULL);
+}
+
 int main(int argc, char **argv) {
     check_mpi_init(&argc, &argv);
     deadline_arm(START_LIMIT_S);
@@ -199,6 +208,7 @@ int main(int argc, char **argv) {
     nics_end(nics);
     end_if_cut_off(status);
     deadline_disarm();
+    let_lines_arrive(status);
     MPI_CHECK(MPI_Finalize());
     return status;
 }
