@@ -190,8 +190,8 @@ static void end_if_cut_off(int status) {
     MPI_Abort(MPI_COMM_WORLD, status == EXIT_SUCCESS ? EXIT_LINK_FAULT : status);
 }
 
-/* mpirun (Open MPI 4) ends a job at the first exit status that is not 0, and loses lines that are on their
- * way from a daemon. */
+/* mpirun (Open MPI 4) ends a job at the first exit status that is not 0; a line on its way from a daemon was
+ * missing once. */
 static void let_lines_arrive(int status) {
     const struct timespec pause = {.tv_nsec = 300000000};
     if (status != EXIT_SUCCESS)
