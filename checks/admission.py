@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ from reframe.core.builtins import performance_function, run_before, sanity_funct
 from placements import launchers
 from placements.topology import catalog
 from placements.topology.torus import Torus
-from railyard.jobs.partition import Partition
-from railyard.placed.mixin import plainly
+from railyard.placed.mixin import partition_of, plainly
 
 FOLDER = "admission"
 
@@ -57,16 +55,7 @@ class admission(rfm.RunOnlyRegressionTest):
     @plainly()
     def choose_command(self) -> None:
         """Set the command of the job: railyard starts the launches, not ReFrame's launcher."""
-        partition, environ = self.current_partition, self.current_environ
-        where = Partition.read(
-            partition.fullname,
-            partition.scheduler.registered_name,
-            partition.extras,
-            os.environ,
-            environment=environ.name,
-            features=environ.features,
-            lacks=[],
-        )
+        partition, where = self.current_partition, partition_of(self)
         launcher = launchers.selected(where.launch or partition.launcher_type.registered_name, where.features)
         is_emulated = where.origin == "emulated"
         words = ["--launcher", launcher.name, "--slow", str(self.slow), "--output", FOLDER]

@@ -52,6 +52,20 @@ from railyard.torus.simulated import smpi
 os.environ.setdefault("RAILYARD_CHECKOUT", str(CHECKOUT))
 
 
+def partition_of(test: Any) -> Partition:
+    """Return the partition and environment in which ReFrame runs a test, as railyard knows them."""
+    partition, environ = test.current_partition, test.current_environ
+    return Partition.read(
+        partition.fullname,
+        partition.scheduler.registered_name,
+        partition.extras,
+        os.environ,
+        environment=environ.name,
+        features=environ.features,
+        lacks=environ.extras.get("lacks", []),
+    )
+
+
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn bad input into ReFrame's own error, whose report shows the one line and no traceback."""
@@ -257,16 +271,7 @@ class Placed(_Variables):
             self.skip(reason)
 
     def _partition(self) -> Partition:
-        partition, environ = self.current_partition, self.current_environ
-        return Partition.read(
-            partition.fullname,
-            partition.scheduler.registered_name,
-            partition.extras,
-            os.environ,
-            environment=environ.name,
-            features=environ.features,
-            lacks=environ.extras.get("lacks", []),
-        )
+        return partition_of(self)
 
     def _opened(self, spec: JobSpec, where: Partition) -> tuple[tuple[Software, ...], images.Carried | None]:
         """Return whose programs to launch, and the image that has them; skip if that cannot be run here."""
