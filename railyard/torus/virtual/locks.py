@@ -1,6 +1,7 @@
 """Lock the machine and its virtual tori, and report the holders of locks.
 
 A lock is a file under flock. The kernel releases it with the last process that has it open, so no kill leaves one.
+flock favours a holder that locks again at once; a second file beside each, *.next, gives the turn to who waits.
 
     /run/railyard/lock              a user's tori: held while one is made, changed or removed (`lifecycle.lock`)
     /run/railyard/NAME/launching    a torus: held by a launch on it
@@ -27,7 +28,6 @@ import math
 import os
 import stat
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -215,9 +215,21 @@ def _is_root() -> bool:
 def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: float | None = None) -> int:
     """Return a descriptor that holds the lock of a file; after `patience_s` seconds return one without the lock.
 
-    `opened` opens the file. If the file was replaced meanwhile, the new one is opened.
+    Who comes first waits under a second lock, PATH.next, which everybody needs to come to the first.
     """
     give_up_at = None if patience_s is None else time.monotonic() + patience_s
+    next_one = _locked(path.with_name(f"{path.name}.next"), opened, what, give_up_at)
+    try:
+        return _locked(path, opened, what, give_up_at)
+    finally:
+        os.close(next_one)
+
+
+def _locked(path: Path, opened: Callable[[Path], int], what: str, give_up_at: float | None) -> int:
+    """Return a descriptor that holds the lock of one file; at `give_up_at` return one without the lock.
+
+    `opened` opens the file. If the file was replaced meanwhile, the new one is opened.
+    """
     while True:
         descriptor = opened(path)
         is_locked = _wait(descriptor, what, give_up_at)
@@ -232,16 +244,10 @@ def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: floa
 def _wait(descriptor: int, what: str, give_up_at: float | None) -> bool:
     """Take an exclusive lock on an open file; return False if it is not free at `give_up_at` (time.monotonic()).
 
-    After SILENT_S seconds the wait is reported once with the holder, and the end of a wait in vain as well. Who waits
-    without a limit waits in the kernel, so a holder that launches again at once does not come first.
+    After SILENT_S seconds the wait is reported once with the holder, and the end of a wait in vain as well.
     """
-    if _is_free(descriptor):
-        return True
-    waiting = threading.Thread(target=fcntl.flock, args=(descriptor, fcntl.LOCK_EX), daemon=True)
-    if give_up_at is None:
-        waiting.start()
     report_at = time.monotonic() + SILENT_S
-    while waiting.is_alive() if give_up_at is None else not _is_free(descriptor):
+    while not _is_free(descriptor):
         now = time.monotonic()
         if give_up_at is not None and now > give_up_at:
             _report(descriptor, f"no longer waiting for {what}")
