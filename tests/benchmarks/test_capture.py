@@ -85,6 +85,20 @@ def pairs(read: Matrix, phase: int, kind: Kind = Kind.MESSAGES) -> Pairs:
     )
 
 
+def test_a_witness_built_for_another_mpi_is_one_line_and_no_signal(mpi: str, tmp_path: Path) -> None:
+    """The ranks of both ended in a segmentation fault within PMPI_Comm_rank."""
+    other = "mpich" if mpi == "openmpi" else "openmpi"
+    if not witness(other).exists():
+        pytest.skip(f"no benchmarks for {other}; run: make test-tools setup")
+    halo = CHECKOUT / f"build/benchmarks-{mpi}/bin/halo"
+    words = [witness(other), tmp_path / "witness.json", halo, "--grid", "1x1x1", "--cells", "4"]
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=DEADLINE_S, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("railyard-witness: built for another MPI than the program: it has libmpi")
+
+
 def test_every_kind_of_call_is_captured_by_phase(mpi: str, tmp_path: Path) -> None:
     read = captured(mpi, RANKS, built(mpi, "traffic.c", tmp_path), tmp_path)
     assert (read.ranks, read.left_out) == (RANKS, 0)

@@ -183,10 +183,10 @@ def test_wrong_links_files_are_refused(pretend: Pretend, tmp_path: Path, text: s
 
 
 def test_topobw_under_sanitizers(pretend: Pretend, sanitized: Path, tmp_path: Path) -> None:
-    topology = gemini("3x1x2", nodes_per_router=2)
+    topology = gemini("3x1x2")
     (tmp_path / "links").write_text(files.links(topology))
-    torus = pretend(block(3, 1, 2, nodes_per_router=2))
-    read = torus.measured("topobw", 12, *QUICK, "--links", f"{tmp_path}/links", folder=sanitized)
+    torus = pretend(block(3, 1, 2))
+    read = torus.measured("topobw", 6, *QUICK, "--links", f"{tmp_path}/links", folder=sanitized)
     assert len(links_of(read)) == len(list(topology.links()))
 
 
@@ -316,7 +316,6 @@ def test_a_sound_torus_is_sound(bench: Bench) -> None:
     [
         ("X+ 1,1,0>2,1,0", ["--lanes-lost", "1"], 100 / 3),
         ("Y- 3,1,1>3,0,1", ["--lanes-lost", "2", "--of-tiles", "1/4"], 100 / 6),
-        ("X- 0,0,1>3,0,1", ["--lanes-lost", "2", "--of-tiles", "3/8"], 100 / 4),
     ],
 )
 def test_a_slow_link_is_named_with_what_is_missing(
@@ -343,14 +342,9 @@ def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) 
 
 @needs_root
 @pytest.mark.torus
-@pytest.mark.parametrize(
-    ("direction", "ends"),
-    [("X+", ("1,0,0", "2,0,0")), ("Y-", ("3,1,1", "3,0,1")), ("Z+", ("0,0,0", "0,0,1"))],
-)
-def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(
-    kernel: Bench, direction: str, ends: tuple[str, str]
-) -> None:
-    with dead_cable(kernel.name, direction, *ends):
+def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(kernel: Bench) -> None:
+    ends = ("3,1,1", "3,0,1")
+    with dead_cable(kernel.name, "Y-", *ends):
         outcome, read = kernel.topobw("--tolerance", "20", "--deadline", "15")
     assert outcome.status == 5, outcome
     ((component, state, links),) = findings(read)

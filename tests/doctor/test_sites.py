@@ -163,7 +163,8 @@ MACHINES = {
 ASK = (
     "import sys; from pathlib import Path; from railyard.doctor import findings, inventory, trial; "
     "machine = inventory.look(Path(sys.argv[1])); text = findings.fragment(machine); "
-    "Path(sys.argv[2]).write_text(text); print(trial.fault(text, findings.system_name(machine)))"
+    "Path(sys.argv[2]).write_text(text); "
+    "print(trial.fault(text, findings.system_name(machine)) if sys.argv[3:] else '')"
 )
 
 
@@ -174,13 +175,15 @@ def test_every_site_text_has_a_machine_whose_fragment_is_tried() -> None:
 
 #: One: to read all checks takes 3 s of processor, and only the dry run depends on the machine.
 LISTED = "lumi"
+#: A dry run takes 3 s of processor too: the machines whose fragments differ in nothing but names have one.
+LIKE_LISTED = ("frontier", "alps", "perlmutter-gpu")
 
 
 @pytest.mark.parametrize("name", sorted(MACHINES))
 def test_what_doctor_prints_is_loaded_listed_and_dry_run_with_no_line_edited(
     name: str, machine: dict[str, str], tmp_path: Path
 ) -> None:
-    """`trial.fault` loads the fragment and dry-runs one check, as doctor itself does; one machine lists all checks."""
+    """`trial.fault` loads the fragment and dry-runs one check, as doctor itself does; a machine lists all checks."""
     shown = MACHINES[name]
     folder = tmp_path / "bin"
     (folder / "pals").mkdir()
@@ -197,6 +200,7 @@ def test_what_doctor_prints_is_loaded_listed_and_dry_run_with_no_line_edited(
         (path / "ports/1/link_layer").write_text(layer)
         (path / "ports/1/state").write_text("4: ACTIVE")
     words = [str(BIN / "python"), "-c", ASK, str(tmp_path / "sys"), str(tmp_path / "mine.yml")]
+    words += [] if name in LIKE_LISTED else ["tried"]
     env = {**environment(), **machine, **shown.variables, "LOADEDMODULES": "gcc/13.2:mpi/1"}
     done = subprocess.run(words, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
     text = (tmp_path / "mine.yml").read_text()
