@@ -91,7 +91,15 @@ def test_a_witness_built_for_another_mpi_is_one_line_and_no_signal(mpi: str, tmp
     if not witness(other).exists():
         pytest.skip(f"no benchmarks for {other}; run: make test-tools setup")
     halo = CHECKOUT / f"build/benchmarks-{mpi}/bin/halo"
-    words = [witness(other), tmp_path / "witness.json", halo, "--grid", "1x1x1", "--cells", "4"]
+    words = [
+        str(witness(other)),
+        str(tmp_path / "witness.json"),
+        str(halo),
+        "--grid",
+        "1x1x1",
+        "--cells",
+        "4",
+    ]
     done = subprocess.run(
         words, capture_output=True, text=True, timeout=DEADLINE_S, env=ENVIRONMENT, check=False
     )

@@ -13,7 +13,7 @@ from railyard.records.store import archive
 
 def test_a_record_of_36_nodes_with_128_ranks_is_kept_and_read() -> None:
     """Its 71 MB could not be read back once, and no other record of that archive either."""
-    sizes = ["--nodes", "36", "--ranks-per-node", "128", "--nics", "8", "--launches", "4"]
+    sizes = ["--nodes", "36", "--ranks-per-node", "128", "--nics", "8", "--launches", "12"]
     done = subprocess.run(
         [sys.executable, "-m", "perf", "machine", *sizes],
         capture_output=True,
@@ -25,7 +25,7 @@ def test_a_record_of_36_nodes_with_128_ranks_is_kept_and_read() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     records = archive.load_all(whole_machine.FOLDER / "archive")
-    assert [[len(launch.ranks) for launch in record.launches] for record in records] == 2 * [4 * [36 * 128]]
+    assert [[len(launch.ranks) for launch in record.launches] for record in records] == 2 * [12 * [36 * 128]]
     strict = (whole_machine.FOLDER / "strict-check.log").read_text().splitlines()
     changed = "provenance.railyard.git_dirty: the checkout was changed, or nobody looked"
     assert all(line.endswith(changed) or " was committed at " in line for line in strict[:-1]), strict

@@ -10,7 +10,8 @@
 
 /* The names that MPI's libraries have at sites, without those of its C++ and Fortran bindings. */
 static int is_mpi(const char *name) {
-    static const char *const names[] = {"libmpi.so", "libmpich.so", "libmpi_gnu_", "libmpi_cray", "libmpi_intel"};
+    static const char *const names[] = {"libmpi.so", "libmpich.so", "libmpi_gnu_", "libmpi_cray",
+                                        "libmpi_intel"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(name, names[i], strlen(names[i])) == 0)
             return 1;
