@@ -1,4 +1,4 @@
-"""AMG, an algebraic multigrid solver of the CORAL suite: non-zeros per second under placements and NIC policies."""
+"""AMG and AMG2023, algebraic multigrid of the CORAL suite: non-zeros per second under placements and NIC policies."""
 
 from __future__ import annotations
 
@@ -68,3 +68,30 @@ class amg_hybrid(AmgCheck):
     """MPI with OpenMP: two threads per rank, for a program that is built with OpenMP."""
 
     studies = ["llnl-multirail"]
+
+
+class Amg2023Check(AmgCheck):
+    """The same problem for AMG2023, which solves it by hypre."""
+
+    descr = "AMG2023: algebraic multigrid by hypre on a Laplacian of 27 points"
+    benchmark = "amg2023"
+    program = "amg2023"
+    package = "amg2023"
+
+
+@rfm.simple_test
+class amg2023_weak(Amg2023Check):
+    """Weak scaling: the work per rank is fixed."""
+
+
+@rfm.simple_test
+class amg2023_strong(Amg2023Check):
+    """Strong scaling: the work of all ranks together is fixed."""
+
+    scaling = "strong"
+
+
+@rfm.simple_test
+@with_poster_policies
+class amg2023_multirail(Amg2023Check):
+    """NIC policies of LLNL's multirail poster, two ranks per node."""

@@ -58,14 +58,15 @@ MINI_APPLICATIONS = [path for path in sorted(CHECKS.glob("*.py")) if "(MiniAppCh
 
 @pytest.mark.parametrize("check", MINI_APPLICATIONS, ids=lambda path: path.stem)
 def test_a_mini_application_has_a_recording_a_package_and_a_row_on_the_page(check: Path) -> None:
-    named = dict(re.findall(r'^    (benchmark|package) = "(\S+)"$', check.read_text(), re.MULTILINE))
-    program = named["benchmark"]
-    recordings = [name for name in RECORDED if name.rpartition("-")[0] == program]
-    assert recordings or program in NOT_RECORDED, f"add tests/data/applications/{program}-RANKS.out"
     specs = re.findall(r"^    - ([\w-]+)", (CHECKOUT / "spack.yaml").read_text(), re.MULTILINE)
-    assert named.get("package", specs[0]) in specs, f"add {named['package']} to spack.yaml"
     page = (CHECKOUT / "docs/applications.md").read_text()
-    assert f"| `{program}_*` |" in page, f"add a row `{program}_*` to docs/applications.md"
+    for name, value in re.findall(r'^    (benchmark|package) = "(\S+)"$', check.read_text(), re.MULTILINE):
+        if name == "package":
+            assert value in specs, f"add {value} to spack.yaml"
+            continue
+        recordings = [recording for recording in RECORDED if recording.rpartition("-")[0] == value]
+        assert recordings or value in NOT_RECORDED, f"add tests/data/applications/{value}-RANKS.out"
+        assert f"| `{value}_*` |" in page, f"add a row `{value}_*` to docs/applications.md"
 
 
 @pytest.mark.parametrize("name", RECORDED)
