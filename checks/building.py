@@ -65,7 +65,8 @@ class applications_build(rfm.RunOnlyRegressionTest):
         self.wanted = [kind for kind in kinds if wish.needs(kind, self.spack)]
         commands = [[*_words(kind), *([str(self.spack)] if self.spack else [])] for kind in self.wanted]
         self.executable = " && ".join(map(shlex.join, commands)) or "true"
-        self.env_vars = {"MPI": self.mpi} if self.wanted else {}
+        paths = {name: shlex.quote(path) for name, path in building.whole_paths(os.environ).items()}
+        self.env_vars = {"MPI": self.mpi, **paths} if self.wanted else {}
 
     @run_before("run")
     def stay_on_this_machine(self) -> None:
@@ -80,7 +81,7 @@ class applications_build(rfm.RunOnlyRegressionTest):
     def log(self, kind: Build) -> Path:
         """Return the path of a build's log."""
         if kind is Build.NATIVE:
-            return building.ENVIRONMENTS / f"{self.mpi}.log"
+            return building.ENVIRONMENTS.absolute() / f"{self.mpi}.log"
         return BUILD / f"{building.image_file(self.mpi).name}.log"
 
     @sanity_function

@@ -17,7 +17,7 @@ from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.base.errors import InputError
 from railyard.records.record import Software
 
-#: Where containers/build-native puts its environments.
+#: Where containers/build-native puts its environments; may be relative to where ReFrame was started.
 ENVIRONMENTS = Path(os.environ.get("RAILYARD_ENVIRONMENTS", BUILD / "environments"))
 #: Features of a ReFrame environment, each the name of an MPI that the builds know.
 MPIS = ("openmpi5", "mpich", "openmpi")
@@ -25,6 +25,8 @@ MPIS = ("openmpi5", "mpich", "openmpi")
 BUILT_AS = {"cray-mpich": "mpich"}
 #: Folders of the checkout in which Spack is looked for, if the site's configuration names none.
 OWN_SPACKS = ("build/carried/spack", "build/tools/spack")
+#: Variables of the builds that name a file or a folder.
+PATHS = ("BASE", "BUILD_BASE", "LOCK", "MIRROR", "RAILYARD_ENVIRONMENTS", "SCOPE")
 
 
 class Build(StrEnum):
@@ -85,7 +87,7 @@ def mpi_of(features: Sequence[str]) -> str:
 
 def view(mpi: str) -> Path:
     """Return where the last native build for an MPI put its programs."""
-    return ENVIRONMENTS / (mpi or MPIS[-1]) / "view"
+    return ENVIRONMENTS.absolute() / (mpi or MPIS[-1]) / "view"
 
 
 def image_file(mpi: str) -> Path:
@@ -98,12 +100,23 @@ def spack(named: str, environ: Mapping[str, str]) -> Path | None:
     """Return Spack's folder: that of `extras: spack`, SPACK_ROOT, the checkout's own, or the PATH's."""
     for folder in (named, environ.get("SPACK_ROOT", "")):
         if folder:
-            return Path(folder).expanduser()
+            return Path(folder).expanduser().absolute()
     for name in OWN_SPACKS:
         if (CHECKOUT / name / "bin/spack").is_file():
             return CHECKOUT / name
     program = shutil.which("spack", path=environ.get("PATH"))
     return Path(program).resolve().parent.parent if program else None
+
+
+def whole_paths(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the relative paths among the builds' variables as whole ones, because a build runs in another folder.
+
+    Not to be called while a module is imported: ReFrame then is in the module's folder, not where it was started.
+    """
+    named = {
+        name: path for name in PATHS if (path := environ.get(name)) and path != "none" and "://" not in path
+    }
+    return {name: str(Path(path).absolute()) for name, path in named.items() if path[0] != "/"}
 
 
 def how(kind: Build, mpi: str) -> str:
