@@ -151,6 +151,21 @@ def test_a_forged_source_is_refused_and_does_not_stay(
     assert site.cache.read_bytes() == honest
 
 
+def test_an_archive_with_another_sum_is_named_with_its_package(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spack names the version alone."""
+
+    def refuse() -> None:
+        raise RuntimeError("sha256 checksum failed for v2.0\n    Expected 12 but got 34")
+
+    site.fetches = refuse
+    with pytest.raises(SystemExit):
+        run(site, monkeypatch, "--fetch")
+    line = f"==> Error: umt: sha256 checksum failed for v2.0 Expected 12 but got 34; from {site.mirror}\n"
+    assert capsys.readouterr().err == line
+
+
 def test_without_checksums_a_forged_source_is_unchecked(
     site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
