@@ -7,6 +7,7 @@
 #include "counters/source.h"
 #include "lib/input/parse.h"
 #include "lib/measure/energy.h"
+#include "lib/measure/sockets.h"
 #include "lib/output/gpus.h"
 #include "lib/output/json.h"
 #include "lib/ranks/evidence.h"
@@ -38,6 +39,8 @@ struct nics {
     int fabric_count;
     struct fabric fabrics[GROUPS_MAX];
     struct energy energy;
+    struct sockets_nic sockets[SOCKETS_NICS]; /* of this rank, at the first reading */
+    int socket_count;
     struct problem problem; /* why a fabric of this node is not counted */
 };
 
@@ -54,6 +57,13 @@ struct energy_row {
     char node[SITE_NAME_BYTES];
     char counter[ENERGY_NAME_BYTES];
     double joules;
+};
+
+/* What one rank's own connections carried by one NIC; sent as it is, too. */
+struct rank_row {
+    int rank;
+    char node[SITE_NAME_BYTES];
+    struct sockets_nic nic;
 };
 
 /* The reason that a leader sends in addition to its rows. */
@@ -161,6 +171,7 @@ struct nics *nics_begin(void) {
         read_fabrics(nics, 0);
     if (nics->leads)
         energy_begin(nics->settings[2], &nics->energy);
+    nics->socket_count = sockets_read(nics->sockets);
     meet();
     return nics;
 }
@@ -213,6 +224,32 @@ static struct energy_row *own_energy(const struct nics *nics, int *count) {
         (void)snprintf(row->node, sizeof row->node, "%.63s", nics->host);
         (void)snprintf(row->counter, sizeof row->counter, "%s", counter->name);
         *count += energy_joules(counter, &row->joules);
+    }
+    return rows;
+}
+
+/* Returns what the first reading has of a NIC; nothing of one that was new, or whose connections were closed.
+ */
+static struct sockets_nic before(const struct nics *nics, const struct sockets_nic *now) {
+    for (int i = 0; i < nics->socket_count; i++) {
+        const struct sockets_nic *then = &nics->sockets[i];
+        if (strcmp(then->nic, now->nic) == 0 && then->sent_bytes <= now->sent_bytes &&
+            then->received_bytes <= now->received_bytes)
+            return *then;
+    }
+    return (struct sockets_nic){0};
+}
+
+static struct rank_row *own_sockets(const struct nics *nics, int *count) {
+    struct sockets_nic by_nic[SOCKETS_NICS];
+    *count = sockets_read(by_nic);
+    struct rank_row *rows = check_alloc((size_t)*count, sizeof *rows);
+    for (int i = 0; i < *count; i++) {
+        struct sockets_nic then = before(nics, &by_nic[i]);
+        rows[i] = (struct rank_row){.rank = check_rank(), .nic = by_nic[i]};
+        rows[i].nic.sent_bytes -= then.sent_bytes;
+        rows[i].nic.received_bytes -= then.received_bytes;
+        (void)snprintf(rows[i].node, sizeof rows[i].node, "%.63s", nics->host);
     }
     return rows;
 }
@@ -276,7 +313,26 @@ struct document {
     struct gpus_list gpus;
     const struct energy_row *energy;
     int energy_count;
+    const struct rank_row *ranks;
+    int rank_count;
 };
+
+static void write_ranks(struct json *json, const struct document *document) {
+    if (document->rank_count == 0)
+        return;
+    json_key_array(json, "ranks");
+    for (int i = 0; i < document->rank_count; i++) {
+        const struct rank_row *row = &document->ranks[i];
+        json_object(json);
+        json_key_integer(json, "rank", row->rank);
+        json_key_text(json, "node", row->node);
+        json_key_text(json, "nic", row->nic.nic);
+        json_key_integer(json, "tx_bytes", (int64_t)row->nic.sent_bytes);
+        json_key_integer(json, "rx_bytes", (int64_t)row->nic.received_bytes);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
 
 static void write_energy(struct json *json, const struct document *document) {
     if (document->energy_count == 0)
@@ -315,6 +371,7 @@ static void write_document(FILE *file, const struct nics *nics, const struct doc
     json_key_text(&json, "reason", *reason ? reason : NULL);
     gpus_write(&json, &document->gpus);
     write_energy(&json, document);
+    write_ranks(&json, document);
     json_object_end(&json);
 }
 
@@ -348,12 +405,16 @@ void nics_end(struct nics *nics) {
     if (!nics)
         return;
     meet();
+    int sockets_count = 0;
+    struct rank_row *sockets = own_sockets(nics, &sockets_count);
     if (nics->leads)
         read_fabrics(nics, 1);
     struct row *rows = own_rows(nics, &count);
     struct row *all = gather_rows(rows, count, sizeof *rows, &total);
     struct reason reason = gather_reason(nics);
     struct document document = {.rows = all, .count = total, .reason = reason.text};
+    struct rank_row *of_ranks = gather_rows(sockets, sockets_count, sizeof *sockets, &document.rank_count);
+    document.ranks = of_ranks;
     struct energy_row *joules = own_energy(nics, &count);
     struct energy_row *of_all = gather_rows(joules, count, sizeof *joules, &document.energy_count);
     document.energy = of_all;
@@ -361,6 +422,8 @@ void nics_end(struct nics *nics) {
     if (all)
         write_file(nics, &document);
     gpus_free(&document.gpus);
+    free(sockets);
+    free(of_ranks);
     free(joules);
     free(of_all);
     free(rows);

@@ -4,14 +4,16 @@
  * One rank of each node reads the counters after MPI's start and again before its end; rank 0 writes the
  * differences to a file (docs/formats.md, "NICs"). Every fabric that a node has is read: Slingshot,
  * Omni-Path, InfiniBand, RoCE, EFA, Ethernet (the counter groups of that name). MPI's own set-up is counted,
- * too. The file also has the energy that the nodes count (lib/measure/energy.h) and the GPUs that each rank
- * sees (lib/output/gpus.h). Rank 0's environment decides for all ranks:
+ * too. The file also has the bytes of each rank's own TCP connections by NIC (lib/measure/sockets.h), the
+ * energy that the nodes count (lib/measure/energy.h) and the GPUs that each rank sees (lib/output/gpus.h).
+ * Rank 0's environment decides for all ranks:
  *
  *     RAILYARD_NICS          the file; without it nothing is counted
  *     RAILYARD_NIC_COUNTERS  groups, separated by commas; auto (the default): those named above
  *     RAILYARD_SYSFS         where the paths below /sys begin; "%h" is the host's name
  *
- * Leaves out: which process sent the bytes. A simulated run (RAILYARD_HOST_FROM_MPI) has no NICs.
+ * Leaves out: which process sent bytes that no TCP connection carried. A simulated run
+ * (RAILYARD_HOST_FROM_MPI) has no NICs.
  */
 #ifndef RAILYARD_COUNTERS_NICS_H
 #define RAILYARD_COUNTERS_NICS_H

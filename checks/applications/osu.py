@@ -10,7 +10,7 @@ from checks.multirail import POSTER
 from railyard.applications.programs import osu
 
 WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr", "osu_bw_persistent", "osu_bibw_persistent")
-POINT_TO_POINT = ("osu_latency", "osu_latency_persistent", *WINDOWS, *sorted(osu.ONE_SIDED))
+POINT_TO_POINT = ("osu_latency", "osu_latency_mt", "osu_latency_persistent", *WINDOWS, *sorted(osu.ONE_SIDED))
 #: Collectives that compute. OSU's own type is MPI_CHAR, and it awaits sums that wrap round; Open MPI's vector code
 #: saturates them (open-mpi/ompi#8045), so that right data would be reported as wrong.
 SUMS = ("osu_allreduce", "osu_iallreduce", "osu_allreduce_persistent", "osu_reduce", "osu_reduce_scatter")
@@ -58,6 +58,12 @@ class OsuCheck(ApplicationCheck):
     #: :default: ``''``
     synchronization = variable(str, value="")
 
+    #: Threads of each rank that communicate, of osu_latency_mt.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``2``
+    threads = variable(int, value=2)
+
     small = {"largest": 1 << 16, "iterations": 10, "warmups": 2, "window": 8}
     standard = {"largest": 1 << 22, "iterations": 1000, "warmups": 100, "window": 64}
     large = {"iterations": 10000, "warmups": 1000}
@@ -68,11 +74,10 @@ class OsuCheck(ApplicationCheck):
 
     @run_after("setup")
     def choose_options(self) -> None:
-        self.parameters = {
-            **self.parameters,
-            "iterations": self.iterations,
-            "sizes_bytes": self.message_sizes,
-        }
+        self.parameters = {**self.parameters, "sizes_bytes": self.message_sizes}
+        if self.test == "osu_init":  # which has no options
+            return
+        self.parameters["iterations"] = self.iterations
         self.options = ["-i", str(self.iterations), "-x", str(self.warmups)]
         if self.device:
             self.parameters["device"] = self.device
@@ -82,6 +87,9 @@ class OsuCheck(ApplicationCheck):
             self.options += ["-W", str(self.window)]
         if self.test in SUMS:
             self.options += ["-T", "mpi_float"]
+        if self.test == "osu_latency_mt":
+            self.parameters["threads"] = self.threads
+            self.options += ["-t", f"{self.threads}:{self.threads}"]
         if self.synchronization:
             self.parameters["synchronization"] = self.synchronization
             self.options += ["-w", "allocate", "-s", self.synchronization]
@@ -191,6 +199,22 @@ class osu_nonblocking(OsuCollectives):
 
     #: Program of the OSU Micro-Benchmarks that runs.
     test = parameter(["osu_ibarrier", "osu_iallreduce", "osu_ialltoall"])
+
+
+@rfm.simple_test
+class osu_threads(OsuPairs):
+    """Latency of one pair whose threads communicate at once, under MPI_THREAD_MULTIPLE."""
+
+    #: Program of the OSU Micro-Benchmarks that runs.
+    test = parameter(["osu_latency_mt"])
+
+
+@rfm.simple_test
+class osu_start(OsuCollectives):
+    """Time that MPI_Init takes on all ranks."""
+
+    #: Program of the OSU Micro-Benchmarks that runs.
+    test = parameter(["osu_init"])
 
 
 @rfm.simple_test

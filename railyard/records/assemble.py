@@ -40,8 +40,8 @@ class LaunchRun:
     than the output shows, `replaced` an image that changed while the job ran. With `has_groups`, the first number of
     a node's coordinate is its group. `roles` are the
     programs that ran at the same time on other nodes, in the form of the record's schema except for `ranks`
-    (`Ranks`), `hosts` (one name per rank) and `nics` (`Nics`), and for `figures`, those of their series. `energy`
-    holds the series that the nodes' energy counters gave.
+    (`Ranks`), `hosts` (one name per rank) and `nics` (`Nics`), and for `figures`, those of their series. `counted`
+    holds the series of energy, and of the NICs that ranks used.
     """
 
     placement: str
@@ -66,7 +66,7 @@ class LaunchRun:
     ended_monotonic_s: float | None = None
     has_groups: bool = False
     roles: Sequence[Mapping[str, Json]] | None = None
-    energy: Sequence[Series] = ()
+    counted: Sequence[Series] = ()
     own_names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -251,7 +251,7 @@ def _launch(index: int, run: LaunchRun, finding: _Finding, writer: tables.Writer
         "placement_verdict": str(finding.verdict),
         "ranks": writer.ranks(output.ranks) if output else None,
         "verified": output.verified if output else None,
-        "series": [*output.series_json, *map(benchmark.series_json, run.energy)] if output else [],
+        "series": [*output.series_json, *map(benchmark.series_json, run.counted)] if output else [],
         "not_measured": list(output.not_measured_json) if output else [],
         "guard": None if run.guard is None else dict(run.guard),
         "nics": writer.nics(run.nics),
@@ -269,7 +269,7 @@ def _figures(runs: Sequence[LaunchRun], findings: Sequence[_Finding]) -> set[Fom
     figures: set[Fom] = set()
     for run, finding in zip(runs, findings, strict=True):
         if finding.output:
-            figures.update(finding.output.figures.values(), (series.fom for series in run.energy))
+            figures.update(finding.output.figures.values(), (series.fom for series in run.counted))
         for role in run.roles or ():
             figures.update(role["figures"])
     return figures

@@ -109,7 +109,7 @@ def _enough_samples(read: Record) -> Iterator[Fault]:
         least = 1
     for field, launch in _results(read):
         for index, series in enumerate(launch.series):
-            if len(series.samples) < (1 if _is_energy(series) else least):
+            if len(series.samples) < (1 if units.is_counted(series.fom) else least):
                 text = f"{len(series.samples)} samples; at least {least} are needed"
                 yield Fault(field=f"{field}.series[{index}]", text=text)
 
@@ -135,15 +135,11 @@ def _one_unit(read: Record) -> Iterator[Fault]:
                 )
 
 
-def _is_energy(series: Series) -> bool:
-    return series.fom.unit.measures == units.ENERGY
-
-
 def _same_series(read: Record) -> Iterator[Fault]:
-    """Require the same figures of merit in every launch, except energy, which a node may have failed to count."""
+    """Require the same figures of merit in every launch, except what nodes counted: one may have failed to."""
     wanted: set[Fom] | None = None
     for field, launch in _results(read):
-        foms = {series.fom for series in launch.series if not _is_energy(series)}
+        foms = {series.fom for series in launch.series if not units.is_counted(series.fom)}
         wanted = foms if wanted is None else wanted
         if foms != wanted:
             names = ", ".join(sorted(foms ^ wanted))

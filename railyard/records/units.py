@@ -102,10 +102,18 @@ class Fom(str):
         return {"unit": self.unit.name, "better": str(self.better)}
 
 
+
+def is_counted(fom: Fom) -> bool:
+    """Return whether the nodes counted it over a whole launch, besides what the program measured."""
+    return fom.unit.measures == ENERGY or fom == RANK_SENT
+
+
 #: Seconds in one unit of time, by its name.
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "minute": 60.0, "hour": 3600.0}
 #: Measured by the nodes' counters over a whole launch: one sample per launch, regardless of repeats.
 ENERGY = "energy"
+#: Share of the NICs' bytes that some ranks' own connections carried: of a whole launch, too.
+RANK_SENT = "rank_sent_percent"
 RATE = "rate"
 #: Powers of ten by the prefix of a unit.
 _PREFIXES = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12, "p": 15, "e": 18}

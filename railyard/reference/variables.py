@@ -175,6 +175,7 @@ EXAMPLES: Mapping[str, Points] = {
         **_points(_times("latency_us communication_us"), size_bytes=_RANKS),
         **_points([*_times("latency_us communication_us"), *_shares("overlap_percent")]),
     },
+    "osu_start": _points(_times("init_s min_init_s max_init_s", "s")),
 }
 
 

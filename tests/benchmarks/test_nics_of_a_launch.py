@@ -240,7 +240,7 @@ def test_a_file_that_cannot_be_written_costs_one_line(pretend_hosts: Path) -> No
 def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evidence(
     railyard: Run, tmp_path: Path
 ) -> None:
-    """The ranks count the NICs of their node."""
+    """The ranks count the NICs of their node, and the bytes of their own connections by NIC."""
     name = f"t{os.getpid()}-nics"
     topology = catalog.load(nic_evidence.TOPOLOGY)
     done = railyard("torus", "up", nic_evidence.TOPOLOGY, "--name", name)
@@ -248,7 +248,10 @@ def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evi
     try:
         for command in (nic_evidence.HALO, nic_evidence.foreign(tmp_path)):
             for obey, wanted in ((False, "not-obeyed"), (True, "obeyed")):
-                found = nic_evidence.launch(topology, tmp_path, command, obey=obey, torus=name)
+                found, of_ranks = nic_evidence.launch(topology, tmp_path, command, obey=obey, torus=name)
                 assert found.verdict == wanted, found
+                of_nics = {str(series.labels["nic"]): series.labels["ranks"] for series in of_ranks}
+                assert (of_nics == {"nic0": "0-15"}) if obey else any("nic1" in names for names in of_nics), of_ranks
+                assert 80 < sum(series.samples[0] for series in of_ranks) <= 101, of_ranks
     finally:
         railyard("torus", "down", name)

@@ -1,4 +1,4 @@
-"""What becomes of the energy that nodes counted: sums over nodes, or nothing where a node lacks a counter."""
+"""What becomes of what nodes counted besides NICs: sums of energy over nodes, and the NICs of each rank's connections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from support import evidence
 from support.versions import of_rows, with_rows
 
-from railyard.jobs.nodes import energy
+from railyard.jobs.nodes import energy, rank_nics
 from railyard.records import strict_rules
 from railyard.records.benchmark import Series
 from railyard.records.record import Record
@@ -62,3 +62,35 @@ def test_a_record_with_energy_passes_the_strict_check_though_one_launch_lacks_it
 def test_other_energies_do_not_hide_that_a_launch_is_a_copy() -> None:
     forged = with_energy([100.0, 101.0], copied=True)
     assert any("same samples" in each.text for each in strict_rules.faults(forged))
+
+
+def ranks_counted(path: Path, *rows: tuple[int, str, int], fabric_bytes: int = 0) -> list[Series]:
+    """What two nodes of two ranks left: each of their Ethernet devices sent 1000 bytes."""
+    nics = [(f"n{node}", f"nic{nic}", "linux-net", 1000) for node in (0, 1) for nic in (0, 1)]
+    nics += [("n0", "mlx5_0:1", "infiniband", fabric_bytes)] if fabric_bytes else []
+    of_nics = [dict(zip(("node", "nic", "group", "tx_bytes"), row, strict=True)) for row in nics]
+    of_ranks = [
+        {"rank": rank, "node": f"n{rank // 2}", "nic": nic, "tx_bytes": size, "rx_bytes": 0} for rank, nic, size in rows
+    ]
+    path.write_text(json.dumps({"format": "railyard-nics/1", "nics": of_nics, "ranks": of_ranks}))
+    return rank_nics.read(path)
+
+
+def test_ranks_whose_connections_have_the_same_nics_share_a_series(tmp_path: Path) -> None:
+    """Ranks 0 to 2 send by one NIC each, and a few bytes by another; rank 3 by both."""
+    path = tmp_path / "x"
+    rows = [(0, "nic0", 900), (0, "nic1", 5), (1, "nic1", 895), (2, "nic0", 400), (3, "nic0", 400), (3, "nic1", 400)]
+    read = {series.labels["nic"]: (series.labels["ranks"], series.samples) for series in ranks_counted(path, *rows)}
+    assert read == {
+        "nic0": ("0,2", (pytest.approx(32.625),)),
+        "nic0+nic1": ("3", (20.0,)),
+        "nic1": ("1", (22.375,)),
+    }
+
+
+def test_the_nics_of_ranks_are_not_known_where_connections_carried_little(tmp_path: Path) -> None:
+    rows = [(0, "nic0", 900), (1, "nic1", 900)]
+    assert len(ranks_counted(tmp_path / "x", *rows)) == 2
+    assert ranks_counted(tmp_path / "x", *rows, fabric_bytes=100_000) == []
+    assert ranks_counted(tmp_path / "x", (0, "nic0", 100), (1, "nic1", 100)) == []
+    assert ranks_counted(tmp_path / "x") == rank_nics.read(tmp_path / "none") == []

@@ -3,7 +3,7 @@
 Models: standard output of the programs of `PROGRAMS`, run with `-c` where they can validate: a size whose column
 `Validation` is not Pass makes the run unverified. One-sided programs and barriers validate nothing. MB/s become
 GB/s by moving the point (OSU's MB are 1e6 bytes). Columns are found by their heads, so that a program with full
-statistics (`-f`) gives minimum and maximum as well. A build for a GPU names its library in the title: the parameter
+statistics (`-f`) gives minimum and maximum as well. osu_init prints one line of whole milliseconds. A build for a GPU names its library in the title: the parameter
 `accelerator`. Columns that determine each other must agree; a rate that is printed as 0.00 is not measured. Leaves
 out: graphs, percentiles, PAPI.
 """
@@ -76,15 +76,18 @@ PROGRAMS: Mapping[str, str] = {
     },
     "osu_neighbor_alltoallv": "{} Neighborhood All-to-Allv Latency Test",
     "osu_neighbor_alltoallw": "{} All-to-Allw Personalized Exchange Latency Test",
+    "osu_init": "{} Init Test",
     **ONE_SIDED,
 }
 #: Programs without messages.
-WITHOUT_SIZES = frozenset({"osu_barrier", "osu_ibarrier", "osu_barrier_persistent"})
+WITHOUT_SIZES = frozenset({"osu_barrier", "osu_ibarrier", "osu_barrier_persistent", "osu_init"})
+#: The line of osu_init.
+INIT = re.compile(r"nprocs: [0-9]+, min: ([0-9]+) ms, max: ([0-9]+) ms, avg: ([0-9]+) ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """Describes a column that is read: its FOM, how far its decimal point moves, and whether it is a rate."""
+    """Describes a column that is read: its FOM, how far its decimal point moves, and whether 0 is no measurement."""
 
     fom: Fom
     places: int = 0
@@ -104,6 +107,9 @@ COLUMNS: Mapping[str, Column] = {
     "Overlap(%)": Column(fom=units.fom("overlap_percent", "%", "neither")),
     "Bandwidth (MB/s)": Column(fom=BANDWIDTH, places=-3, rate=True),
     "MB/s": Column(fom=BANDWIDTH, places=-3, rate=True),
+    "min ms": Column(fom=units.fom("min_init_s", "s", "lower"), places=-3, rate=True),
+    "max ms": Column(fom=units.fom("max_init_s", "s", "lower"), places=-3, rate=True),
+    "avg ms": Column(fom=units.fom("init_s", "s", "lower"), places=-3, rate=True),
     "Messages/s": Column(fom=units.fom("rate_message_s", "messages/s", "higher"), rate=True),
 }
 PASS = "Pass"
@@ -180,17 +186,22 @@ def _table(output: Output) -> tuple[list[str], list[list[str]]]:
     lines = [
         line.strip() for line in output.text.split("\n")[:-1]
     ]  # what follows the last line's end is cut off
+    if starts := [match.groups() for line in lines if (match := INIT.fullmatch(line))]:
+        return ["min ms", "max ms", "avg ms"], [list(row) for row in starts]
     at = next((n for n, line in enumerate(lines) if _is_head(line)), None)
     if at is None:
         raise InputError(
             output.source, "table", problem=f"missing after {output.last_line()!r}", valid="output to the end"
         )
-    if (tables := sum(map(_is_head, lines))) > 1:
-        problem = f"{tables} tables, as of several datatypes (-T)"
-        raise InputError(output.source, "table", problem=problem, valid="one")
     heads = re.split(r"\s{2,}", lines[at].removeprefix("#").strip())
     rows = [line.split() for line in lines[at + 1 :] if re.match(r"[0-9]", line)]
-    return heads, [row for row in rows if len(row) == len(heads) and _is_row(heads, row)]
+    rows = [row for row in rows if len(row) == len(heads) and _is_row(heads, row)]
+    sizes = [int(row[0]) for row in rows if row[0].isdigit()]
+    is_one = bool(sizes) and sizes == sorted(set(sizes))  # each thread of osu_latency_mt prints the heads
+    if (tables := sum(map(_is_head, lines))) > 1 and not is_one:
+        problem = f"{tables} tables, as of several datatypes (-T)"
+        raise InputError(output.source, "table", problem=problem, valid="one")
+    return heads, rows
 
 
 def _is_row(heads: Sequence[str], row: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ from railyard.jobs import beside, complaints, launching
 from railyard.jobs.beside import Companions
 from railyard.jobs.job.json_files import json_object
 from railyard.jobs.job.submitted import Placed, Planned, Submitted
-from railyard.jobs.nodes import energy, nic_counters
+from railyard.jobs.nodes import energy, nic_counters, rank_nics
 from railyard.records.assemble import LaunchRun
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.record import Software, Verdict
@@ -134,7 +134,7 @@ def run(folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned,
     companions = _companions(folder, job, placed, launch) if launch.roles and left.end else None
     nics, obeyed = judge_nics(folder, job, placed, launch=launch, left=left)
     fault = convert(folder, job, launch.stem, len(hosts)) if hosts and left.end else ""
-    is_measured = job.site.origin == "measured"
+    is_measured, counters = job.site.origin == "measured", folder / f"{launch.stem}.nics"
     reason = _reason(left, placed, launch, ended_by=ended_by, limit_s=job.limit_s)
     return dataclasses.replace(
         _absent(launch, "; ".join(companions.reasons if companions else ()) or reason),
@@ -151,7 +151,7 @@ def run(folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned,
         nic_verdict=Verdict(obeyed.verdict),
         nic_reason=obeyed.reason,
         has_groups=placed is not None and placed.has_groups,
-        energy=energy.read(folder / f"{launch.stem}.nics", hosts or (), own_names) if is_measured else (),
+        counted=[*energy.read(counters, hosts or (), own_names), *rank_nics.read(counters)] if is_measured else (),
         own_names=own_names,
         replaced=replaced_image(folder, job) if launch.software == Software.IMAGE else "",
         fault=fault or (companions.fault if companions and hosts else ""),

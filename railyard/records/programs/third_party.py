@@ -146,9 +146,10 @@ def _osu(run: Run) -> Iterator[str]:
             yield from unlike(
                 "bandwidth_gbyte_s", [rate], [1e-9 * count * int(labels["size_bytes"])], room=room
             )
-    for _, (mean, least, most) in run.points("latency_us", "min_latency_us", "max_latency_us"):
-        if least and most:
-            yield from outside("latency_us", mean, least, most)
+    for fom in ("latency_us", "init_s"):
+        for _, (mean, least, most) in run.points(fom, f"min_{fom}", f"max_{fom}"):
+            if least and most:
+                yield from outside(fom, mean, least, most)
 
 
 #: Benchmark -> its relation, for programs that are not railyard's own.

@@ -94,9 +94,9 @@ def fingerprint(launch: Launch) -> str:
 def _compared(launch: Launch) -> list[Series]:
     """Return the series that two launches share only if one is a copy; none if they have fewer than `DIGITS` digits.
 
-    Energy is left out, because a copied launch with another energy is still a copy.
+    What nodes counted is left out, because a copied launch with another energy is still a copy.
     """
-    taken = [series for series in launch.series if not _is_energy(series)]
+    taken = [series for series in launch.series if not units.is_counted(series.fom)]
     digits = 0
     for series in taken:
         for sample in series.samples:
@@ -104,7 +104,3 @@ def _compared(launch: Launch) -> list[Series]:
             if digits >= DIGITS:
                 return taken
     return []
-
-
-def _is_energy(series: Series) -> bool:
-    return series.fom.unit.measures == units.ENERGY

@@ -20,7 +20,7 @@ SIZES = [4 << power for power in range(13)]
 OSU_SIZES: dict[str, list[int]] = {
     **{f"osu_{name}": [1 << power for power in range(17)] for name in ("latency", "bw")},
     **{f"osu_{name}_latency": [1 << power for power in range(17)] for name in ("put", "get_acc")},
-    **{f"osu_{name}": [] for name in ("barrier", "ibarrier")},
+    **{f"osu_{name}": [] for name in ("barrier", "ibarrier", "init")},
 }
 
 

@@ -17,7 +17,8 @@ from placements.nics.evidence import SETUP_BYTES, Found
 from placements.topology.base import Topology
 from railyard.base.checkout import CHECKOUT
 from railyard.jobs import launching
-from railyard.jobs.nodes import nic_counters
+from railyard.jobs.nodes import nic_counters, rank_nics
+from railyard.records.benchmark import Series
 
 BIN = CHECKOUT / "build/benchmarks-openmpi/bin"
 TOPOLOGY = "dual-rail-small"
@@ -44,8 +45,10 @@ int main(int argc, char **argv) {
 """
 
 
-def launch(topology: Topology, folder: Path, command: Sequence[str], *, obey: bool, torus: str) -> Found:
-    """One launch on all nodes under `nic-0`; the verdict on what its ranks counted."""
+def launch(
+    topology: Topology, folder: Path, command: Sequence[str], *, obey: bool, torus: str
+) -> tuple[Found, list[Series]]:
+    """One launch on all nodes under `nic-0`; the verdict on what its ranks counted, and the NICs of each."""
     path, nodes = folder / "launch.nics", [node.name for node in topology.nodes]
     told = ["--mca", "btl_tcp_if_include", "nic0"] if obey else []
     words = [
@@ -66,8 +69,12 @@ def launch(topology: Topology, folder: Path, command: Sequence[str], *, obey: bo
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(words)}: {done.stderr or done.stdout}")
     counted = nic_counters.read(path, None, nodes, {})
+    of_ranks = rank_nics.read(path)
     path.unlink()
-    return launching.judge_nics(nodes, [0] * len(nodes), [["nic0"]], counted.nics, setup_bytes=SETUP_BYTES)
+    verdict = launching.judge_nics(
+        nodes, [0] * len(nodes), [["nic0"]], counted.nics, setup_bytes=SETUP_BYTES
+    )
+    return verdict, of_ranks
 
 
 def foreign(folder: Path) -> tuple[str, ...]:

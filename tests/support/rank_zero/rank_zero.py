@@ -4,8 +4,9 @@
                hypothetical system of 10,000 Geminis)
     topobw     a run on all 200 cabinets of Titan, 9,600 routers and 19,200 nodes, with two bad routers (Ezell, CUG'13,
                section III.F): plan, verdict, blame and both reports
+    pt2pt      all pairs of 4,096 nodes: rank 0's row of the matrix, and its memory
 
-`rank_zero.c` takes MPI's place in both programs.
+`rank_zero.c` takes MPI's place in all three.
 
 Leaves out every message, and what MPI itself needs.
 """
@@ -34,24 +35,19 @@ LEADERS = 10_000
 BAD_ROUTERS = ("3,4,5", "17,9,20")
 
 
-#: Where the two programs are compiled, once per run of the tests; removed when Python ends.
+#: Where the programs are compiled, once per run of the tests; removed when Python ends.
 BUILT = tempfile.TemporaryDirectory(prefix="railyard-rank-zero-")
 
 
 @cache
 def build(program: str) -> Path:
-    """Compile one of the two programs with topobw's own sources, its start and its tree of messages excepted."""
+    """Compile one of the programs with topobw's own sources, its start and its tree of messages excepted."""
     made = Path(BUILT.name) / program
-    topobw = BENCHMARKS / "topobw"
-    own = [
-        *topobw.glob("plan/*.c"),
-        *topobw.glob("verdict/*.c"),
-        *topobw.glob("*.c"),
-        *topobw.glob("run/*.c"),
-    ]
+    folder = BENCHMARKS / program.removesuffix("_rank_zero")
+    own = folder.rglob("*.c") if folder.name in ("pt2pt", "topobw") else []
     without = {"topobw.c", "run.c", "relay.c"}  # the driver includes run.c
-    sources = [str(path) for path in own if path.name not in without] if program.startswith("topobw") else []
-    named = ['-DRAILYARD_PROGRAM="topobw"', '-DRAILYARD_VERSION="made up"', f"-I{BENCHMARKS}"]
+    sources = [str(path) for path in own if path.name not in without]
+    named = [f'-DRAILYARD_PROGRAM="{folder.name}"', '-DRAILYARD_VERSION="made up"', f"-I{BENCHMARKS}"]
     libraries = [str(LIBRARIES / f"lib{name}.a") for name in ("railyard-counters", "railyard")]
     command = ["mpicc.openmpi", *FLAGS, *named, "-o", str(made), str(HERE / f"{program}.c")]
     command += [str(HERE / "rank_zero.c"), *sources, *libraries, "-lm", "-ldl"]
