@@ -48,7 +48,7 @@ RATE_SCALE = 0.00125
 ROUNDS = 3
 CLOSE = 0.02
 SIZES = [1 << power for power in range(21)]
-COLLECTIVE_SIZES = [1 << power for power in range(3, 17)]
+SMALLEST_OF_COLLECTIVES = 8
 #: OSU's program -> our test, or collective.
 TESTS = {"osu_latency": "tail", "osu_bw": "bandwidth", "osu_bibw": "bibandwidth"}
 PAIRS = {"osu_mbw_mr": "rate", "osu_multi_lat": "latency"}
@@ -88,6 +88,8 @@ class Place:
     samples: int = 200
     pairs: int = 1
     ranks: int = 2
+    #: Of a collective, in bytes.
+    largest: int = 1 << 20
     #: Largest size -> windows in a row, for the sizes above the one before.
     windows: tuple[tuple[int, int], ...] = ((1 << 13, 400), (1 << 20, 20))
 
@@ -111,6 +113,7 @@ PLACES = {
         samples=20,
         pairs=4,
         ranks=8,
+        largest=1 << 16,
         windows=((1 << 13, 20), (1 << 20, 2)),
     ),
 }
@@ -199,7 +202,7 @@ def _launch(folder: Path, key: tuple[str, str, int, str]) -> dict[str, Any]:
 def osu_values(place: Place, folder: Path, program: str) -> Values:
     """Return what OSU prints for each size: us, MB/s, or messages/s; a barrier has the size 0."""
     if program in COLLECTIVES:
-        sizes = [] if program == "osu_barrier" else ["-m", f"{COLLECTIVE_SIZES[0]}:{COLLECTIVE_SIZES[-1]}"]
+        sizes = [] if program == "osu_barrier" else ["-m", f"{SMALLEST_OF_COLLECTIVES}:{place.largest}"]
         path_beside, below = folder / program, folder.parent.parent / "collective/blocking" / program
         path = path_beside if path_beside.exists() else below
         return _osu_rows(place, place.ranks, path, "-z50", *sizes, *_counts(place.samples))
@@ -274,7 +277,7 @@ def _ours_collective(place: Place, program: str) -> Values:
     """Return by size the median over samples of the mean over ranks; of a broadcast, samples with root 0."""
     every = place.ranks if program == "osu_bcast" else 1
     options = ["--collectives", COLLECTIVES[program], "--start", "barrier"]
-    options += ["--sizes", f"{COLLECTIVE_SIZES[0]}-{COLLECTIVE_SIZES[-1]}"]
+    options += ["--sizes", f"{SMALLEST_OF_COLLECTIVES}-{place.largest}"]
     options += [
         "--min-time-per-point",
         "0",

@@ -19,7 +19,7 @@ from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 from checks.applications import mcb
 from railyard.applications import convert, launch, mpip, patterns
 from railyard.applications.patterns import Figure, Limit, Patterns
-from railyard.applications.programs import gpcnet, lulesh, snap
+from railyard.applications.programs import gpcnet, lulesh, osu, snap
 from railyard.applications.reading import Reading
 from railyard.applications.witness import Witness
 from railyard.base.errors import InputError
@@ -556,3 +556,14 @@ def test_a_histogram_that_contradicts_the_times_is_in_the_document_as_not_measur
     (missing,) = benchmark.parse(made, "launch-000.json").not_measured_json
     assert missing["fom"] == "collective_time_percent" and "0.097 % of the time in MPI" in missing["reason"]
     assert not [one for one in made["series"] if one["fom"] == "collective_time_percent"]
+
+
+def test_osu_s_programs_that_the_page_names_are_those_of_the_checks() -> None:
+    """Every check of the table exists, every check of OSU is on a page, and railyard reads each of its programs."""
+    page = (CHECKOUT / "docs/benchmarks.md").read_text()
+    table = page[page.index("## What OSU's programs answer") : page.index("## Against OSU")]
+    source = (CHECKS / "osu.py").read_text()
+    named = set(re.findall(r"^class (osu_\w+)", source, re.MULTILINE))
+    assert set(re.findall(r"`(osu_\w+)`", table)) == named - {"osu_all_multirail"}
+    programs = re.findall(r'"(osu_\w+)"', "".join(re.findall(r"test = parameter\(([^)]*)\)", source)))
+    assert len(programs) > 20 and set(programs) <= set(osu.PROGRAMS)

@@ -251,7 +251,9 @@ def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evi
                 found, of_ranks = nic_evidence.launch(topology, tmp_path, command, obey=obey, torus=name)
                 assert found.verdict == wanted, found
                 of_nics = {str(series.labels["nic"]): series.labels["ranks"] for series in of_ranks}
-                assert (of_nics == {"nic0": "0-15"}) if obey else any("nic1" in names for names in of_nics), of_ranks
+                assert (of_nics == {"nic0": "0-15"}) if obey else any("nic1" in names for names in of_nics), (
+                    of_ranks
+                )
                 assert 80 < sum(series.samples[0] for series in of_ranks) <= 101, of_ranks
     finally:
         railyard("torus", "down", name)

@@ -70,7 +70,8 @@ def ranks_counted(path: Path, *rows: tuple[int, str, int], fabric_bytes: int = 0
     nics += [("n0", "mlx5_0:1", "infiniband", fabric_bytes)] if fabric_bytes else []
     of_nics = [dict(zip(("node", "nic", "group", "tx_bytes"), row, strict=True)) for row in nics]
     of_ranks = [
-        {"rank": rank, "node": f"n{rank // 2}", "nic": nic, "tx_bytes": size, "rx_bytes": 0} for rank, nic, size in rows
+        {"rank": rank, "node": f"n{rank // 2}", "nic": nic, "tx_bytes": size, "rx_bytes": 0}
+        for rank, nic, size in rows
     ]
     path.write_text(json.dumps({"format": "railyard-nics/1", "nics": of_nics, "ranks": of_ranks}))
     return rank_nics.read(path)
@@ -79,8 +80,18 @@ def ranks_counted(path: Path, *rows: tuple[int, str, int], fabric_bytes: int = 0
 def test_ranks_whose_connections_have_the_same_nics_share_a_series(tmp_path: Path) -> None:
     """Ranks 0 to 2 send by one NIC each, and a few bytes by another; rank 3 by both."""
     path = tmp_path / "x"
-    rows = [(0, "nic0", 900), (0, "nic1", 5), (1, "nic1", 895), (2, "nic0", 400), (3, "nic0", 400), (3, "nic1", 400)]
-    read = {series.labels["nic"]: (series.labels["ranks"], series.samples) for series in ranks_counted(path, *rows)}
+    rows = [
+        (0, "nic0", 900),
+        (0, "nic1", 5),
+        (1, "nic1", 895),
+        (2, "nic0", 400),
+        (3, "nic0", 400),
+        (3, "nic1", 400),
+    ]
+    read = {
+        series.labels["nic"]: (series.labels["ranks"], series.samples)
+        for series in ranks_counted(path, *rows)
+    }
     assert read == {
         "nic0": ("0,2", (pytest.approx(32.625),)),
         "nic0+nic1": ("3", (20.0,)),

@@ -151,7 +151,9 @@ def run(folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned,
         nic_verdict=Verdict(obeyed.verdict),
         nic_reason=obeyed.reason,
         has_groups=placed is not None and placed.has_groups,
-        counted=[*energy.read(counters, hosts or (), own_names), *rank_nics.read(counters)] if is_measured else (),
+        counted=[*energy.read(counters, hosts or (), own_names), *rank_nics.read(counters)]
+        if is_measured
+        else (),
         own_names=own_names,
         replaced=replaced_image(folder, job) if launch.software == Software.IMAGE else "",
         fault=fault or (companions.fault if companions and hosts else ""),

@@ -71,9 +71,7 @@ def launch(
     counted = nic_counters.read(path, None, nodes, {})
     of_ranks = rank_nics.read(path)
     path.unlink()
-    verdict = launching.judge_nics(
-        nodes, [0] * len(nodes), [["nic0"]], counted.nics, setup_bytes=SETUP_BYTES
-    )
+    verdict = launching.judge_nics(nodes, [0] * len(nodes), [["nic0"]], counted.nics, setup_bytes=SETUP_BYTES)
     return verdict, of_ranks
 
 

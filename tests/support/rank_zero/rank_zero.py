@@ -14,6 +14,7 @@ Leaves out every message, and what MPI itself needs.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -62,6 +63,20 @@ def counters(leaders: int = LEADERS) -> dict[str, Any]:
         group = BENCHMARKS / "counters/groups/gemini.txt"
         program = build("counters_rank_zero")
         return _run(program, str(group), str(leaders), str(folder / "text"), str(folder / "json"))
+
+
+def pt2pt(ranks: int, pairs: Path) -> int:
+    """Write rank 0's part of the matrix of all pairs of so many nodes; return the most bytes of its memory."""
+    quick = ["--repeats", "3", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
+    words = ["--pattern", "all", "--units", "ranks", "--tests", "latency", "--sizes", "8", *quick]
+    done = subprocess.run(
+        [build("pt2pt_rank_zero"), *words, "--pairs", pairs],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"RAILYARD_MADE_UP_RANKS": str(ranks)},
+    )
+    return int(done.stderr.rpartition("peak_bytes ")[2])
 
 
 def topobw(
