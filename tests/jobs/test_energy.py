@@ -1,4 +1,4 @@
-"""What becomes of what nodes counted besides NICs: sums of energy over nodes, and the NICs of each rank's connections."""
+"""What becomes of what nodes counted besides NICs: sums of energy over nodes, and the NICs of each rank."""
 
 from __future__ import annotations
 

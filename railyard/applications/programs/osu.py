@@ -1,11 +1,11 @@
 """Read the OSU Micro-Benchmarks: every line of every curve, with the data validated at each size.
 
 Models: standard output of the programs of `PROGRAMS`, run with `-c` where they can validate: a size whose column
-`Validation` is not Pass makes the run unverified. One-sided programs and barriers validate nothing. MB/s become
-GB/s by moving the point (OSU's MB are 1e6 bytes). Columns are found by their heads, so that a program with full
-statistics (`-f`) gives minimum and maximum as well. osu_init prints one line of whole milliseconds. A build for a GPU names its library in the title: the parameter
-`accelerator`. Columns that determine each other must agree; a rate that is printed as 0.00 is not measured. Leaves
-out: graphs, percentiles, PAPI.
+`Validation` is not Pass makes the run unverified. One-sided programs, barriers and osu_init validate nothing. MB/s
+become GB/s by moving the point (OSU's MB are 1e6 bytes). Columns are found by their heads, so that a program with full
+statistics (`-f`) gives minimum and maximum as well; osu_init prints one line of whole milliseconds. A build for a GPU
+names its library in the title: the parameter `accelerator`. Columns that determine each other must agree; a rate that
+is printed as 0.00 is not measured. Leaves out: graphs, percentiles, PAPI.
 """
 
 from __future__ import annotations

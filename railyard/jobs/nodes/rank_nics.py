@@ -58,8 +58,9 @@ def read(path: Path) -> list[Series]:
 
 def _total(nics: Sequence[Mapping[str, Any]], used: set[tuple[str, str]]) -> int:
     """Return what the fabric's NICs sent, or the Ethernet devices that ranks used: one device may have both names."""
-    fabric = sum(row["tx_bytes"] for row in nics if row["group"] != ETHERNET)
-    return max(fabric, sum(row["tx_bytes"] for row in nics if (row["node"], row["nic"]) in used))
+    fabric: int = sum(row["tx_bytes"] for row in nics if row["group"] != ETHERNET)
+    own: int = sum(row["tx_bytes"] for row in nics if (row["node"], row["nic"]) in used)
+    return max(fabric, own)
 
 
 def _name(sent: Mapping[str, int]) -> str:
