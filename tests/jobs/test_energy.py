@@ -12,7 +12,7 @@ from support import evidence
 from support.versions import of_rows, with_rows
 
 from railyard.jobs.nodes import energy, rank_nics
-from railyard.records import strict_rules
+from railyard.records import record, strict_rules
 from railyard.records.benchmark import Series
 from railyard.records.record import Record
 
@@ -57,6 +57,15 @@ def with_energy(joules: Sequence[float], copied: bool = False) -> Record:
 def test_a_record_with_energy_passes_the_strict_check_though_one_launch_lacks_it() -> None:
     good = with_energy([float(100 + each) for each in range(5)])
     assert strict_rules.faults(good) == []
+
+
+def test_a_record_with_the_nics_of_its_ranks_passes_the_strict_check_though_one_launch_lacks_them() -> None:
+    document: dict[str, Any] = json.loads(record.text(evidence.good(origin="measured")))
+    document["figures"][str(rank_nics.FOM)] = rank_nics.FOM.document()
+    for launch in document["launches"][1:]:
+        series = {"fom": str(rank_nics.FOM), "labels": {"nic": "nic0", "ranks": "0-7"}, "samples": [97.5]}
+        launch["series"].append(series)
+    assert strict_rules.faults(record.validate(record.sealed(document), "changed")) == []
 
 
 def test_other_energies_do_not_hide_that_a_launch_is_a_copy() -> None:

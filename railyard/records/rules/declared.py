@@ -67,7 +67,7 @@ def same_points(read: Record) -> Iterator[Fault]:
         points = Counter(
             (str(one.fom), point(one.labels))
             for one in launch.series
-            if one.fom.unit.measures != units.ENERGY
+            if not units.is_counted(one.fom)
         )
         index, wanted = first.setdefault(launch.placement, (launch.index, points))
         if points != wanted:
@@ -104,7 +104,7 @@ def _is_known(benchmark: str) -> bool:
 def _strange(benchmark: str, one: Series) -> str:
     """Return what a benchmark's program never writes of a series; empty if it may write the series."""
     program = programs.PROGRAMS.get(benchmark)
-    if not _is_known(benchmark) or one.fom.unit.measures == units.ENERGY:
+    if not _is_known(benchmark) or units.is_counted(one.fom):
         return ""
     if program is not None and one.fom not in program.figures:
         return f"{one.fom} is no figure of {benchmark}"
