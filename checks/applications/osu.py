@@ -62,7 +62,7 @@ class OsuCheck(ApplicationCheck):
     #:
     #: :type: :class:`int`
     #: :default: ``2``
-    threads = variable(int, value=2)
+    mpi_threads = variable(int, value=2)
 
     small = {"largest": 1 << 16, "iterations": 10, "warmups": 2, "window": 8}
     standard = {"largest": 1 << 22, "iterations": 1000, "warmups": 100, "window": 64}
@@ -88,8 +88,8 @@ class OsuCheck(ApplicationCheck):
         if self.test in SUMS:
             self.options += ["-T", "mpi_float"]
         if self.test == "osu_latency_mt":
-            self.parameters["threads"] = self.threads
-            self.options += ["-t", f"{self.threads}:{self.threads}"]
+            self.parameters["mpi_threads"] = self.mpi_threads
+            self.options += ["-t", f"{self.mpi_threads}:{self.mpi_threads}"]
         if self.synchronization:
             self.parameters["synchronization"] = self.synchronization
             self.options += ["-w", "allocate", "-s", self.synchronization]

@@ -20,7 +20,7 @@ def test_a_node_with_a_slow_nic_is_named_and_left_out(railyard: Run, tmp_path: P
         done = railyard("torus", "fault", name, "n0-1-1", "--injection", "20")
         assert done.returncode == 0, done.stderr
         where = ["--topology", "gemini-2x2x2", "--command", f"railyard torus mpirun {name}"]
-        size = ["--size", "16KiB", "--repeats", "3"]
+        size = ["--size", "8KiB", "--repeats", "3"]
         done = railyard("admit", *where, *size, "--output", str(tmp_path))
     finally:
         railyard("torus", "down", name)

@@ -196,9 +196,9 @@ def _table(output: Output) -> tuple[list[str], list[list[str]]]:
     heads = re.split(r"\s{2,}", lines[at].removeprefix("#").strip())
     rows = [line.split() for line in lines[at + 1 :] if re.match(r"[0-9]", line)]
     rows = [row for row in rows if len(row) == len(heads) and _is_row(heads, row)]
-    sizes = [int(row[0]) for row in rows if row[0].isdigit()]
-    is_one = bool(sizes) and sizes == sorted(set(sizes))  # each thread of osu_latency_mt prints the heads
-    if (tables := sum(map(_is_head, lines))) > 1 and not is_one:
+    tables, first = sum(map(_is_head, lines)), [row[0] for row in rows]
+    rises = first == sorted(set(first), key=lambda size: (len(size), size))
+    if tables > 1 and not (rises and heads[0] == "Size"):  # each thread of osu_latency_mt prints the heads
         problem = f"{tables} tables, as of several datatypes (-T)"
         raise InputError(output.source, "table", problem=problem, valid="one")
     return heads, rows
