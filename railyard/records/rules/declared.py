@@ -65,9 +65,7 @@ def same_points(read: Record) -> Iterator[Fault]:
         if launch.not_measured:
             continue
         points = Counter(
-            (str(one.fom), point(one.labels))
-            for one in launch.series
-            if not units.is_counted(one.fom)
+            (str(one.fom), point(one.labels)) for one in launch.series if not units.is_counted(one.fom)
         )
         index, wanted = first.setdefault(launch.placement, (launch.index, points))
         if points != wanted:
