@@ -10,6 +10,7 @@ import platform
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from railyard.jobs import complaints, interrupted, job_lock, placing, roles, sch
 from railyard.jobs.job import submitted
 from railyard.jobs.job.spec import PARAMETER, JobSpec
 from railyard.jobs.job.submitted import Placed, Planned, Site, Submitted
+from railyard.jobs.nodes import rank_nics
 from railyard.jobs.roles import Roles
 from railyard.records import provenance
 from railyard.records.store import archive, entries
@@ -388,6 +390,7 @@ def counted_nics(
     *,
     devices: list[str] | None,
     assigned: str,
+    ranks: Sequence[dict[str, Any]] = (),
 ) -> Any:
     """The first launch of the record of a job whose ranks wrote these bytes of their NICs."""
     asked = submitted.read(folder)
@@ -400,6 +403,7 @@ def counted_nics(
     assert placed is not None
     submitted.write(folder, dataclasses.replace(placed, nics={"nic-1": [[nic], [nic]]}))
     document = {"format": "railyard-nics/1", "groups": "auto", "nics": nics, "reason": reason}
+    document |= {"ranks": list(ranks)} if ranks else {}
     (folder / "launch-000.nics").write_text(json.dumps(document))
     return stagedir.record_of(folder).launches[0]
 
@@ -434,6 +438,17 @@ def test_bytes_of_nics_that_the_ranks_counted_prove_a_policy(
     launch = counted_nics(folder, bad, devices=devices, assigned=own)
     assert (launch.status, launch.nic_verdict) == ("failed", "not-obeyed")
     assert "99.9 % of the node's bytes left by" in launch.reason
+
+
+def test_the_nics_of_each_rank_s_connections_are_in_the_record(folder: Path) -> None:
+    rows = [{"rank": rank, **sent("nic1", 10**6, "")} for rank in (0, 1)]
+    nics = [sent("nic1", 2_100_000, "linux-net")]
+    launch = counted_nics(folder, nics, devices=None, assigned="nic1", ranks=rows)
+    (series,) = [each for each in launch.series if each.fom == rank_nics.FOM]
+    assert (series.labels, series.samples) == (
+        {"nic": "nic1", "ranks": "0-1"},
+        (pytest.approx(95.238, abs=1e-3),),
+    )
 
 
 def test_a_fabric_without_readable_counters_says_why(folder: Path) -> None:
