@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,4 +41,5 @@ def write(folder: Path, mpis: Sequence[Mpi]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RunError(f"--spack-scope: {done.stderr.strip()}")
-    return f"{done.stdout.strip()}; run: SCOPE={folder} MPI={names.build} containers/build-native"
+    build = os.path.relpath(CHECKOUT / "containers/build-native")
+    return f"{done.stdout.strip()}; run: SCOPE={folder} MPI={names.build} {build}"

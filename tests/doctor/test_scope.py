@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 from railyard.doctor import scope
 from railyard.doctor.inventory import Mpi
@@ -52,6 +53,9 @@ def test_the_mpi_on_the_path_becomes_an_external(
     monkeypatch.setenv("PATH", f"{site}/bin:{os.environ['PATH']}")
     said = scope.write(tmp_path / "scope", [Mpi(name=mpi, version=version, compiler="mpicc")])
     assert said.endswith(f"run: SCOPE={tmp_path}/scope MPI={mpi} containers/build-native")
+    monkeypatch.chdir(tmp_path)
+    command = scope.write(Path("scope"), [Mpi(name=mpi, version=version, compiler="mpicc")]).split()[-1]
+    assert (tmp_path / command).resolve() == CHECKOUT / "containers/build-native"
     found = external(tmp_path / "scope", family)
     assert found == {"spec": external_is, "prefix": f"{tmp_path}/scope/prefix"}
     assert (tmp_path / "scope/prefix/bin/mpicc").resolve() == site / "bin/mpicc"
