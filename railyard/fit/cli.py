@@ -153,8 +153,9 @@ def fit(
         "record": measured.source,
     }
     (output / "fit.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    fitted = fitting.placed(fitting.FITTED, measured, sent)
-    _write_for_launcher(output, launchers.render(launcher, fitted, stem="fitted"))
+    name = fitting.advised(measured, best)
+    stem = "fitted" if name == fitting.FITTED else name
+    _write_for_launcher(output, launchers.render(launcher, fitting.placed(name, measured, sent), stem=stem))
 
 
 class _Runs:
@@ -242,7 +243,7 @@ def _is_enough(record: Record, *, needs_times: bool) -> bool:
 
 
 def _write_for_launcher(output: Path, rendered: Rendered) -> None:
-    """Write the fitted placement as files of the user's launcher, and print the command that uses them."""
+    """Write a placement as files of the user's launcher, and print the command that uses them."""
     for name, text in rendered.files.items():
         (output / name).write_text(text, encoding="utf-8")
     words = [f"{name}={value}" for name, value in rendered.environment.items()]

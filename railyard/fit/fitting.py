@@ -176,6 +176,12 @@ def measured_text(record: Record, best: str) -> list[str]:
     return [f"{_sentence(standing(record, FITTED, other))}." for other in others]
 
 
+def advised(record: Record, best: str) -> str:
+    """Return the placement to use: the fitted one, unless the record shows another to be faster."""
+    others = [name for name in dict.fromkeys([best, DEFAULT]) if name in record.case.placements]
+    return next((name for name in others if standing(record, FITTED, name).verdict is Finding.WORSE), FITTED)
+
+
 def _sentence(row: Standing) -> str:
     if row.score is None:
         return f"{row.combination} against {row.baseline}: no value"

@@ -62,6 +62,14 @@ def test_only_what_was_measured_is_stated() -> None:
     assert fitting.measured_text(record(["custom", "optimised"]), "cart-create") == []
 
 
+def test_the_command_uses_an_order_that_was_measured_to_be_faster() -> None:
+    """The model knows bytes alone, and a program of small messages waits for hops."""
+    placements = ["plain", "cart-create", "optimised"]
+    slower = evidence.good(placements=placements, slow={"optimised": 1.3})
+    assert fitting.advised(slower, "cart-create") == "cart-create"
+    assert fitting.advised(record(placements), "cart-create") == "optimised"
+
+
 def counted(*, fast_bytes: int, slow_bytes: int) -> dict[str, Any]:
     """Return what a torus counted in a launch: a fast link, a slow one, a node's and one that is down."""
     links = [("X", 8.0, fast_bytes), ("Y", 4.0, slow_bytes), ("H", 1.0, 10**9), ("Z", 0.0, 0)]
