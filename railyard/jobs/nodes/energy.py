@@ -7,7 +7,6 @@ look like a saving. Leaves out: which process used the energy, idle nodes, switc
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base import host_names
-from railyard.jobs.nodes.nic_counters import FORMAT
+from railyard.jobs.nodes.nic_counters import document
 from railyard.records import units
 from railyard.records.benchmark import Series
 
@@ -29,14 +28,8 @@ def read(path: Path, hosts: Sequence[str], own_names: Mapping[str, str]) -> list
 
     `own_names` maps a host's own name to the scheduler's, where they differ.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        return []
     sums: dict[str, dict[str, float]] = {}
-    for row in document.get("energy", []):
+    for row in document(path).get("energy", []):
         if isinstance(row["joules"], int | float) and math.isfinite(row["joules"]):
             of_node, node = sums.setdefault(_kind(row), {}), own_names.get(row["node"], row["node"])
             of_node[node] = of_node.get(node, 0.0) + row["joules"]

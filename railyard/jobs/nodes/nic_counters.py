@@ -35,6 +35,15 @@ class Counted:
     gpus: tuple[str | None, ...] = ()
 
 
+def document(path: Path) -> dict[str, Any]:
+    """Return the contents of a file of NICs; empty if the path has none."""
+    try:
+        contents = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return contents if isinstance(contents, dict) and contents.get("format") == FORMAT else {}
+
+
 def read(
     path: Path,
     devices: Sequence[str] | None,
@@ -48,15 +57,15 @@ def read(
     as the record names them; `own_names` maps a host's own name to the scheduler's, where they differ.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        counted = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return Counted(nics=None, reason="the ranks left no bytes of their NICs")
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    if not isinstance(counted, dict) or counted.get("format") != FORMAT:
         return Counted(nics=None, reason=f"{path.name} is not of format {FORMAT}")
-    rows = [{**row, "node": own_names.get(row["node"], row["node"])} for row in document["nics"]]
+    rows = [{**row, "node": own_names.get(row["node"], row["node"])} for row in counted["nics"]]
     chosen = _called(rows, devices) if devices else _called(rows, DEFAULT_NAMES) or _of_fabrics(rows)
-    reason = document["reason"] or ""
-    gpus = tuple(gpu["sees"] for gpu in document.get("gpus", []))
+    reason = counted["reason"] or ""
+    gpus = tuple(gpu["sees"] for gpu in counted.get("gpus", []))
     if not chosen:
         return Counted(nics=None, reason=reason or f"no NIC was counted but {_list(rows)}", gpus=gpus)
     node_names = host_names.matched({row["node"] for row in chosen}, hosts)

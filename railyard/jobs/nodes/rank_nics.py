@@ -8,12 +8,11 @@ carried less than half of those bytes, because their MPI library bypasses the ke
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from railyard.jobs.nodes.nic_counters import ETHERNET, FORMAT
+from railyard.jobs.nodes.nic_counters import ETHERNET, document
 from railyard.records import units
 from railyard.records.benchmark import Series
 from railyard.records.folded import columns
@@ -29,14 +28,9 @@ LONGEST = 200
 
 def read(path: Path) -> list[Series]:
     """Return a series for each set of NICs that ranks used; empty if the NICs of the ranks are not known."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        return []
-    rows = document.get("ranks", [])
-    total = _total(document["nics"], {(row["node"], row["nic"]) for row in rows})
+    counted = document(path)
+    rows = counted.get("ranks", [])
+    total = _total(counted.get("nics", []), {(row["node"], row["nic"]) for row in rows})
     if not total or sum(row["tx_bytes"] for row in rows) < EXPLAINED * total:
         return []
     by_rank: dict[int, dict[str, int]] = {}
