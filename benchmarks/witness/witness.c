@@ -2,8 +2,9 @@
  * Records where each rank of MPI_COMM_WORLD runs, for programs that do not report it.
  *
  * A library to preload (railyard-witness does it). After MPI_Init, rank 0 writes the ranks' hosts and CPUs to
- * the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). From then to MPI_Finalize it counts what
- * the NICs send, if requested (counters/nics.h), and then writes how long it took to RAILYARD_TIME. Processes
+ * the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). Ranks then start together. From there to
+ * MPI_Finalize it counts what the NICs send, if requested (counters/nics.h), and then writes how long it took
+ * to RAILYARD_TIME: gathering hosts takes seconds on a slow virtual torus, and is not the program's. Processes
  * that should be ranks of one MPI_COMM_WORLD but are not each write a world of one rank. Rank 0 also reports
  * its number of OpenMP threads. Other preloaded libraries are still called. A program whose main is Fortran
  * starts MPI by a symbol that ends in "_". Leaves out: compilers that name it otherwise, and migrations after
@@ -59,15 +60,16 @@ static void gather_witness(void) {
     if (looked)
         return;
     looked = 1;
-    begin_s = PMPI_Wtime();
+    if (path && *path) {
+        evidence_gather(&list);
+        if (list.ranks > 0)
+            whole_write(LIBRARY, path, write_witness, &list); /* railyard reports a missing file */
+        evidence_free(&list);
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    }
     if (check_ranks() > 1 || singleton_of() == 0)
         nics = nics_begin();
-    if (!path || !*path)
-        return;
-    evidence_gather(&list);
-    if (list.ranks > 0)
-        whole_write(LIBRARY, path, write_witness, &list); /* railyard reports a missing file */
-    evidence_free(&list);
+    begin_s = PMPI_Wtime();
 }
 
 /* Collective. */

@@ -20,7 +20,7 @@ class fit_any(ApplicationCheck):
 
     descr = "Any MPI program: its time under placements, one of them fitted to what its ranks send"
     benchmark = "any_program"
-    placements = ["plain", "cart-create"]
+    placements = ["scheduler", "plain"]
     maintainers = ["railyard"]
 
     #: Path of the program, or its name in -S programs or on the PATH; empty to skip this check.

@@ -13,6 +13,7 @@
  * result on every machine with IEEE arithmetic.
  */
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ struct search {
     double *heat;                 /* of each rank: what its messages contribute to the sum's slope */
     int32_t links;
     int32_t everything; /* links and both directions of every node */
+    double limit; /* seconds above which no exchange may raise a link */
     uint64_t random;
 };
 
@@ -165,12 +167,15 @@ static double raised(double x, int power) {
     return x;
 }
 
-/* Returns the change of the sum from the touched links' deltas. */
+/* Returns the change of the sum from the touched links' deltas; infinite if one rises above the limit. */
 static double change(const struct search *s, double scale, int power) {
     double sum = 0.0;
     for (int32_t k = 0; k < s->touched_count; k++) {
         const int32_t link = s->touched[k];
-        sum += raised((s->load[link] + s->delta[link]) * scale, power) - raised(s->load[link] * scale, power);
+        const double before = s->load[link], after = before + s->delta[link];
+        if (after > s->limit && after > before)
+            return HUGE_VAL;
+        sum += raised(after * scale, power) - raised(before * scale, power);
     }
     return sum;
 }
@@ -377,13 +382,14 @@ static void lay_out(struct search *s, int32_t *chosen_of) {
  * Tries `trials` exchanges; `at` (chosen node of each rank) is improved in place.
  *
  * `power` is a power of two; `share_of_nodes` of 1024 trials exchange whole nodes. The first exchanges may
- * add `allowed` to the sum, and the limit falls to 0 at the last (threshold accepting). Returns the slowest
- * link's seconds, or -1 without memory; with 0 trials it only evaluates, and `host_s_out` (may be NULL) is
- * the slowest host link's.
+ * add `allowed` to the sum, which falls to 0 at the last (threshold accepting). None raises a link above
+ * `limit` seconds. Returns the slowest link's seconds, or -1 without memory; with 0 trials it only evaluates.
+ * `others` (may be NULL) gets the slowest host link's seconds and the sum of those of all links between
+ * routers.
  */
 double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int power, int share_of_nodes,
-                       uint64_t seed, double allowed, double *host_s_out) {
-    struct search s = {.p = p, .at = at, .random = seed};
+                       uint64_t seed, double allowed, double limit, double others[2]) {
+    struct search s = {.p = p, .at = at, .limit = limit, .random = seed};
     s.links = p->links;
     s.everything = s.links + 2 * p->nodes;
     int32_t *chosen_of = NULL;
@@ -395,23 +401,25 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
         if (trials > 0 && scale > 0.0)
             find_heat(&s, scale, power);
         for (int64_t k = 0; k < trials && scale > 0.0; k++) {
-            const double limit = allowed * (double)(trials - k) / (double)trials;
+            const double threshold = allowed * (double)(trials - k) / (double)trials;
             const int32_t one = pick_hot(&s, 4);
             const int32_t node = pick_node(&s, one, chosen_of);
             if (node == at[one])
                 continue;
             if (random_below(&s, 1024) < share_of_nodes) {
-                try_nodes(&s, at[one], node, scale, power, limit);
+                try_nodes(&s, at[one], node, scale, power, threshold);
             } else {
                 const int32_t other = s.slot[node * p->slots + random_below(&s, p->slots)];
-                try_ranks(&s, one, other, scale, power, limit);
+                try_ranks(&s, one, other, scale, power, threshold);
             }
         }
         longest_s = slowest(&s);
-        if (host_s_out) {
-            *host_s_out = 0.0;
+        if (others) {
+            others[0] = others[1] = 0.0;
             for (int32_t k = s.links; k < s.everything; k++)
-                *host_s_out = s.load[k] > *host_s_out ? s.load[k] : *host_s_out;
+                others[0] = s.load[k] > others[0] ? s.load[k] : others[0];
+            for (int32_t k = 0; k < s.links; k++)
+                others[1] += s.load[k];
         }
     }
     release(&s, chosen_of);

@@ -7,6 +7,7 @@ decides.
 from __future__ import annotations
 
 import ctypes
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -107,13 +108,16 @@ def problem(
     )
 
 
-def slowest_s(problem: Problem, at: Ints32) -> tuple[float, float]:
-    """Return the seconds of the slowest link between routers and of the slowest to a host, by usual routes alone."""
-    host = ctypes.c_double()
+def seconds(problem: Problem, at: Ints32) -> tuple[float, float, float]:
+    """Return the seconds of the slowest link between routers, of the slowest to a host, and the former's sum.
+
+    By usual routes alone.
+    """
+    others = (ctypes.c_double * 2)()
     slowest_s = _call(
-        problem, at.copy(), 0, power=2, share_of_nodes=0, seed=0, host_s=_host_s(problem), host_out=host
+        problem, at.copy(), 0, power=2, share_of_nodes=0, seed=0, host_s=_host_s(problem), others=others
     )
-    return slowest_s, host.value
+    return slowest_s, others[0], others[1]
 
 
 def refine(
@@ -126,16 +130,26 @@ def refine(
     seed: int,
     host_weight: float,
     allowed: float = 0.0,
+    limit_s: float = math.inf,
 ) -> Ints32:
     """Return a better placement after some trials, of which `node_share` exchange whole nodes.
 
     `at[rank]` is an index into the allocation; shape (ranks,). `host_weight` scales a host link's seconds in the sum.
-    The first exchanges may add `allowed` to the sum, which is 1 for one slowest link; the limit falls to 0 at the end.
+    The first exchanges may add `allowed` to the sum, which is 1 for one slowest link; that falls to 0 at the end. None
+    raises a link above `limit_s`.
     """
     tried = at.copy()
     share, host_s = round(1024 * node_share), host_weight * _host_s(problem)
     _call(
-        problem, tried, trials, power=power, share_of_nodes=share, seed=seed, host_s=host_s, allowed=allowed
+        problem,
+        tried,
+        trials,
+        power=power,
+        share_of_nodes=share,
+        seed=seed,
+        host_s=host_s,
+        allowed=allowed,
+        limit_s=limit_s,
     )
     return tried
 
@@ -175,7 +189,8 @@ def _call(
     seed: int,
     host_s: float,
     allowed: float = 0.0,
-    host_out: ctypes.c_double | None = None,
+    limit_s: float = math.inf,
+    others: ctypes.Array[ctypes.c_double] | None = None,
 ) -> float:
     topology, table = problem.allocation.topology, problem.table
     where = problem.allocation.indices.astype(np.int32)
@@ -194,13 +209,12 @@ def _call(
         host_s,
     )
     assert at.dtype == np.int32 and at.flags.c_contiguous and len(at) == problem.ranks
-    out = None if host_out is None else ctypes.byref(host_out)
-    seconds = _library().railyard_refine(
-        ctypes.byref(described), at.ctypes.data, trials, power, share_of_nodes, seed, allowed, out
+    longest_s = _library().railyard_refine(
+        ctypes.byref(described), at.ctypes.data, trials, power, share_of_nodes, seed, allowed, limit_s, others
     )
-    if seconds < 0:
+    if longest_s < 0:
         raise RunError("the optimiser found no memory")
-    return float(seconds)
+    return float(longest_s)
 
 
 @cache
@@ -216,6 +230,7 @@ def _library() -> ctypes.CDLL:
         ctypes.c_int,
         ctypes.c_int,
         ctypes.c_uint64,
+        ctypes.c_double,
         ctypes.c_double,
         ctypes.c_void_p,
     )

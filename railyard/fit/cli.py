@@ -65,7 +65,7 @@ CHECK = "fit_any"
 @click.option(
     "--placements",
     default="",
-    help="Placements to measure beside the fitted one, with commas between.  [default: plain, the best named order]",
+    help="Placements to measure beside the fitted one, with commas between.  [default: scheduler, the best named one]",
 )
 @click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), help="A matrix captured before.")
 @click.option(

@@ -25,8 +25,8 @@ from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.records.record import Record
 
-#: What the result is held against: the order in which every launcher fills nodes.
-DEFAULT = "plain"
+#: What the result is held against: the launcher gets the nodes, and rank k takes slot k.
+DEFAULT = "scheduler"
 FITTED = "optimised"
 
 
@@ -59,14 +59,20 @@ def placed(name: str, record: Record, sent: Traffic) -> Placement:
 
 
 def predicted(record: Record, sent: Traffic) -> list[Predicted]:
-    """Return the default, every named order that the job's nodes allow, and the fitted placement, fastest first."""
-    names = [order.name for order in orders().values() if order.start and order.name != DEFAULT]
-    rows = []
+    """Return the default, every other order that the job's nodes allow, and the fitted placement, fastest first.
+
+    Of named orders that place each rank on the same node, one is returned.
+    """
+    names = [order.name for order in orders().values() if order.start]
+    rows, seen = [], set()
     for name in [DEFAULT, *names, FITTED]:
         try:
             placement = placed(name, record, sent)
         except InputError:
             continue  # custom, where the grid does not match the block; by-group, where there are no groups
+        if placement.nodes in seen and name != FITTED:
+            continue
+        seen.add(placement.nodes)
         topology = placement.allocation.topology
         loads = model.load(topology, placement.indices, sent, model.PROTOCOLS["payload"])
         rows.append(Predicted(name=name, slowest_s=loads.slowest_s, host_s=loads.slowest_host_s))
@@ -74,8 +80,8 @@ def predicted(record: Record, sent: Traffic) -> list[Predicted]:
 
 
 def best_named(rows: Sequence[Predicted]) -> str:
-    """Return the named order, other than the default, that is predicted to be fastest."""
-    return next(row.name for row in rows if row.name not in (DEFAULT, FITTED))
+    """Return the named order that is predicted to be fastest: the default, if it has no rival."""
+    return next((row.name for row in rows if row.name not in (DEFAULT, FITTED)), DEFAULT)
 
 
 def predicted_text(rows: Sequence[Predicted]) -> list[str]:

@@ -41,14 +41,15 @@ def void(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
 
 def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_any_named_order() -> None:
     sent = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
-    rows = {row.name: row.slowest_s for row in fitting.predicted(record(["plain"]), sent)}
-    assert {"plain", "cart-create", "optimised"} <= rows.keys()
+    rows = {row.name: row.slowest_s for row in fitting.predicted(record(["scheduler"]), sent)}
+    assert {"scheduler", "plain", "optimised"} <= rows.keys()
+    assert "cart-create" not in rows, "as the scheduler has it"
     assert rows["optimised"] < 0.85 * min(seconds for name, seconds in rows.items() if name != "optimised")
 
 
 def test_the_placement_for_the_launcher_is_the_one_that_the_job_measured() -> None:
     """It has the job's seed and nodes."""
-    sent, job = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1), record(["plain"])
+    sent, job = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1), record(["scheduler"])
     placed = fitting.placed("optimised:1", job, sent)
     assert job.case.seed == 1
     assert fitting.placed("optimised", job, sent).nodes == placed.nodes
@@ -56,18 +57,18 @@ def test_the_placement_for_the_launcher_is_the_one_that_the_job_measured() -> No
 
 def test_only_what_was_measured_is_stated() -> None:
     """A user may choose other placements than the default and the best named order."""
-    fitted = record(["plain", "optimised"])
-    (text,) = fitting.measured_text(fitted, "cart-create")
-    assert "optimised" in text and "plain" in text
-    assert fitting.measured_text(record(["custom", "optimised"]), "cart-create") == []
+    fitted = record(["scheduler", "optimised"])
+    (text,) = fitting.measured_text(fitted, "plain")
+    assert "optimised" in text and "scheduler" in text
+    assert fitting.measured_text(record(["custom", "optimised"]), "plain") == []
 
 
 def test_the_command_uses_an_order_that_was_measured_to_be_faster() -> None:
     """The model knows bytes alone, and a program of small messages waits for hops."""
-    placements = ["plain", "cart-create", "optimised"]
+    placements = ["scheduler", "plain", "optimised"]
     slower = evidence.good(placements=placements, slow={"optimised": 1.3})
-    assert fitting.advised(slower, "cart-create") == "cart-create"
-    assert fitting.advised(record(placements), "cart-create") == "optimised"
+    assert fitting.advised(slower, "plain") == "plain"
+    assert fitting.advised(record(placements), "plain") == "optimised"
 
 
 def counted(*, fast_bytes: int, slow_bytes: int) -> dict[str, Any]:
@@ -107,10 +108,10 @@ def test_one_void_launch_leaves_a_measurement() -> None:
     def void_first(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
         return void(run, document) if run.index == 0 else run
 
-    measured = evidence.good(placements=["plain", "optimised"], launches=4, change=void_first)
+    measured = evidence.good(placements=["scheduler", "optimised"], launches=4, change=void_first)
     assert measured.launches[0].is_void and cli._is_enough(measured, needs_times=True)
-    (text,) = fitting.measured_text(measured, "cart-create")
-    assert "optimised" in text and "plain" in text
+    (text,) = fitting.measured_text(measured, "plain")
+    assert "optimised" in text and "scheduler" in text
 
 
 @pytest.mark.parametrize(

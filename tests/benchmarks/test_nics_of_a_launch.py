@@ -238,9 +238,12 @@ def test_a_file_that_cannot_be_written_costs_one_line(pretend_hosts: Path) -> No
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evidence(
-    railyard: Run, tmp_path: Path
+    railyard: Run, program: Path, tmp_path: Path
 ) -> None:
-    """The ranks count the NICs of their node, and the bytes of their own connections by NIC."""
+    """The ranks count the NICs of their node, and the bytes of their own connections by NIC.
+
+    What the witness itself sends to gather the hosts is not counted.
+    """
     name = f"t{os.getpid()}-nics"
     topology = catalog.load(nic_evidence.TOPOLOGY)
     done = railyard("torus", "up", nic_evidence.TOPOLOGY, "--name", name)
@@ -255,5 +258,11 @@ def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evi
                     of_ranks
                 )
                 assert 80 < sum(series.samples[0] for series in of_ranks) <= 101, of_ranks
+        path, ranks = tmp_path / "silent.nics", str(len(topology.nodes))
+        words = ["env", f"RAILYARD_NICS={path}", str(WITNESS), str(tmp_path / "witness"), str(program), "true"]
+        done = railyard("torus", "mpirun", name, "-q", "-np", ranks, *words)
+        assert done.returncode == 0, done.stderr
+        sent = sum(row["tx_bytes"] for row in nics(path)["nics"])
+        assert sent < 25_000, "to connect and to meet; with the hosts it would be 43,000"
     finally:
         railyard("torus", "down", name)

@@ -60,8 +60,50 @@ def test_refinement_agrees_with_the_model_and_improves_on_its_start() -> None:
     better = refine.refine(problem, start, trials=20_000, power=8, node_share=0.1, seed=1, host_weight=0.5)
     for at in (start, better):
         loads = load(topo, granted.indices[at], sent, PROTOCOLS["gemini-get"])
-        assert refine.slowest_s(problem, at) == pytest.approx((loads.slowest_s, loads.slowest_host_s))
-    assert refine.slowest_s(problem, better)[0] < refine.slowest_s(problem, start)[0]
+        assert refine.seconds(problem, at) == pytest.approx(
+            (loads.slowest_s, loads.slowest_host_s, loads.link_s.sum())
+        )
+    assert refine.seconds(problem, better)[0] < refine.seconds(problem, start)[0]
+
+
+def test_no_link_rises_above_a_limit() -> None:
+    """What lowers the sum of all links may slow one down."""
+    granted = allocate(gemini("4x4x4"), "contiguous")
+    sent = stencil((8, 8), (1.0,))
+    problem = refine.problem(granted, 1, sent, PAYLOAD)
+    start = np.random.default_rng(4).permutation(problem.ranks).astype(np.int32)
+    slowest, _, total = refine.seconds(problem, start)
+    limit_s = 0.6 * slowest
+    limited, free = (
+        refine.seconds(
+            problem,
+            refine.refine(
+                problem, start, trials=20_000, power=1, node_share=0, seed=1, host_weight=0.0, limit_s=limit
+            ),
+        )
+        for limit in (limit_s, np.inf)
+    )
+    assert limited[0] <= limit_s < free[0]
+    assert free[2] < limited[2] < total
+
+
+def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All ranks send to the first, whose own link takes longest; what they send each other goes the short way."""
+    granted = allocate(gemini("4x4x4", nodes_per_router=1), "contiguous")
+    every = np.arange(64, dtype=np.int32)
+    sent = Traffic(
+        ranks=64,
+        source=np.r_[every[1:], every],
+        target=np.r_[np.zeros_like(every[1:]), (every + 9) % 64],
+        size_bytes=np.r_[np.ones(63), np.full(64, 3.0)],
+    )
+    job = PlacementJob(allocation=granted, grid=(64,), ranks_per_node=1, seed=1)
+    found = search(job, sent, QUICK)
+    monkeypatch.setattr(optimiser, "SHORTENED", ())
+    assert found.slowest_s <= found.host_s / 2
+    assert found.total_s < 0.95 * search(job, sent, QUICK).total_s
 
 
 def test_the_host_links_are_not_paid_for_it() -> None:

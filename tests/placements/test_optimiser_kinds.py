@@ -54,16 +54,17 @@ def job_on(topology: Topology) -> PlacementJob:
 @every_kind
 @pytest.mark.built
 def test_the_slowest_link_is_below_every_order(topology: Topology) -> None:
+    """Or below half of the slowest host link, where a shorter way is worth more."""
     job = job_on(topology)
     sent = stencil(job.grid, (64.0, 1.0))
     nodes = optimiser.optimised(job, sent, QUICK)
     assert sorted(nodes.tolist()) == sorted(np.repeat(job.allocation.indices, 4).tolist())
-    ours = load(topology, nodes, sent, PAYLOAD).slowest_s
+    found = load(topology, nodes, sent, PAYLOAD)
     kinds = ["plain", "cart-create", "random"]
     kinds += ["by-group"] if topology.has_groups else []
     others = {kind: load(topology, ordered(kind, job), sent, PAYLOAD).slowest_s for kind in kinds}
-    assert ours <= min(others.values())
-    assert ours < 0.8 * others["random"]
+    assert found.slowest_s <= max(min(others.values()), found.slowest_host_s / 2)
+    assert found.slowest_s < 0.8 * others["random"]
 
 
 @pytest.mark.built
@@ -88,7 +89,9 @@ def test_refinement_agrees_with_the_model_on_random_machines(document: flies.Doc
     better = refine.refine(problem, start, trials=500, power=8, node_share=0.1, seed=1, host_weight=0.5)
     for at in (start, better):
         loads = load(topology, granted.indices[at], sent, protocol)
-        assert refine.slowest_s(problem, at) == pytest.approx((loads.slowest_s, loads.slowest_host_s))
+        assert refine.seconds(problem, at) == pytest.approx(
+            (loads.slowest_s, loads.slowest_host_s, loads.link_s.sum())
+        )
 
 
 @every_kind
