@@ -259,7 +259,14 @@ def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evi
                 )
                 assert 80 < sum(series.samples[0] for series in of_ranks) <= 101, of_ranks
         path, ranks = tmp_path / "silent.nics", str(len(topology.nodes))
-        words = ["env", f"RAILYARD_NICS={path}", str(WITNESS), str(tmp_path / "witness"), str(program), "true"]
+        words = [
+            "env",
+            f"RAILYARD_NICS={path}",
+            str(WITNESS),
+            str(tmp_path / "witness"),
+            str(program),
+            "true",
+        ]
         done = railyard("torus", "mpirun", name, "-q", "-np", ranks, *words)
         assert done.returncode == 0, done.stderr
         sent = sum(row["tx_bytes"] for row in nics(path)["nics"])
