@@ -4,11 +4,11 @@
  * A library to preload (railyard-witness does it). After MPI_Init, rank 0 writes the ranks' hosts and CPUs to
  * the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). Ranks then start together. From there to
  * MPI_Finalize it counts what the NICs send, if requested (counters/nics.h), and then writes how long it took
- * to RAILYARD_TIME: gathering hosts takes seconds on a slow virtual torus, and is not the program's. Processes
- * that should be ranks of one MPI_COMM_WORLD but are not each write a world of one rank. Rank 0 also reports
- * its number of OpenMP threads. Other preloaded libraries are still called. A program whose main is Fortran
- * starts MPI by a symbol that ends in "_". Leaves out: compilers that name it otherwise, and migrations after
- * the start.
+ * to RAILYARD_TIME: gathering hosts takes seconds on a slow virtual torus, and is not the program's.
+ * Processes that should be ranks of one MPI_COMM_WORLD but are not each write a world of one rank. Rank 0
+ * also reports its number of OpenMP threads. Other preloaded libraries are still called. A program whose main
+ * is Fortran starts MPI by a symbol that ends in "_". Leaves out: compilers that name it otherwise, and
+ * migrations after the start.
  */
 #include "counters/nics.h"
 #include "lib/output/output.h"

@@ -126,15 +126,18 @@ def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
     best = min([starts[0], *refined], key=lambda candidate: candidate.slowest_s)
     _report(effort, 3 / (len(ROUNDS) + 2), best)
     best = _main_rounds(case, best, trials, seeds=seeds, deadline=deadline, effort=effort)
-    found = [best, *_annealed(case, best, seeds=seeds, deadline=deadline, effort=effort)]
-    best = min(found, key=lambda candidate: candidate.slowest_s)
-    limit_s = max(best.slowest_s, HOST_SHARE * best.host_s)
-    starts.sort(key=lambda start: start.total_s)
-    found += [start for start in starts if start.slowest_s <= limit_s][:1]
+    candidates = [best, *_annealed(case, best, seeds=seeds, deadline=deadline, effort=effort)]
+    best = min(candidates, key=lambda candidate: candidate.slowest_s)
+    limit_s = max(best.slowest_s, HOST_SHARE * best.host_s) * (1 + ROUNDING)
+    host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
+
+    def is_within(one: Candidate) -> bool:
+        return one.slowest_s <= limit_s and one.host_s <= host_s
+
+    shortest = sorted(filter(is_within, starts), key=lambda start: start.total_s)[:1]
     shortened = [
         _shortened(case, candidate, limit_s, seeds=seeds, deadline=deadline, effort=effort)
-        for candidate in found
-        if candidate.slowest_s <= limit_s
+        for candidate in [*filter(is_within, candidates), *shortest]
     ]
     return min(shortened, key=lambda candidate: candidate.total_s)
 
@@ -165,7 +168,6 @@ def _shortened(
 ) -> Candidate:
     """Lower the sum of all links' seconds, where no link becomes slower than the limit."""
     trials = min(2 * effort.trials_per_rank * case.problem.ranks, effort.most_trials // 8)
-    most_s = limit_s * (1 + ROUNDING)
     current = start
     for allowed in SHORTENED:
         if time.monotonic() > deadline:
@@ -179,10 +181,10 @@ def _shortened(
             seed=next(seeds),
             host_weight=limit_s / start.host_s if start.host_s else 0.0,
             allowed=allowed,
-            limit_s=most_s,
+            limit_s=limit_s,
         )
         current = case.evaluated(start.name, at)
-    is_better = current.slowest_s <= most_s and current.total_s < start.total_s
+    is_better = current.slowest_s <= limit_s and current.total_s < start.total_s
     return current if is_better else start
 
 

@@ -60,7 +60,7 @@ struct search {
     double *heat;                 /* of each rank: what its messages contribute to the sum's slope */
     int32_t links;
     int32_t everything; /* links and both directions of every node */
-    double limit; /* seconds above which no exchange may raise a link */
+    double limit;       /* seconds above which no exchange may raise a link */
     uint64_t random;
 };
 
