@@ -131,7 +131,9 @@ def fit(
     shutil.copyfile(matrix or run.left_by("capture", ".matrix"), captured_file)
     sent = read_traffic(captured_file, math.prod(extents))
     click.echo(f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB: {captured_file}")
-    click.echo("2. predict: seconds of the slowest link, if only links took time")
+    click.echo(
+        "2. predict: seconds of the slowest link, if only links took time; simulated: all messages at once"
+    )
     rows = fitting.predicted(captured, sent)
     click.echo("\n".join(fitting.predicted_text(rows)))
     best = fitting.best_named(rows)
@@ -147,7 +149,7 @@ def fit(
     sentences = fitting.measured_text(measured, best)
     click.echo("\n".join([*fitting.outcomes_text(outcomes), *sentences]))
     document = {
-        "predicted": {row.name: {"slowest_s": row.slowest_s, "host_s": row.host_s} for row in rows},
+        "predicted": {row.name: asdict(row) for row in rows},
         "measured": sentences,
         "placements": [asdict(outcome) for outcome in outcomes],
         "record": measured.source,

@@ -1,10 +1,12 @@
 """What a capture leads to: placements predicted from a matrix on granted nodes, and the words on what was measured.
 
-Pure, but for the matrix and the topology, which are read. Leaves out the runs (`railyard.fit.cli`).
+Pure, but for the matrix and the topology, which are read, and the simulation, which is a program. Leaves out the runs
+(`railyard.fit.cli`).
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from analysis.cases import cases, comparison, scoreboard
 from analysis.cases.cases import Case
 from analysis.cases.scoreboard import Standing, faster
 from analysis.stats.verdicts import Finding
-from placements.arrays import np
+from placements.arrays import Ints, np
 from placements.hosts import naming
 from placements.linkload import model
 from placements.linkload.traffic import Traffic
@@ -22,21 +24,31 @@ from placements.orders.allocation import Allocation, scheduled
 from placements.orders.placement import Placement, place
 from placements.orders.rank_orders import orders
 from placements.topology import catalog
+from placements.topology.base import Topology
 from railyard.base.errors import InputError
 from railyard.records.record import Record
+from railyard.torus.native.messages import SHAPE, Message, arrivals_s
 
 #: What the result is held against: the launcher gets the nodes, and rank k takes slot k.
 DEFAULT = "scheduler"
 FITTED = "optimised"
+#: A larger matrix is simulated in proportion: more bytes take longer and show the same. Above so many pairs of ranks,
+#: there is no simulation.
+SIMULATED_BYTES = 4e6
+SIMULATED_PAIRS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predicted:
-    """A placement with the seconds of its slowest link, and of its slowest link between a node and its router."""
+    """A placement with seconds of its slowest link, of its slowest link to a node, and of all messages sent at once.
+
+    The latter are of the router's network, simulated on the real machine's rates; None where that was not simulated.
+    """
 
     name: str
     slowest_s: float
     host_s: float
+    simulated_s: float | None = None
 
 
 def granted(record: Record) -> Allocation:
@@ -75,8 +87,28 @@ def predicted(record: Record, sent: Traffic) -> list[Predicted]:
         seen.add(placement.nodes)
         topology = placement.allocation.topology
         loads = model.load(topology, placement.indices, sent, model.PROTOCOLS["payload"])
-        rows.append(Predicted(name=name, slowest_s=loads.slowest_s, host_s=loads.slowest_host_s))
+        simulated_s = _simulated_s(topology, placement.indices, sent)
+        rows.append(
+            Predicted(
+                name=name, slowest_s=loads.slowest_s, host_s=loads.slowest_host_s, simulated_s=simulated_s
+            )
+        )
     return sorted(rows, key=lambda row: (row.slowest_s, row.host_s))
+
+
+def _simulated_s(topology: Topology, nodes: Ints, sent: Traffic) -> float | None:
+    """Return when the last message arrives in the router's network, if all ranks send all that they send at 0."""
+    if len(sent.source) > SIMULATED_PAIRS:
+        return None
+    share = min(1.0, SIMULATED_BYTES / max(sent.total_bytes, 1.0))
+    messages = [
+        Message(source=source, target=target, size_bytes=math.ceil(share * size))
+        for source, target, size in zip(
+            nodes[sent.source].tolist(), nodes[sent.target].tolist(), sent.size_bytes.tolist(), strict=True
+        )
+        if source != target and size
+    ]
+    return max(arrivals_s(topology, messages), default=0.0) * SHAPE.rate_scale / share
 
 
 def best_named(rows: Sequence[Predicted]) -> str:
@@ -85,10 +117,11 @@ def best_named(rows: Sequence[Predicted]) -> str:
 
 
 def predicted_text(rows: Sequence[Predicted]) -> list[str]:
-    """Return a line for each placement: its slowest link, beside that of the default."""
+    """Return a line for each placement: its slowest link, beside that of the default, and the simulation."""
     usual = next(row for row in rows if row.name == DEFAULT)
     return [
         f"  {row.name:12} slowest link {row.slowest_s * 1e3:9.4g} ms, of a node {row.host_s * 1e3:9.4g} ms"
+        + ("" if row.simulated_s is None else f", simulated {row.simulated_s * 1e3:9.4g} ms")
         + ("" if row is usual or not usual.slowest_s else f"  ({_change(row.slowest_s / usual.slowest_s)})")
         for row in rows
     ]
@@ -100,15 +133,16 @@ def _change(ratio: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A measured placement: its slowest link between routers as predicted and as counted, and its run time.
+    """A measured placement: its slowest link as predicted and as counted, the time as simulated, and its run time.
 
-    Seconds of links are of the real machine, those of a run are measured ones. Medians over the launches that count;
-    None where nothing was counted or no launch counts.
+    The slowest link is one between routers. Seconds of links are of the real machine, those of a run are measured ones.
+    Medians over the launches that count; None where nothing was counted or no launch counts.
     """
 
     placement: str
     predicted_s: float | None
     counted_s: float | None
+    simulated_s: float | None
     elapsed_s: float | None
 
 
@@ -116,18 +150,20 @@ def outcomes(
     record: Record, rows: Sequence[Predicted], evidence: Mapping[int, Mapping[str, Any]]
 ) -> list[Outcome]:
     """Return an outcome for each placement of a record; `evidence` is what the torus counted, by launch."""
-    predictions = {row.name: row.slowest_s for row in rows}
+    predictions = {row.name: row for row in rows}
     scale = (record.provenance["torus"] or {}).get("rate_scale", 1.0)
     outcomes = []
     for placement in record.case.placements:
         launches = [one for one in record.launches if one.placement == placement and one.is_result]
         counts = [slowest_link_s(evidence[one.index]) * scale for one in launches if one.index in evidence]
         times = [float(series.samples[0]) for one in launches for series in one.series]
+        prediction = predictions.get(placement)
         outcomes.append(
             Outcome(
                 placement=placement,
-                predicted_s=predictions.get(placement),
+                predicted_s=prediction.slowest_s if prediction else None,
                 counted_s=statistics.median(counts) if counts else None,
+                simulated_s=prediction.simulated_s if prediction else None,
                 elapsed_s=statistics.median(times) if times else None,
             )
         )
@@ -146,12 +182,13 @@ def outcomes_text(outcomes: Sequence[Outcome]) -> list[str]:
     def cell(value: float | None, factor: float) -> str:
         return "-" if value is None else f"{value * factor:.4g}"
 
-    head = f"  {'placement':12} {'slowest link: predicted ms':>26} {'counted ms':>11} {'run time s':>11}"
+    head = f"  {'placement':12} {'slowest link: predicted ms':>26} {'counted ms':>11}"
+    head += f" {'simulated ms':>13} {'run time s':>11}"
     return [
         head,
         *(
             f"  {one.placement:12} {cell(one.predicted_s, 1e3):>26} {cell(one.counted_s, 1e3):>11} "
-            f"{cell(one.elapsed_s, 1):>11}"
+            f"{cell(one.simulated_s, 1e3):>13} {cell(one.elapsed_s, 1):>11}"
             for one in outcomes
         ),
     ]

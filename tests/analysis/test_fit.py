@@ -41,10 +41,28 @@ def void(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
 
 def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_any_named_order() -> None:
     sent = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
-    rows = {row.name: row.slowest_s for row in fitting.predicted(record(["scheduler"]), sent)}
+    predicted = fitting.predicted(record(["scheduler"]), sent)
+    rows = {row.name: row.slowest_s for row in predicted}
     assert {"scheduler", "plain", "optimised"} <= rows.keys()
     assert "cart-create" not in rows, "as the scheduler has it"
     assert rows["optimised"] < 0.85 * min(seconds for name, seconds in rows.items() if name != "optimised")
+    for row in predicted:  # a cell's headers, and the time of a way
+        assert row.simulated_s is not None
+        assert max(row.slowest_s, row.host_s) < row.simulated_s < 1.5 * max(row.slowest_s, row.host_s)
+    assert all("ms, simulated  " in line for line in fitting.predicted_text(predicted))
+
+
+def test_a_large_matrix_is_simulated_in_proportion_and_a_huge_one_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent, job = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1), record(["scheduler"])
+    whole, tenth = (
+        fitting.predicted(job, dataclasses.replace(sent, size_bytes=share * sent.size_bytes))[0].simulated_s
+        for share in (1.0, 0.1)
+    )
+    assert whole is not None and tenth is not None and whole == pytest.approx(10 * tenth, rel=0.05)
+    monkeypatch.setattr(fitting, "SIMULATED_PAIRS", 10)
+    assert {row.simulated_s for row in fitting.predicted(job, sent)} == {None}
 
 
 def test_the_placement_for_the_launcher_is_the_one_that_the_job_measured() -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.packets import remap
-from support.packets.messages import Message, simulated
 
 from placements.linkload import background
 from placements.linkload.faulty import places_by_name
 from placements.topology import catalog
+from railyard.torus.native.messages import Message, simulated
 
 pytestmark = pytest.mark.mpi
 
@@ -32,11 +32,13 @@ def test_the_counters_of_a_simulated_load_show_the_links_on_its_way(tmp_path: Pa
     assert left[places["Z+ 1,0,0>1,0,1"]] == pytest.approx(1 - 9.36 / 15.04, abs=0.05)
 
 
-@pytest.mark.parametrize("rule", ["random:1", "random:4"])
-def test_with_the_counters_the_halo_loses_less_to_the_load(rule: str) -> None:
-    (row,) = remap.modelled([rule])
-    assert row["blind_ms"] > 1.2 * row["alone_ms"]
-    assert row["seeing_ms"] < 0.9 * row["blind_ms"]
+def test_with_the_counters_the_halo_loses_less_to_the_load() -> None:
+    """In some divisions the blind placement is not in the load's way, and the counters cannot help."""
+    rows = list(remap.modelled([f"random:{seed}" for seed in range(1, 5)]))
+    assert all(row["seeing_ms"] < 1.01 * row["blind_ms"] for row in rows)
+    alone, blind, seeing = (sum(row[name] for row in rows) for name in ("alone_ms", "blind_ms", "seeing_ms"))
+    assert blind > 1.2 * alone
+    assert seeing < 0.8 * blind
 
 
 def test_halo_and_load_share_no_node() -> None:

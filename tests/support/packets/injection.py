@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from support.packets.messages import Message, arrivals_s
-
 from placements.linkload.traffic import stencil
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from placements.topology import catalog
 from placements.topology.base import Topology
 from placements.topology.faults import Faults
+from railyard.torus.native.messages import Message, arrivals_s
 from railyard.torus.plan.plan import Shape
 
 #: The check's torus, of which the larger ones are multiples, and its face: 8 x 8 cells of 56 doubles.

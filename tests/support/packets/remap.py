@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from support.packets.messages import Message, Simulated, arrivals_s, simulated
 
 from placements.linkload import background
 from placements.linkload.background import Background
@@ -30,6 +29,7 @@ from placements.orders.effort import Effort
 from placements.orders.placement import place
 from placements.topology import catalog
 from placements.topology.base import Topology
+from railyard.torus.native.messages import Message, Simulated, arrivals_s, simulated
 from railyard.torus.plan.plan import Shape
 
 TORUS = "gemini-4x4x4"

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from support.packets.messages import Message, arrivals_s
 from support.rank_zero import rank_zero
 
 from placements.topology import catalog
 from placements.topology.base import Link, Topology
+from railyard.torus.native.messages import Message, arrivals_s
 
 TORUS = "gemini-4x4x4-two-nodes"
 TRANSFER_BYTES = 1 << 18

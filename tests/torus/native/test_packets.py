@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.packets import hot_spot, injection
-from support.packets.messages import Message, arrivals_s
 
 from placements.topology import catalog
 from placements.topology.faults import Faults
+from railyard.torus.native.messages import Message, arrivals_s
 from railyard.torus.plan.plan import ETHERNET_BYTES
 
 HEADERS = 54
