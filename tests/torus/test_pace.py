@@ -16,6 +16,15 @@ from railyard.torus.virtual import neighbours
 GEMINI = catalog.load("gemini-4x4x4")
 
 
+@pytest.mark.parametrize(("rate_scale", "least"), [(1e-3, "200ms"), (1.25e-4, "200ms"), (8e-6, "3125ms")])
+def test_tcp_sends_again_later_on_a_slower_torus(rate_scale: float, least: str) -> None:
+    """With Linux's 200 ms ranks sent again what had only waited for other messages."""
+    made = plan.make(GEMINI, Shape(network="router", rate_scale=rate_scale))
+    of_nodes = [route.tcp for namespace in made.namespaces for route in namespace.routes if route.tcp]
+    assert len(of_nodes) == len(GEMINI.nodes)
+    assert all(f" rto_min {least}" in tcp for tcp in of_nodes)
+
+
 @pytest.mark.parametrize(
     ("text", "size_bytes", "time_s"),
     [
