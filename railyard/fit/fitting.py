@@ -32,10 +32,11 @@ from railyard.torus.native.messages import SHAPE, Message, arrivals_s
 #: What the result is held against: the launcher gets the nodes, and rank k takes slot k.
 DEFAULT = "scheduler"
 FITTED = "optimised"
-#: A larger matrix is simulated in proportion: more bytes take longer and show the same. Above so many pairs of ranks,
-#: there is no simulation.
+#: A larger matrix is simulated in proportion: more bytes take longer and show the same. Above so many pairs of ranks or
+#: nodes of the machine, there is no simulation: on Blue Waters it takes minutes.
 SIMULATED_BYTES = 4e6
 SIMULATED_PAIRS = 20_000
+SIMULATED_NODES = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,7 @@ def predicted(record: Record, sent: Traffic) -> list[Predicted]:
 
 def _simulated_s(topology: Topology, nodes: Ints, sent: Traffic) -> float | None:
     """Return when the last message arrives in the router's network, if all ranks send all that they send at 0."""
-    if len(sent.source) > SIMULATED_PAIRS:
+    if len(sent.source) > SIMULATED_PAIRS or len(topology.nodes) > SIMULATED_NODES:
         return None
     share = min(1.0, SIMULATED_BYTES / max(sent.total_bytes, 1.0))
     messages = [

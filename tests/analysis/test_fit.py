@@ -61,8 +61,10 @@ def test_a_large_matrix_is_simulated_in_proportion_and_a_huge_one_not(
         for share in (1.0, 0.1)
     )
     assert whole is not None and tenth is not None and whole == pytest.approx(10 * tenth, rel=0.05)
-    monkeypatch.setattr(fitting, "SIMULATED_PAIRS", 10)
-    assert {row.simulated_s for row in fitting.predicted(job, sent)} == {None}
+    for limit, value in (("SIMULATED_PAIRS", 10), ("SIMULATED_NODES", 7)):
+        with monkeypatch.context() as patch:
+            patch.setattr(fitting, limit, value)
+            assert {row.simulated_s for row in fitting.predicted(job, sent)} == {None}
 
 
 def test_the_placement_for_the_launcher_is_the_one_that_the_job_measured() -> None:
