@@ -47,6 +47,8 @@ def simulated(
     topology: Topology, messages: Sequence[Message], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
 ) -> Simulated:
     """Run the messages, all sent at 0, in seconds of the virtual torus."""
+    if not ROUTER.is_file():
+        raise RunError(f"{ROUTER} is not built; run `make setup`")
     described = router_description.description(topology, shape, faults, namespace_prefix="/")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "description"

@@ -479,7 +479,7 @@ ROUTER_SYSCTLS = (
 # behind data and Cubic takes the wait for congestion.
 TCP_ROUTE = "initcwnd 1000 initrwnd 1000 congctl reno"
 #: The least time after which TCP sends again, times the rate scale: Linux's 200 ms at the default scale. On a slower
-#: torus packets wait longer than that for others, and MiniGhost's 27 ranks sent 9 to 17 times again what had arrived.
+#: torus packets wait longer than that, and 27 ranks of MiniGhost sent 9 to 17 segments again that had arrived.
 RESEND_MS = 200 * 1.25e-4
 NODE_SYSCTLS = (
     *COMMON_SYSCTLS,
