@@ -83,6 +83,20 @@ def test_who_waits_comes_before_who_launches_again_at_once(tmp_path: Path) -> No
     os.close(mine)
 
 
+def test_the_third_is_told_who_holds_the_lock_and_not_who_else_waits(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    mine = locks.acquire(path, what="the first")
+    second = holder_of(path)
+    assert second.stderr is not None and second.stderr.readline()
+    third = holder_of(path)
+    assert third.stderr is not None
+    line = third.stderr.readline()
+    os.close(mine)
+    assert f"held by process {os.getpid()} (" in line and str(second.pid) not in line
+    for waiter in (second, third):
+        assert waiter.communicate(timeout=HUNG_S)[0] == "held\n"
+
+
 def test_a_lock_file_that_was_removed_meanwhile_is_not_taken_for_the_lock(tmp_path: Path) -> None:
     first = holder(tmp_path)
     assert first.stdout is not None and first.stdout.readline() == "held\n"

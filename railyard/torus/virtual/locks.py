@@ -215,24 +215,28 @@ def _is_root() -> bool:
 def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: float | None = None) -> int:
     """Return a descriptor that holds the lock of a file; after `patience_s` seconds return one without the lock.
 
-    Who comes first waits under a second lock, PATH.next, which everybody needs to come to the first.
+    Who comes first waits under a second lock, PATH.next, which everybody needs to come to the first. Whoever waits for
+    either is told who holds the lock itself.
     """
     give_up_at = None if patience_s is None else time.monotonic() + patience_s
-    next_one = _locked(path.with_name(f"{path.name}.next"), opened, what, give_up_at)
+    next_one = _locked(path.with_name(f"{path.name}.next"), opened, what, give_up_at, path)
     try:
-        return _locked(path, opened, what, give_up_at)
+        return _locked(path, opened, what, give_up_at, path)
     finally:
         os.close(next_one)
 
 
-def _locked(path: Path, opened: Callable[[Path], int], what: str, give_up_at: float | None) -> int:
+def _locked(
+    path: Path, opened: Callable[[Path], int], what: str, give_up_at: float | None, awaited: Path
+) -> int:
     """Return a descriptor that holds the lock of one file; at `give_up_at` return one without the lock.
 
-    `opened` opens the file. If the file was replaced meanwhile, the new one is opened.
+    `opened` opens the file. If the file was replaced meanwhile, the new one is opened. A wait is reported with the
+    holder of the lock of `awaited`.
     """
     while True:
         descriptor = opened(path)
-        is_locked = _wait(descriptor, what, give_up_at)
+        is_locked = _wait(descriptor, what, give_up_at, awaited)
         with contextlib.suppress(FileNotFoundError):
             if is_locked and _is_root() and os.fstat(descriptor).st_uid != 0:
                 path.unlink()
@@ -241,19 +245,20 @@ def _locked(path: Path, opened: Callable[[Path], int], what: str, give_up_at: fl
         os.close(descriptor)  # the file was removed or replaced
 
 
-def _wait(descriptor: int, what: str, give_up_at: float | None) -> bool:
+def _wait(descriptor: int, what: str, give_up_at: float | None, awaited: Path) -> bool:
     """Take an exclusive lock on an open file; return False if it is not free at `give_up_at` (time.monotonic()).
 
-    After SILENT_S seconds the wait is reported once with the holder, and the end of a wait in vain as well.
+    After SILENT_S seconds the wait is reported once with the holder of the lock of `awaited`; so is the end of a wait
+    in vain.
     """
     report_at = time.monotonic() + SILENT_S
     while not _is_free(descriptor):
         now = time.monotonic()
         if give_up_at is not None and now > give_up_at:
-            _report(descriptor, f"no longer waiting for {what}")
+            _report(awaited, f"no longer waiting for {what}")
             return False
         if now > report_at:
-            _report(descriptor, f"waiting for {what}")
+            _report(awaited, f"waiting for {what}")
             report_at = math.inf
         time.sleep(PAUSE_S)
     return True
@@ -268,8 +273,8 @@ def _is_free(descriptor: int) -> bool:
     return True
 
 
-def _report(descriptor: int, text: str) -> None:
-    """Print a line on stderr with the processes that hold the lock of an open file."""
-    pids = holders(Path(f"/proc/self/fd/{descriptor}"))
+def _report(path: Path, text: str) -> None:
+    """Print a line on stderr with the processes that hold the lock of a file."""
+    pids = holders(path)
     processes = ", ".join(f"process {pid} ({command_of(pid) or 'ended; its children run'})" for pid in pids)
     print(f"railyard: {text}; held by {processes or 'another process'}", file=sys.stderr, flush=True)
