@@ -63,8 +63,7 @@ class Matrix:
 
     def traffic(self, kinds: Sequence[Kind] = KINDS, phase: int | None = None) -> Traffic:
         """Return the bytes of all phases, or of one; ranks' own are dropped. Pairs without bytes have no message."""
-        columns = [KINDS.index(kind) for kind in kinds]
-        size, messages = self.size_bytes[:, columns].sum(axis=1), self.messages[:, columns].sum(axis=1)
+        size = self.size_bytes[:, [KINDS.index(kind) for kind in kinds]].sum(axis=1)
         sent = (self.source != self.target) & (size > 0)
         if phase is not None:
             sent &= self.phase == phase
@@ -76,7 +75,6 @@ class Matrix:
             target=(pairs % self.ranks).astype(np.int32),
             size_bytes=np.bincount(where, size[sent], len(pairs)).astype(np.float64),
             is_measured=True,
-            messages=np.bincount(where, messages[sent], len(pairs)).astype(np.int64),
         )
 
 

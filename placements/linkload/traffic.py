@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from placements.arrays import Ints, NDArray, np
+from placements.arrays import NDArray, np
 from placements.topology.torus import DIMENSIONS
 from railyard.base.errors import InputError
 
@@ -30,7 +30,7 @@ Grid = tuple[int, ...]
 class Traffic:
     """Messages: rank `source[i]` sends `size_bytes[i]` to rank `target[i]`; shape (messages,), no rank to itself.
 
-    Traffic that `is_measured` need not follow the grid of ranks; `messages[i]` of its messages then make the bytes i.
+    Traffic that `is_measured` need not follow the grid of ranks.
     """
 
     ranks: int
@@ -38,7 +38,6 @@ class Traffic:
     target: NDArray[np.int32]
     size_bytes: NDArray[np.float64]
     is_measured: bool = False
-    messages: Ints | None = None
 
     @property
     def total_bytes(self) -> float:

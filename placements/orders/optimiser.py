@@ -6,9 +6,7 @@ evaluated, so the result is never worse than the best of them. Trial: the three 
 (`placements.orders.refine`). Main: the best of those gets the rest, with the sum's power rising from 8 to 32.
 Annealing: for up to 200 ranks, searches from that result and from random orders which accept worse exchanges at first;
 on a full machine the other steps end in a local optimum. Shortening: of placements with as fast a slowest link, the one
-with the smallest sum of all links' seconds, because a message that passes fewer links waits less. Where the matrix has
-counts of messages and the topology the latency of a hop, the sum has the seconds of both: a collective's few bytes
-load nothing, but each message of it waits for the one before.
+with the smallest sum of all links' seconds; a message that passes fewer links waits less.
 
 The objective is the slowest link between routers. The slowest host link is held near what it was at the start: a
 placement that spares the network by sending more out of a node would be no gain. Where a host link takes more than
@@ -62,10 +60,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Candidate:
-    """A placement as positions in the allocation: seconds of its slowest link and host link.
-
-    `total_s` is the sum of all links' seconds and of all messages' in routers.
-    """
+    """A placement as positions in the allocation: seconds of its slowest link and host link, and of all links."""
 
     name: str
     at: Ints32
@@ -86,13 +81,14 @@ class _Case:
     def evaluated(self, name: str, at: Ints32) -> Candidate:
         """Return a placement with its seconds, by the link-load model where packets do not follow one route."""
         allocation = self.problem.allocation
-        slowest, host, links, waits = refine.seconds(self.problem, at)
-        if not allocation.topology.is_static:
+        if allocation.topology.is_static:
+            slowest, host, total = refine.seconds(self.problem, at)
+        else:
             nodes = allocation.indices[at[: self.traffic.ranks]]
             loads = load(allocation.topology, nodes, self.traffic, self.protocol)
             loads = loads if self.background is None else self.background.beside(loads)
-            slowest, host, links = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
-        return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=links + waits)
+            slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
+        return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)
 
 
 def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Ints:

@@ -41,8 +41,6 @@ struct problem {
     const int32_t *other;     /* the rank at the other end */
     const double *out;        /* wire bytes on the route to it */
     const double *in;         /* wire bytes on the route from it */
-    const double *out_wait;   /* seconds that its messages wait, in all, for each router on the route to it */
-    const double *in_wait;    /* likewise on the route from it */
     const double *link_s;     /* seconds per byte of each link; shape (routers * 6,) */
     double host_s;            /* seconds per byte of a link between node and router */
 };
@@ -52,7 +50,7 @@ struct search {
     int32_t *at;      /* chosen node of each rank */
     int32_t *slot;    /* rank in each slot of each chosen node */
     int32_t *slot_of; /* slot of each rank, counted over all chosen nodes */
-    double *load;     /* seconds by link, then out of each node, then into each node, then of all waiting */
+    double *load;     /* seconds by link, then out of each node, then into each node */
     double *delta;
     int32_t *touched;
     int32_t touched_count;
@@ -61,7 +59,7 @@ struct search {
     int32_t *router;              /* router of each chosen node; a row of the table if there is a table */
     double *heat;                 /* of each rank: what its messages contribute to the sum's slope */
     int32_t links;
-    int32_t everything; /* links and both directions of every node; the waiting comes behind */
+    int32_t everything; /* links and both directions of every node */
     double limit;       /* seconds above which no exchange may raise a link */
     uint64_t random;
 };
@@ -132,21 +130,19 @@ static const int32_t *route(const struct search *s, int32_t from, int32_t to, in
     return links;
 }
 
-/* Calls touch() for every link between two chosen nodes, hosts included, and for the waiting in routers. */
-static void touch_route(struct search *s, int32_t from, int32_t to, double bytes, double wait) {
+/* Calls touch() for every link between two chosen nodes, hosts included. */
+static void touch_route(struct search *s, int32_t from, int32_t to, double bytes) {
     const struct problem *p = s->p;
     if (from == to || bytes == 0.0)
         return;
     touch(s, s->links + p->where[from], bytes * p->host_s);
     touch(s, s->links + p->nodes + p->where[to], bytes * p->host_s);
-    int32_t scratch[MOST_HOPS], count = 0;
-    if (s->router[from] != s->router[to]) {
-        const int32_t *links = route(s, from, to, scratch, &count);
-        for (int32_t k = 0; k < count; k++)
-            touch(s, links[k], bytes * p->link_s[links[k]]);
-    }
-    if (wait > 0.0 || wait < 0.0)
-        touch(s, s->everything, wait * (count + 1));
+    if (s->router[from] == s->router[to])
+        return;
+    int32_t scratch[MOST_HOPS], count;
+    const int32_t *links = route(s, from, to, scratch, &count);
+    for (int32_t k = 0; k < count; k++)
+        touch(s, links[k], bytes * p->link_s[links[k]]);
 }
 
 /* Adds (sign +1) or removes (-1) all messages of a rank that is placed on a chosen node. */
@@ -154,8 +150,8 @@ static void touch_rank(struct search *s, int32_t rank, int32_t node, double sign
     const struct problem *p = s->p;
     for (int64_t m = p->first[rank]; m < p->first[rank + 1]; m++) {
         const int32_t there = s->at[p->other[m]];
-        touch_route(s, node, there, sign * p->out[m], sign * p->out_wait[m]);
-        touch_route(s, there, node, sign * p->in[m], sign * p->in_wait[m]);
+        touch_route(s, node, there, sign * p->out[m]);
+        touch_route(s, there, node, sign * p->in[m]);
     }
 }
 
@@ -171,19 +167,12 @@ static double raised(double x, int power) {
     return x;
 }
 
-/*
- * Returns the change of the sum from the touched links' deltas; infinite if one rises above the limit. The
- * waiting counts where the power is 1, and the sum is one of seconds.
- */
+/* Returns the change of the sum from the touched links' deltas; infinite if one rises above the limit. */
 static double change(const struct search *s, double scale, int power) {
     double sum = 0.0;
     for (int32_t k = 0; k < s->touched_count; k++) {
         const int32_t link = s->touched[k];
         const double before = s->load[link], after = before + s->delta[link];
-        if (link == s->everything) {
-            sum += power == 1 ? s->delta[link] * scale : 0.0;
-            continue;
-        }
         if (after > s->limit && after > before)
             return HUGE_VAL;
         sum += raised(after * scale, power) - raised(before * scale, power);
@@ -225,10 +214,10 @@ static double slowest(const struct search *s) {
 
 /* Recomputes all loads, which also removes accumulated rounding. */
 static void load_all(struct search *s) {
-    memset(s->load, 0, (size_t)(s->everything + 1) * sizeof *s->load);
+    memset(s->load, 0, (size_t)s->everything * sizeof *s->load);
     for (int32_t rank = 0; rank < s->p->ranks; rank++)
         for (int64_t m = s->p->first[rank]; m < s->p->first[rank + 1]; m++)
-            touch_route(s, s->at[rank], s->at[s->p->other[m]], s->p->out[m], s->p->out_wait[m]);
+            touch_route(s, s->at[rank], s->at[s->p->other[m]], s->p->out[m]);
     settle(s, true);
 }
 
@@ -340,7 +329,7 @@ static bool try_nodes(struct search *s, int32_t one, int32_t other, double scale
 
 static bool allocate(struct search *s, int32_t **chosen_of) {
     const struct problem *p = s->p;
-    const size_t everything = (size_t)s->everything + 1, ranks = (size_t)p->ranks, chosen = (size_t)p->chosen;
+    const size_t everything = (size_t)s->everything, ranks = (size_t)p->ranks, chosen = (size_t)p->chosen;
     s->slot = calloc(ranks, sizeof *s->slot);
     s->slot_of = calloc(ranks, sizeof *s->slot_of);
     s->heat = calloc(ranks, sizeof *s->heat);
@@ -395,11 +384,11 @@ static void lay_out(struct search *s, int32_t *chosen_of) {
  * `power` is a power of two; `share_of_nodes` of 1024 trials exchange whole nodes. The first exchanges may
  * add `allowed` to the sum, which falls to 0 at the last (threshold accepting). None raises a link above
  * `limit` seconds. Returns the slowest link's seconds, or -1 without memory; with 0 trials it only evaluates.
- * `others` (may be NULL) gets the slowest host link's seconds, and the sums of those of all links between
- * routers and of all waiting.
+ * `others` (may be NULL) gets the slowest host link's seconds and the sum of those of all links between
+ * routers.
  */
 double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int power, int share_of_nodes,
-                       uint64_t seed, double allowed, double limit, double others[3]) {
+                       uint64_t seed, double allowed, double limit, double others[2]) {
     struct search s = {.p = p, .at = at, .limit = limit, .random = seed};
     s.links = p->links;
     s.everything = s.links + 2 * p->nodes;
@@ -427,7 +416,6 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
         longest_s = slowest(&s);
         if (others) {
             others[0] = others[1] = 0.0;
-            others[2] = s.load[s.everything];
             for (int32_t k = s.links; k < s.everything; k++)
                 others[0] = s.load[k] > others[0] ? s.load[k] : others[0];
             for (int32_t k = 0; k < s.links; k++)

@@ -48,8 +48,6 @@ class _Problem(ctypes.Structure):
         ("other", ctypes.c_void_p),
         ("out", ctypes.c_void_p),
         ("in", ctypes.c_void_p),
-        ("out_wait", ctypes.c_void_p),
-        ("in_wait", ctypes.c_void_p),
         ("link_s", ctypes.c_void_p),
         ("host_s", ctypes.c_double),
     )
@@ -60,9 +58,8 @@ class Problem:
     """The arrays that refine.c works on. A rank's message list holds every rank it sends to or receives from.
 
     `out_bytes[m]` is what a message list's entry puts on the route to the other rank, answers to it included,
-    `in_bytes[m]` on the route back; `out_wait_s[m]` and `in_wait_s[m]` are the seconds that the messages of each
-    direction wait, in all, for one router. `slots` x nodes ranks: those beyond the program's have no messages. `link_s`
-    is seconds per byte of each link, 0 where there is none.
+    `in_bytes[m]` on the route back. `slots` x nodes ranks: those beyond the program's have no messages. `link_s` is
+    seconds per byte of each link, 0 where there is none.
     """
 
     allocation: Allocation
@@ -72,8 +69,6 @@ class Problem:
     other: Ints32
     out_bytes: NDArray[np.float64]
     in_bytes: NDArray[np.float64]
-    out_wait_s: NDArray[np.float64]
-    in_wait_s: NDArray[np.float64]
     link_s: NDArray[np.float64]
 
     @property
@@ -94,14 +89,11 @@ def problem(
 
     ranks = len(allocation.indices) * slots
     shape = (ranks, ranks)
-    ends = (traffic.source, traffic.target)
-    sent = sparse.csr_array((traffic.size_bytes, ends), shape=shape)
+    sent = sparse.csr_array((traffic.size_bytes, (traffic.source, traffic.target)), shape=shape)
     out = (protocol.forward * sent + protocol.backward * sent.T).tocsr()
-    pattern = _pattern(out)
-    both = _add_keeping_zeros(pattern, out)
-    messages = np.zeros(len(traffic.source)) if traffic.messages is None else traffic.messages
-    waits_s = sparse.csr_array((1e-6 * allocation.topology.hop_latency_us * messages, ends), shape=shape)
-    waits = _add_keeping_zeros(pattern, waits_s)
+    both = _same_pattern(out)
+    back = both.T.tocsr()
+    back.sort_indices()
     rates = allocation.topology.link_rates * (1.0 if background is None else background.left)
     rates_byte_s = rates.ravel() * 1e9
     return Problem(
@@ -111,23 +103,21 @@ def problem(
         first=both.indptr.astype(np.int64),
         other=both.indices.astype(np.int32),
         out_bytes=both.data,
-        in_bytes=_transposed(both),
-        out_wait_s=waits.data,
-        in_wait_s=_transposed(waits),
+        in_bytes=back.data,
         link_s=np.divide(1.0, rates_byte_s, out=np.zeros_like(rates_byte_s), where=rates_byte_s > 0),
     )
 
 
-def seconds(problem: Problem, at: Ints32) -> tuple[float, float, float, float]:
-    """Return seconds: of the slowest link between routers, of the slowest to a host, two sums.
+def seconds(problem: Problem, at: Ints32) -> tuple[float, float, float]:
+    """Return the seconds of the slowest link between routers, of the slowest to a host, and the former's sum.
 
-    The sums are of all links between routers, and of the latency of all messages in routers. By usual routes alone.
+    By usual routes alone.
     """
-    others = (ctypes.c_double * 3)()
+    others = (ctypes.c_double * 2)()
     slowest_s = _call(
         problem, at.copy(), 0, power=2, share_of_nodes=0, seed=0, host_s=_host_s(problem), others=others
     )
-    return slowest_s, *others
+    return slowest_s, others[0], others[1]
 
 
 def refine(
@@ -164,38 +154,25 @@ def refine(
     return tried
 
 
-def _pattern(out: sparse.csr_array) -> sparse.csr_array:
-    """Return a matrix with an entry of 0 for both directions of every pair that has one."""
+def _same_pattern(out: sparse.csr_array) -> sparse.csr_array:
+    """Return the same matrix with an entry (maybe 0) for both directions of every pair."""
     pattern = out.copy()
     pattern.data = np.ones_like(pattern.data)
-    both: sparse.csr_array = (pattern + pattern.T).tocsr()
+    both = (pattern + pattern.T).tocsr()
     both.data = np.zeros_like(both.data)
-    both.sort_indices()
-    return both
-
-
-def _transposed(matrix: sparse.csr_array) -> NDArray[np.float64]:
-    """Return the values of the transposed matrix, row by row."""
-    back = matrix.T.tocsr()
-    back.sort_indices()
-    values: NDArray[np.float64] = back.data
-    return values
+    full = _add_keeping_zeros(both, out)
+    full.sort_indices()
+    return full
 
 
 def _add_keeping_zeros(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.csr_array:
-    """Return the values at the places of a pattern that has them all; the rest are 0."""
-    values.sum_duplicates()
-    filled = pattern.copy()
-    _, columns = pattern.shape
-    keys = _keys(pattern, columns)
-    filled.data[np.searchsorted(keys, _keys(values, columns))] = values.data
-    return filled
-
-
-def _keys(matrix: sparse.csr_array, columns: int) -> NDArray[np.int64]:
-    """Return row times `columns` plus column of each entry."""
-    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    return rows * columns + matrix.indices
+    pattern.sort_indices()
+    values.sort_indices()
+    rows, columns = pattern.shape
+    keys = np.repeat(np.arange(rows, dtype=np.int64), np.diff(pattern.indptr)) * columns + pattern.indices
+    wanted = np.repeat(np.arange(rows, dtype=np.int64), np.diff(values.indptr)) * columns + values.indices
+    pattern.data[np.searchsorted(keys, wanted)] = values.data
+    return pattern
 
 
 def _host_s(problem: Problem) -> float:
@@ -217,8 +194,7 @@ def _call(
 ) -> float:
     topology, table = problem.allocation.topology, problem.table
     where = problem.allocation.indices.astype(np.int32)
-    messages = (problem.out_bytes, problem.in_bytes, problem.out_wait_s, problem.in_wait_s)
-    arrays = (where, problem.first, problem.other, *messages, problem.link_s)
+    arrays = (where, problem.first, problem.other, problem.out_bytes, problem.in_bytes, problem.link_s)
     described = _Problem(
         (ctypes.c_int32 * 3)(*table.rings),
         topology.nodes_per_router,

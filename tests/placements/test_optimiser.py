@@ -47,24 +47,21 @@ def test_the_slowest_link_is_below_every_fixed_order(percent: float) -> None:
 
 def test_refinement_agrees_with_the_model_and_improves_on_its_start() -> None:
     """Asymmetric random traffic, answers included, two nodes a router: every case of the C code's routes."""
-    topo = replace(gemini("3x4x5", nodes_per_router=2), hop_latency_us=0.1)
+    topo = gemini("3x4x5", nodes_per_router=2)
     granted = occupied(allocate(topo), 70, 3)
     rng = np.random.default_rng(5)
     ranks = 3 * len(granted.indices)
     ends = rng.integers(0, ranks, (2, 2000)).astype(np.int32)
     ends = ends[:, ends[0] != ends[1]]
     sizes = np.asarray(rng.integers(1, 1000, ends.shape[1]), dtype=np.float64)
-    counts = np.asarray(rng.integers(0, 9, ends.shape[1]), dtype=np.int64)
-    sent = Traffic(ranks=ranks, source=ends[0], target=ends[1], size_bytes=sizes, messages=counts)
+    sent = Traffic(ranks=ranks, source=ends[0], target=ends[1], size_bytes=sizes)
     problem = refine.problem(granted, 3, sent, PROTOCOLS["gemini-get"])
     start = rng.permutation(np.repeat(np.arange(len(granted.indices), dtype=np.int32), 3)).astype(np.int32)
     better = refine.refine(problem, start, trials=20_000, power=8, node_share=0.1, seed=1, host_weight=0.5)
     for at in (start, better):
         loads = load(topo, granted.indices[at], sent, PROTOCOLS["gemini-get"])
-        counted = load(topo, granted.indices[at], replace(sent, size_bytes=counts.astype(float)), PAYLOAD)
-        passed = counted.hop_bytes + counted.host_out_bytes.sum()  # routers: one more than links
         assert refine.seconds(problem, at) == pytest.approx(
-            (loads.slowest_s, loads.slowest_host_s, loads.link_s.sum(), 1e-7 * passed)
+            (loads.slowest_s, loads.slowest_host_s, loads.link_s.sum())
         )
     assert refine.seconds(problem, better)[0] < refine.seconds(problem, start)[0]
 
@@ -75,7 +72,7 @@ def test_no_link_rises_above_a_limit() -> None:
     sent = stencil((8, 8), (1.0,))
     problem = refine.problem(granted, 1, sent, PAYLOAD)
     start = np.random.default_rng(4).permutation(problem.ranks).astype(np.int32)
-    slowest, _, total, _ = refine.seconds(problem, start)
+    slowest, _, total = refine.seconds(problem, start)
     limit_s = 0.6 * slowest
     limited, free = (
         refine.seconds(
@@ -88,39 +85,6 @@ def test_no_link_rises_above_a_limit() -> None:
     )
     assert limited[0] <= limit_s < free[0]
     assert free[2] < limited[2] < total
-
-
-def test_many_small_messages_get_short_ways_where_a_hop_takes_time() -> None:
-    """A collective's bytes load nothing, but each of its messages waits in every router."""
-    granted = allocate(replace(gemini("4x4x4"), hop_latency_us=0.1), "contiguous")
-    rng = np.random.default_rng(4)
-    source, target = np.arange(64), rng.permutation(64)
-    halo = stencil((8, 8), (1000.0,))
-    sent = Traffic(
-        ranks=64,
-        source=np.r_[halo.source, source[source != target]],
-        target=np.r_[halo.target, target[source != target]],
-        size_bytes=np.r_[halo.size_bytes, np.full((source != target).sum(), 8.0)],
-        messages=np.r_[np.ones(len(halo.source)), np.full((source != target).sum(), 50)].astype(np.int64),
-    )
-    start = rng.permutation(64).astype(np.int32)
-
-    def refined(sent: Traffic) -> tuple[float, ...]:
-        at = refine.refine(
-            refine.problem(granted, 1, sent, PAYLOAD),
-            start,
-            trials=50_000,
-            power=1,
-            node_share=0,
-            seed=1,
-            host_weight=0.0,
-        )
-        return refine.seconds(counted, at)
-
-    counted = refine.problem(granted, 1, sent, PAYLOAD)
-    by_messages, by_bytes = refined(sent), refined(replace(sent, messages=None))
-    assert by_messages[3] < 0.7 * by_bytes[3]
-    assert by_messages[2] + by_messages[3] < by_bytes[2] + by_bytes[3]
 
 
 def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(

@@ -90,7 +90,7 @@ def test_refinement_agrees_with_the_model_on_random_machines(document: flies.Doc
     for at in (start, better):
         loads = load(topology, granted.indices[at], sent, protocol)
         assert refine.seconds(problem, at) == pytest.approx(
-            (loads.slowest_s, loads.slowest_host_s, loads.link_s.sum(), 0)
+            (loads.slowest_s, loads.slowest_host_s, loads.link_s.sum())
         )
 
 
