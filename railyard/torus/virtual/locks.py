@@ -219,15 +219,15 @@ def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: floa
     either is told who holds the lock itself.
     """
     give_up_at = None if patience_s is None else time.monotonic() + patience_s
-    next_one = _locked(path.with_name(f"{path.name}.next"), opened, what, give_up_at, path)
+    next_one = _locked(path.with_name(f"{path.name}.next"), opened, what, give_up_at, awaited=path)
     try:
-        return _locked(path, opened, what, give_up_at, path)
+        return _locked(path, opened, what, give_up_at, awaited=path)
     finally:
         os.close(next_one)
 
 
 def _locked(
-    path: Path, opened: Callable[[Path], int], what: str, give_up_at: float | None, awaited: Path
+    path: Path, opened: Callable[[Path], int], what: str, give_up_at: float | None, *, awaited: Path
 ) -> int:
     """Return a descriptor that holds the lock of one file; at `give_up_at` return one without the lock.
 
