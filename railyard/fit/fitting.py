@@ -121,16 +121,18 @@ def predicted_text(rows: Sequence[Predicted]) -> list[str]:
     """Return a line for each placement: its slowest link, beside that of the default, and the simulation."""
     usual = next(row for row in rows if row.name == DEFAULT)
     return [
-        f"  {row.name:12} slowest link {row.slowest_s * 1e3:9.4g} ms"
-        + ("" if row is usual or not usual.slowest_s else f" ({_change(row.slowest_s / usual.slowest_s)})")
-        + f", of a node {row.host_s * 1e3:9.4g} ms"
-        + ("" if row.simulated_s is None else f", simulated {row.simulated_s * 1e3:9.4g} ms")
+        f"  {row.name:12} slowest link {row.slowest_s * 1e3:9.4g} ms{_change(row, usual):27}"
+        f"  of a node {row.host_s * 1e3:9.4g} ms"
+        + ("" if row.simulated_s is None else f"  simulated {row.simulated_s * 1e3:9.4g} ms")
         for row in rows
     ]
 
 
-def _change(ratio: float) -> str:
-    return f"{abs(1 - ratio):.0%} {'less' if ratio < 1 else 'more'} than {DEFAULT}"
+def _change(row: Predicted, usual: Predicted) -> str:
+    if row is usual or not usual.slowest_s:
+        return ""
+    ratio = row.slowest_s / usual.slowest_s
+    return f" ({abs(1 - ratio):.0%} {'less' if ratio < 1 else 'more'} than {DEFAULT})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
