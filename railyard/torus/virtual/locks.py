@@ -215,8 +215,8 @@ def _is_root() -> bool:
 def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: float | None = None) -> int:
     """Return a descriptor that holds the lock of a file; after `patience_s` seconds return one without the lock.
 
-    Who comes first waits under a second lock, PATH.next, which everybody needs to come to the first. Whoever waits for
-    either is told who holds the lock itself.
+    Who comes first waits under a second lock, PATH.next, which everybody needs to come to the first. A wait for
+    either is reported with the holder of the lock itself.
     """
     give_up_at = None if patience_s is None else time.monotonic() + patience_s
     next_one = _locked(path.with_name(f"{path.name}.next"), opened, what, give_up_at, awaited=path)
