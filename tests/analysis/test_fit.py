@@ -49,7 +49,7 @@ def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_an
     for row in predicted:  # a cell's headers, and the time of a way
         assert row.simulated_s is not None
         assert max(row.slowest_s, row.host_s) < row.simulated_s < 1.5 * max(row.slowest_s, row.host_s)
-    assert all("ms, simulated  " in line for line in fitting.predicted_text(predicted))
+    assert all("ms  simulated  " in line for line in fitting.predicted_text(predicted))
 
 
 def test_a_large_matrix_is_simulated_in_proportion_and_a_huge_one_not(
