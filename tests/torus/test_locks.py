@@ -92,7 +92,7 @@ def test_the_third_is_told_who_holds_the_lock_and_not_who_else_waits(tmp_path: P
     assert third.stderr is not None
     line = third.stderr.readline()
     os.close(mine)
-    assert f"held by process {os.getpid()} (" in line and str(second.pid) not in line
+    assert f"held by process {os.getpid()} (" in line and f"process {second.pid} (" not in line
     for waiter in (second, third):
         assert waiter.communicate(timeout=HUNG_S)[0] == "held\n"
 
