@@ -22,7 +22,7 @@ from reframe.core.exceptions import PerformanceError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
-from analysis.stats import ranktest
+from analysis.stats import contrast
 from checks import scales
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
@@ -152,7 +152,7 @@ class PlacedCheck(Knobs):
         count = len(spec.placements) * len(spec.nics) * len(spec.software)
         if where.is_computed or "smoke" in self.tags:
             return
-        if shortage := ranktest.shortage(count, spec.launches):
+        if shortage := contrast.shortage(count, spec.launches):
             getlogger().warning(f"{self.short_name}: {shortage}; run: railyard plan {spec.check} --find 5%")
 
     def _is_simulated(self) -> bool:

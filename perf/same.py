@@ -2,7 +2,7 @@
 
 A pair is 12 launches of one halo exchange of 64 ranks at the default rate scale, which take turns by chance. Beside
 each pair no process, or one, keeps a processor busy. The difference of the two medians is the noise floor. A
-significant rank test of a pair is false; one above the noise floor as well would be claimed.
+significant test of a pair is false; one above the noise floor as well would be claimed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-from analysis.stats import ranktest
+from analysis.stats import contrast, samples
+from analysis.stats.samples import Values
 from perf import vtorus
 from perf.bound import Case, burners, run_once
 from perf.pieces import Pieces, Row
@@ -93,8 +94,9 @@ def _summary(pieces: Pieces, network: Network, busy: int, pairs: int) -> dict[st
     differences = [
         100 * (1 - min(ours) / max(ours)) for ours in ([median(one) for one in both] for both in sides)
     ]
-    tests = [ranktest.mann_whitney([(one, other)])[0] for one, other in sides]
-    false = [p_value <= ranktest.ALPHA for p_value in tests]
+    taken = [samples.of_groups({"a": Values(values=one), "b": Values(values=other)}) for one, other in sides]
+    estimates = [samples.difference(pair["a"], pair["b"]) for pair in taken]
+    false = [estimate is not None and estimate.p_value < contrast.ALPHA for estimate in estimates]
     return {
         "network": network,
         "busy": busy,

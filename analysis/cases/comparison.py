@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 from analysis.cases import cases, judgement
 from analysis.cases.cases import Case
 from analysis.cases.judgement import Comparison, Evidence, Group, Series
-from analysis.stats import equivalence, medians, ranktest
+from analysis.stats import contrast
+from analysis.stats.contrast import FEWEST
 from analysis.stats.verdicts import Finding, Outcome, Verdict
 from analysis.text.numbers import percent
 from railyard.records import programs
@@ -131,8 +132,7 @@ def verdict_text(comparison: Comparison, group: Group) -> str:
     if group.finding is Finding.NO_VALUE:
         return "no baseline"
     if group.finding is Finding.TOO_FEW:
-        needed = ranktest.enough(comparison.baseline_tests)
-        return f"{group.finding} (needs {needed}{' jobs' if group.evidence.by_job else ''})"
+        return f"{group.finding} (needs {FEWEST}{' jobs' if comparison.by_job else ''})"
     return str(group.finding)
 
 
@@ -154,25 +154,22 @@ def _statement(comparison: Comparison) -> str:
             return "This figure has no better direction; nothing is ranked."
         case Outcome.TOO_FEW:
             return _too_few(comparison)
-        case Outcome.BEST:
+        case Outcome.BEST | Outcome.EXACT:
             return f"{_leader(comparison)}; {_evidence(verdict)}."
-        case Outcome.EXACT:
-            return f"{_leader(comparison)}; a deterministic model, so no test applies."
     return _no_difference(comparison)
 
 
 def _too_few(comparison: Comparison) -> str:
     """Return what is stated against the baseline, if anything, and how many launches would name the best of all."""
-    fewest = min(len(group.evidence.values) for group in comparison.measured)
+    fewest = min(group.summary.n for group in comparison.measured if group.summary)
     needs = (
-        f"n too small (n = {fewest}; {comparison.tests} test{' needs' if comparison.tests == 1 else 's need'} at least "
-        f"{comparison.verdict.needed} launches each)"
+        f"n too small (n = {fewest}; {FEWEST} {'jobs' if comparison.by_job else 'launches'} each are needed)"
     )
     differing = [group for group in comparison.measured if group.finding in (Finding.BETTER, Finding.WORSE)]
     if not differing:
         return f"No difference is stated: {needs}."
     differing.sort(key=lambda group: abs(group.change_percent or math.inf))
-    changes = [f"{group.name} {_change_text(comparison, group)}" for group in differing]
+    changes = [f"{group.name} {_change_text(group)}" for group in differing]
     differ = (
         listed(changes) if len(changes) <= MANY else f"from {changes[0]} to {changes[-1]}, of {len(changes)}"
     )
@@ -188,13 +185,12 @@ def _too_few(comparison: Comparison) -> str:
     return f"Against {comparison.baseline}: {differ}{others}. No {word} of all is named: {needs}."
 
 
-def _change_text(comparison: Comparison, group: Group) -> str:
+def _change_text(group: Group) -> str:
     """Return a group's change from the baseline with its interval: `+5.2 % (95 %: +3.1 to +7.4 %)`."""
     if group.change_percent is None:
         return "by an unbounded share"
-    baseline = comparison.group(comparison.baseline)
     text = percent(group.change_percent)
-    interval = comparison.interval_percent(group, baseline, tests=comparison.baseline_tests)
+    interval = group.change_interval
     if interval is None:
         return text
     low, high = map(percent, interval)
@@ -228,9 +224,10 @@ def statements(comparisons: Sequence[Comparison]) -> list[tuple[str, str, str]]:
 
 
 def _evidence(verdict: Verdict[str]) -> str:
-    assert verdict.p_holm is not None  # a verdict that names a winner has tests
+    if verdict.p_holm is None:
+        return "a deterministic model, so no test applies"
     subject = "the difference is" if len(verdict.apart) == 1 else "every difference is"
-    return f"{subject} significant (rank test, Holm: p {p_text(verdict.p_holm)})"
+    return f"{subject} significant (Welch's test, Holm: p {p_text(verdict.p_holm)})"
 
 
 def p_text(p_value: float) -> str:
@@ -238,7 +235,7 @@ def p_text(p_value: float) -> str:
     if p_value < 0.001:
         return "< 0.001"
     rounded = f"{p_value:.2g}"
-    misleads = (float(rounded) <= ranktest.ALPHA) != (p_value <= ranktest.ALPHA)
+    misleads = (float(rounded) < contrast.ALPHA) != (p_value < contrast.ALPHA)
     return f"= {p_value:.3g}" if misleads else f"= {rounded}"
 
 
@@ -262,34 +259,27 @@ def _leader(comparison: Comparison) -> str:
 
 
 def _distances(comparison: Comparison, best: Group, others: Sequence[Group], side: str) -> str:
-    """Return how far the others are from the best: all by name, or of more than MANY the nearest and the farthest.
-
-    The intervals of all distances hold together.
-    """
-    texts = [_distance(comparison, best, other, tests=len(others), side=side) for other in others]
+    """Return how far the others are from the best: all by name, or of more than MANY the nearest and the farthest."""
+    texts = [_distance(comparison, best, other, side) for other in others]
     if len(others) <= MANY:
         return listed(texts)
-    ranked = sorted(range(len(others)), key=lambda at: abs(_change(best, others[at]) or math.inf))
+    changes = [abs(judgement.change_percent(best.sample, other.sample) or math.inf) for other in others]
+    ranked = sorted(range(len(others)), key=changes.__getitem__)
     return f"from {texts[ranked[0]]} to {texts[ranked[-1]]}, of {len(others)}"
 
 
-def _distance(comparison: Comparison, best: Group, other: Group, *, tests: int, side: str) -> str:
+def _distance(comparison: Comparison, best: Group, other: Group, side: str) -> str:
     """Return `5.2 % below plain (95 %: 3.1 to 7.4 %)`; values of a model have no interval."""
-    change = _change(best, other)
+    change = judgement.change_percent(best.sample, other.sample)
     if change is None:
         return f"an unbounded share {side} {other.name}"
     text = f"{percent(abs(change), signed=False)} {side} {other.name}"
-    is_flat = all(group.summary and group.summary.minimum == group.summary.maximum for group in (best, other))
-    interval = None if is_flat else comparison.interval_percent(best, other, tests=tests)
+    test = comparison.of_best.get(other.name)
+    interval = judgement.percent_interval(best, test.interval if test else None)
     if interval is None:
         return text
     low, high = sorted(math.copysign(1, change) * bound for bound in interval)
     return f"{text} (95 %: {percent(low, signed=low < 0).removesuffix(' %')} to {percent(high, signed=high < 0)})"
-
-
-def _change(best: Group, other: Group) -> float | None:
-    assert best.summary is not None and other.summary is not None  # callers leave out groups without values
-    return medians.change_percent(best.summary.median, other.summary.median)
 
 
 def _no_difference(comparison: Comparison) -> str:
@@ -313,13 +303,13 @@ def _no_difference(comparison: Comparison) -> str:
 
 def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
     """Return how large a difference the launches exclude: no evidence of one is no evidence of none."""
-    values = [group.evidence.values for group in comparison.groups if group.name in names]
-    most = equivalence.largest_percent(values, looked=comparison.looked)
+    most = comparison.excluded_percent(names)
     if most is None:
         return ""
     most = max(most, *(group.evidence.noise_percent for group in comparison.groups))
     if most > 100:
-        return f"; the launches vary too much to exclude a difference below {most:,.0f} %"
+        units = "jobs" if comparison.by_job else "launches"
+        return f"; the {units} vary too much to exclude a difference below {most:,.0f} %"
     return f"; a difference above {percent(most, signed=False)} is excluded (99 %)"
 
 

@@ -43,7 +43,7 @@ class Standing:
     def interval(self) -> str:
         """Return the 95 % interval as text, or why there is none."""
         if self.score is None or self.score.low is None:
-            return "too few launches"
+            return "too few launches or jobs"
         return f"{self.score.low:.3f} to {self.score.high:.3f}"
 
     @property
@@ -71,15 +71,19 @@ def faster(name: str, score: Score, baseline: str) -> str:
 
 
 def _basis(score: Score) -> str:
-    jobs = ""
-    if score.jobs is not None:
-        same = len(set(score.jobs)) == 1
-        jobs = (
-            f", {counted(score.jobs[0], 'job')} per side"
-            if same
-            else f", {' and '.join(map(str, score.jobs))} jobs"
-        )
-    return f"{counted(score.cases, 'case')}{jobs}"
+    """Return of how many cases and jobs a score is: `1 case, in this job` where launches are compared."""
+    cases = counted(score.cases, "case")
+    if score.jobs is None:
+        return cases
+    ours, theirs = score.jobs
+    if not score.by_job:
+        return f"{cases}, in {'this job' if ours == 1 else f'these {ours} jobs'}"
+    same = f"{counted(ours, 'shared job')}" if score.is_shared else f"{counted(ours, 'job')} per side"
+    return f"{cases}, {same if ours == theirs else f'{ours} and {theirs} jobs'}"
+
+
+#: System, origin, combination and baseline.
+_Key = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
@@ -91,7 +95,7 @@ class _Row:
 
 def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Standing]:
     """Return a row for each combination that some case compares with its baseline, in the order of the cases."""
-    rows: dict[tuple[str, str, str, str], _Row] = {}
+    rows: dict[_Key, _Row] = {}
     for case, comparisons in judged:
         for combination in case.combinations:
             if combination != case.baseline:
@@ -101,17 +105,21 @@ def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Stand
                 row.ratios += ratios
                 row.titles += [title(case)] if ratios else []
                 row.missing += not ratios
+    scored: dict[_Key, Score | None] = {}
+    for family in {(system, origin, baseline): None for system, origin, _, baseline in rows}:
+        members = {key: row.ratios for key, row in rows.items() if (*key[:2], key[3]) == family}
+        scored |= score.scores(members)
     return [
         Standing(
-            system=system,
-            origin=origin,
-            combination=combination,
-            baseline=baseline,
-            score=score.score(row.ratios),
+            system=key[0],
+            origin=key[1],
+            combination=key[2],
+            baseline=key[3],
+            score=scored[key],
             missing=row.missing,
             only=row.titles[0] if len(row.titles) == 1 else "",
         )
-        for (system, origin, combination, baseline), row in rows.items()
+        for key, row in rows.items()
     ]
 
 

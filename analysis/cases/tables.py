@@ -14,7 +14,7 @@ from analysis.cases.curves import AXIS_TEXT, Panel, Point
 from analysis.cases.judgement import Comparison, Group
 from analysis.stats.medians import Interval, Summary, percentiles
 from analysis.text.datatable import DataTable
-from analysis.text.numbers import NOTHING, Format, percent, size_text
+from analysis.text.numbers import NOTHING, Format, counted, percent, size_text
 
 TOO_FEW = "n too small for 95 %"
 EXACT = "exact (model)"
@@ -32,9 +32,9 @@ class Row:
     spread: str = ""
     repeats: str = ""
     change: str = ""
+    between: str = ""
     p_holm: str = ""
     verdict: str = ""
-    better: str = ""
     note: str = ""
 
 
@@ -75,13 +75,16 @@ def _row(comparison: Comparison, group: Group) -> Row:
     evidence, form = group.evidence, comparison.format
     count, planned = len(evidence.values), evidence.tally.planned if evidence.tally else 0
     n = f"{count} of {planned}" if planned > count or (evidence.tally and not count) else str(count)
-    n += f" job{'' if count == 1 else 's'}" if evidence.by_job else ""
+    if group.sample and group.sample.by_job:
+        n = counted(len(group.sample.values), "job")
     verdict, note = comparisons.verdict_text(comparison, group), _note(evidence.tally, count)
     if group.summary is None:
         return Row(
             name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note
         )
     change = NOTHING if group.change_percent is None else percent(group.change_percent)
+    interval = group.change_interval
+    between = "" if interval is None else " to ".join(map(percent, interval)).replace(" %", "", 1)
     if group.name == comparison.baseline:
         change = "baseline"
     if comparison.is_exact:
@@ -105,9 +108,9 @@ def _row(comparison: Comparison, group: Group) -> Row:
         spread=spread_text(group.summary),
         repeats=_repeats(evidence.repeats, form),
         change=change,
-        p_holm=comparisons.p_text(group.pair.p_holm).removeprefix("= ") if group.pair else "",
+        between=between,
+        p_holm=comparisons.p_text(group.test.p_holm).removeprefix("= ") if group.test else "",
         verdict=verdict,
-        better="" if group.better_share is None else f"{100 * group.better_share:.0f} %",
         note=note,
     )
 

@@ -1,10 +1,8 @@
 """Judge sides against each other: a row for everything that both ran, and a score over all rows.
 
-Models: the values of each side of a row (`analysis.compare.gather`) as the groups of one comparison: launches where the
-sides share their jobs, else one value per job, because the launches of a job share its nodes, routes, neighbours and
-time of day. All rows of one figure of merit are one family of tests. Every row names the fields of provenance in which
-its sides differ. Origins never share a row. Leaves out: what a judgement is (`analysis.cases.judgement`), text
-(`analysis.compare.text`).
+Models: the values of each side of a row (`analysis.compare.gather`) as the groups of one comparison. All rows of one
+figure of merit are one family of tests. Every row names the fields of provenance in which its sides differ. Origins
+never share a row. Leaves out: what a judgement is (`analysis.cases.judgement`), text (`analysis.compare.text`).
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from analysis.cases.judgement import Comparison, Evidence, Series
 from analysis.compare import gather as gathering
 from analysis.compare.gather import Gathered, Key, SideValues, Source
 from analysis.stats import score
-from analysis.stats.score import Score
+from analysis.stats.score import Ratio, Score
 from railyard.records import programs
 from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
@@ -67,25 +65,26 @@ def judged(gathered: Gathered, names: Sequence[str], baseline: str) -> Versus:
     """Return the comparison of sides whose values are gathered."""
     rows = _rows(gathered.rows, names, baseline)
     shared = dict.fromkeys(row.key.origin for row in rows if row.is_shared)
+    scored = {
+        (origin, name): _ratios(rows, origin, name)
+        for origin in shared or dict.fromkeys(row.key.origin for row in rows)
+        for name in names
+        if name != baseline
+    }
     return Versus(
         sides=names,
         baseline=baseline,
         counts=gathered.counts,
         rows=rows,
-        scores={
-            (origin, name): _score(rows, origin, name)
-            for origin in shared or dict.fromkeys(row.key.origin for row in rows)
-            for name in names
-            if name != baseline
-        },
+        scores=score.scores(scored),
         refused=_refused(rows, names),
     )
 
 
-def _score(rows: Iterable[SideRow], origin: str, name: str) -> Score | None:
-    """Return a side's score against the baseline over the rows of one origin that both have."""
+def _ratios(rows: Iterable[SideRow], origin: str, name: str) -> list[Ratio]:
+    """Return the ratios of a side to the baseline, of the rows of one origin that both have."""
     ratios = (row.comparison.ratio(name, row.key.case) for row in rows if row.key.origin == origin)
-    return score.score(ratio for ratio in ratios if ratio is not None)
+    return [ratio for ratio in ratios if ratio is not None]
 
 
 def _rows(
@@ -125,20 +124,20 @@ def _order(key: Key) -> tuple[str, ...]:
 
 
 def _series(key: Key, sides: Mapping[str, SideValues], names: Sequence[str]) -> Series:
-    """Return the evidence of all sides; of one without values it is empty."""
-    values = {name: sides.get(name) or SideValues() for name in names}
+    """Return the evidence of all sides, jobs in order of time; of one without values it is empty."""
     return Series(
         labels=key.labels,
-        evidence={
-            name: Evidence(
-                values=side.values,
-                jobs=side.jobs,
-                by_job=side.by_job,
-                noise_percent=side.noise_percent,
-            )
-            for name, side in values.items()
-        },
+        evidence={name: _evidence(sides.get(name) or SideValues()) for name in names},
         deterministic=key.origin in COMPUTED,
+    )
+
+
+def _evidence(side: SideValues) -> Evidence:
+    order = sorted(range(len(side.jobs)), key=side.jobs.__getitem__)
+    return Evidence(
+        values=[side.values[at] for at in order],
+        jobs=[side.jobs[at] for at in order],
+        noise_percent=side.noise_percent,
     )
 
 

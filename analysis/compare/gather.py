@@ -10,10 +10,9 @@ what the values show (`analysis.compare.compare`).
 from __future__ import annotations
 
 import itertools
-import statistics
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.cases import modelled
@@ -23,7 +22,6 @@ from railyard.records.benchmark import Labels
 from railyard.records.cli import entries_of
 from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
-from railyard.records.record import COMPUTED
 from railyard.records.store.entries import Entry, SeriesKey
 from railyard.records.units import Fom
 
@@ -61,31 +59,16 @@ class Key:
 
 @dataclass(slots=True)
 class SideValues:
-    """One side of a row: its values, and the fields of `NAMED_OF_SIDES` of each setting that they come from.
+    """One side of a row: the launches' values, and the fields of `NAMED_OF_SIDES` of each setting that they come from.
 
-    A value is that of a launch, or where sides share no job the median of a job's launches. `jobs` has the digest of
-    the record of each value. `noise_percent` is the largest noise floor of the records.
+    `jobs` has the time and the digest of the record of each value. `noise_percent` is the largest noise floor of the
+    records.
     """
 
     values: array[float] = field(default_factory=lambda: array("d"))
     jobs: list[str] = field(default_factory=list)
-    by_job: bool = False
     provenance: set[tuple[str, ...]] = field(default_factory=set)
     noise_percent: float = 0.0
-
-    def keep(self, jobs: Collection[str]) -> None:
-        """Leave out the launches of other jobs."""
-        if len(jobs) < len(set(self.jobs)):
-            pairs = [pair for pair in zip(self.jobs, self.values, strict=True) if pair[0] in jobs]
-            self.jobs, self.values = [job for job, _ in pairs], array("d", (value for _, value in pairs))
-
-    def reduce(self) -> None:
-        """Replace the launches of each job by their median."""
-        launches: dict[str, list[float]] = {}
-        for job, value in zip(self.jobs, self.values, strict=True):
-            launches.setdefault(job, []).append(value)
-        self.jobs, self.values = list(launches), array("d", map(statistics.median, launches.values()))
-        self.by_job = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +84,7 @@ class Gathered:
     rows: Mapping[Key, Mapping[str, SideValues]]
 
 
-#: Keys of sides that choose among the launches of one record: sides that differ in these alone may share their jobs.
+#: Keys of sides that choose among the launches of one record.
 OF_LAUNCHES = frozenset({"placement", "nic", "software"})
 #: How a launch ended: the names of these counts in an entry of the index.
 ENDINGS = ("ok", "void", "failed", "not_measured")
@@ -133,19 +116,9 @@ def gather(sources: Sequence[Source], foms: Sequence[str] = (), *, for_people: b
                     of_side.jobs += share.jobs[key]
                     of_side.provenance.add(provenance)
                     of_side.noise_percent = max(of_side.noise_percent, share.noise_percent)
-    for row, of_row in rows.items():
-        if row.origin not in COMPUTED:
-            _settle(of_row.values(), may_share=varied <= OF_LAUNCHES)
     return Gathered(
         counts=counts, foms=frozenset(all_foms), rows={key: dict(sides) for key, sides in rows.items()}
     )
-
-
-def _settle(sides: Collection[SideValues], *, may_share: bool) -> None:
-    """Leave to the sides of a row the launches of the jobs that all share, or else one value per job."""
-    shared = set.intersection(*(set(side.jobs) for side in sides)) if may_share else set()
-    for side in sides:
-        side.keep(shared) if shared else side.reduce()
 
 
 def sources(sides: Sequence[Side], archive: Callable[[], Iterable[Entry]]) -> list[Source]:
@@ -190,7 +163,8 @@ class _Share:
         self.noise_percent = max(self.noise_percent, entry.own["noise_percent"])
         for key, values in entry.values:
             self.values[key] += values
-            self.jobs[key] += itertools.repeat(entry.own["sha256"], len(values))
+            job = f"{entry.own['created']} {entry.own['sha256']}"
+            self.jobs[key] += itertools.repeat(job, len(values))
 
 
 def _shares(entries: Iterable[Entry], sides: Sequence[Side]) -> Iterator[_Share]:

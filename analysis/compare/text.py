@@ -17,7 +17,7 @@ from analysis.cases.scoreboard import faster
 from analysis.cases.tables import Row
 from analysis.compare.compare import SideRow, Versus
 from analysis.compare.gather import ENDINGS, Key
-from analysis.stats.jobs import FEWEST
+from analysis.stats.contrast import FEWEST
 from analysis.stats.score import Score
 from analysis.stats.verdicts import Finding
 from analysis.text.datatable import DataTable
@@ -58,10 +58,10 @@ def alone(versus: Versus) -> list[tuple[str, str, int]]:
 
 def terminal_lines(versus: Versus) -> Iterator[str]:
     """Yield a heading for each row, below it a line for each side, with columns aligned over the whole."""
-    columns = ("side", "median", "n", "change", "p (Holm)", "better in", "verdict")
+    columns = ("side", "median", "n", "change", "95 %", "p (Holm)", "verdict")
     shown = lines(versus)
     cells = [
-        (row.name, row.median, row.n, row.change, row.p_holm, row.better, row.verdict)
+        (row.name, row.median, row.n, row.change, row.between, row.p_holm, row.verdict)
         for row in (line.row for line in shown)
     ]
     header, *aligned = DataTable(columns=columns, rows=cells, numbers=frozenset(columns[1:-1])).lines()
@@ -151,8 +151,8 @@ def shown(side: str) -> str:
 
 
 def _too_few(score: Score) -> str:
-    if score.jobs is None:
-        return "Too few launches for an interval, so no winner is named."
+    if not score.by_job:
+        return f"A side needs at least {FEWEST} launches, so no winner is named."
     return f"A side needs at least {FEWEST} jobs: launches of one job cannot tell two machines from two jobs."
 
 
@@ -190,6 +190,8 @@ def _score(score: Score | None) -> dict[str, Json]:
             "cases": 0,
             "finding": str(Finding.NO_VALUE),
             "jobs": None,
+            "by_job": None,
+            "is_shared": None,
         }
     fields = dataclasses.asdict(score)
     return {"score": fields.pop("value"), **fields, "finding": str(score.finding)}
@@ -231,13 +233,13 @@ def _side(row: SideRow, group: Group) -> dict[str, Json]:
     return {
         "name": group.name,
         "n": summary.n,
-        "value_of": "job" if group.evidence.by_job else "launch",
+        "value_of": "job" if row.comparison.by_job else "launch",
         "median": summary.median,
         "interval": summary.interval and dataclasses.asdict(summary.interval),
         "spread_percent": summary.spread_percent,
         "change_percent": (0.0 if summary.median else None) if is_baseline else group.change_percent,
-        "p_value": group.pair and group.pair.p_value,
-        "p_holm": group.pair and group.pair.p_holm,
-        "better_share": group.better_share,
+        "change_interval_percent": group.change_interval,
+        "p_value": group.test and group.test.estimate.p_value,
+        "p_holm": group.test and group.test.p_holm,
         "verdict": verdict,
     }

@@ -19,6 +19,7 @@ from analysis.figures import svg
 from analysis.figures.drawing import DataTable, Drawing
 from analysis.stats.impact import Factor, Statistic
 from analysis.stats.medians import Summary
+from analysis.stats.verdicts import Finding
 from railyard.records.units import Better, Fom
 
 #: These figures are no benchmark's own (`analysis.figures.registry`).
@@ -73,7 +74,7 @@ def _figure(rows: Sequence[Impact], row: Impact) -> str:
 def _sentences(rows: Sequence[Impact]) -> Iterator[str]:
     """Yield a sentence for each load, and one for all of those that have too few launches for an interval."""
     bare = [row for row in rows if row.headline.value is not None and row.headline.low is None]
-    bare = [] if len(bare) < 2 or any(row.headline.is_significant for row in bare) else bare
+    bare = [] if len(bare) < 2 else bare
     yield from (_sentence(rows, row) for row in rows if row not in bare)
     if bare:
         counts = sorted({min(row.headline.launches) for row in bare})
@@ -94,7 +95,11 @@ def _sentence(rows: Sequence[Impact], impact: Impact) -> str:
     if factor.value is None:
         return f"Under {_name(rows, impact)}: no factor."
     rest = _p99(impact, ", of p99 {:.2f}")
-    shown = "a difference is shown" if factor.is_significant else "no difference is shown"
+    shown = (
+        "a difference is shown"
+        if factor.finding in (Finding.BETTER, Finding.WORSE)
+        else "no difference is shown"
+    )
     of = f"impact factor of {_stem(impact.fom)} under {_name(rows, impact)}"
     return f"The {of}: on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
 

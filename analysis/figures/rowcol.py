@@ -6,6 +6,7 @@ the median over launches, its line their range. Leaves out: single splits; the r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,14 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.cases import cases
-from analysis.cases.cases import Case, Combination
+from analysis.cases.cases import Case, Combination, Observation
 from analysis.figures import scales, svg
 from analysis.figures.drawing import Drawing
-from analysis.stats import medians, verdicts
+from analysis.stats import contrast, samples, verdicts
 from analysis.stats.medians import Summary
+from analysis.stats.samples import Values
+from analysis.stats.verdicts import Finding
 from analysis.text.datatable import DataTable
 from analysis.text.numbers import percent, size_text
 from railyard.records import units
+from railyard.records.record import COMPUTED
 
 FOM = units.fom("slowest_us", "us", "lower")
 RATES = frozenset({"algorithmic_bandwidth_gbyte_s", "bus_bandwidth_gbyte_s"})
@@ -35,11 +39,17 @@ Key = tuple[str, int, str, Combination]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bars:
-    """One collective at one size: the summary of each way of splitting, for each combination."""
+    """One collective at one size: the summary of each way of splitting, for each combination.
+
+    `launches` has what the first combination measured of each way. A difference within `noise_percent` shows nothing.
+    """
 
     collective: str
     size_bytes: int
     of: Mapping[Combination, Mapping[str, Summary]]
+    launches: Mapping[str, Values]
+    noise_percent: float = 0.0
+    is_exact: bool = False
 
     @property
     def ways(self) -> list[str]:
@@ -55,34 +65,44 @@ class Bars:
 
 def drawings(case: Case) -> list[Drawing]:
     """Return a figure for each collective."""
-    summaries = _summaries(case)
+    observed = _observed(case)
     largest: dict[str, int] = {}
-    for collective, size, _, _ in summaries:
+    for collective, size, _, _ in observed:
         largest[collective] = max(size, largest.get(collective, 0))
-    return [_drawing(case, _bars(case, summaries, collective, size)) for collective, size in largest.items()]
+    return [_drawing(case, _bars(case, observed, collective, size)) for collective, size in largest.items()]
 
 
-def _summaries(case: Case) -> dict[Key, Summary]:
-    floor = cases.noise_percent(case)
+def _observed(case: Case) -> dict[Key, list[Observation]]:
     return {
-        (str(named["collective"]), int(named["size_bytes"]), str(named["split"]), combination): (
-            cases.summary(values, floor)
-        )
+        (str(named["collective"]), int(named["size_bytes"]), str(named["split"]), combination): values
         for (fom, labels), by_arm in cases.observations(case).items()
         if fom == FOM and {"collective", "size_bytes", "split"} <= (named := dict(labels)).keys()
         for combination, values in by_arm.items()
     }
 
 
-def _bars(case: Case, summaries: Mapping[Key, Summary], collective: str, size: int) -> Bars:
-    of: dict[Combination, dict[str, Summary]] = {combination: {} for combination in case.combinations}
-    for (name, size_bytes, way, combination), summary in summaries.items():
+def _bars(case: Case, observed: Mapping[Key, list[Observation]], collective: str, size: int) -> Bars:
+    floor = cases.noise_percent(case)
+    of: dict[Combination, dict[str, list[Observation]]] = {
+        combination: {} for combination in case.combinations
+    }
+    for (name, size_bytes, way, combination), values in observed.items():
         if (name, size_bytes) == (collective, size):
-            of[combination][way] = summary
+            of[combination][way] = values
+    of = {combination: by_way for combination, by_way in of.items() if by_way}
     return Bars(
         collective=collective,
         size_bytes=size,
-        of={combination: by_way for combination, by_way in of.items() if by_way},
+        of={
+            combination: {way: cases.summary(values, floor) for way, values in by_way.items()}
+            for combination, by_way in of.items()
+        },
+        launches={
+            way: Values(values=[one.value for one in values], jobs=[one.job for one in values])
+            for way, values in next(iter(of.values())).items()
+        },
+        noise_percent=floor,
+        is_exact=case.origin in COMPUTED,
     )
 
 
@@ -101,21 +121,20 @@ def _drawing(case: Case, bars: Bars) -> Drawing:
 def statement(bars: Bars) -> str:
     """Return the comparisons that the paper makes: Y against X, planes with Y against XZ; the first combination's.
 
-    A difference that is not above the noise floor is none.
+    They are one family of tests.
     """
-    summaries = next(iter(bars.of.values()))
-    parts = [
-        f"{one} against {other} {_change(summaries[one], summaries[other], change)}"
-        for one, other in CONTRASTS
-        if one in summaries
-        and other in summaries
-        and (change := medians.change_percent(summaries[one].median, summaries[other].median)) is not None
-    ]
+    taken = samples.of_groups(bars.launches)
+    pairs = [pair for pair in CONTRASTS if taken.keys() >= set(pair)]
+    estimates = {pair: samples.difference(taken[pair[0]], taken[pair[1]]) for pair in pairs}
+    tests = iter(contrast.decide([one for one in estimates.values() if one is not None]))
+    parts = []
+    for (one, other), estimate in estimates.items():
+        finding = verdicts.of_test(next(tests) if estimate else None, FOM.better, bars.noise_percent)
+        is_shown = bars.is_exact or finding in (Finding.BETTER, Finding.WORSE)
+        change = percent(100 * math.expm1(samples.shift(taken[one], taken[other])))
+        few = f"{change} ({finding} to tell)" if finding is Finding.TOO_FEW else str(finding)
+        parts.append(f"{one} against {other} {change if is_shown else few}")
     return f"Time in {', '.join(parts)}." if parts else ""
-
-
-def _change(one: Summary, other: Summary, change: float) -> str:
-    return "no difference shown" if verdicts.is_noise(one, other) else percent(change)
 
 
 def _described(case: Case, bars: Bars) -> str:

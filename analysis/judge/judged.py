@@ -21,7 +21,7 @@ from analysis.over import allocations, dates, sizes, text
 from analysis.over.allocations import Spread
 from analysis.over.dates import Dated
 from analysis.over.sizes import Scaled
-from analysis.stats import ranktest
+from analysis.stats import contrast
 from analysis.stats.verdicts import Outcome
 from analysis.text.datatable import DataTable
 from railyard.base.errors import InputError
@@ -95,7 +95,7 @@ class Judged:
             return ""
         named = sum(member.verdict.outcome is Outcome.BEST for of in families.values() for member in of)
         tests = f"{len(families)} famil{'y' if len(families) == 1 else 'ies'} of tests"
-        expected = f"{ranktest.ALPHA * len(families):.2g}"
+        expected = f"{contrast.ALPHA * len(families):.2g}"
         return f"Chance alone would name a winner in at most {expected} of {tests}; winners named: {named}."
 
     @functools.cached_property

@@ -20,7 +20,7 @@ import scipy.stats
 from analysis.compare.sides import Side
 from analysis.over import series
 from analysis.over.series import DatedRow
-from analysis.stats import jobs, medians, ranktest
+from analysis.stats import contrast, medians
 from railyard.records import comparable, json_io
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry
@@ -68,8 +68,7 @@ def spreads(
     rows = [(row, _by_allocation(row)) for row in series.series_of(entries, _shared, side, foms)]
     several = [(row, values) for row, values in rows if len(values) > 1]
     p_values = [_p_value(values) for _, values in several]
-    tested = [p_value for p_value in p_values if p_value is not None]
-    adjusted = iter(ranktest.holm(tested))
+    adjusted = iter(contrast.holm([p_value for p_value in p_values if p_value is not None]))
     return [
         _spread(row, values, None if p_value is None else next(adjusted), limit_percent)
         for (row, values), p_value in zip(several, p_values, strict=True)
@@ -118,7 +117,7 @@ def _spread(
 
 def _upper_factor(n: int) -> float:
     """Return upper one-sided 95 % limit / estimate of a standard deviation that is estimated from n normal values."""
-    return math.sqrt((n - 1) / float(scipy.stats.chi2.ppf(1 - jobs.CONFIDENCE, n - 1)))
+    return math.sqrt((n - 1) / float(scipy.stats.chi2.ppf(1 - contrast.CONFIDENCE, n - 1)))
 
 
 def _verdict(
@@ -129,5 +128,5 @@ def _verdict(
         return Steadiness.CANNOT_TELL
     if upper <= limit_percent:
         return Steadiness.STEADY
-    is_variable = between > limit_percent and p_holm is not None and p_holm <= ranktest.ALPHA
+    is_variable = between > limit_percent and p_holm is not None and p_holm <= contrast.ALPHA
     return Steadiness.VARIABLE if is_variable else Steadiness.CANNOT_TELL

@@ -1,18 +1,19 @@
 """Answer how many launches and jobs find a difference, as a table and as JSON.
 
-Models: the power of the rank test (`analysis.plan.power`) for one noise. Leaves out: where the noise comes from.
+Models: the power of the test that decides (`analysis.plan.power`) for one noise. A noise that was estimated from a
+pilot gives a range. Leaves out: where the noise comes from.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.plan import power
 from analysis.plan.noise import Noise
-from analysis.stats.jobs import FEWEST
+from analysis.stats.contrast import FEWEST
 from analysis.text.datatable import DataTable
 from analysis.text.numbers import percent
 from railyard.records.json_io import Json
@@ -22,17 +23,23 @@ WANTED = (0.8, 0.95)
 FORMAT = "railyard-plan/1"
 
 
+#: A number, and the least and the most that it may be; None for more than are tried.
+Range = tuple[int | None, int | None, int | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The answers for one noise, each for the probabilities of `WANTED`; None where no number is enough.
 
-    `launches` per combination and `jobs` per side find the difference; `within` and `between` are the smallest shares
+    `launches` per combination and `jobs` per side find the difference, `everywhere` are launches that find it at all
+    points. Each is a number with the range that the pilot leaves open. `within` and `between` are the smallest shares
     that today's launches, and `sides` jobs per side, find.
     """
 
     noise: Noise
-    launches: Sequence[int | None]
-    jobs: Sequence[int | None]
+    launches: Sequence[Range]
+    everywhere: Sequence[Range]
+    jobs: Sequence[Range]
     within: Sequence[float | None]
     between: Sequence[float | None]
     sides: int
@@ -40,19 +47,24 @@ class Plan:
 
 def planned(noise: Noise, change: float) -> Plan:
     """Return the answers for one noise; those on jobs are empty where the spread between jobs is unknown."""
-    of_combinations: dict[str, Any] = {"tests": max(1, noise.combinations - 1), "floor": noise.floor}
+    tests = max(1, noise.combinations - 1) * noise.points
+    of_combinations: dict[str, Any] = {"tests": tests, "floor": noise.floor}
     sides = max(noise.jobs, FEWEST)
-    of_jobs = (
-        None
-        if noise.between is None
-        else math.hypot(noise.between, noise.within * power.of_medians(noise.launches))
-    )
+    of_jobs = _of_jobs(noise)
+
+    def launches(wanted: float) -> Range:
+        return _range(noise, lambda one: power.enough(one.within, change, wanted, **of_combinations))
+
+    def jobs(wanted: float) -> Range:
+        return _range(
+            noise, lambda one: power.enough(_of_jobs(one) or 0.0, change, wanted, floor=noise.floor)
+        )
+
     return Plan(
         noise=noise,
-        launches=[power.enough(noise.within, change, wanted, **of_combinations) for wanted in WANTED],
-        jobs=[]
-        if of_jobs is None
-        else [power.enough(of_jobs, change, wanted, floor=noise.floor) for wanted in WANTED],
+        launches=[launches(wanted) for wanted in WANTED],
+        everywhere=[launches(wanted ** (1 / noise.points)) for wanted in WANTED] if noise.points > 1 else [],
+        jobs=[] if of_jobs is None else [jobs(wanted) for wanted in WANTED],
         within=[
             power.detectable(noise.launches, noise.within, wanted, **of_combinations) for wanted in WANTED
         ],
@@ -61,6 +73,18 @@ def planned(noise: Noise, change: float) -> Plan:
         else [power.detectable(sides, of_jobs, wanted, floor=noise.floor) for wanted in WANTED],
         sides=sides,
     )
+
+
+def _of_jobs(noise: Noise) -> float | None:
+    """Return the relative spread of a job's median, of all reasons."""
+    if noise.between is None:
+        return None
+    return math.hypot(noise.between, noise.within * power.of_medians(noise.launches))
+
+
+def _range(noise: Noise, enough: Callable[[Noise], int | None]) -> Range:
+    low, high = noise.limits()
+    return enough(noise), enough(low), enough(high)
 
 
 def head(check: str, noise: Noise) -> str:
@@ -83,6 +107,11 @@ def table(plan: Plan, change: float) -> DataTable:
             f"launches of each of {noise.combinations} combinations that find {size}",
             *map(_count, plan.launches),
         ),
+        *(
+            [(f"the same at all {noise.points} points", *map(_count, plan.everywhere))]
+            if plan.everywhere
+            else []
+        ),
         (f"difference that {launches} find between combinations", *map(_share, plan.within)),
     ]
     if plan.jobs:
@@ -94,8 +123,10 @@ def table(plan: Plan, change: float) -> DataTable:
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:]))
 
 
-def _count(number: int | None) -> str:
-    return f"more than {power.MOST}" if number is None else str(number)
+def _count(counts: Range) -> str:
+    """Return `7`, or `7 (5 to 11)` where the pilot leaves a range open."""
+    number, low, high = (f"more than {power.MOST}" if count is None else str(count) for count in counts)
+    return number if low == high else f"{number} ({low} to {high})"
 
 
 def _share(share: float | None) -> str:
@@ -121,8 +152,12 @@ def document(check: str, change: float, plans: Sequence[Plan]) -> dict[str, Json
                 "jobs_measured": plan.noise.jobs,
                 "combinations": plan.noise.combinations,
                 "launches_measured": plan.noise.launches,
-                "launches": list(plan.launches),
-                "jobs": list(plan.jobs),
+                "points": plan.noise.points,
+                "launches": [number for number, *_ in plan.launches],
+                "launches_range": [limits for _, *limits in plan.launches],
+                "launches_at_all_points": [number for number, *_ in plan.everywhere],
+                "jobs": [number for number, *_ in plan.jobs],
+                "jobs_range": [limits for _, *limits in plan.jobs],
                 "launches_find_percent": percents(plan.within),
                 "jobs_per_side": plan.sides,
                 "jobs_find_percent": percents(plan.between),

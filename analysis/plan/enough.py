@@ -58,12 +58,10 @@ def half_widths(comparisons: Sequence[Comparison]) -> dict[str, float | None]:
     judged = [
         member for member in comparisons if member.fom.better is not Better.NEITHER and not member.follows
     ]
-    widths: dict[str, float | None] = {}
-    for member in (member for member in judged if member.fom == judged[0].fom):
-        baseline = member.group(member.baseline)
-        for group in member.measured:
-            if group is not baseline:
-                name = " ".join(filter(None, [group.name, label_text(member.labels)]))
-                bounds = member.interval_percent(group, baseline, tests=member.baseline_tests)
-                widths[name] = None if bounds is None else (bounds[1] - bounds[0]) / 2
-    return widths
+    return {
+        " ".join(filter(None, [group.name, label_text(member.labels)])): member.half_width_percent(group)
+        for member in judged
+        if member.fom == judged[0].fom
+        for group in member.measured
+        if group.name != member.baseline
+    }

@@ -7,8 +7,10 @@ Leaves out: drift between dates (`railyard over dates`).
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,8 +28,10 @@ from railyard.records.units import Better
 class Noise:
     """The noise of one figure of merit of a check: relative spreads, `between` None where no two jobs show it.
 
-    `launches` are those of a combination in the newest job, `combinations` its number of combinations, and `floor` is
-    the noise floor as a share. `what` names the figure and where it was measured; empty for a noise that is stated.
+    `launches` are those of a combination in the newest job, `combinations` its number of combinations, `points` those
+    of the figure of merit, and `floor` is the noise floor as a share. `freedom` has the degrees of freedom with which
+    the two spreads were estimated, 0 where they are stated. `what` names the figure and where it was measured; empty
+    for a noise that is stated.
     """
 
     what: str
@@ -37,6 +41,29 @@ class Noise:
     launches: int
     combinations: int
     floor: float
+    points: int = 1
+    freedom: tuple[int, int] = (0, 0)
+
+    def limits(self) -> tuple[Noise, Noise]:
+        """Return the least and the most that the noise may be: each spread is within them in 80 % of cases."""
+        low, high = (
+            dataclasses.replace(
+                self,
+                within=self.within * _factor(self.freedom[0], share),
+                between=None if self.between is None else self.between * _factor(self.freedom[1], share),
+            )
+            for share in (0.9, 0.1)
+        )
+        return low, high
+
+
+def _factor(freedom: int, share: float) -> float:
+    """Return the limit of a standard deviation over its estimate, by the chi-squared distribution."""
+    if not freedom:
+        return 1.0
+    import scipy.special  # imported here: takes 1 s, and --help does not need it
+
+    return math.sqrt(freedom / float(scipy.special.chdtri(freedom, 1 - share)))
 
 
 def of_archive(entries: Iterable[Entry], check: str, foms: Sequence[str] = ()) -> list[Noise]:
@@ -56,7 +83,8 @@ def of_archive(entries: Iterable[Entry], check: str, foms: Sequence[str] = ()) -
     groups: dict[tuple[object, ...], list[DatedRow]] = {}
     for row in rows:
         groups.setdefault((_shared(row.setting), row.key.fom, row.key.labels), []).append(row)
-    noises = (_noise(members) for members in groups.values())
+    points = Counter(key[:2] for key in groups)
+    noises = (_noise(members, points[key[:2]]) for key, members in groups.items())
     return [noise for noise in noises if noise is not None]
 
 
@@ -65,7 +93,7 @@ def _shared(setting: Mapping[str, Json]) -> str | None:
     return None if setting["origin"] in COMPUTED else comparable.reference_digest(setting)
 
 
-def _noise(rows: Sequence[DatedRow]) -> Noise | None:
+def _noise(rows: Sequence[DatedRow], points: int) -> Noise | None:
     squares, freedom = 0.0, 0  # within jobs
     between, inverse, more = 0.0, 0.0, 0  # between the means of jobs
     for row in rows:
@@ -90,4 +118,6 @@ def _noise(rows: Sequence[DatedRow]) -> Noise | None:
         launches=len(newest.values),
         combinations=math.prod(len(setting[name]) for name in ("placements", "nic_policies", "software")),
         floor=max(point.entry.own["noise_percent"] for row in rows for point in row.points) / 100,
+        points=points,
+        freedom=(freedom, more),
     )

@@ -1,7 +1,7 @@
-"""Estimate how probably launches or jobs find a difference, by drawing them and applying the rank test that decides.
+"""Estimate how probably launches or jobs find a difference, by drawing them and applying the test that decides.
 
 Models: logarithms of values with normal noise; `tests` tests of one family, of which the first must pass Holm's
-correction; medians further apart than the noise floor. The draws have a fixed seed. Leaves out: other shapes of noise,
+correction; means further apart than the noise floor. The draws have a fixed seed. Leaves out: other shapes of noise,
 whose effect `python -m perf statistics` prints.
 """
 
@@ -11,47 +11,37 @@ import functools
 import math
 from collections.abc import Callable
 
-from analysis.stats import equivalence
-from analysis.stats.ranktest import ALPHA
+from analysis.stats.contrast import ALPHA, FEWEST
 from placements.arrays import Floats, np
 
 DRAWS = 4000
 SEED = 51
 #: The most launches, or jobs, that are tried.
 MOST = 400
-#: The most memory of one comparison of draws, in pairs of values.
-_CHUNK = 4_000_000
 
 
 def power(n: int, spread: float, change: float, *, tests: int = 1, floor: float = 0.0) -> float:
     """Return how probably `n` values per side show a change of a share `change` between sides of relative `spread`.
 
-    `floor` is the noise floor as a share of the larger median.
+    `floor` is the noise floor as a share of the larger mean.
     """
-    fewest = equivalence.rank(n, n, ALPHA / tests)
-    if fewest == 0:
+    if n < FEWEST:
         return 0.0
-    shift = math.log1p(change)
-    lower, medians = _drawn(n, shift / spread if spread else math.inf)
-    differs = np.minimum(lower, n * n - lower) < fewest
-    log_ratios = shift if not spread else medians * spread
-    return float((differs & (-np.expm1(-np.abs(log_ratios)) > floor)).mean())
+    import scipy.special  # imported here: takes 1 s, and --help does not need it
+
+    noise, error = _drawn(n)
+    estimates = math.log1p(change) + spread * noise
+    quantile = -float(scipy.special.stdtrit(2 * n - 2, ALPHA / tests / 2))
+    is_found = np.abs(estimates) > spread * quantile * error
+    return float((is_found & (-np.expm1(-np.abs(estimates)) > floor)).mean())
 
 
 @functools.lru_cache(maxsize=256)
-def _drawn(n: int, shift: float) -> tuple[Floats, Floats]:
-    """Return of each draw the U statistic, and the difference of the medians in units of the spread."""
+def _drawn(n: int) -> tuple[Floats, Floats]:
+    """Return of each draw the error of the difference of two means, and its estimated standard error, of spread 1."""
     chance = np.random.default_rng(SEED)
-    base = chance.standard_normal((DRAWS, n))
-    side = chance.standard_normal((DRAWS, n))
-    if math.isinf(shift):
-        return np.full(DRAWS, float(n * n)), np.full(DRAWS, shift)
-    parts = DRAWS * n * n // _CHUNK + 1
-    lower = [
-        (one[:, :, None] > other[:, None, :]).sum(axis=(1, 2)).astype(float)
-        for one, other in zip(np.array_split(side + shift, parts), np.array_split(base, parts), strict=True)
-    ]
-    return np.concatenate(lower), np.median(side, axis=1) + shift - np.median(base, axis=1)
+    noise = math.sqrt(2 / n) * chance.standard_normal(DRAWS)
+    return noise, np.sqrt(2 / n * chance.chisquare(2 * n - 2, DRAWS) / (2 * n - 2))
 
 
 def enough(spread: float, change: float, wanted: float, *, tests: int = 1, floor: float = 0.0) -> int | None:
@@ -74,7 +64,7 @@ def _least(is_enough: Callable[[int], bool]) -> int | None:
 
 def detectable(n: int, spread: float, wanted: float, *, tests: int = 1, floor: float = 0.0) -> float | None:
     """Return the smallest change that `n` values per side show with the probability `wanted`; None for no change."""
-    if equivalence.rank(n, n, ALPHA / tests) == 0:
+    if n < FEWEST:
         return None
     low, high = 0.0, 0.01
     while power(n, spread, high, tests=tests, floor=floor) < wanted:

@@ -23,7 +23,7 @@ from typing import TypeVar
 import scipy.special
 import scipy.stats
 
-from analysis.stats.medians import OF_A_NORMAL
+from analysis.stats.samples import OF_A_NORMAL
 from railyard.records.references import Point
 
 Name = TypeVar("Name", bound=str)

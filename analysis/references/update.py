@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from analysis.references import limits
-from analysis.stats import medians
+from analysis.stats import medians, samples
 from railyard.records import references
 from railyard.records.references import About, Entry, Past, Point, Reference, References
 from railyard.records.store.entries import Entry as Indexed
@@ -154,7 +154,7 @@ def _launches(indexed: Indexed) -> dict[Fom, list[float]]:
 def _point(values: Sequence[float]) -> Point:
     """Return a record's median, and its standard error by the median deviation of the launches, relative to it."""
     median = statistics.median(values)
-    deviation = medians.OF_A_NORMAL * statistics.median(abs(value - median) for value in values)
+    deviation = samples.OF_A_NORMAL * statistics.median(abs(value - median) for value in values)
     noise = deviation / median * math.sqrt(math.pi / 2 / len(values))
     return Point(median=float(f"{median:.6g}"), noise=float(f"{noise:.3g}"))
 

@@ -26,6 +26,7 @@ from analysis.figures import by_extent, drawing, mpi_profile
 from analysis.judge.judged import Judged, JudgedCase, Section, documents, sections
 from analysis.report import case_view, monitors, page, screen
 from analysis.stats.medians import Summary
+from analysis.stats.verdicts import Finding
 from railyard.records import json_io
 from railyard.records.json_io import Json
 from railyard.records.units import Fom
@@ -117,10 +118,10 @@ def _comparison_summary(case: Case, judged: Comparison) -> dict[str, Json]:
                 "software": str(combination.software),
                 "launches": (group.evidence.tally or Tally()).endings,
                 "change_percent": group.change_percent,
-                "p_value": group.pair and group.pair.p_value,
-                "p_holm": group.pair and group.pair.p_holm,
-                "better_share": group.better_share,
-                "verdict": group.pair and str(group.finding),
+                "change_interval_percent": group.change_interval,
+                "p_value": group.test and group.test.estimate.p_value,
+                "p_holm": group.test and group.test.p_holm,
+                "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
                 **_summary_fields(group.summary),
             }
             for combination, group in zip(case.combinations, judged.groups, strict=True)
@@ -180,8 +181,8 @@ def _sides(versus: Versus) -> Iterator[str]:
 
 
 #: Columns of tables of comparisons; `_cells` are their contents.
-_COLUMNS = ("median", "change", "p (Holm)", "verdict", "95 % interval", "n")
-_cells = operator.attrgetter("median", "change", "p_holm", "verdict", "interval", "n")
+_COLUMNS = ("median", "change", "95 % of the change", "p (Holm)", "verdict", "95 % of the median", "n")
+_cells = operator.attrgetter("median", "change", "between", "p_holm", "verdict", "interval", "n")
 
 
 def _over(section: Section) -> Iterator[str]:
@@ -263,9 +264,10 @@ HEAD = (
     "maximum",
     "spread_percent",
     "change_percent",
+    "change_low_percent",
+    "change_high_percent",
     "p_value",
     "p_holm",
-    "better_share",
     "verdict",
     "outcome",
     "best",
@@ -317,13 +319,14 @@ def _comparison_row(
         "failed": tally.failed,
         "not_measured": tally.not_measured,
         "change_percent": group.change_percent,
-        "better_share": group.better_share,
-        "verdict": str(group.finding) if group.pair else None,
+        "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
         "outcome": str(member.verdict.outcome),
         "best": member.verdict.best,
     }
-    if group.pair:
-        row |= {"p_value": group.pair.p_value, "p_holm": group.pair.p_holm}
+    if group.test:
+        row |= {"p_value": group.test.estimate.p_value, "p_holm": group.test.p_holm}
+    if group.change_interval:
+        row |= dict(zip(("change_low_percent", "change_high_percent"), group.change_interval, strict=True))
     return row | (_statistics(group.summary) if group.summary else {})
 
 

@@ -26,7 +26,7 @@ from analysis.figures.drawing import Drawing, inline_svg
 from analysis.judge.judged import Judged, sections
 from analysis.report import answer, case_view
 from analysis.report.case_view import FigureView
-from analysis.stats import medians, ranktest, score
+from analysis.stats import contrast, medians
 from analysis.text.numbers import counted
 from railyard.records.record import Origin, Status
 
@@ -119,8 +119,8 @@ def html(judged: Judged) -> str:
             shown=versus_text.shown,
             not_measured=not_measured(grouped),
             enough=medians.ENOUGH,
-            alpha_percent=round(100 * ranktest.ALPHA),
-            draws=score.DRAWS,
+            alpha_percent=round(100 * contrast.ALPHA),
+            fewest=contrast.FEWEST,
             light=svg.variables(svg.LIGHT),
             dark=svg.variables(svg.DARK),
             strokes=svg.STROKES,

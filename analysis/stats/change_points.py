@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
-from analysis.stats.medians import OF_A_NORMAL
+from analysis.stats.samples import OF_A_NORMAL
 
 #: The share of series without any change in which one is found.
 ALPHA = 0.01

@@ -2,9 +2,9 @@
 
 Models: the average and the 99 and 99.9 percentiles of all samples of all launches, loaded over alone for times and
 alone over loaded for rates, so that above 1 is always worse; of a rate the percentile is the value that 99 % of the
-samples exceed. The interval is Student's for logarithms over launches, which vary independently as samples do not. The
-percentile bootstrap covers 86 to 90 % with six launches; `python -m perf statistics` prints the coverage of this
-interval. The test is the rank test of the launches' own values, corrected over the family that the caller names.
+samples exceed. The estimate is the logarithm of the factor, over launches, which vary independently as samples do not;
+`analysis.stats.contrast` tests it in the family that the caller names. The percentile bootstrap covers 86 to 90 % with
+six launches; `python -m perf statistics` prints the coverage of this interval.
 
 `gpcnet` is the same factor as GPCNeT 1.3 defines it (utils.c, `summarize_performance` and `print_comparison_results`;
 Chunduri et al., SC'19, section 3): percentiles are edges of 100,000 equal buckets. Its rounding of printed figures to
@@ -21,9 +21,10 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.jobs import CONFIDENCE
+from analysis.stats import contrast, verdicts
+from analysis.stats.contrast import Estimate, Test
 from analysis.stats.medians import ENOUGH
-from analysis.stats.ranktest import family
+from analysis.stats.verdicts import Finding
 from railyard.records.units import Better
 
 Array = npt.NDArray[np.float64]
@@ -62,8 +63,9 @@ class Factor:
     """The congestion impact factor of one statistic: `value` above 1 is worse under load.
 
     `value` is None if there are too few samples for the statistic. `low` and `high` are the 95 % interval, None without
-    enough launches. `p_holm` is the corrected p-value of the rank test of launches, `launches` their number with and
-    without load. `gpcnet` is the factor by GPCNeT's definition, None for p99.9, for which GPCNeT prints none.
+    enough launches. `finding` is what the launches show of the load, and `p_holm` the corrected p-value of their test.
+    `launches` is their number with and without load. `gpcnet` is the factor by GPCNeT's definition, None for p99.9,
+    for which GPCNeT prints none.
     """
 
     statistic: Statistic
@@ -71,7 +73,7 @@ class Factor:
     low: float | None
     high: float | None
     p_holm: float | None
-    is_significant: bool
+    finding: Finding
     launches: tuple[int, int]
     samples: tuple[int, int]
     gpcnet: float | None
@@ -79,53 +81,39 @@ class Factor:
 
 def factors(measured: Sequence[Samples]) -> list[list[Factor]]:
     """Return the factors of several loads or series, each by every statistic; all tests are one family."""
-    wanted = [(index, statistic) for index in range(len(measured)) for statistic in Statistic]
-    tests = family([_sides(measured[index], statistic) for index, statistic in wanted])
-    of_samples: list[list[Factor]] = [[] for _ in measured]
-    for (index, statistic), test in zip(wanted, tests, strict=True):
-        pair = next(iter(test.values()), None)
-        of_samples[index].append(
-            _factor(
-                measured[index],
-                statistic,
-                p_holm=pair.p_holm if pair else None,
-                is_significant=bool(pair and pair.is_significant),
-            )
-        )
-    return of_samples
+    wanted = [(samples, statistic) for samples in measured for statistic in Statistic]
+    estimates = [estimate(samples, statistic) for samples, statistic in wanted]
+    tests = iter(contrast.decide([one for one in estimates if one is not None]))
+    computed = [
+        _factor(samples, statistic, next(tests) if one is not None else None)
+        for (samples, statistic), one in zip(wanted, estimates, strict=True)
+    ]
+    return [computed[at : at + len(Statistic)] for at in range(0, len(computed), len(Statistic))]
 
 
-def _sides(measured: Samples, statistic: Statistic) -> dict[str, list[float]]:
-    of = _function(statistic, measured.better)
-    return {
-        "alone": [float(of(np.asarray(launch))) for launch in measured.alone],
-        "loaded": [float(of(np.asarray(launch))) for launch in measured.loaded],
-    }
-
-
-def _factor(measured: Samples, statistic: Statistic, *, p_holm: float | None, is_significant: bool) -> Factor:
-    counts = (sum(map(len, measured.alone)), sum(map(len, measured.loaded)))
-    value, low, high = None, None, None
-    if min(counts) >= LEAST_SAMPLES[statistic]:
-        of = _function(statistic, measured.better)
-        value = _ratio(float(of(_all(measured.alone))), float(of(_all(measured.loaded))), measured.better)
-        low, high = interval(measured, statistic)
+def _factor(measured: Samples, statistic: Statistic, test: Test | None) -> Factor:
+    has_samples = min(_counts(measured)) >= LEAST_SAMPLES[statistic]
+    bounds = test and test.interval
     return Factor(
         statistic=statistic,
-        value=value,
-        low=low,
-        high=high,
-        p_holm=p_holm,
-        is_significant=is_significant and value is not None and not _is_noise(value, measured.noise_percent),
+        value=_value(measured, statistic) if has_samples else None,
+        low=math.exp(bounds[0]) if bounds else None,
+        high=math.exp(bounds[1]) if bounds else None,
+        p_holm=test.p_holm if test else None,
+        finding=verdicts.of_test(test, Better.LOWER, measured.noise_percent),
         launches=(len(measured.alone), len(measured.loaded)),
-        samples=counts,
-        gpcnet=gpcnet(measured, statistic) if value is not None else None,
+        samples=_counts(measured),
+        gpcnet=gpcnet(measured, statistic) if has_samples else None,
     )
 
 
-def _is_noise(factor: float, floor_percent: float) -> bool:
-    small, large = sorted((1.0, factor))
-    return floor_percent > 0 and 100 * (large - small) <= floor_percent * large
+def _counts(measured: Samples) -> tuple[int, int]:
+    return sum(map(len, measured.alone)), sum(map(len, measured.loaded))
+
+
+def _value(measured: Samples, statistic: Statistic) -> float | None:
+    of = _function(statistic, measured.better)
+    return _ratio(of(_all(measured.alone)), of(_all(measured.loaded)), measured.better)
 
 
 def _function(statistic: Statistic, better: Better) -> Callable[[Array], float]:
@@ -135,28 +123,24 @@ def _function(statistic: Statistic, better: Better) -> Callable[[Array], float]:
     return lambda values: float(np.quantile(values, share))
 
 
-def interval(measured: Samples, statistic: Statistic) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of a factor over launches; None twice with fewer than six on a side.
+def estimate(measured: Samples, statistic: Statistic) -> Estimate | None:
+    """Return the logarithm of a factor over launches; None with fewer than six on a side or too few samples.
 
-    It is Student's of the logarithm of the factor, with the degrees of freedom of Welch and Satterthwaite.
+    Its degrees of freedom are those of Welch and Satterthwaite.
     """
+    if min(len(measured.alone), len(measured.loaded)) < ENOUGH:
+        return None
+    factor = _value(measured, statistic)
+    if not factor or min(_counts(measured)) < LEAST_SAMPLES[statistic]:
+        return None
     sides = [
-        (launches, _variance(launches, statistic, measured.better))
+        (_variance(launches, statistic, measured.better), len(launches) - 1)
         for launches in (measured.alone, measured.loaded)
     ]
-    of = _function(statistic, measured.better)
-    factor = _ratio(of(_all(measured.alone)), of(_all(measured.loaded)), measured.better)
-    if min(len(launches) for launches, _ in sides) < ENOUGH or not factor or any(v is None for _, v in sides):
-        return None, None
-    import scipy.stats  # imported here: takes 1 s
-
-    variances = [(variance or 0.0, len(launches) - 1) for launches, variance in sides]
-    variance = sum(value for value, _ in variances)
-    if variance == 0:
-        return factor, factor
-    freedom = variance**2 / sum(value**2 / degrees for value, degrees in variances)
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * math.sqrt(variance)
-    return factor * math.exp(-half), factor * math.exp(half)
+    variances = [(variance, degrees) for variance, degrees in sides if variance is not None]
+    if len(variances) < len(sides):
+        return None
+    return contrast.of_variances(math.log(factor), variances)
 
 
 def _variance(launches: Launches, statistic: Statistic, better: Better) -> float | None:

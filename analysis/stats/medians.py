@@ -1,28 +1,25 @@
-"""Summarise launches: medians with exact nonparametric intervals, spread and percentiles.
+"""Summarise launches: medians with nonparametric intervals, spread and percentiles.
 
-Models: the launch as the unit of sampling (repeats inside a launch share its connections, routes and
-neighbours, so they are no independent evidence); the interval of the median between two order statistics,
-exact for any continuous distribution (David & Nagaraja, Order Statistics, 7.1). It covers the median of the jobs whose
-launches these are. The machine's median is covered by jobs alone: from `jobs.FEWEST` on, the interval is Student's over
-the logarithms of the jobs' medians. Leaves out: which group is better (`analysis.stats.verdicts`), outlier removal.
+Models: the launch as the unit of sampling (repeats inside a launch share its connections, routes and neighbours, so
+they are no independent evidence), and the job where there are at least `FEWEST` of them. The interval of the median
+lies between order statistics, and is interpolated (Hettmansperger and Sheather, Stat. Probab. Lett. 4, 1986), so that
+it covers what it states and not more. It covers the median of the jobs whose launches these are, and that of the
+machine if the units are jobs. Leaves out: which group is better (`analysis.stats.verdicts`).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.stats import jobs
-from analysis.stats.jobs import CONFIDENCE
+from analysis.stats.contrast import CONFIDENCE, FEWEST
+from analysis.stats.samples import clock_step
 from placements.arrays import np
 
-#: The standard deviation of normal values over their median absolute deviation.
-OF_A_NORMAL = 1.4826
-#: The fewest launches whose full range covers the median with 95 %: 1 - 2 / 2^6 = 96.9 %.
+#: The fewest units whose full range covers the median with 95 %: 1 - 2 / 2^6 = 96.9 %.
 ENOUGH = 6
 
 
@@ -54,70 +51,59 @@ class Summary:
     noise_percent: float = 0.0
 
 
-def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
-    """Return the interval of the median between order statistics r and n + 1 - r, r as large as `confidence` lets.
+def median_interval(values: Sequence[float], of: str = "this job") -> Interval | None:
+    """Return the interval of the median; None for fewer than `ENOUGH` values, and if it has no width.
 
-    None when even the full range covers less than `confidence` (n < 6 for 95 %).
+    A clock that shows at most two readings widens it by half of its step on either side.
     """
-    ordered = np.sort(np.asarray(values, dtype=float))
-    rank_and_coverage = _interval_rank(ordered.size, confidence)
-    if rank_and_coverage is None:
+    n = len(values)
+    if n < ENOUGH:
         return None
-    rank, coverage = rank_and_coverage
-    return Interval(low=float(ordered[rank - 1]), high=float(ordered[-rank]), coverage=coverage)
+    ordered, (rank, share) = sorted(values), _interpolation(n)
+    half_step = clock_step([values]) / 2
+    low = (1 - share) * ordered[rank - 1] + share * ordered[rank] - half_step
+    high = (1 - share) * ordered[n - rank] + share * ordered[n - rank - 1] + half_step
+    return Interval(low=low, high=high, coverage=CONFIDENCE, of=of) if low < high else None
 
 
 @functools.cache
-def _interval_rank(n: int, confidence: float) -> tuple[int, float] | None:
-    """Return the largest rank r whose interval covers the median with `confidence`, and the coverage."""
-    import scipy.stats  # imported here: takes 1 s, and evaluating a tender does not need it
+def _interpolation(n: int) -> tuple[int, float]:
+    """Return the rank r from which the interval begins, and the share of the way to the rank after it.
 
-    half = scipy.stats.binom(n, 0.5)
-    rank = int(
-        half.ppf((1 - confidence) / 2)
-    )  # the smallest k with P(X <= k) at least half of what may be missed
-    while rank > 0 and 1 - 2 * half.cdf(rank - 1) < confidence:
-        rank -= 1
-    while rank < n // 2 and 1 - 2 * half.cdf(rank) >= confidence:
-        rank += 1
-    return (rank, float(1 - 2 * half.cdf(rank - 1))) if rank > 0 else None
-
-
-def machine_interval(by_job: Sequence[float]) -> Interval | None:
-    """Return the interval of a machine's median from the medians of its jobs; None for fewer than `jobs.FEWEST`.
-
-    It is Student's over logarithms, or over the medians themselves if one is not positive. It is extended to the median
-    of the jobs, which is not always in its middle.
+    The interval from rank r to n + 1 - r covers the median with at least `CONFIDENCE`, that from r + 1 with less.
     """
-    is_positive = min(by_job) > 0
-    of_jobs = {str(job): math.log(value) if is_positive else value for job, value in enumerate(by_job)}
-    bounds = jobs.contrast([(1.0, of_jobs)])
-    if bounds is None:
-        return None
-    low, high = (math.exp(bound) if is_positive else bound for bound in bounds)
-    middle = statistics.median(by_job)
-    return Interval(low=min(low, middle), high=max(high, middle), coverage=CONFIDENCE, of="the machine")
+    missed, rank = 2 * 0.5**n, 1
+    while (more := missed + 2 * _binomial(n, rank)) <= 1 - CONFIDENCE:
+        missed, rank = more, rank + 1
+    share = (1 - CONFIDENCE - missed) / (more - missed)
+    return rank, (n - rank) * share / (rank + (n - 2 * rank) * share)
+
+
+def _binomial(n: int, k: int) -> float:
+    """Return the probability of k heads of n coins."""
+    return math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2))
 
 
 def summarise(values: Sequence[float], noise_percent: float = 0.0, of_jobs: Sequence[str] = ()) -> Summary:
     """Return the statistics of one group of launches; raises ValueError for no values.
 
-    `of_jobs` has the job of each value, and is empty if one job has them all.
+    `of_jobs` has the job of each value, and is empty if one job has them all. From `FEWEST` jobs on the interval is
+    that of the machine, of the median of the jobs' medians.
     """
     if not values:
         raise ValueError("no launch has a value")
     by_job: dict[str, list[float]] = {}
     for job, value in zip(of_jobs, values, strict=bool(of_jobs)):
         by_job.setdefault(job, []).append(value)
-    if len(by_job) >= jobs.FEWEST:
-        interval = machine_interval(list(map(statistics.median, by_job.values())))
+    if len(by_job) >= FEWEST:
+        interval = median_interval(
+            [statistics.median(launches) for launches in by_job.values()], "the machine"
+        )
     else:
-        interval = median_interval(values)
-        if interval and len(by_job) > 1:
-            interval = dataclasses.replace(interval, of=f"these {len(by_job)} jobs")
+        interval = median_interval(values, f"these {len(by_job)} jobs" if len(by_job) > 1 else "this job")
     return Summary(
         n=len(values),
-        median=float(np.median(np.asarray(values, dtype=float))),
+        median=float(statistics.median(values)),
         minimum=min(values),
         maximum=max(values),
         interval=interval,

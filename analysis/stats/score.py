@@ -1,10 +1,9 @@
 """Score how much better a side is than a baseline over all cases, as a geometric mean with an interval.
 
 Models: each case (everything but the figure of merit) counts once, by the first of its figures of merit that has a
-better direction; a ratio is turned so that above 1 is better. Sides that share their jobs are compared by the medians
-of launches. Their interval is the percentile bootstrap over launches, drawn by the exact distribution of a bootstrap
-median (the order statistics of uniform numbers), so that its cost does not depend on the number of launches. Other
-sides are compared by jobs (`analysis.stats.jobs`). Leaves out: weights, figures of merit without a direction.
+better direction; a ratio is turned so that above 1 is better. The scores against one baseline are one family of tests,
+and a unit of several rows counts once (`analysis.stats.contrast`). A score of one row is that row's test. Leaves out:
+weights, figures of merit without a direction.
 """
 
 from __future__ import annotations
@@ -12,38 +11,41 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from analysis.stats import jobs, verdicts
-from analysis.stats.medians import ENOUGH
+from analysis.stats import contrast, samples, verdicts
+from analysis.stats.contrast import Test
+from analysis.stats.samples import Sample
 from analysis.stats.verdicts import Finding
-from placements.arrays import Floats, Ints, np
 from railyard.records.units import Better, Fom
 
-DRAWS = 4000
-SEED = 20131
+Key = TypeVar("Key")
+#: A case with the ratios of its first figure of merit that has a direction, one for each of its points.
+Chosen = Mapping[tuple[object, ...], Sequence["Ratio"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """One contribution: values of the side and of the baseline, of one case and figure of merit.
-
-    `jobs` has the jobs of the side's values and of the baseline's, if a value is that of a job and not of a launch.
-    """
+    """One contribution: samples of the side and of the baseline, of one case and figure of merit, and their test."""
 
     case: tuple[object, ...]
     fom: Fom
-    values: Sequence[float]
-    baseline: Sequence[float]
+    side: Sample
+    baseline: Sample
+    test: Test | None
     finding: Finding
-    jobs: tuple[Sequence[str], Sequence[str]] = ((), ())
+    noise_percent: float = 0.0
+    looked: float = 1.0
+    is_exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """`value` above 1 is better than the baseline; `low` and `high` bound 95 %, None without enough launches or jobs.
 
-    `finding` is what may be stated, and never contradicts the findings of the cases behind it. `jobs` are the fewest
-    jobs of the side and of the baseline in any case, None if launches are compared.
+    `finding` is what may be stated. If jobs are compared (`by_job`), `jobs` are the fewest of the side and of the
+    baseline in any case; `is_shared` is whether both sides ran in the same jobs. If launches are compared, the score
+    holds for these jobs alone, and `jobs` is their number, twice. It is None for exact values of a model.
     """
 
     value: float
@@ -51,65 +53,78 @@ class Score:
     high: float | None
     cases: int
     finding: Finding
-    jobs: tuple[int, int] | None = None
+    jobs: tuple[int, int] | None
+    by_job: bool
+    is_shared: bool
 
 
-def score(ratios: Iterable[Ratio]) -> Score | None:
-    """Return the score of a side, or None if no case has a figure of merit with a direction on both sides.
+def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
+    """Return the score of each side; None if no case has a figure of merit with a direction on both sides.
 
-    With fewer than 6 launches on either side of any case there is no interval: a bootstrap of so few is too narrow.
+    There is no interval with fewer than `contrast.FEWEST` units on either side of any case.
     """
-    chosen = _headline(ratios)
-    if not chosen:
-        return None
-    if all(ratio.jobs[0] for ratio in _all(chosen)):
-        return _by_jobs(chosen)
-    chance = np.random.default_rng(SEED)
-    logs = [
-        _log(ratio, np.array([np.median(ratio.values)]), np.array([np.median(ratio.baseline)]))
-        for ratio in _all(chosen)
-    ]
-    value = _mean_by_case(chosen, logs)[0]
-    if any(min(len(ratio.values), len(ratio.baseline)) < ENOUGH for ratio in _all(chosen)):
-        return _score(value, None, chosen)
-    drawn = [
-        _log(ratio, median_draws(ratio.values, chance), median_draws(ratio.baseline, chance))
-        for ratio in _all(chosen)
-    ]
-    low, high = np.percentile(_mean_by_case(chosen, drawn), [2.5, 97.5])
-    return _score(value, (math.exp(low), math.exp(high)), chosen)
+    chosen = {key: _headline(of_side) for key, of_side in ratios.items()}
+    several = {
+        key: of_side for key, of_side in chosen.items() if len(_all(of_side)) > 1 or _is_exact(of_side)
+    }
+    estimates = {
+        key: contrast.of_variances(_value(of_side), [])
+        if _is_exact(of_side)
+        else samples.weighted(_rows(of_side))
+        for key, of_side in several.items()
+    }
+    tested = {key: estimate for key, estimate in estimates.items() if estimate is not None}
+    looked = max((ratio.looked for of_side in chosen.values() for ratio in _all(of_side)), default=1.0)
+    tests: dict[Key, Test | None] = dict(
+        zip(tested, contrast.decide(list(tested.values()), looked=looked), strict=True)
+    )
+    tests |= {
+        key: _own(_all(of_side)[0]) for key, of_side in chosen.items() if of_side and key not in several
+    }
+    return {key: _score(of_side, tests.get(key)) if of_side else None for key, of_side in chosen.items()}
 
 
-def _score(
-    log: float, interval: tuple[float, float] | None, chosen: Mapping[tuple[object, ...], Sequence[Ratio]]
-) -> Score:
-    value = math.exp(log)
-    low, high = interval or (None, None)
-    finding = verdicts.overall(value, interval, [ratio.finding for ratio in _all(chosen)])
-    return Score(value=value, low=low, high=high, cases=len(chosen), finding=finding)
+def _own(ratio: Ratio) -> Test | None:
+    """Return the test of a ratio, turned so that above 0 is better."""
+    return ratio.test.times(_sign(ratio)) if ratio.test else None
 
 
-def _by_jobs(chosen: Mapping[tuple[object, ...], Sequence[Ratio]]) -> Score:
-    """Return the score of sides that are compared by jobs; the interval alone decides where there are several pairs."""
-    rows = [
-        jobs.Row(
-            weight=_sign(ratio) / len(chosen) / len(members),
-            side=dict(zip(ratio.jobs[0], map(math.log, ratio.values), strict=True)),
-            baseline=dict(zip(ratio.jobs[1], map(math.log, ratio.baseline), strict=True)),
-        )
+def _rows(chosen: Chosen) -> list[tuple[float, Sample, Sample]]:
+    return [
+        (_sign(ratio) / len(chosen) / len(members), ratio.side, ratio.baseline)
         for members in chosen.values()
         for ratio in members
     ]
-    value, log_interval = math.exp(jobs.difference(rows)), jobs.interval(rows)
-    interval = log_interval and (math.exp(log_interval[0]), math.exp(log_interval[1]))
-    low, high = interval or (None, None)
+
+
+def _value(chosen: Chosen) -> float:
+    """Return the logarithm of a score."""
+    return math.fsum(weight * samples.shift(side, baseline) for weight, side, baseline in _rows(chosen))
+
+
+def _is_exact(chosen: Chosen) -> bool:
+    return bool(chosen) and all(ratio.is_exact for ratio in _all(chosen))
+
+
+def _score(chosen: Chosen, test: Test | None) -> Score:
+    ratios = _all(chosen)
+    value = test.estimate.value if test else _value(chosen)
+    low, high = (math.exp(bound) for bound in bounds) if (bounds := test and test.interval) else (None, None)
+    floor = max(ratio.noise_percent for ratio in ratios)
+    finding = verdicts.of_score(test, [ratio.finding for ratio in ratios], floor)
+    by_job = all(ratio.side.by_job for ratio in ratios)
+    fewest = min(ratio.side.jobs for ratio in ratios), min(ratio.baseline.jobs for ratio in ratios)
+    every = len({job for ratio in ratios for job in ratio.side.of_jobs})
+    is_shared = all(set(ratio.side.of_jobs) & set(ratio.baseline.of_jobs) for ratio in ratios)
     return Score(
-        value=value,
+        value=math.exp(value),
         low=low,
         high=high,
         cases=len(chosen),
-        finding=verdicts.overall(value, interval, [ratio.finding for ratio in _all(chosen)], by_jobs=True),
-        jobs=(min(len(row.side) for row in rows), min(len(row.baseline) for row in rows)),
+        finding=Finding.EQUAL if _is_exact(chosen) and value == 0 else finding,
+        jobs=None if _is_exact(chosen) else fewest if by_job else (every, every),
+        by_job=by_job,
+        is_shared=is_shared,
     )
 
 
@@ -117,7 +132,7 @@ def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
     """Return for each case the ratios of its first FOM with a direction; several labels count as one case."""
     by_case: dict[tuple[object, ...], list[Ratio]] = {}
     for ratio in ratios:
-        if ratio.fom.better is Better.NEITHER or not _is_positive(ratio):
+        if ratio.fom.better is Better.NEITHER or not ratio.side.is_ratio:
             continue
         members = by_case.setdefault(ratio.case, [])
         if not members or members[0].fom == ratio.fom:
@@ -125,45 +140,9 @@ def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
     return by_case
 
 
-def _is_positive(ratio: Ratio) -> bool:
-    return bool(ratio.values and ratio.baseline and min(*ratio.values, *ratio.baseline) > 0)
-
-
-def _all(chosen: Mapping[tuple[object, ...], Sequence[Ratio]]) -> list[Ratio]:
+def _all(chosen: Chosen) -> list[Ratio]:
     return [ratio for members in chosen.values() for ratio in members]
-
-
-def _log(ratio: Ratio, medians: Floats, baselines: Floats) -> Floats:
-    return _sign(ratio) * (np.log(medians) - np.log(baselines))
 
 
 def _sign(ratio: Ratio) -> float:
     return -1.0 if ratio.fom.better is Better.LOWER else 1.0
-
-
-def _mean_by_case(chosen: Mapping[tuple[object, ...], Sequence[Ratio]], logs: Sequence[Floats]) -> Floats:
-    """Return the mean over cases of the mean over a case's series."""
-    rest, means = iter(logs), []
-    for members in chosen.values():
-        means.append(np.mean([next(rest) for _ in members], axis=0))
-    return np.asarray(np.mean(means, axis=0))
-
-
-def median_draws(values: Sequence[float], chance: np.random.Generator, draws: int = DRAWS) -> Floats:
-    """Return medians of `draws` bootstrap samples of the values.
-
-    The k-th smallest of n draws with replacement is the value at rank ceil(n U), U the k-th of n uniform numbers, which
-    follows a beta distribution with parameters k and n + 1 - k.
-    """
-    ordered, n = np.sort(np.asarray(values, dtype=float)), len(values)
-    k = (n + 1) // 2
-    first = chance.beta(k, n + 1 - k, draws)
-    middle = ordered[_rank(first, n)]
-    if n % 2:
-        return np.asarray(middle)
-    second = first + (1 - first) * chance.beta(1, n - k, draws)
-    return np.asarray((middle + ordered[_rank(second, n)]) / 2)
-
-
-def _rank(uniform: Floats, n: int) -> Ints:
-    return np.clip(np.ceil(uniform * n).astype(np.int64) - 1, 0, n - 1)

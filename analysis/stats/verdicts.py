@@ -1,25 +1,23 @@
 """Decide what launches show. Sentence, table, score, export and reference all print what this module decides.
 
-Models: one `Finding` per pair of groups, from the rank test of the pair (`analysis.stats.ranktest`), corrected over
-its family; one `Verdict` per comparison, made of its findings; one `Finding` per score, which contradicts no case. A
-deterministic origin needs no test: its groups are compared as they are. Leaves out: how a finding is worded, and how
-large a difference matters to the reader.
+Models: one `Finding` per test of two groups (`analysis.stats.contrast`); one `Verdict` per comparison, made of its
+findings; one `Finding` per score. A deterministic origin needs no test: its groups are compared as they are. Leaves
+out: how a finding is worded, and how large a difference matters to the reader.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from analysis.stats.medians import ENOUGH, Summary
-from analysis.stats.ranktest import Pair, enough
+from analysis.stats.contrast import Test
+from analysis.stats.medians import Summary
 from railyard.records.units import Better
 
 Key = TypeVar("Key")
-#: A difference that no test can support counts from this many noise floors on.
-UNTESTED = 2
 
 
 class Finding(StrEnum):
@@ -29,7 +27,7 @@ class Finding(StrEnum):
     WORSE = "worse"
     EQUAL = "equal"  # the same value in a deterministic model
     NO_DIFFERENCE = "no difference shown"
-    MIXED = "mixed"  # a score: better in some cases, worse in others
+    MIXED = "mixed"  # a score: none shown, and better in some cases, worse in others
     TOO_FEW = "n too small"
     UNRANKED = "not ranked"  # the FOM has no better direction
     NO_VALUE = "no value"
@@ -40,7 +38,7 @@ class Outcome(StrEnum):
 
     BEST = "best"  # one group is significantly better than every other
     NO_DIFFERENCE = "no difference shown"  # the best median is not significantly better than every other
-    TOO_FEW = "n too small"  # so few launches that no result of theirs could be significant
+    TOO_FEW = "n too small"  # so few launches or jobs that none is compared
     EXACT = "exact"  # a deterministic model: no spread, no test needed
     ALONE = "alone"  # fewer than two groups have a value
     UNDIRECTED = "undirected"  # the FOM has no better direction
@@ -52,53 +50,45 @@ class Verdict(Generic[Key]):
 
     `apart` are the groups than which it is significantly better; if that is all others, the outcome is BEST. `noise`
     are the groups whose difference from it is significant, but not above the noise floor `noise_percent`. `p_holm` is
-    the largest corrected p-value of the tests of `best` against `apart`. `needed` is the number of launches per group
-    from which on the tests could be significant.
+    the largest corrected p-value of the tests of `best` against `apart`; None without tests.
     """
 
     outcome: Outcome
     best: Key | None
     apart: tuple[Key, ...] = ()
     p_holm: float | None = None
-    needed: int = 0
     noise: tuple[Key, ...] = ()
     noise_percent: float = 0.0
 
 
-def between(
-    key: Key, pair: Pair[Key], groups: Mapping[Key, Summary], better: Better, *, deterministic: bool = False
+def of_test(
+    test: Test | None, better: Better, noise_percent: float = 0.0, *, is_ratio: bool = True
 ) -> Finding:
-    """Return what the pair's test shows of `key` against the other group of the pair.
+    """Return what a test shows of its first side: the one rule that decides a difference.
 
-    A difference is found only if the corrected p-value is at most the family's level, ranks and medians agree on its
-    direction, and it is above the noise floor of both groups.
+    A difference is found if the test's interval excludes 0, and the estimate is above the noise floor.
     """
-    other = pair.other if key == pair.one else pair.one
-    ours, theirs = groups[key], groups[other]
     if better is Better.NEITHER:
         return Finding.UNRANKED
-    is_better = (ours.median < theirs.median) == (better is Better.LOWER)
-    if deterministic and is_flat(groups):
-        if ours.median == theirs.median:
-            return Finding.EQUAL
-        return Finding.BETTER if is_better else Finding.WORSE
-    if not pair.attainable:
+    if test is None:
         return Finding.TOO_FEW
-    ranks_agree = (better_share(key, pair, better) > 0.5) == is_better
-    if not pair.is_significant or ours.median == theirs.median or not ranks_agree or is_noise(ours, theirs):
+    if not test.is_significant or is_noise(test, noise_percent, is_ratio=is_ratio):
         return Finding.NO_DIFFERENCE
-    return Finding.BETTER if is_better else Finding.WORSE
+    return Finding.BETTER if (test.estimate.value < 0) == (better is Better.LOWER) else Finding.WORSE
 
 
-def is_noise(one: Summary, other: Summary) -> bool:
-    """Return whether two medians are no further apart than their noise floor, a share of the larger.
+def is_noise(test: Test, noise_percent: float, *, is_ratio: bool = True) -> bool:
+    """Return whether the estimate is within the noise floor, a share of the larger side."""
+    return is_ratio and -100 * math.expm1(-abs(test.estimate.value)) <= noise_percent
 
-    The floor is twice as high where either has fewer launches than a rank test needs.
-    """
-    floor = max(one.noise_percent, other.noise_percent)
-    floor *= 1 if min(one.n, other.n) >= ENOUGH else UNTESTED
-    small, large = sorted((abs(one.median), abs(other.median)))
-    return floor > 0 and 100 * (large - small) <= floor * large
+
+def exactly(ours: Summary, theirs: Summary, better: Better) -> Finding:
+    """Return how two groups of a deterministic model compare."""
+    if better is Better.NEITHER:
+        return Finding.UNRANKED
+    if ours.median == theirs.median:
+        return Finding.EQUAL
+    return Finding.BETTER if (ours.median < theirs.median) == (better is Better.LOWER) else Finding.WORSE
 
 
 def is_flat(groups: Mapping[Key, Summary]) -> bool:
@@ -107,79 +97,42 @@ def is_flat(groups: Mapping[Key, Summary]) -> bool:
 
 
 def judge(
-    groups: Mapping[Key, Summary],
-    better: Better,
-    pairs: Mapping[tuple[Key, Key], Pair[Key]],
-    *,
-    tests: int,
-    deterministic: bool = False,
+    groups: Mapping[Key, Summary], better: Better, findings: Mapping[Key, Finding], tests: Mapping[Key, Test]
 ) -> Verdict[Key]:
-    """Return what groups of launches show together; of equal medians the first counts as the best.
+    """Return what groups show together.
 
-    `pairs` are the tests between the groups, `tests` the size of their family. `deterministic` is true if the origin is
-    a model, whose groups without spread are compared as they are.
+    `findings` are those of the best group (`best_of`) against each other one, `tests` the tests behind them, none in a
+    deterministic model.
     """
     if len(groups) < 2:
         return Verdict(outcome=Outcome.ALONE, best=None)
     if better is Better.NEITHER:
         return Verdict(outcome=Outcome.UNDIRECTED, best=None)
-    sign = 1 if better is Better.LOWER else -1
-    best = min(groups, key=lambda key: sign * groups[key].median)
-    with_best = {key: pair_of(pairs, best, key) for key in groups if key != best}
-    findings = {
-        key: between(best, pair, groups, better, deterministic=deterministic)
-        for key, pair in with_best.items()
-    }
-    worse = tuple(key for key, finding in findings.items() if finding is Finding.BETTER)
-    if deterministic and is_flat(groups):
-        outcome = Outcome.EXACT if len(worse) == len(findings) else Outcome.NO_DIFFERENCE
-        return Verdict(outcome=outcome, best=best, apart=worse)
-    needed = enough(tests)
+    best = best_of(groups, better)
+    apart = tuple(key for key, finding in findings.items() if finding is Finding.BETTER)
+    is_best = len(apart) == len(findings)
     if Finding.TOO_FEW in findings.values():
-        return Verdict(outcome=Outcome.TOO_FEW, best=best, needed=needed)
-    outcome = Outcome.BEST if len(worse) == len(findings) else Outcome.NO_DIFFERENCE
-    largest = max((with_best[key].p_holm for key in worse), default=None)
-    noise = tuple(
-        key for key, pair in with_best.items() if pair.is_significant and is_noise(groups[best], groups[key])
-    )
+        return Verdict(outcome=Outcome.TOO_FEW, best=best)
+    won = Outcome.BEST if tests else Outcome.EXACT
+    floor = max(group.noise_percent for group in groups.values())
     return Verdict(
-        outcome=outcome,
+        outcome=won if is_best else Outcome.NO_DIFFERENCE,
         best=best,
-        apart=worse,
-        p_holm=largest,
-        needed=needed,
-        noise=noise,
-        noise_percent=max(group.noise_percent for group in groups.values()),
+        apart=apart,
+        p_holm=max((tests[key].p_holm for key in apart if key in tests), default=None),
+        noise=tuple(key for key, test in tests.items() if test.is_significant and key not in apart),
+        noise_percent=floor,
     )
 
 
-def pair_of(pairs: Mapping[tuple[Key, Key], Pair[Key]], one: Key, other: Key) -> Pair[Key]:
-    """Return the test of two groups, in whichever order it was made; KeyError if there is none."""
-    return pairs[one, other] if (one, other) in pairs else pairs[other, one]
+def best_of(groups: Mapping[Key, Summary], better: Better) -> Key:
+    """Return the group with the best median; of equal ones the first."""
+    sign = 1 if better is Better.LOWER else -1
+    return min(groups, key=lambda key: sign * groups[key].median)
 
 
-def better_share(key: Key, pair: Pair[Key], better: Better) -> float:
-    """Return the share of pairs of launches in which `key` has the better value; 0.5 is no effect."""
-    lower = pair.lower if key == pair.one else 1 - pair.lower
-    return lower if better is Better.LOWER else 1 - lower
-
-
-def overall(
-    value: float, interval: tuple[float, float] | None, findings: Sequence[Finding], *, by_jobs: bool = False
-) -> Finding:
-    """Return what a score shows: `value` above 1 is better, `findings` are those of the pairs behind it.
-
-    One pair: its own finding, so that a score and a table never differ. Several: better or worse only if the interval
-    excludes 1, at least one pair was found so and none the other way. An interval over jobs is a test of its own: a few
-    jobs settle the mean of many rows, none of which they could settle after the correction for their number.
-    """
-    if len(findings) == 1:
-        return findings[0]
-    if {Finding.BETTER, Finding.WORSE} <= set(findings):
-        return Finding.MIXED
-    if interval is None:
-        return Finding.TOO_FEW
-    direction, other = (Finding.BETTER, Finding.WORSE) if value > 1 else (Finding.WORSE, Finding.BETTER)
-    excludes_one = not interval[0] <= 1 <= interval[1]
-    supported = other not in findings if by_jobs else direction in findings
-    return direction if excludes_one and supported else Finding.NO_DIFFERENCE
+def of_score(test: Test | None, findings: Sequence[Finding], noise_percent: float = 0.0) -> Finding:
+    """Return what a score shows; `findings` are those of the cases behind it, which only a score without one names."""
+    finding = of_test(test, Better.HIGHER, noise_percent)
+    is_mixed = finding is Finding.NO_DIFFERENCE and {Finding.BETTER, Finding.WORSE} <= set(findings)
+    return Finding.MIXED if is_mixed else finding

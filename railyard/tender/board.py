@@ -50,14 +50,20 @@ def page(result: Evaluation) -> str:
         first_fault=_first_fault,
         changes=trust.changes()[0],
         worse=list(_worse(scored)),
-        top=max((line.score.high for line in scored if line.score), default=1.0),
+        bounds=bounds,
+        top=max((line.score.high or line.score.value for line in scored if line.score), default=1.0),
     )
 
 
+def bounds(interval: Interval, form: str) -> str:
+    """Return the bounds of an interval in a format of two numbers; empty without bounds."""
+    return "" if interval.low is None or interval.high is None else form.format(interval.low, interval.high)
+
+
 def _worse(lines: Sequence[Line]) -> Iterator[tuple[str, str, Interval]]:
-    """Yield bidder, case and speedup of each case whose interval is below that of the reference."""
+    """Yield bidder, case and speedup of each case whose interval, or else value, is below that of the reference."""
     for line in lines:
-        yield from ((line.bidder, name, it) for name, it in line.cases.items() if it.high < 1)
+        yield from ((line.bidder, name, it) for name, it in line.cases.items() if (it.high or it.value) < 1)
 
 
 def _first_fault(line: Line) -> tuple[str, str]:

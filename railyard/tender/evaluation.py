@@ -1,10 +1,9 @@
 """Rank complete bids by the tender's metric, with intervals and with the changes that would alter the ranking.
 
-Models: `measured` has the value of a case, `metrics` the formulas. Intervals are over jobs (`analysis.stats.jobs`) if
-every case of a bid has enough of them, otherwise bootstraps over launches. The sensitivity is how often each bid wins
-when launches and jobs are drawn again, when all weights are drawn between half and double, and when every value is
-disturbed by noise. It is also whether another bid wins when one weight is halved, doubled or left out. Leaves out:
-prices.
+Models: `measured` has the value of a case, `metrics` the formulas. Intervals are over jobs (`analysis.stats.contrast`);
+there is none, and no share of wins, if a case of a bid has too few. The sensitivity is how often each bid wins when
+jobs are drawn again, when all weights are drawn between half and double, and when every value is disturbed by noise.
+It is also whether another bid wins when one weight is halved, doubled or left out. Leaves out: prices.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
-from analysis.stats import jobs
-from analysis.stats.score import DRAWS
+from analysis.stats import contrast
 from analysis.text.numbers import counted
 from placements.arrays import Floats, np
 from railyard.tender import completeness, measured, metrics, trusted
@@ -26,7 +24,7 @@ from railyard.tender.measured import Measured
 from railyard.tender.metrics import Given
 from railyard.tender.request import Tender
 
-SEED = 20131
+SEED, DRAWS = 20131, 4000
 #: Relative difference below which two scores are equal.
 EQUAL = 1e-12
 #: Shares of noise on every median that the sensitivity tries.
@@ -43,20 +41,20 @@ SCENARIOS = (WEIGHTS, *(f"noise of {100 * share:g} % on every case" for share in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A score or a speedup and the bounds of 95 %; a higher value is better."""
+    """A score or a speedup and the bounds of 95 %, None with too few jobs; a higher value is better."""
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """A bid in the evaluation; without a score where it is not complete.
 
-    `cases` are speedups over the reference. `wins` is the share of bootstrap draws in which this bid ranks first,
-    `wins_by` the same under each disturbance of `SCENARIOS`. `pledges` maps a case to the promised value. `measured` is
-    what its records were made on, and when.
+    `cases` are speedups over the reference. `wins` is the share of draws in which this bid ranks first, `wins_by` the
+    same under each disturbance of `SCENARIOS`; None and empty if a bid has too few jobs. `pledges` maps a case to the
+    promised value. `measured` is what its records were made on, and when.
     """
 
     bidder: str
@@ -65,7 +63,7 @@ class Line:
     rules: Sequence[Ruled]
     score: Interval | None
     cases: Mapping[str, Interval]
-    wins: float
+    wins: float | None
     wins_by: Mapping[str, float] = field(default_factory=dict)
     pledges: Mapping[str, float] = field(default_factory=dict)
     digest: str = ""
@@ -113,19 +111,25 @@ class _Drawn:
     weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def sides(self) -> list[jobs.Weighted]:
+    def sides(self) -> list[contrast.Weighted]:
         """Return the weight and the values by job of each case, for an interval over jobs."""
         return [(self.weights[name], results.logs) for name, results in self.results.items()]
 
     @property
     def error(self) -> float | None:
         """Return the standard error of the score's logarithm; None with too few jobs of a case."""
-        return jobs.standard_error(self.sides)[0] if self.jobs >= jobs.FEWEST else None
+        one = contrast.estimate(self.sides)
+        return one.error if one else None
 
     @property
     def jobs(self) -> int:
         """Return the fewest jobs of any case."""
         return min(len(results.by_job) for results in self.results.values())
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether nothing varies: pledges, or values of a model."""
+        return all(results.is_exact for results in self.results.values())
 
 
 Weights = Mapping[str, float]
@@ -142,7 +146,9 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
         if not any(rule.faults for rule in rules)
     }
     scores = {index: _score(tender, values, values.drawn, weights) for index, values in drawn.items()}
-    wins, disturbed = _wins(scores), _disturbed(tender, drawn, weights, chance)
+    is_shown = all(bid.is_exact or bid.jobs >= contrast.FEWEST for bid in drawn.values())
+    wins = _wins(scores) if is_shown else {}
+    disturbed = _disturbed(tender, drawn, weights, chance) if is_shown else {}
     lines = {}
     for index, bid in enumerate(read):
         lines[index] = Line(
@@ -151,7 +157,7 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             tier=bid.bid.tier,
             rules=ruled[index],
             pledges=bid.bid.pledges,
-            wins=wins.get(index, 0.0),
+            wins=wins.get(index),
             wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
             digest=bid.digest,
             measured=_measured(bid.records),
@@ -198,7 +204,7 @@ def _draw(tender: Tender, bid: Read, chance: np.random.Generator, weights: Weigh
 
 
 def _draws(results: Mapping[str, Measured], chance: np.random.Generator) -> dict[str, Floats]:
-    """Return values of each case drawn again: launches within jobs, and where there are enough jobs also these.
+    """Return values of each case with its jobs drawn again, if there are enough of them.
 
     A job adds its own effect to all cases that it has, so that one draw of the jobs serves all cases.
     """
@@ -207,7 +213,7 @@ def _draws(results: Mapping[str, Measured], chance: np.random.Generator) -> dict
     drawn = {}
     for name, result in results.items():
         if not result.is_of_machine:
-            drawn[name] = result.draws(chance)
+            drawn[name] = np.full(DRAWS, result.value)
             continue
         logs, count = result.logs, len(result.logs)
         mean = sum(logs.values()) / count
@@ -242,19 +248,19 @@ def _scored(tender: Tender, bid: _Drawn | None, weights: Weights) -> _Scores:
         return {"score": None, "cases": {}}
     cases = {}
     for case in tender.cases:
-        bounds = metrics.speedup(case, np.array(bid.results[case.name].bounds()))
+        results = bid.results[case.name]
+        bounds = results.bounds() if results.is_exact or results.is_of_machine else None
+        ends = sorted(map(float, metrics.speedup(case, np.array(bounds)))) if bounds else [None, None]
         exact = float(metrics.speedup(case, bid.exact[case.name])[0])
-        cases[case.name] = Interval(value=exact, low=float(min(bounds)), high=float(max(bounds)))
-    exact, interval = _exact(tender, bid, weights), jobs.contrast(bid.sides)
+        cases[case.name] = Interval(value=exact, low=ends[0], high=ends[1])
+    exact, interval = _exact(tender, bid, weights), contrast.interval(bid.sides)
+    if bid.is_exact:
+        return {"score": Interval(value=exact, low=exact, high=exact), "cases": cases}
     if interval is None:
-        return {"score": _interval(exact, _score(tender, bid, bid.drawn, weights)), "cases": cases}
-    shift = math.log(exact) - sum(weight * _mean(logs) for weight, logs in bid.sides)
+        return {"score": Interval(value=exact, low=None, high=None), "cases": cases}
+    shift = math.log(exact) - sum(weight * contrast.mean(logs) for weight, logs in bid.sides)
     low, high = (math.exp(shift + end) for end in interval)
     return {"score": Interval(value=exact, low=low, high=high), "cases": cases}
-
-
-def _mean(logs: Mapping[str, float]) -> float:
-    return sum(logs.values()) / len(logs)
 
 
 class _Scores(TypedDict):
@@ -302,11 +308,6 @@ def _wins(scores: Mapping[int, Floats]) -> dict[int, float]:
     return {index: float(share) for index, share in zip(scores, shares, strict=True)}
 
 
-def _interval(exact: float, drawn: Floats) -> Interval:
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    return Interval(value=exact, low=float(low), high=float(high))
-
-
 def _rank(line: Line) -> tuple[bool, float, str]:
     return line.score is None, -line.score.value if line.score else 0.0, line.bidder
 
@@ -319,37 +320,30 @@ def _sentence(tender: Tender, lines: Sequence[Line], bids: Sequence[_Drawn]) -> 
     first, best = complete[0].bidder, f"has the best score, {complete[0].score.value:.4g}"
     if len(complete) == 1:
         return f"{first} {best}; no other bid is complete."
-    leads = [
-        _lead(tender, (complete[0], bids[0]), pair, len(complete))
-        for pair in zip(complete[1:], bids[1:], strict=True)
-    ]
+    leads = [_lead(tender, (complete[0], bids[0]), pair) for pair in zip(complete[1:], bids[1:], strict=True)]
     if few := [bid.jobs for bid, lead in zip(bids[1:], leads, strict=True) if lead is None]:
         least = min(*few, bids[0].jobs)
         return (
             f"{first} {best}, but nobody can tell whether its machine is better: {least} "
-            f"job{'' if least == 1 else 's'} of a case in a bid; {jobs.FEWEST} are needed in each."
+            f"job{'' if least == 1 else 's'} of a case in a bid; {contrast.FEWEST} are needed in each."
         )
-    close = [line.bidder for line, lead in zip(complete[1:], leads, strict=True) if lead and lead.low <= 1]
+    close = [
+        line.bidder for line, lead in zip(complete[1:], leads, strict=True) if lead and (lead.low or 0) <= 1
+    ]
     if close:
         names = ", ".join(close)
-        return f"{first} {best}, but cannot be told apart from {names} (95 %, over all pairs of bids)."
+        return f"{first} {best}, but cannot be told apart from {names} (95 %)."
     lead = min((lead for lead in leads if lead), key=lambda one: one.value)
     second = next(line.bidder for line, one in zip(complete[1:], leads, strict=True) if one is lead)
     bounds = f"{lead.low:.3f} to {lead.high:.3f}"
     return f"{first} is best: it {best}, {lead.value:.3f} times that of {second} (95 %: {bounds})."
 
 
-def level(bids: int) -> float:
-    """Return the confidence of one interval at which those of all pairs of bids have 95 % together."""
-    return 1 - 0.05 / (bids * (bids - 1) / 2)
+def _lead(tender: Tender, best: tuple[Line, _Drawn], other: tuple[Line, _Drawn]) -> Interval | None:
+    """Return the ratio of two scores with its bounds, None if there are too few jobs; pledges do not vary.
 
-
-def _lead(
-    tender: Tender, best: tuple[Line, _Drawn], other: tuple[Line, _Drawn], bids: int
-) -> Interval | None:
-    """Return the ratio of two scores with its bounds, None if there are too few jobs.
-
-    The level is that of all pairs of bids together, because the best was chosen among them. Pledges do not vary.
+    The best bid must lead each other one. A false lead therefore needs a false difference between the two best,
+    whatever the number of bids, so that the level of one interval is that of the award.
     """
     (line, bid), (second, rival) = best, other
     assert line.score is not None and second.score is not None
@@ -359,10 +353,10 @@ def _lead(
     ):
         return Interval(value=ratio, low=ratio, high=ratio)
     sides = [*bid.sides, *((-weight, logs) for weight, logs in rival.sides)]
-    interval = jobs.contrast(sides, level(bids))
+    interval = contrast.interval(sides)
     if interval is None:
         return None
-    center = sum(weight * _mean(logs) for weight, logs in sides)
+    center = sum(weight * contrast.mean(logs) for weight, logs in sides)
     low, high = (ratio * math.exp(end - center) for end in interval)
     return Interval(value=ratio, low=low, high=high)
 

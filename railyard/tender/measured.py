@@ -1,8 +1,8 @@
 """Summarise what a bid measured for a case: one value with an interval, by jobs where there are enough of them.
 
 Models: the value is the geometric mean of the medians of the jobs. The interval is that of the machine, Student's over
-jobs, from `FEWEST` jobs on. With fewer it is that of these jobs alone, a bootstrap over their launches, because
-launches of one job do not distinguish two machines from two jobs. Leaves out: what is demanded, and scores.
+jobs, from `FEWEST` jobs on. With fewer it is that of these jobs alone, from how their launches differ, because launches
+of one job do not distinguish two machines from two jobs. Leaves out: what is demanded, and scores.
 """
 
 from __future__ import annotations
@@ -14,18 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from analysis.stats import jobs
-from analysis.stats.jobs import FEWEST
-from analysis.stats.score import median_draws
-from placements.arrays import Floats, np
+from analysis.stats import contrast
+from analysis.stats.contrast import FEWEST
 from railyard.records.benchmark import point
 from railyard.records.units import Better
 from railyard.tender import bids
 from railyard.tender.bids import Read
 from railyard.tender.judged import Judged
 from railyard.tender.request import Case, Tender
-
-SEED = 20131
 
 
 class Meets(StrEnum):
@@ -62,23 +58,41 @@ class Measured:
         """Return the geometric mean of the medians of the jobs."""
         return math.exp(math.fsum(self.logs.values()) / len(self.by_job))
 
-    def draws(self, chance: np.random.Generator) -> Floats:
-        """Return values with each job's launches drawn again, as a bootstrap does; jobs are not drawn."""
-        logs = [np.log(median_draws(values, chance)) for values in self.by_job.values()]
-        return np.asarray(np.exp(np.mean(logs, axis=0)))
+    @property
+    def is_exact(self) -> bool:
+        """Return whether nothing varies: a pledge, or a model."""
+        return len({value for values in self.by_job.values() for value in values}) == 1
 
-    def bounds(self) -> tuple[float, float]:
-        """Return the bounds of 95 % of the value: of the machine, or of these jobs where they are too few."""
-        interval = jobs.contrast([(1.0, self.logs)]) if self.is_of_machine else None
+    def bounds(self) -> tuple[float, float] | None:
+        """Return the bounds of 95 % of the value: of the machine, or of these jobs where they are too few.
+
+        None where a job has too few launches.
+        """
+        if self.is_exact:
+            return self.value, self.value
+        sides = [(1.0, self.logs)] if self.is_of_machine else self._launches
+        one = contrast.estimate(sides, is_serial=self.is_of_machine)
+        interval = one.interval() if one else None
         if interval is None:
-            low, high = np.percentile(self.draws(np.random.default_rng(SEED)), [2.5, 97.5])
-            return float(low), float(high)
-        return math.exp(interval[0]), math.exp(interval[1])
+            return None
+        shift = 0.0 if self.is_of_machine or one is None else math.log(self.value) - one.value
+        return math.exp(interval[0] + shift), math.exp(interval[1] + shift)
+
+    @property
+    def _launches(self) -> list[contrast.Weighted]:
+        """Return the logarithms of each job's launches, weighted by one job."""
+        return [
+            (1 / len(self.by_job), {f"{job}/{at}": math.log(value) for at, value in enumerate(values)})
+            for job, values in self.by_job.items()
+        ]
 
     @property
     def text(self) -> str:
         """Return value and bounds in one line."""
-        low, high = self.bounds()
+        bounds = self.bounds()
+        if bounds is None:
+            return f"{self.value:.6g} (too few launches for an interval, {_jobs(len(self.by_job))})"
+        low, high = bounds
         whose = (
             f"{len(self.by_job)} jobs"
             if self.is_of_machine
@@ -129,7 +143,10 @@ def scored(tender: Tender, case: Case, bid: Read) -> Measured | None:
 def meets(case: Case, results: Measured, bound: float) -> Meets:
     """Return whether results are at least as good as a bound: both ends of the interval, none, or one."""
     sign = 1 if case.better is Better.LOWER else -1
-    ends = sorted(sign * end for end in results.bounds())
+    bounds = results.bounds()
+    if bounds is None:
+        return Meets.CANNOT_TELL
+    ends = sorted(sign * end for end in bounds)
     if ends[1] <= sign * bound:
         return Meets.MEETS
     return Meets.DOES_NOT_MEET if ends[0] > sign * bound else Meets.CANNOT_TELL

@@ -1,8 +1,8 @@
 """Compare a later measurement with what a bid promised: at acceptance, or after years of service.
 
 Models: each case of the tender, the later value over the pledge, or over the bid's own value where there is no pledge,
-turned so that above 1 is better; bounds over jobs, of which each side needs `analysis.stats.jobs.FEWEST`. The tender
-file names the share that must be reached as `retention`. Leaves out: why performance was lost.
+turned so that above 1 is better; bounds over jobs, of which each side needs `analysis.stats.contrast.FEWEST`. The
+tender file names the share that must be reached as `retention`. Leaves out: why performance was lost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from analysis.stats import jobs
+from analysis.stats import contrast
 from railyard.records.rules.registry import Fault
 from railyard.records.units import Better
 from railyard.tender import completeness, measured
@@ -87,9 +87,9 @@ def _promise(tender: Tender, case: Case, bid: Read, later: Read) -> Promise:
     if now and now.launches >= case.launches and not math.isnan(promised):
         ratio = _ratio(case, now, promised, before if pledge is None else None)
         verdict = Kept.CANNOT_TELL
-        if ratio and ratio.low >= tender.retention:
+        if ratio and ratio.low is not None and ratio.low >= tender.retention:
             verdict = Kept.KEPT
-        elif ratio and ratio.high < tender.retention:
+        elif ratio and ratio.high is not None and ratio.high < tender.retention:
             verdict = Kept.NOT_KEPT
     return Promise(
         case=case,
@@ -106,7 +106,7 @@ def _ratio(case: Case, now: Measured, promised: float, before: Measured | None) 
     """Return the ratio to what was promised, above 1 is better, with bounds over jobs; None for too few jobs."""
     sign = -1.0 if case.better is Better.LOWER else 1.0
     sides = [(sign, now.logs), *([(-sign, before.logs)] if before else [])]
-    interval = jobs.contrast(sides)
+    interval = contrast.interval(sides)
     if interval is None:
         return None
     shift = 0.0 if before else -sign * math.log(promised)

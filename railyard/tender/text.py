@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from analysis.stats.jobs import FEWEST
+from analysis.stats.contrast import FEWEST
 from railyard.records.json_io import Json
 from railyard.tender import board, spreadsheet
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
@@ -28,8 +28,8 @@ def _markdown(result: Evaluation) -> Iterator[str]:
     yield "| bid | score | 95 % | wins when drawn again | tier | signature |\n|---|---|---|---|---|---|"
     for line in result.lines:
         score = f"{line.score.value:.4g}" if line.score else f"not complete, {line.faults} faults"
-        interval = f"{line.score.low:.4g} to {line.score.high:.4g}" if line.score else ""
-        wins = f"{100 * line.wins:.0f} %" if line.score else ""
+        interval = board.bounds(line.score, "{:.4g} to {:.4g}") if line.score else ""
+        wins = "" if line.wins is None else f"{100 * line.wins:.0f} %"
         yield _row([line.bidder, score, interval, wins, line.tier, line.signed])
     scored = [line for line in result.lines if line.score]
     if scored:
@@ -39,7 +39,7 @@ def _markdown(result: Evaluation) -> Iterator[str]:
         for case in result.tender.cases:
             yield _row([case.name, f"{case.weight:g}", *(_text(line.cases[case.name]) for line in scored)])
     yield "\n## Sensitivity\n"
-    if len(scored) > 1:
+    if len(scored) > 1 and scored[0].wins_by:
         yield _row(["share of draws with the best score", *(line.bidder for line in scored)])
         yield "|" + "---|" * (1 + len(scored))
         for name in SCENARIOS:
@@ -72,7 +72,7 @@ def _faults(line: Line) -> Iterator[str]:
 
 
 def _text(interval: Interval) -> str:
-    return f"{interval.value:.3f} ({interval.low:.3f} to {interval.high:.3f})"
+    return f"{interval.value:.3f}{board.bounds(interval, ' ({:.3f} to {:.3f})')}"
 
 
 def _row(cells: list[str]) -> str:
@@ -96,7 +96,8 @@ def comma_separated(result: Evaluation) -> str:
             **{c.name: (line.cases.get(c.name), c.weight) for c in result.tender.cases},
         }
         for name, (interval, weight) in rows.items():
-            numbers = [interval.value, interval.low, interval.high] if interval else ["", "", ""]
+            bounds = [interval.value, interval.low, interval.high] if interval else [None, None, None]
+            numbers = ["" if number is None else number for number in bounds]
             is_complete = "yes" if line.score else "no"
             table.writerow([_cell(line.bidder), _cell(name), weight, *numbers, is_complete, line.faults])
     return out.getvalue()

@@ -11,6 +11,7 @@ from support import evidence, forgeries
 
 from analysis.cases import cases, impacts
 from analysis.figures import beside
+from analysis.stats.verdicts import Finding
 from railyard.base.errors import InputError
 from railyard.records import strict_rules
 from railyard.records.record import Record
@@ -72,7 +73,7 @@ def test_the_page_shows_the_factor_and_what_the_load_sent() -> None:
     (case,) = cases.group([loaded("incast", INCAST, times=3.0)])
     (found,) = impacts.impacts(case)
     average = found.headline
-    assert average.value == pytest.approx(3.0, rel=0.1) and average.is_significant
+    assert average.value == pytest.approx(3.0, rel=0.1) and average.finding is Finding.WORSE
     assert average.low is not None and average.high is not None and average.low < 3.3 and average.high > 2.7
     assert found.sent_gbyte_s == pytest.approx(1.0)
     (drawing,) = beside.drawings(case)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html.parser
 import json
+import math
 import random
 import re
 import subprocess
@@ -15,7 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import scipy.stats
 from click.testing import CliRunner
@@ -51,22 +51,13 @@ VALUES = st.lists(st.floats(0, 1e6), min_size=1, max_size=60)
 # ---- statistics ----
 
 
-@pytest.mark.parametrize(
-    ("n", "rank", "coverage"),
-    [
-        (6, 1, 0.96875),
-        (7, 1, 0.984375),
-        (8, 1, 0.9921875),
-        (9, 2, 0.9609375),
-        (10, 2, 0.978515625),
-        (20, 6, 0.95861053),
-    ],
-)
-def test_median_interval_is_the_tabled_one(n: int, rank: int, coverage: float) -> None:
-    interval = medians.median_interval(range(1, n + 1))
-    assert interval is not None
-    assert (interval.low, interval.high) == (rank, n + 1 - rank)
-    assert interval.coverage == pytest.approx(coverage)
+@pytest.mark.parametrize("n", [6, 7, 8, 9, 10, 20, 2000])
+def test_median_interval_lies_between_the_order_statistics_around_its_coverage(n: int) -> None:
+    interval, half = medians.median_interval(range(1, n + 1)), scipy.stats.binom(n, 0.5)
+    assert interval is not None and interval.coverage == 0.95
+    assert interval.low + interval.high == pytest.approx(n + 1)
+    rank = math.floor(interval.low)
+    assert 1 - 2 * half.cdf(rank - 1) >= 0.95 > 1 - 2 * half.cdf(rank)
 
 
 @pytest.mark.parametrize("n", range(6))
@@ -76,26 +67,15 @@ def test_too_few_launches_have_no_interval(n: int) -> None:
 
 @settings(deadline=None)  # other work on the machine is no fault of the function
 @given(VALUES)
-def test_interval_is_the_one_of_scipy(values: list[float]) -> None:
-    interval = medians.median_interval(values)
-    theirs: Any = scipy.stats.quantile_test(values, p=0.5).confidence_interval(0.95)
-    if interval is None:
-        assert np.isnan(theirs.low) or np.isnan(theirs.high)
-    else:
-        assert (interval.low, interval.high) == (theirs.low, theirs.high)
-
-
-@settings(deadline=None)  # other work on the machine is no fault of the function
-@given(VALUES)
 def test_summary_is_ordered_and_ignores_order(values: list[float]) -> None:
     found = medians.summarise(values)
     assert found.minimum <= found.median <= found.maximum
     assert found == medians.summarise(sorted(values))
     if found.interval:
-        assert found.minimum <= found.interval.low <= found.median <= found.interval.high <= found.maximum
+        assert found.interval.low <= found.median <= found.interval.high
 
 
-@pytest.mark.parametrize(("jobs", "of"), [(1, "this job"), (3, "these 3 jobs"), (4, "the machine")])
+@pytest.mark.parametrize(("jobs", "of"), [(1, "this job"), (3, "these 3 jobs"), (6, "the machine")])
 def test_an_interval_says_of_what_it_is(jobs: int, of: str) -> None:
     values = [100.0 * 2**job + launch for job in range(jobs) for launch in range(6)]
     summary = medians.summarise(values, of_jobs=[str(job) for job in range(jobs) for _ in range(6)])
@@ -103,12 +83,21 @@ def test_an_interval_says_of_what_it_is(jobs: int, of: str) -> None:
     assert summary.interval.low <= summary.median <= summary.interval.high
 
 
-def test_the_interval_of_a_machine_is_students_over_the_logarithms_of_its_jobs() -> None:
-    middles = [100.0, 102.0, 101.0, 99.0, 103.0]
-    found = medians.summarise([one for one in middles for _ in range(3)], of_jobs=sorted([*"abcde"] * 3))
-    theirs: Any = scipy.stats.ttest_1samp(np.log(middles), 0).confidence_interval(0.95)
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx(tuple(np.exp(theirs)))
+def test_a_median_of_four_or_five_jobs_has_no_interval_and_that_of_more_is_of_the_jobs() -> None:
+    middles = [100.0, 102.0, 101.0, 99.0, 103.0, 104.0]
+    five, six = (
+        medians.summarise(
+            [one for one in middles[:jobs] for _ in range(9)], of_jobs=sorted([*"abcdef"[:jobs]] * 9)
+        )
+        for jobs in (5, 6)
+    )
+    assert five.interval is None and six.interval == medians.median_interval(middles, "the machine")
+
+
+def test_readings_of_a_coarse_clock_widen_the_interval() -> None:
+    found = medians.median_interval([1.0, 1.0, 1.0, 1.0, 1.0, 2.0])
+    assert found is not None and found.low == 0.5 and found.high >= 1.5
+    assert medians.median_interval([1.0] * 6) is None
 
 
 def test_no_values_have_no_summary() -> None:
@@ -247,18 +236,18 @@ def sentence(speed: Mapping[str, float], **changes: Any) -> str:
 
 def test_sentences_name_a_best_placement_only_when_it_is_apart() -> None:
     assert sentence(synthetic.HALO_SPEED, launches=8) == (
-        "custom is lowest (8,492 µs), 8.5 % below plain (95 %: 8.0 to 9.6 %) and 4.7 % below cart-create (95 %: 4.1 to "
-        "5.5 %); every difference is significant (rank test, Holm: p < 0.001)."
+        "custom is lowest (8,492 µs), 8.7 % below plain (95 %: 7.8 to 9.5 %) and 4.8 % below cart-create (95 %: 4.2 to "
+        "5.4 %); every difference is significant (Welch's test, Holm: p < 0.001)."
     )
     alike = sentence({"plain": 1.0, "other": 1.0}, launches=8)
     assert re.fullmatch(
         r"No difference shown between \w+ and \w+; a difference above [\d.]+ % is excluded \(99 %\)\.", alike
     )
     assert re.search(
-        r"below plain \(95 %: [\d.]+ to [\d.]+ %\): the difference is significant \(rank test, Holm: p < 0.001\)\.$",
+        r"below plain \(95 %: [\d.]+ to [\d.]+ %\): the difference is significant \(Welch's test, Holm: p < 0.001\)\.$",
         sentence({"plain": 1.0, "b": 0.9, "c": 0.9}, launches=8),
     )
-    assert "n = 3; 3 tests need at least 5 launches each" in sentence(synthetic.HALO_SPEED, launches=3)
+    assert "n too small (n = 3; 4 launches each are needed)" in sentence(synthetic.HALO_SPEED, launches=3)
     assert "alone, nothing to compare" in sentence({"plain": 1.0}, launches=8)
 
 

@@ -32,9 +32,9 @@ from analysis.references.cli import commands as references_command
 from analysis.report import exports, page
 from analysis.report.cli import report as report_command
 from analysis.report.exports import Format
-from analysis.stats import ranktest, score
-from analysis.stats.score import Ratio
-from analysis.stats.verdicts import Finding
+from analysis.stats import contrast, samples, score
+from analysis.stats.score import Ratio, Score
+from analysis.stats.verdicts import Finding, of_test
 from railyard.base.errors import InputError
 from railyard.records import references
 from railyard.records.record import Record
@@ -150,7 +150,7 @@ def test_equal_systems_have_no_winner() -> None:
 def test_launches_of_one_job_a_side_are_no_verdict_and_say_how_many_jobs_are_needed() -> None:
     """Twice as slow with any number of launches: two jobs may differ as much."""
     found = compared(["system=vtorus", "system=other"], A, B)
-    assert verdicts(found, "system=other") == {f"n too small (needs {ranktest.enough(2)} jobs)"}
+    assert verdicts(found, "system=other") == {"n too small (needs 4 jobs)"}
     assert "cannot tell which is faster. A side needs at least 4 jobs" in text.sentences(found)[0]
 
 
@@ -160,21 +160,48 @@ def test_placements_of_different_jobs_are_compared_by_jobs() -> None:
         synthetic.halo({name: speed}, launches=10, seed=n) for n, (name, speed) in enumerate(SPEED.items())
     )
     found = compared(["placement=plain", "placement=custom"], plain, custom)
-    assert verdicts(found, "placement=custom") == {f"n too small (needs {ranktest.enough(1)} jobs)"}
+    assert verdicts(found, "placement=custom") == {"n too small (needs 4 jobs)"}
     shared = compared(["placement=plain", "placement=custom"], plain, custom, A)
-    assert {len(group.evidence.values) for row in shared.rows for group in row.comparison.groups} == {10}
+    assert {
+        group.sample and len(group.sample.values) for row in shared.rows for group in row.comparison.groups
+    } == {10}
+    assert "in this job)" in text.sentences(shared)[0]
+
+
+def test_placements_of_four_shared_jobs_are_compared_by_one_ratio_per_job() -> None:
+    found = compared(["placement=plain", "placement=custom"], *A_JOBS[:4])
+    assert "4 shared jobs)" in text.sentences(found)[0]
+    groups = [group for row in found.rows for group in row.comparison.groups]
+    assert {group.sample and group.sample.by_job for group in groups} == {True}
 
 
 def test_a_job_counts_once_however_many_placements_a_side_takes_of_it() -> None:
     found = compared(["system=vtorus", "system=other,placement=plain"], *A_JOBS, *B_JOBS)
     shared = [row for row in found.rows if row.is_shared]
-    assert shared and all(len(group.evidence.jobs) == 5 for row in shared for group in row.comparison.groups)
+    groups = [group.sample for row in shared for group in row.comparison.groups]
+    assert groups and all(sample and len(sample.units) == 5 for sample in groups)
 
 
-def test_four_jobs_a_side_settle_the_mean_of_rows_that_none_of_them_settles() -> None:
-    found = compared(["system=vtorus", "system=other"], *A_JOBS[:4], *B_JOBS[:4])
-    assert verdicts(found, "system=other") == {f"n too small (needs {ranktest.enough(2)} jobs)"}
-    assert text.sentences(found)[0].startswith("vtorus is 1.051 times as fast as other (95 %: ")
+def ratio(
+    case: str, fom: str, side: Sequence[float], baseline: Sequence[float], *, jobs: Sequence[str] = ("", "")
+) -> Ratio:
+    """Return one contribution to a score; `jobs` are prefixes of the sides' jobs, if values are those of jobs."""
+    values = {
+        name: samples.Values(values=list(one), jobs=[f"{job}{at}" for at in range(len(one))] if job else ())
+        for name, one, job in (("side", side, jobs[0]), ("base", baseline, jobs[1]))
+    }
+    taken = samples.of_groups(values)
+    estimate = samples.difference(taken["side"], taken["base"])
+    test = contrast.decide([estimate])[0] if estimate else None
+    fom_of = figures.fom(fom)
+    finding = of_test(test, fom_of.better)
+    return Ratio(
+        case=(case,), fom=fom_of, side=taken["side"], baseline=taken["base"], test=test, finding=finding
+    )
+
+
+def scored(*ratios: Ratio) -> Score | None:
+    return score.scores({"side": ratios})["side"]
 
 
 def test_the_interval_over_jobs_covers_one_although_rows_share_their_jobs() -> None:
@@ -183,17 +210,16 @@ def test_the_interval_over_jobs_covers_one_although_rows_share_their_jobs() -> N
     for _ in range(200):
         levels = chance.normal(0, 0.01, (2, 5))
         ratios = [
-            Ratio(
-                case=(row,),
-                fom=figures.fom("a_us"),
-                values=list(np.exp(levels[0] + chance.normal(0, 0.004, 5))),
-                baseline=list(np.exp(levels[1] + chance.normal(0, 0.004, 5))),
-                jobs=("abcde", "fghij"),
-                finding=Finding.NO_DIFFERENCE,
+            ratio(
+                str(row),
+                "a_us",
+                np.exp(levels[0] + chance.normal(0, 0.004, 5)).tolist(),
+                np.exp(levels[1] + chance.normal(0, 0.004, 5)).tolist(),
+                jobs=("a", "b"),
             )
             for row in range(6)
         ]
-        found = score.score(ratios)
+        found = scored(*ratios)
         assert found and found.low is not None and found.high is not None
         covered += found.low <= 1 <= found.high
     assert covered >= 0.92 * 200
@@ -247,85 +273,35 @@ def test_void_and_failed_launches_are_counted() -> None:
 # ---- the score ----
 
 
+NOISE = [0.99, 1.0, 1.01, 0.995, 1.005, 1.0]
+
+
 def test_a_score_is_a_geometric_mean_turned_so_that_above_one_is_better() -> None:
-    ratios = [
-        Ratio(
-            case=("x",),
-            fom=figures.fom("a_us"),
-            values=[50.0] * 6,
-            baseline=[100.0] * 6,
-            finding=Finding.BETTER,
-        ),
-        Ratio(
-            case=("y",),
-            fom=figures.fom("b_gbyte_s"),
-            values=[8.0] * 6,
-            baseline=[1.0] * 6,
-            finding=Finding.BETTER,
-        ),
-    ]
-    found = score.score(ratios)
+    found = scored(
+        ratio("x", "a_us", [50 * one for one in NOISE], [100 * one for one in NOISE]),
+        ratio("y", "b_gbyte_s", [8 * one for one in NOISE], NOISE),
+    )
     assert found and found.value == pytest.approx(4.0) and found.cases == 2
-    assert (found.low, found.high) == pytest.approx((4.0, 4.0))
+    assert found.low is not None and found.high is not None and 3.9 < found.low < 4 < found.high < 4.1
 
 
 def test_few_launches_have_a_score_without_an_interval() -> None:
-    few = Ratio(
-        case=("x",), fom=figures.fom("a_us"), values=[50.0] * 5, baseline=[100.0] * 9, finding=Finding.TOO_FEW
-    )
-    found = score.score([few])
+    found = scored(ratio("x", "a_us", [50.0] * 3, [100.0] * 9))
     assert found and found.low is None and found.finding is Finding.TOO_FEW
     assert "no winner is named" in text.overall("b", found, "a", "emulated")
 
 
 def test_a_case_counts_once_by_its_first_figure() -> None:
-    ratios = [
-        Ratio(case=("x",), fom=figures.fom(fom), values=[v] * 3, baseline=[1.0] * 3, finding=Finding.TOO_FEW)
-        for fom, v in (("a_us", 2), ("b_us", 9))
-    ]
-    found = score.score(ratios)
+    found = scored(ratio("x", "a_us", [2.0] * 3, [1.0] * 3), ratio("x", "b_us", [9.0] * 3, [1.0] * 3))
     assert found and found.value == pytest.approx(0.5) and found.cases == 1
-    assert score.score([]) is None
-    assert (
-        score.score(
-            [
-                Ratio(
-                    case=("x",),
-                    fom=figures.fom("a_percent"),
-                    values=[1.0],
-                    baseline=[1.0],
-                    finding=Finding.UNRANKED,
-                )
-            ]
-        )
-        is None
-    )
-
-
-@pytest.mark.parametrize("n", [5, 6, 11])
-def test_bootstrap_medians_are_those_of_resampling(n: int) -> None:
-    chance = np.random.default_rng(1)
-    values = list(chance.lognormal(0, 0.2, n))
-    ours = score.median_draws(values, chance, 20_000)
-    theirs = np.median(chance.choice(values, (20_000, n)), axis=1)
-    for quantile in (2.5, 25, 50, 75, 97.5):
-        assert np.percentile(ours, quantile) == pytest.approx(np.percentile(theirs, quantile), rel=0.02)
+    assert scored() is None and scored(ratio("x", "a_percent", [1.0], [1.0])) is None
 
 
 def test_the_interval_covers_one_for_equal_sides_as_often_as_it_says() -> None:
     chance, covered = np.random.default_rng(2), 0
     for _ in range(300):
-        ratios = [
-            Ratio(
-                case=(k,),
-                fom=figures.fom("a_us"),
-                values=list(chance.lognormal(0, 0.05, 12)),
-                baseline=list(chance.lognormal(0, 0.05, 12)),
-                finding=Finding.NO_DIFFERENCE,
-            )
-            for k in range(4)
-        ]
-        found = score.score(ratios)
+        drawn = [[chance.lognormal(0, 0.05, 12).tolist() for _ in range(2)] for _ in range(4)]
+        found = scored(*(ratio(str(row), "a_us", *pair) for row, pair in enumerate(drawn)))
         assert found is not None
         assert found.low is not None and found.high is not None
         covered += found.low <= 1 <= found.high

@@ -16,11 +16,9 @@ from analysis.cases.judgement import Comparison, Evidence, Series
 from analysis.plan import answers, enough, noise, power
 from analysis.plan.cli import plan
 from analysis.plan.noise import Noise
-from analysis.stats import medians, ranktest, verdicts
 from analysis.stats.verdicts import Finding
 from railyard.records import units
 from railyard.records.rules import looks
-from railyard.records.units import Better
 
 DRAWS = 400
 
@@ -29,13 +27,13 @@ def share_found(n: int, spread: float, change: float) -> float:
     """How often the verdict of two groups of n launches is that the slower one is worse."""
     chance, count = np.random.default_rng(2), 0
     for _ in range(DRAWS):
-        groups = {
-            "base": chance.lognormal(0, spread, n).tolist(),
-            "side": chance.lognormal(np.log1p(change), spread, n).tolist(),
+        evidence = {
+            "base": Evidence(values=chance.lognormal(0, spread, n).tolist()),
+            "side": Evidence(values=chance.lognormal(np.log1p(change), spread, n).tolist()),
         }
-        (pairs,) = ranktest.family([groups])
-        summaries = {name: medians.summarise(values) for name, values in groups.items()}
-        count += verdicts.between("side", pairs["base", "side"], summaries, Better.LOWER) is Finding.WORSE
+        series = Series(labels=(), evidence=evidence, deterministic=False)
+        (judged,) = judgement.compare(units.fom("a_us", "us", "lower"), [series], "base")
+        count += judged.group("side").finding is Finding.WORSE
     return count / DRAWS
 
 
@@ -44,7 +42,7 @@ def test_the_launches_of_a_plan_find_the_difference_as_often_as_it_prints(
     spread: float, change: float
 ) -> None:
     stated = Noise(what="", within=spread, between=None, jobs=0, launches=6, combinations=2, floor=0.0)
-    of_80, of_95 = answers.planned(stated, change).launches
+    (of_80, *_), (of_95, *_) = answers.planned(stated, change).launches
     assert of_80 is not None and of_95 is not None
     assert 0.75 < share_found(of_80, spread, change) < 0.98
     assert share_found(of_95, spread, change) > 0.92
@@ -71,6 +69,18 @@ def test_noise_within_and_between_jobs_is_that_of_the_records() -> None:
     assert (of_archive.jobs, of_archive.launches, of_archive.combinations) == (40, 8, 1)
     (alone,) = noise.of_archive(entries[:1], "halo_3d")
     assert alone.between is None
+
+
+def test_a_plan_counts_the_points_and_says_what_a_small_pilot_leaves_open() -> None:
+    stated = Noise(what="", within=0.02, between=0.01, jobs=3, launches=6, combinations=3, floor=0.0)
+    one, many = (
+        answers.planned(dataclasses.replace(stated, points=points, freedom=(30, 2)), 0.05)
+        for points in (1, 16)
+    )
+    assert many.launches[0] > one.launches[0] and many.everywhere[0] > many.launches[0]
+    number, low, high = one.jobs[0]
+    assert number is not None and low is not None and high is not None and low <= number < high
+    assert answers.planned(stated, 0.05).jobs[0] == (number, number, number)
 
 
 def test_the_command_reads_the_archive_or_a_stated_noise_and_names_what_is_missing() -> None:
@@ -113,9 +123,6 @@ def test_a_job_has_enough_when_the_ratio_of_every_combination_is_as_narrow_as_re
 def test_an_interval_that_was_looked_at_is_wider() -> None:
     (with_looks,) = compared(0.04, 10)
     without = dataclasses.replace(with_looks, looked=1.0)
-    wide, narrow = (
-        one.interval_percent(one.group("custom"), one.group("plain"), tests=1)
-        for one in (with_looks, without)
-    )
-    assert wide and narrow and wide[1] - wide[0] > narrow[1] - narrow[0]
+    wide, narrow = (one.half_width_percent(one.group("custom")) for one in (with_looks, without))
+    assert wide and narrow and wide > narrow
     assert looks.rounds(30) == [6, 8, 10, 13, 17, 22, 28]

@@ -8,7 +8,8 @@ from collections import Counter
 
 import pytest
 
-from analysis.stats import score
+from analysis.stats import samples, score
+from analysis.stats.samples import Values
 from analysis.stats.verdicts import Finding
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
@@ -118,8 +119,16 @@ def test_what_cannot_be_declared_is_refused_in_one_line(
 @pytest.mark.parametrize("name", ["hpl_tflop_s", "stream_mbyte_s", "atoms_per_us", "grind_rate_s"])
 def test_the_larger_rate_wins_a_score_whatever_its_name_ends_in(name: str) -> None:
     rate = units.fom(name, "Tflop/s", "higher")
-    better = score.Ratio(case=("x",), fom=rate, values=[8.0] * 6, baseline=[4.0] * 6, finding=Finding.BETTER)
-    scored = score.score([better])
+    taken = samples.of_groups({"side": Values(values=[8.0] * 6), "base": Values(values=[4.0] * 6)})
+    better = score.Ratio(
+        case=("x",),
+        fom=rate,
+        side=taken["side"],
+        baseline=taken["base"],
+        test=None,
+        finding=Finding.TOO_FEW,
+    )
+    scored = score.scores({"side": [better]})["side"]
     assert scored is not None and scored.value == pytest.approx(2.0)
 
 

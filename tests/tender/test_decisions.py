@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.records import figures
 
-from analysis.stats import jobs
+from analysis.stats import contrast
 from railyard.tender import evaluation, measured, request, retention
 from railyard.tender.measured import Measured, Meets
 from railyard.tender.request import Case
@@ -31,7 +31,9 @@ def results(
 
 def test_a_demand_is_met_by_both_bounds_or_by_none() -> None:
     measured_us = results(random.Random(1), "a")
-    low, high = measured_us.bounds()
+    bounds = measured_us.bounds()
+    assert bounds is not None
+    low, high = bounds
     assert low < measured_us.value < high and measured_us.is_of_machine
     verdicts = [
         measured.meets(CASE, measured_us, bound) for bound in (1.01 * high, measured_us.value, 0.99 * low)
@@ -53,7 +55,7 @@ def leads(chance: random.Random, bids: int, speed: float) -> Iterator[bool]:
     )
     for other in made[1:]:
         sides = [(-1.0, made[0].logs), (1.0, other.logs)]
-        interval = jobs.contrast(sides, evaluation.level(bids))
+        interval = contrast.interval(sides)
         assert interval is not None
         yield interval[0] > 0
 
@@ -72,6 +74,7 @@ def test_an_unchanged_machine_reaches_the_default_retention_in_95_of_100_cases()
         before, now = results(chance, "b", spread=0.015), results(chance, "n", spread=0.015)
         ratio = retention._ratio(CASE, now, before.value, before)
         assert ratio is not None
+        assert ratio.low is not None
         reached += ratio.low >= request.RETENTION
     assert reached >= 380 - 2 * math.sqrt(400 * 0.95 * 0.05)
 

@@ -7,6 +7,7 @@ import pytest
 
 from analysis.stats import impact
 from analysis.stats.impact import Samples, Statistic
+from analysis.stats.verdicts import Finding
 from railyard.records.units import Better
 
 
@@ -39,7 +40,7 @@ def test_above_one_is_worse_for_times_and_for_rates() -> None:
         ]
     )
     for average, p99, _ in (times, rates):
-        assert average.value == pytest.approx(2.0, rel=0.05) and average.is_significant
+        assert average.value == pytest.approx(2.0, rel=0.05) and average.finding is Finding.WORSE
         assert average.low is not None and average.high is not None
         assert average.low < 2.0 < average.high
         assert p99.value is not None and 1.7 < p99.value < 2.3
@@ -50,13 +51,13 @@ def test_a_factor_within_the_noise_floor_shows_nothing() -> None:
     loaded = [[1.013 * value for value in launch] for launch in alone]
     for floor, shown in ((0.0, True), (2.0, False)):
         measured = Samples(alone=alone, loaded=loaded, better=Better.LOWER, noise_percent=floor)
-        assert impact.factors([measured])[0][0].is_significant is shown
+        assert (impact.factors([measured])[0][0].finding is Finding.WORSE) is shown
 
 
 def test_equal_loads_show_no_difference_and_few_samples_no_percentile() -> None:
     same = Samples(alone=drawn(1, 8, 20, 10.0), loaded=drawn(2, 8, 20, 10.0), better=Better.LOWER)
     average, p99, p999 = impact.factors([same])[0]
-    assert not average.is_significant and p99.value is not None and p999.value is None
+    assert average.finding is Finding.NO_DIFFERENCE and p99.value is not None and p999.value is None
     few = Samples(alone=drawn(1, 2, 20, 10.0), loaded=drawn(2, 2, 20, 10.0), better=Better.LOWER)
     average, p99, p999 = impact.factors([few])[0]
     assert average.value is not None and average.low is None and p99.value is None

@@ -1,10 +1,10 @@
-"""The rank tests against SciPy and closed forms, Holm's correction, false winners and true ones."""
+"""The one test and the one interval: against SciPy, as a family, and with units that are not alike."""
 
 from __future__ import annotations
 
-import itertools
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,142 +13,231 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.stats import equivalence, medians, ranktest, verdicts
-from analysis.stats.verdicts import Outcome
-from railyard.records.units import Better
+from analysis.cases import judgement
+from analysis.cases.judgement import Evidence, Series
+from analysis.stats import contrast, medians, samples
+from analysis.stats.contrast import ALPHA, Estimate
+from analysis.stats.samples import Values
+from analysis.stats.verdicts import Outcome, Verdict
+from railyard.records import units
 
-GROUPS = st.lists(st.floats(0, 1e6), min_size=1, max_size=30)
+LOGS = st.lists(st.floats(-1, 1), min_size=4, max_size=12)
+
+
+def named(prefix: str, values: Sequence[float]) -> Mapping[str, float]:
+    return {f"{prefix}{at}": value for at, value in enumerate(values)}
 
 
 def verdict(
-    *groups: Sequence[float], better: Better = Better.LOWER, deterministic: bool = False
-) -> verdicts.Verdict[str]:
+    *groups: Sequence[float], better: str = "lower", deterministic: bool = False
+) -> tuple[Verdict[str], judgement.Comparison]:
     """What a comparison of groups a, b, c, ... shows, as one family of its own."""
-    series = dict(zip("abcd", groups, strict=False))
-    (pairs,) = ranktest.family([series])
-    summaries = {name: medians.summarise(values) for name, values in series.items()}
-    return verdicts.judge(summaries, better, pairs, tests=len(pairs), deterministic=deterministic)
+    evidence = {name: Evidence(values=values) for name, values in zip("abcd", groups, strict=False)}
+    series = Series(labels=(), evidence=evidence, deterministic=deterministic)
+    (judged,) = judgement.compare(units.fom("a_us", "us", better), [series], "a")
+    return judged.verdict, judged
 
 
 def judge(*groups: Sequence[float], **how: Any) -> tuple[Outcome, str | None]:
-    found = verdict(*groups, **how)
+    found, _ = verdict(*groups, **how)
     return found.outcome, found.best
 
 
+# ---- one estimate ----
+
+
 @settings(deadline=None)  # other work on the machine is no fault of the function
-@given(st.lists(st.tuples(GROUPS, GROUPS), min_size=1, max_size=5))
-def test_p_values_are_those_of_scipy(samples: list[tuple[list[float], list[float]]]) -> None:
-    for p_value, (one, other) in zip(ranktest.mann_whitney(samples), samples, strict=True):
-        both = [*one, *other]
-        if len(set(both)) == 1:
-            assert p_value == 1
-            continue
-        if len(set(both)) < len(both) <= 40:  # SciPy has no exact test with ties
-            continue
-        method: Any = "exact" if len(set(both)) == len(both) else "asymptotic"
-        assert p_value == pytest.approx(scipy.stats.mannwhitneyu(one, other, method=method).pvalue)
+@given(LOGS, LOGS)
+def test_the_standard_error_is_that_of_welch(one: list[float], other: list[float]) -> None:
+    ours = contrast.estimate([(1.0, named("a", one)), (-1.0, named("b", other))], is_serial=False)
+    theirs: Any = scipy.stats.ttest_ind(one, other, equal_var=False)
+    assert ours is not None and ours.value == pytest.approx(np.mean(one) - np.mean(other), abs=1e-12)
+    if ours.error > 1e-9:
+        assert ours.value / ours.error == pytest.approx(theirs.statistic, rel=1e-6, abs=1e-9)
+        assert min(len(one), len(other)) - 1 <= ours.freedom + 1e-9 <= theirs.df + 1e-6
 
 
-@settings(deadline=None, max_examples=50)
-@given(
-    st.lists(st.integers(0, 3), min_size=1, max_size=5), st.lists(st.integers(0, 3), min_size=1, max_size=5)
+@settings(deadline=None)
+@given(LOGS, st.integers(0, 1 << 30))
+def test_units_that_both_sides_share_are_a_paired_test(one: list[float], seed: int) -> None:
+    other = (np.array(one) + np.random.default_rng(seed).normal(0.1, 0.05, len(one))).tolist()
+    ours = contrast.estimate([(1.0, named("job", one)), (-1.0, named("job", other))], is_serial=False)
+    theirs: Any = scipy.stats.ttest_rel(one, other)
+    assert ours is not None
+    assert (ours.value / ours.error, ours.freedom) == pytest.approx((theirs.statistic, len(one) - 1))
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (3, 30), (30, 3)])
+def test_three_units_on_a_side_are_too_few(n: int, m: int) -> None:
+    assert contrast.estimate([(1.0, named("a", range(n))), (-1.0, named("b", range(m)))]) is None
+
+
+def test_jobs_that_resemble_their_predecessors_widen_the_interval() -> None:
+    slow_drift = [math.sin(at / 6) for at in range(30)]
+    shuffled = random.Random(1).sample(slow_drift, 30)
+    ordered, mixed = (
+        contrast.estimate([(1.0, named("a", side)), (-1.0, named("b", side[::-1]))])
+        for side in (slow_drift, shuffled)
+    )
+    assert ordered is not None and mixed is not None
+    assert ordered.error > 2 * mixed.error and ordered.freedom < mixed.freedom
+
+
+ESTIMATES = st.builds(
+    Estimate,
+    value=st.floats(-1, 1),
+    error=st.floats(0, 1),
+    freedom=st.floats(1, 100),
+    slack=st.floats(0, 0.5),
 )
-def test_p_values_with_ties_count_all_ways_to_choose_the_launches(one: list[int], other: list[int]) -> None:
-    both = [*one, *other]
-    if 1 < len(set(both)) < len(both):
-        ranks = scipy.stats.rankdata(both)
-        sums = [sum(chosen) for chosen in itertools.combinations(ranks, len(one))]
-        own = sum(ranks[: len(one)])
-        tail = min(sum(value <= own for value in sums), sum(value >= own for value in sums))
-        assert ranktest.mann_whitney([(one, other)])[0] == pytest.approx(min(1, 2 * tail / len(sums)))
 
 
-@pytest.mark.parametrize(("n", "m"), [(2, 3), (2, 8), (5, 3), (5, 8), (8, 8)])
-def test_the_smallest_p_is_reached_by_groups_that_are_apart(n: int, m: int) -> None:
-    (p_value,) = ranktest.mann_whitney([(range(n), range(100, 100 + m))])
-    assert p_value == pytest.approx(ranktest.smallest_p(n, m))
+@given(ESTIMATES, st.floats(1e-6, 0.5))
+def test_an_interval_excludes_zero_exactly_if_the_p_value_is_below_its_level(
+    one: Estimate, level: float
+) -> None:
+    bounds = one.interval(level)
+    if bounds is not None and min(map(abs, bounds)) > 1e-9:
+        assert (bounds[0] <= 0 <= bounds[1]) is (one.p_value >= level)
 
 
-@pytest.mark.parametrize(("tests", "needed"), [(1, 4), (3, 5), (10, 6), (66, 8), (330, 9)])
-def test_enough_launches_grow_with_the_number_of_tests(tests: int, needed: int) -> None:
-    assert ranktest.enough(tests) == needed
-
-
-def test_too_few_launches_are_named_before_they_run() -> None:
-    assert ranktest.shortage(12, 6) == (
-        "12 combinations need 8 launches each before one can be named the best, and 6 for a comparison with the "
-        "baseline; 6 are requested"
-    )
-    assert ranktest.shortage(2, 1) == (
-        "2 combinations need 4 launches each before one can be named the best; 1 is requested"
-    )
-    assert not ranktest.shortage(12, 8) and not ranktest.shortage(1, 1)
+# ---- a family ----
 
 
 def test_holm_is_the_worked_example() -> None:
-    adjusted = ranktest.holm([0.01, 0.04, 0.03, 0.005])
+    adjusted = contrast.holm([0.01, 0.04, 0.03, 0.005])
     assert adjusted == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert ranktest.holm([]) == []
+    assert contrast.holm([]) == []
 
 
-@given(st.lists(st.floats(0, 1), max_size=12))
-def test_holm_lies_between_no_correction_and_bonferroni(p_values: list[float]) -> None:
-    for p_value, adjusted in zip(p_values, ranktest.holm(p_values), strict=True):
-        assert p_value <= adjusted <= min(1, len(p_values) * p_value) + 1e-12
+@given(st.lists(st.floats(0, 4), max_size=12), st.integers(0, 20), st.sampled_from([1.0, 1.25]))
+def test_in_a_family_the_interval_and_holms_p_value_decide_alike(
+    values: list[float], tests: int, looked: float
+) -> None:
+    estimates = [Estimate(value=value, error=1.0, freedom=10.0) for value in values]
+    for test in contrast.decide(estimates, tests=tests, looked=looked):
+        bounds = test.interval
+        assert bounds is not None and test.estimate.p_value <= test.p_holm <= 1
+        if abs(test.p_holm - ALPHA) > 1e-9:
+            assert (bounds[0] > 0) is test.is_significant is (test.p_holm < ALPHA)
 
 
-@given(GROUPS, GROUPS)
-def test_superiority_is_a_share_and_turns_round(one: list[float], other: list[float]) -> None:
-    share = ranktest.superiority(one, other)
-    assert 0 <= share <= 1
-    assert share + ranktest.superiority(other, one) == pytest.approx(1)
+def test_too_few_launches_are_named_before_they_run() -> None:
+    assert contrast.shortage(2, 1) == (
+        "2 combinations need 4 launches each before they can be compared; 1 is requested"
+    )
+    assert not contrast.shortage(12, 4) and not contrast.shortage(1, 1)
 
 
-def test_superiority_counts_pairs() -> None:
-    assert ranktest.superiority([1, 2], [3, 4]) == 1
-    assert ranktest.superiority([1, 3], [2, 3]) == (1 + 1 + 0 + 0.5) / 4
+# ---- units ----
+
+
+def difference(one: Values, other: Values, **how: Any) -> Estimate | None:
+    taken = samples.of_groups({"one": one, "other": other}, **how)
+    return samples.difference(taken["one"], taken["other"])
+
+
+def test_jobs_that_no_side_shares_count_once_each() -> None:
+    jobs = [f"{job}" for job in range(4) for _ in range(6)]
+    launches = [100.0 + 10 * int(job) + launch for launch, job in enumerate(jobs)]
+    taken = samples.of_groups(
+        {
+            "a": Values(values=launches, jobs=jobs),
+            "b": Values(values=launches, jobs=[f"b{job}" for job in jobs]),
+        }
+    )
+    assert all(sample.by_job and len(sample.units) == 4 for sample in taken.values())
+
+
+def test_one_job_that_both_share_is_compared_by_its_launches_and_the_others_are_left_out() -> None:
+    one = Values(values=[1.0, 2.0, 3.0, 4.0, 100.0], jobs=["j", "j", "j", "j", "k"])
+    other = Values(values=[2.0, 3.0, 4.0, 5.0], jobs=["j"] * 4)
+    taken = samples.of_groups({"a": one, "b": other})
+    assert not taken["a"].by_job and list(taken["a"].values) == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_levels_of_two_or_three_jobs_are_no_noise_of_their_launches() -> None:
+    chance = np.random.default_rng(4)
+    jobs = ["j"] * 6 + ["k"] * 6
+    levels = np.array([0.0] * 6 + [1.0] * 6)
+    one, other = (np.exp(levels + chance.normal(shift, 0.01, 12)).tolist() for shift in (0.0, 0.05))
+    found = difference(Values(values=other, jobs=jobs), Values(values=one, jobs=jobs))
+    assert found is not None and found.value == pytest.approx(0.05, abs=0.01) and found.error < 0.01
+
+
+def test_one_disturbed_launch_changes_nothing_and_a_mode_of_three_counts() -> None:
+    chance = np.random.default_rng(5)
+    quiet, slow = (chance.lognormal(shift, 0.02, 10).tolist() for shift in (0.0, 0.05))
+    clean = difference(Values(values=slow), Values(values=quiet))
+    disturbed = difference(Values(values=[*slow, 3.0]), Values(values=quiet))
+    assert clean is not None and disturbed is not None and disturbed == clean
+    mode = difference(Values(values=[*slow[:8], 3.0, 3.1, 3.2]), Values(values=quiet))
+    assert mode is not None and mode.value > 0.3 and mode.error > 0.1
+
+
+@pytest.mark.parametrize(("reading", "is_told"), [(1050.0, False), (1100.0, True)])
+def test_readings_one_step_apart_are_no_difference(reading: float, is_told: bool) -> None:
+    """A clock of 50 us that shows 1000 us may have seen 1024 us."""
+    one = Values(values=[1000.0] * 5 + [1050.0])
+    found = difference(Values(values=[reading] * 6), one)
+    assert found is not None and (found.p_value < ALPHA) is is_told
+    bounds = found.interval()
+    assert bounds is not None and bounds[1] - bounds[0] > 0.045
+
+
+def test_counts_have_no_clock_and_equal_readings_no_interval() -> None:
+    counted = difference(Values(values=[1000.0] * 6), Values(values=[1050.0] * 6), is_counted=True)
+    assert counted is not None and counted.p_value == 0
+    equal = difference(Values(values=[1000.0] * 6), Values(values=[1000.0] * 6))
+    assert equal is not None and equal.p_value == 1 and equal.interval() is None
+
+
+def test_values_of_no_ratio_are_compared_as_they_are() -> None:
+    missing = verdict([0.0, 1.0, 0.5, 0.2, 0.1], [5.0, 6.0, 5.5, 5.2, 5.1])[1]
+    group = missing.group("b")
+    assert missing.verdict.outcome is Outcome.BEST and group.change_interval is None
+    assert missing.excluded_percent("ab") is None
+
+
+# ---- verdicts ----
 
 
 def test_a_best_group_must_be_significantly_better_than_every_other() -> None:
     low, high = range(10, 18), range(30, 38)
     between = [value + 1.5 for value in low]
     assert judge(low, high) == (Outcome.BEST, "a")
-    assert judge(low, high, better=Better.HIGHER) == (Outcome.BEST, "b")
-    found = verdict(low, between, high)
+    assert judge(low, high, better="higher") == (Outcome.BEST, "b")
+    found, _ = verdict(low, between, high)
     assert (found.outcome, found.best, found.apart) == (Outcome.NO_DIFFERENCE, "a", ("c",))
     assert judge(low, high[:2]) == (Outcome.TOO_FEW, "a")
     assert judge(low) == (Outcome.ALONE, None)
-    assert judge(low, high, better=Better.NEITHER) == (Outcome.UNDIRECTED, None)
-
-
-def test_a_family_of_many_tests_needs_more_launches() -> None:
-    series = [{"a": range(4), "b": range(10, 14)}] * 10
-    pairs = ranktest.family(series)
-    assert [pair.p_holm for each in pairs for pair in each.values()] == pytest.approx([10 * 2 / 70] * 10)
-    assert not any(pair.attainable for each in pairs for pair in each.values())
+    assert judge(low, high, better="neither") == (Outcome.UNDIRECTED, None)
 
 
 def test_a_deterministic_model_needs_no_test_unless_it_has_spread() -> None:
     assert judge([1.0], [2.0], deterministic=True) == (Outcome.EXACT, "a")
     assert judge([1.0], [1.0], deterministic=True) == (Outcome.NO_DIFFERENCE, "a")
+    assert judge([1.0], [1.0], [2.0], deterministic=True) == (Outcome.NO_DIFFERENCE, "a")
     assert judge([1.0, 1.1], [2.0, 2.0], deterministic=True) == (Outcome.TOO_FEW, "a")
     assert judge([1.0], [2.0]) == (Outcome.TOO_FEW, "a")
 
 
-PAIRS = 1000
-
-
-def drawn(chance: np.random.Generator, relative_spread: float, n: int) -> list[float]:
-    """Times of n launches, skewed upwards as times are, with median 1."""
-    return list(chance.lognormal(0, relative_spread, n))
-
-
 def test_a_difference_of_3_2_percent_is_found_at_a_spread_of_2_5_percent_with_20_launches() -> None:
     chance = np.random.default_rng(8)
-    slower = [[1.032 * value for value in drawn(chance, 0.025, 20)] for _ in range(PAIRS)]
-    found = [judge(drawn(chance, 0.025, 20), each) for each in slower]
-    assert found.count((Outcome.BEST, "a")) >= 0.9 * PAIRS
-    assert found.count((Outcome.BEST, "b")) == 0
+    found = [
+        judge(*(chance.lognormal(shift, 0.025, 20).tolist() for shift in (0, math.log(1.032))))
+        for _ in range(400)
+    ]
+    assert found.count((Outcome.BEST, "a")) >= 360 and found.count((Outcome.BEST, "b")) == 0
+
+
+def test_the_excluded_difference_covers_the_true_one_in_99_of_100_draws() -> None:
+    draw = np.random.default_rng(1)
+    excluded = [
+        verdict(*(draw.lognormal(mean, 0.03, 6).tolist() for mean in (0, 0.02, 0)))[1].excluded_percent("abc")
+        for _ in range(400)
+    ]
+    assert sum(most is not None and most >= 100 * math.expm1(0.02) for most in excluded) >= 394
 
 
 def test_spread_and_percentiles_describe_launches_and_repeats() -> None:
@@ -160,51 +249,3 @@ def test_spread_and_percentiles_describe_launches_and_repeats() -> None:
     assert medians.summarise(values).spread_percent == pytest.approx(
         100 * float(np.std(values, ddof=1)) / float(np.mean(values))
     )
-
-
-# ---- how large a difference is still possible ----
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.integers(5, 9), st.integers(5, 9), st.integers(0, 1 << 30))
-def test_a_ratio_of_one_is_excluded_exactly_where_the_rank_test_of_the_same_level_excludes_it(
-    n: int, m: int, seed: int
-) -> None:
-    """SciPy's exact test of groups whose true ratio is the end of the interval is at the level, and not beyond it."""
-    draw = np.random.default_rng(seed)
-    one, other = draw.lognormal(0, 0.1, n), draw.lognormal(0.05, 0.1, m)
-    most = equivalence.largest_percent([one.tolist(), other.tolist()])
-    assert most is not None
-    beyond, within = 1 + (most + 1e-6) / 100, 1 + (most - 1e-6) / 100
-    at = {
-        factor: max(
-            scipy.stats.mannwhitneyu(one, other * factor, method="exact").pvalue,
-            scipy.stats.mannwhitneyu(one * factor, other, method="exact").pvalue,
-        )
-        for factor in (beyond, within)
-    }
-    assert at[beyond] <= 0.01 < at[within]
-
-
-def test_the_excluded_difference_covers_the_true_one_in_99_of_100_draws() -> None:
-    draw = np.random.default_rng(1)
-    excluded = [
-        equivalence.largest_percent([draw.lognormal(mean, 0.03, 6).tolist() for mean in (0, 0.02, 0)])
-        for _ in range(1000)
-    ]
-    true = 100 * np.expm1(0.02)
-    assert sum(each is not None and each >= true for each in excluded) >= 990
-
-
-@pytest.mark.parametrize(
-    "groups", [[], [[1.0, 2.0]], [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], [[1.0] * 6, [0.0] * 6]]
-)
-def test_too_few_launches_or_values_of_no_ratio_exclude_nothing(groups: list[list[float]]) -> None:
-    assert equivalence.largest_percent(groups) is None
-
-
-def test_the_normal_distribution_of_many_launches_goes_on_where_the_exact_one_ends() -> None:
-    draw = np.random.default_rng(2)
-    one, other = draw.lognormal(0, 0.01, 32).tolist(), draw.lognormal(0, 0.01, 32).tolist()
-    exact, normal = (equivalence.largest_percent([one[:n], other[:n]]) for n in (31, 32))
-    assert exact is not None and normal == pytest.approx(exact, rel=0.2)
