@@ -58,7 +58,7 @@ SHAPES: dict[str, Shape] = {
         chance.standard_normal(size) / 2 + 2.2 * ((chance.random(size) < 0.25) - 0.25)
     ),
 }
-#: One launch in 20 takes three times as long as its noise of 2.5 % says.
+#: One launch in 20 takes three times as long as usual, at a noise of 2.5 %.
 DISTURBED: Shape = lambda chance, size: (  # noqa: E731  # a shape as those above
     chance.standard_normal(size) + math.log(3) / 0.025 * (chance.random(size) < 0.05)
 )
@@ -157,22 +157,22 @@ def of_machines(draws: Draws) -> Iterator[Rate]:
         group = f"interval of a ratio of machines, {numbers} per side: covers"
         yield _rate(group, what, [_covers(one, 1.0) for one in compared], draws, least=0.93)
     for shape in SHAPES:
-        found = [
+        findings = [
             _finding(_machines([_jobs(chance, shape, 5, 0.01), 1.05 * _jobs(chance, shape, 5, 0.01)]))
             for chance in draws
         ]
         group = "machines 5 % apart, 5 jobs per side, 1 % between jobs"
-        yield _rate(f"{group}: found", shape, [one is Finding.WORSE for one in found], draws, least=0.9)
+        yield _rate(f"{group}: found", shape, [one is Finding.WORSE for one in findings], draws, least=0.9)
         yield _rate(
-            f"{group}: a wrong winner", shape, [one is Finding.BETTER for one in found], draws, most=0.005
+            f"{group}: a wrong winner", shape, [one is Finding.BETTER for one in findings], draws, most=0.005
         )
     for one, other in ((1, 1), (3, 3), (2, 30)):
         compared = [
             _machines([_jobs(chance, "normal", count, 0.01) for count in (one, other)]) for chance in draws
         ]
-        told = [_finding(one) is not Finding.TOO_FEW for one in compared]
+        decided = [_finding(one) is not Finding.TOO_FEW for one in compared]
         yield _rate(
-            "fewer than 4 jobs on a side: a verdict", f"{one} and {other} jobs", told, draws, most=0.0
+            "fewer than 4 jobs on a side: a verdict", f"{one} and {other} jobs", decided, draws, most=0.0
         )
 
 
@@ -346,9 +346,9 @@ def of_combinations(draws: Draws) -> Iterator[Rate]:
         )
         wrong = [winner not in {None, "0"} for winner in winners]
         yield _rate(f"{group}: a wrong winner", what, wrong, draws, most=0.005)
-        found = [winner == "0" for winner in winners]
+        right = [winner == "0" for winner in winners]
         group = f"{launches} launches of {count} combinations"
-        yield _rate(f"{group}: 5 % found at 2.5 % noise", shape, found, draws)
+        yield _rate(f"{group}: 5 % found at 2.5 % noise", shape, right, draws)
     for (shape, noise), launches, change in itertools.product(SHAPES.items(), (6, 10), (0.03, 0.05)):
         judged = [_judged(chance, noise, 2, launches, change=change) for chance in draws]
         unnamed = [one for one in judged if one.verdict.outcome is not Outcome.BEST]

@@ -238,7 +238,7 @@ def _side(row: SideRow, group: Group) -> dict[str, Json]:
         "interval": summary.interval and dataclasses.asdict(summary.interval),
         "spread_percent": summary.spread_percent,
         "change_percent": (0.0 if summary.median else None) if is_baseline else group.change_percent,
-        "change_interval_percent": group.change_interval,
+        "change_interval_percent": group.change_interval and list(group.change_interval),
         "p_value": group.test and group.test.estimate.p_value,
         "p_holm": group.test and group.test.p_holm,
         "verdict": verdict,

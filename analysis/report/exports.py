@@ -118,7 +118,7 @@ def _comparison_summary(case: Case, judged: Comparison) -> dict[str, Json]:
                 "software": str(combination.software),
                 "launches": (group.evidence.tally or Tally()).endings,
                 "change_percent": group.change_percent,
-                "change_interval_percent": group.change_interval,
+                "change_interval_percent": group.change_interval and list(group.change_interval),
                 "p_value": group.test and group.test.estimate.p_value,
                 "p_holm": group.test and group.test.p_holm,
                 "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),

@@ -22,12 +22,12 @@ from placements.arrays import np
 #: The coverage that intervals state.
 CONFIDENCE = 0.95
 #: The level of a family of tests, and of intervals. Student's intervals of skewed noise cover up to 1 % less than
-#: their level says, and a count of false winners over 400 draws varies by 1 %: with 4 % both keep what is stated.
+#: their level, and a count of false winners over 400 draws varies by 1 %: with 4 % both hold.
 ALPHA = 0.04
 #: The fewest units per side.
 FEWEST = 4
-#: An autocorrelation of jobs counts from this many standard errors and jobs of all sides on. Fewer jobs cannot show one:
-#: with a correlation of 0.7 equal sides have a winner in 35 % of cases with 5 jobs per side, in 7 % with 30.
+#: An autocorrelation of jobs counts from this many standard errors and jobs of all sides on. Fewer jobs show none: with
+#: a correlation of 0.7 equal sides have a winner in 35 % of cases with 5 jobs per side, in 7 % with 30.
 _LEAST_CORRELATION, _LEAST_SERIAL = 1.5, 20
 _MOST_CORRELATION = 0.97
 #: How far Welch's degrees of freedom are trusted, which are too many if the smaller side varies little by chance: with
@@ -102,11 +102,11 @@ def decide(estimates: Sequence[Estimate], *, tests: int = 0, looked: float = 1.0
     (`railyard.records.rules.looks`).
     """
     p_values = [estimate.p_value for estimate in estimates]
-    family = max(tests, len(estimates)) * looked
-    adjusted, levels = holm(p_values, family), dict.fromkeys(p_values, ALPHA)
+    tests = max(tests, len(estimates))
+    adjusted, levels = holm(p_values, tests, looked), dict.fromkeys(p_values, ALPHA)
     level, goes_on = ALPHA, True
     for rank, p_value in enumerate(sorted(p_values)):
-        level = ALPHA / (family - rank * looked) if goes_on else level
+        level = ALPHA / ((tests - rank) * looked) if goes_on else level
         levels[p_value], goes_on = level, p_value < level
     return [
         Test(estimate=one, p_holm=p_holm, level=levels[p_value])
@@ -122,12 +122,12 @@ def shortage(combinations: int, launches: int) -> str:
     return f"{combinations} combinations need {FEWEST} launches each before they can be compared; {requested}"
 
 
-def holm(p_values: Sequence[float], family: float = 0) -> list[float]:
+def holm(p_values: Sequence[float], tests: int = 0, looked: float = 1.0) -> list[float]:
     """Return Holm's adjusted p-values in the order given: max over the smaller ones of (tests - rank) p, at most 1."""
     adjusted, highest = [0.0] * len(p_values), 0.0
-    share = max(family, len(p_values)) / max(len(p_values), 1)
+    tests = max(tests, len(p_values))
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, share * (len(p_values) - rank) * p_values[index]))
+        highest = max(highest, min(1.0, (tests - rank) * looked * p_values[index]))
         adjusted[index] = highest
     return adjusted
 

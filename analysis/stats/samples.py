@@ -97,10 +97,10 @@ def _undisturbed(one: Sample, other: Sample) -> tuple[Mapping[str, float], Mappi
     far, sizes = one.far | other.far, (len(one.units), len(other.units))
     if not far or min(sizes) < LEAST_FAR or len(far) > max(1.0, MOST_FAR * sum(sizes)):
         return one.units, other.units
-    kept = [
+    undisturbed = [
         {unit: value for unit, value in sample.units.items() if unit not in far} for sample in (one, other)
     ]
-    return kept[0], kept[1]
+    return undisturbed[0], undisturbed[1]
 
 
 def of_groups(groups: Mapping[str, Values], *, is_counted: bool = False) -> dict[str, Sample]:
@@ -127,8 +127,8 @@ def of_groups(groups: Mapping[str, Values], *, is_counted: bool = False) -> dict
 def _of_jobs(group: Values, jobs: set[str]) -> Values:
     if not group.jobs or jobs.issuperset(group.jobs):
         return group
-    kept = [(value, job) for value, job in zip(group.values, group.jobs, strict=True) if job in jobs]
-    return Values(values=[value for value, _ in kept], jobs=[job for _, job in kept], step=group.step)
+    shared = [(value, job) for value, job in zip(group.values, group.jobs, strict=True) if job in jobs]
+    return Values(values=[value for value, _ in shared], jobs=[job for _, job in shared], step=group.step)
 
 
 def _by_job(group: Values, slack: float, is_ratio: bool) -> Sample:

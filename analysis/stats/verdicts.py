@@ -109,8 +109,8 @@ def judge(
     if better is Better.NEITHER:
         return Verdict(outcome=Outcome.UNDIRECTED, best=None)
     best = best_of(groups, better)
-    apart = tuple(key for key, finding in findings.items() if finding is Finding.BETTER)
-    is_best = len(apart) == len(findings)
+    beaten = tuple(key for key, finding in findings.items() if finding is Finding.BETTER)
+    is_best = len(beaten) == len(findings)
     if Finding.TOO_FEW in findings.values():
         return Verdict(outcome=Outcome.TOO_FEW, best=best)
     won = Outcome.BEST if tests else Outcome.EXACT
@@ -118,9 +118,9 @@ def judge(
     return Verdict(
         outcome=won if is_best else Outcome.NO_DIFFERENCE,
         best=best,
-        apart=apart,
-        p_holm=max((tests[key].p_holm for key in apart if key in tests), default=None),
-        noise=tuple(key for key, test in tests.items() if test.is_significant and key not in apart),
+        apart=beaten,
+        p_holm=max((tests[key].p_holm for key in beaten if key in tests), default=None),
+        noise=tuple(key for key, test in tests.items() if test.is_significant and key not in beaten),
         noise_percent=floor,
     )
 
