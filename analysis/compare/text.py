@@ -141,7 +141,7 @@ def overall(name: str, score: Score | None, baseline: str, origin: str) -> str:
         return f"{ratio}; {origin}."
     if score.finding is Finding.TOO_FEW:
         unknown = f"{baseline} and {name} ({origin}): cannot tell which is faster."
-        return f"{unknown} {_too_few(score)} The medians alone: {ratio}."
+        return f"{unknown} {_too_few(score)} Without a test: {ratio}."
     return f"{name} against {baseline} ({origin}): {score.finding} overall; {ratio}."
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -28,6 +30,7 @@ from railyard.records import noise
 from railyard.records.record import Guard, Guarded, Origin, Record
 from railyard.records.store import entries
 
+WON = (Finding.BETTER, Finding.WORSE)
 VALUES = st.lists(st.floats(90, 110), min_size=8, max_size=8)
 
 
@@ -62,13 +65,35 @@ def test_sentence_table_score_and_exports_never_disagree(
     best, sentence = found.verdict.best, comparison.sentence(found)
     assert best is not None
     findings = {group.name: group.finding for group in found.groups if group.name != found.baseline}
+    intervals = {group.name: group.change_interval for group in found.groups if group.name != found.baseline}
+    excludes = {
+        name: bounds is not None and not bounds[0] <= 0 <= bounds[1] for name, bounds in intervals.items()
+    }
+    assert {name: finding in WON for name, finding in findings.items()} == excludes
     printed = {row.name: row.verdict for row in tables.rows(found) if row.name != found.baseline}
     assert printed == {name: str(finding) for name, finding in findings.items()}
     scores = {each.combination: each.score for each in scoreboard.standings([(case, [found])])}
     assert {name.split(" + ")[0]: score.finding for name, score in scores.items() if score} == findings
-    exported = exports.json_document(judge([made]))["cases"]
-    assert all(f'"verdict": "{finding}"' in str(exported).replace("'", '"') for finding in findings.values())
-    assert all(str(finding) in exports.markdown(judge([made])) for finding in findings.values())
+    for score in scores.values():
+        assert score is not None
+        bounds = (score.low, score.high) if score.low is not None and score.high is not None else None
+        assert (score.finding in WON) is (bounds is not None and not bounds[0] <= 1 <= bounds[1])
+    judged = judge([made])
+    exported = exports.json_document(judged)["cases"][0]["comparisons"][0]["combinations"]
+    assert {one["name"]: one["verdict"] for one in exported} == {**findings, found.baseline: None}
+    rows = {row["placement"]: row for row in csv.DictReader(io.StringIO(exports.csv_text(judged)))}
+    assert {name: rows[name]["verdict"] for name in findings} == findings
+    lows = {name: "" if bounds is None else str(bounds[0]) for name, bounds in intervals.items()}
+    assert {name: rows[name]["change_low_percent"] for name in findings} == lows
+    assert all(str(finding) in exports.markdown(judged) for finding in findings.values())
+    known = [entries.of_record(made)]
+    names = [f"placement={found.baseline}", *(f"placement={name}" for name in findings)]
+    versus_of_sides = versus.compare([(known, sides.parse(names, lambda: known))], names, names[0])
+    (row,) = versus_of_sides.rows
+    assert {name: row.comparison.group(f"placement={name}").finding for name in findings} == findings
+    assert {side: score and score.finding for (_, side), score in versus_of_sides.scores.items()} == {
+        f"placement={name}": finding for name, finding in findings.items()
+    }
     # The sentence ranks against the best group, the table against the baseline: the two agree where both speak.
     if best == found.baseline:
         assert {name for name, each in findings.items() if each is Finding.WORSE} == set(found.verdict.apart)
