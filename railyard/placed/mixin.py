@@ -386,8 +386,8 @@ class Placed(_Variables):
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """Return a launch as lines of the job script; the files that a test's own program writes are kept."""
         limit_s = 0 if self.prepared.where.is_computed else self.prepared.spec.launch_limit_s
-        of = self.prepared.spec.launch_count
-        lines = schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s, of=of)
+        of, in_turn = self.prepared.spec.launch_count, self.prepared.where.launches_in_turn
+        lines = schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s, of=of, in_turn=in_turn)
         return lines if self._judges_itself() else [*lines, schedule.files_kept(launch)]
 
     def _read_by(self) -> dict[str, Any] | None:

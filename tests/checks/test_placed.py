@@ -98,7 +98,7 @@ def test_the_users_limit_of_a_launch_is_before_the_tests_own_time_limit(tmp_path
         done = reframe(tmp_path, DATA / "site.py", *few, *set_by_user, *into(tmp_path))
         assert done.returncode == 0, done.stdout
         (job,) = tmp_path.rglob("placed_ring*/rfm_job.sh")
-        assert f"timeout --foreground -k 30 {limit_s} " in job.read_text()
+        assert f"\nRAILYARD_LIMIT_S={limit_s} mpirun " in job.read_text()
 
 
 def test_a_build_of_somebody_elses_starts_no_torus(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from railyard.base.commands import example
+from railyard.jobs.job import launched
 from railyard.jobs.nodes import node
 from railyard.jobs.nodes import strays as running
 
@@ -35,4 +36,6 @@ def strays(stem: str, here: bool) -> None:
     if here:
         running.end_here(Path(), stem)
     else:
+        if late := launched.ended_late(Path(), stem):
+            click.echo(f"railyard: {stem} {late}", err=True)
         running.end_on_all_nodes(Path(), stem, os.environ)
