@@ -101,6 +101,16 @@ def test_the_users_limit_of_a_launch_is_before_the_tests_own_time_limit(tmp_path
         assert f"\nRAILYARD_LIMIT_S={limit_s} mpirun " in job.read_text()
 
 
+def test_a_test_without_a_performance_variable_has_the_time_of_its_launch(tmp_path: Path) -> None:
+    """Its file inserts a folder into sys.path, after which ReFrame removes the one of numpy."""
+    done = reframe(tmp_path, DATA / "functional.py", "-r", *into(tmp_path))
+    assert_passed(done)
+    (record,) = records(tmp_path)
+    (launch,) = record.launches
+    (series,) = launch.series
+    assert str(series.fom) == "elapsed_s" and series.samples == (launch.elapsed_s,)
+
+
 def test_a_build_of_somebody_elses_starts_no_torus(tmp_path: Path) -> None:
     done = reframe(tmp_path, DATA / "builds.py", "-r", RAILYARD_TOPOLOGY="there-is-no-such-topology")
     assert done.returncode == 0, done.stdout
