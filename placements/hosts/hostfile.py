@@ -42,7 +42,7 @@ MOST_RANKS = 1 << 22
 #: The most digits in a number of slots.
 MOST_DIGITS = 9
 SLOTS = ("slots", "np", "cpus", "cpu", "ppn")
-FORMS = "a host per line: HOST, HOST:SLOTS, HOST*SLOTS, HOST slots=N, a host list such as cn[01-03], or `rank N=HOST`"
+FORMS = "HOST, HOST:SLOTS, HOST*SLOTS, HOST slots=N, a host list such as cn[01-03], or `rank N=HOST`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,12 +18,13 @@ class Kind(IntEnum):
     """What a line is, the strongest reason first; a frame contains no information at all."""
 
     SIGNAL = 0
-    CAUSE = 1
-    WORDS = 2
-    DETAIL = 3
-    CONSEQUENCE = 4
-    NOTICE = 5
-    FRAME = 6
+    FATAL = 1
+    CAUSE = 2
+    WORDS = 3
+    DETAIL = 4
+    CONSEQUENCE = 5
+    NOTICE = 6
+    FRAME = 7
 
 
 #: Kind and what its lines contain; the first row that fits decides. A line that fits none is somebody's own words.
@@ -43,6 +44,7 @@ KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
                 r"^Traceback \(most recent call last\)|more process\S* ha\S+ sent help message",
                 r"^Set MCA parameter .orte_base_help|^=\s+(\w+ \d+ )?PID \d+ RUNNING AT",
                 r"^=\s+(CLEANING UP REMAINING|YOU CAN IGNORE)|^(This typically refers to a problem|Please see the FAQ)",
+                r"^\*\*\* (Process received signal|End of error message)|^\d+ total processes killed",
             ),
         ),
         # A notice that contains the words of an error.
@@ -54,9 +56,10 @@ KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
                 r"\bdeprecat|\bignoring\b",
                 r"another transport will be used|are not used by default|will be disabled for this port",
                 r"cannot find name for (group|user)|no job control in|cannot set terminal process group",
+                r"spank: \S+: plugin file not found",
                 r"Inappropriate ioctl for device|No value for \$TERM|no access to tty|setlocale|X11 forwarding",
                 r"couldn't chdir to .* going to|Setting TMPDIR to|Unable to create TMPDIR|\.bashrc: ",
-                r"^slurmstepd: .*(cgroup.*not mounted|x11)|hwloc\S* received invalid information|^\* ?\S",
+                r"^slurmstepd: .*(cgroup.*not mounted|x11)|hwloc\S* received invalid information|^\*( |$)",
             ),
         ),
         (
@@ -73,13 +76,16 @@ KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
             Kind.CONSEQUENCE,
             (
                 r"MPI_ABORT was invoked|application called MPI_Abort|MPI_ERRORS_ARE_FATAL|^\*\*\* +(and|on|reported)",
+                r"An error occurred in MPI_Init|aborted before step|doom: rank|Local abort before MPI_INIT",
                 r"exited (on|with|due)|\bsignal:? (6|15|Abort|Term)|core dumped|BAD TERMINATION|EXIT (CODE|STRING):",
                 r"tasks? [\d,-]+: (exited|terminated|aborted|killed)|job step (aborted|creation)",
                 r"\bstep \S+ on \S+ cancelled at(?!.* due to)|terminating (job step|stepid|task)|launch/slurm",
                 r"^\[(proxy|mpiexec|hydserv)\S*@|^srun: (first task|force terminat)|_step_signal|MESSAGE_TASK_EXIT",
-                r"connection (closed|lost) (by|to) (remote|daemon)|broken pipe|^aborting job:?$",
+                r"broken pipe|^aborting job:?$|peer process has unexpectedly disconnected",
             ),
         ),
+        (Kind.WORDS, (r"\b(OPAL|PMIX|ORTE|PRTE)[ _]ERROR",)),
+        (Kind.FATAL, (r"\bfatal\b",)),
         # Notices of schedulers, module systems, shells and tools without a word for their level.
         (
             Kind.NOTICE,
@@ -97,7 +103,7 @@ KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
 )
 #: Words for a line's level; the first one in a line decides. NCCL's WARN is its error.
 LEVEL = re.compile(
-    r"(?P<notice>\b(?<!NCCL )(?:WARN(?:ING)?|INFO|NOTICE|NOTE|DEBUG|DIAG|TRACE|VERBOSE|HINT)\b"
+    r"(?P<notice>\b(?:(?<!NCCL )WARN(?:ING)?|INFO|NOTICE|NOTE|DEBUG|DIAG|TRACE|VERBOSE|HINT)\b"
     r"|(?i:\b(?:warn(?:ing)?|notice|note|info|debug|hint)(?=[:>\]]| #\d)))"
     r"|(?P<cause>\b(?:ERROR|FATAL|CRITICAL|PANIC|ABORT)\b|(?i:\b(?:\w*error|fatal|critical|panic)(?=[:>\]]| #\d)))"
 )
@@ -105,14 +111,15 @@ LEVEL = re.compile(
 FAILURE = re.compile(
     r"\b(?:errors?|fatal|fail(?:s|ed|ure)|abort(?:ed|ing)?|assert(?:ion)?|panic|cannot|can't|could ?n[o']t|"
     r"unable|invalid|illegal|undefined|unknown|unrecognized|unsupported|denied|refused|missing|wrong|"
-    r"mismatch|exceed(?:s|ed)|exhausted|timed out|unreachable|lost|no such|"
+    r"connection (?:closed|reset)|mismatch|exceed(?:s|ed)|exhausted|timed out|unreachable|lost|no such|"
     r"not (?:found|valid|enough|available|supported|allowed|permitted))\b",
     re.IGNORECASE,
 )
-#: Lines that need a later line to be understood, and what that line has. A traceback is explained by its last line.
+#: Lines that need a later line to be understood, what that line has, and which such line it is: the first or the last.
 HEADINGS = (
-    (re.compile(r"(usage|error|syntax|lmod has detected the following error):\s*$", re.IGNORECASE), r"\S"),
-    (re.compile(r"An error occurred in MPI_\w+"), r"\bMPI_ERR_"),
+    (re.compile(r"(usage|error|syntax|lmod has detected the following error):\s*$", re.IGNORECASE), r"\S", 0),
+    (re.compile(r"An error occurred in MPI_\w+"), r"\bMPI_ERR_", 0),
+    (re.compile(r"error stack:$"), r"\w\(\d+\)\.*: *\w", -1),
 )
 #: What precedes a line: rank, stream and host as launchers print them.
 TAG = re.compile(
@@ -135,11 +142,12 @@ def first(path: Path) -> str:
     if not lines:
         return ""
     index = min(range(len(lines)), key=lambda number: lines[number][0])
-    line = lines[index][1]
-    for heading, completion in HEADINGS:
-        later = [text for _, text in lines[index + 1 :] if re.search(completion, text)]
-        if heading.search(line) and later:
-            return f"{line} {later[0]} ({path.name} has all of it)"
+    line, following = lines[index][1], [text for _, text in lines[index + 1 :]]
+    for heading, completion, which in HEADINGS:
+        if heading.search(line):
+            end = next((number for number, text in enumerate(following) if heading.search(text)), None)
+            later = [text for text in following[:end] if re.search(completion, text)]
+            return f"{line} {later[which]} ({path.name} has all of it)" if later else line
     return line
 
 
@@ -168,7 +176,7 @@ def _classified(path: Path) -> list[tuple[Kind, str]]:
             parts[-1].append(line)
     inside = set(range(1, len(parts) - 1, 2))
     return [
-        (kind, " ".join(NOTICED.sub("", line).split()))
+        (kind, " ".join(NOTICED.sub("", line).split()).lstrip("= "))
         for number, part in enumerate(parts)
         for kind, line in (_message(part) if number in inside else _lines(part))
     ]
