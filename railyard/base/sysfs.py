@@ -25,6 +25,8 @@ INFINIBAND_VENDORS = ("0x15b3", "0x1077", "0x1fc1", "0x1867", "0x8086")
 #: Drivers of Omni-Path, and names that they or udev give.
 OMNI_PATH = re.compile(r"hfi\d|opa[posx]")
 UNKNOWN = "unknown"
+#: Kernel's numbers of node types (ib_verbs.h).
+CHANNEL_ADAPTER, IWARP = "1", "4"
 #: Kernel's numbers of interface types (if_arp.h).
 ETHERNET, INFINIBAND, LOOPBACK = "1", "32", "772"
 #: Where a scalable function of a card has its own device below the card's.
@@ -115,7 +117,8 @@ def _without(device: Device, fabric: str, why_not: str) -> Device:
 
 
 def _adapters(sys: Path) -> Iterator[Device]:
-    """Yield the ports of RDMA adapters."""
+    """Yield the ports of RDMA adapters; one on the PCI function of another is its part for management."""
+    first: dict[Path, str] = {}
     for path in folders(sys / "class/infiniband"):
         for port in (port for port in folders(path / "ports") if port.name.isdecimal()):
             layer, state = text(port / "link_layer"), text(port / "state")
@@ -123,9 +126,12 @@ def _adapters(sys: Path) -> Iterator[Device]:
             why_not = (
                 "" if "ACTIVE" in state else f"port {state.rpartition(': ')[2].lower() or 'without a state'}"
             )
-            if (path / "parent").exists() and not (path / "device").exists():
+            whole = first.setdefault((path / "device").resolve(), path.name)
+            if whole != path.name:
+                why_not = f"a part of {whole}"
+            elif (path / "parent").exists() and not (path / "device").exists():
                 why_not = f"RDMA in software on {text(path / 'parent') or 'an interface'}"
-            elif text(path / "node_type").startswith("4"):
+            elif _node_type(path) == IWARP:
                 why_not = why_not or "iWARP"
             elif fabric == UNKNOWN:
                 vendor = text(path / "device/vendor") or UNKNOWN
@@ -143,7 +149,7 @@ def _fabric(path: Path, layer: str) -> str:
         return fabric
     if OMNI_PATH.match(driver) or OMNI_PATH.match(path.name):
         return "omni-path"
-    if _node_type(path) not in ("1", "4"):
+    if _node_type(path) != CHANNEL_ADAPTER:
         return UNKNOWN
     if layer == "InfiniBand":
         return "infiniband" if not vendor or vendor in INFINIBAND_VENDORS else UNKNOWN
@@ -151,8 +157,8 @@ def _fabric(path: Path, layer: str) -> str:
 
 
 def _node_type(path: Path) -> str:
-    """Return the number of an adapter's node type: 1 for a channel adapter, also if the kernel reports none."""
-    return text(path / "node_type").partition(":")[0] or "1"
+    """Return the number of an adapter's node type: a channel adapter's if the kernel reports none."""
+    return text(path / "node_type").partition(":")[0] or CHANNEL_ADAPTER
 
 
 def _slingshot(sys: Path) -> Iterator[Device]:
