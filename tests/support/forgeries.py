@@ -549,7 +549,7 @@ ALL: Mapping[str, Forgery] = {
     ),
     "a job that did not end": _one(
         "code-before-and-after",
-        "the job did not end, so 1 files were not summed again: ",
+        "not summed again, because the job did not end: ",
         lambda d: d["run"]["ended"]["files"].pop(
             next(n for n in sorted(d["run"]["ended"]["files"]) if n != "halo")
         ),

@@ -99,8 +99,9 @@ def same_code(read: Record) -> Iterator[Fault]:
         if first.get(name) != again[name]:
             yield Fault(field=f"run.ended.files.{name[:60]}", text="not the file that the job began with")
     if absent := sorted(first.keys() - again.keys()):
-        text = f"the job did not end, so {len(absent)} files were not summed again: {absent[0][:60]}"
-        yield Fault(field="run.ended.files", text=f"{text}, ..." if absent[1:] else text)
+        more = f" and {len(absent) - 1} more" if absent[1:] else ""
+        text = f"not summed again, because the job did not end: {absent[0][:60]}{more}"
+        yield Fault(field="run.ended.files", text=text)
 
 
 @rule("program-digest", since=versions.WITH_RUN)
