@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 
 from railyard import __version__
 from railyard.base.errors import InputError, RunError, as_seen, did_you_mean
+from railyard.base.plain_output import plain_output
 
 #: Heading -> command -> where it is, and its line in the list of commands: none is loaded for that.
 GROUPS = {
@@ -134,6 +135,7 @@ def cli() -> None:
     """
 
 
+@plain_output()
 def main() -> None:
     """Run the command; bad input ends with one line and status 2, a failure of the machine with one line and 1."""
     try:

@@ -4,18 +4,22 @@
     cn01 slots=4 max_slots=8          Open MPI; np=, cpus= and ppn= count likewise
     cn01:4    cn01*4    cn01 4 q@cn01 UNDEFINED       Hydra and Intel MPI; Slurm; Grid Engine
     cn[01-03],cn07                    a host list
-    cn01 cn01 cn02    cn01 2 cn02 1   LSB_HOSTS and LSB_MCPU_HOSTS
+    cn01 cn01 cn02    cn01 2 cn02 1   LSB_HOSTS and LSB_MCPU_HOSTS, which are one line
+    192.0.2.10 cn01 cn01.site         an address and the names of one host (/etc/hosts)
     rank 0=cn01 slot=0                a rank file; the number orders the lines
 
-`#` starts a comment. Anything else is an error that names the line. The names are those of the topology: a node that it
-does not have has no coordinate.
+`#` starts a comment. `cn01` and `cn01.site` are one node, by the name that comes first. Anything else is an error that
+names the line. The names are those of the topology: a node that it does not have has no coordinate.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import ipaddress
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,14 +120,15 @@ def parse(text: str, source: str) -> list[Entry]:
     hostlist.check(text, source)
     parsed: list[Entry] = []
     by_rank: dict[int, Entry] = {}
-    for number, line in content_lines(text):
+    lines = list(content_lines(text))
+    for number, line in lines:
         try:
             if rank := RANK.fullmatch(line):
                 by_rank[int(rank[1])] = Entry(line=number, name=_host(rank[2]))
             else:
                 parsed += [
                     Entry(line=number, name=_host(name), slots=count, ranks=ranks)
-                    for name, count, ranks in _hosts(line)
+                    for name, count, ranks in _hosts(line, is_only=len(lines) == 1)
                 ]
         except InputError as error:
             raise InputError(source, f"line {number}", line, FORMS) from error
@@ -132,11 +137,25 @@ def parse(text: str, source: str) -> list[Entry]:
     parsed += [entry for _, entry in sorted(by_rank.items())]
     if not parsed:
         raise InputError(source, "", problem="no node", valid=FORMS)
-    return parsed
+    return _without_aliases(parsed)
 
 
-def _hosts(line: str) -> Iterator[tuple[str, int, int]]:
-    """Yield name, slots and ranks of each host of a line."""
+def _without_aliases(parsed: list[Entry]) -> list[Entry]:
+    """Return the hosts with one name for each: `cn01` and `cn01.site` get the one that comes first."""
+    first = dict.fromkeys(entry.name for entry in parsed)
+    long = Counter(label for name in first if (label := name.partition(".")[0]) != name and label in first)
+    same = {name: label for name in first if long[label := name.partition(".")[0]] == 1}
+    chosen: dict[str, str] = {}
+    for name, label in same.items():
+        chosen.setdefault(label, name)
+    return [
+        dataclasses.replace(entry, name=chosen[same[entry.name]]) if entry.name in same else entry
+        for entry in parsed
+    ]
+
+
+def _hosts(line: str, *, is_only: bool) -> Iterator[tuple[str, int, int]]:
+    """Yield name, slots and ranks of each host of a line; only one that is all of its text may name several."""
     first, *rest = WORD.findall(_joined(line)) or [line]
     if rest and rest[0].isdecimal():
         pairs = len(rest) % 2 == 1 and all(word.isdecimal() for word in rest[::2])
@@ -145,8 +164,15 @@ def _hosts(line: str) -> Iterator[tuple[str, int, int]]:
             yield from ((host, _count(count), 1) for host in expand(name))
         return
     options = {match[1]: match[2] for word in rest if (match := OPTION.fullmatch(word))}
-    if rest and not options:
-        words = (first, *rest)
+    words = (first, *(word for word in rest if not OPTION.fullmatch(word)))
+    if 0 < sum(map(_is_address, words)) < len(words):
+        words = (first := _named(words),)
+    if len(words) > 1 and not options:
+        labels = {word.partition(".")[0] for word in words}
+        if len({*words}) > 1 and len(labels) == 1 and labels < {*words}:
+            words = words[:1]
+        elif not is_only and len({*words}) > 1 and not any(re.search(r"[:*,\[]", word) for word in words):
+            raise InputError("host file", "", line, FORMS)
         if not all(re.search(r"\d", word) for word in words):  # a state or a property, as sinfo prints it
             raise InputError("host file", "", line, FORMS)
         for word in words:
@@ -155,6 +181,27 @@ def _hosts(line: str) -> Iterator[tuple[str, int, int]]:
     count = next((_count(options[key]) for key in SLOTS if options.get(key, "").isdecimal()), None)
     for name, slots_of_name, ranks in _counted(first):
         yield name, slots_of_name if count is None else count, ranks
+
+
+def _is_address(word: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool(ipaddress.ip_address(word))
+    return False
+
+
+def _named(words: Sequence[str]) -> str:
+    """Return the first name of a host that a line gives with an address.
+
+    Raises InputError for the loopback and groups, for words that are no names, and for several hosts after a name.
+    """
+    addresses = [ipaddress.ip_address(word) for word in words if _is_address(word)]
+    names = [word for word in words if not _is_address(word)]
+    labels = [name.partition(".")[0] for name in names if "." in name]
+    is_host = not any(one.is_loopback or one.is_multicast or one.is_unspecified for one in addresses)
+    are_names = all(re.search(r"[\d.]", name) or name in labels for name in names)
+    if not (is_host and are_names and (_is_address(words[0]) or len({*names}) == 1)):
+        raise InputError("host file", "", " ".join(words), FORMS)
+    return names[0]
 
 
 def _joined(line: str) -> str:

@@ -6,12 +6,14 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from railyard.base.errors import InputError
 
 #: The most names in the host lists of a text: the largest machine has a third of them.
 MOST_NAMES = 1 << 19
+#: First and last number and number of digits of each range in a bracket.
+Ranges = tuple[tuple[int, int, int], ...]
 RANGES = "numbers and ranges such as [0-3,7], the smaller number first, each bracket closed"
 BRACKET = re.compile(r"\[([^\[\]]*)\]")
 #: The brackets of one name, which multiply.
@@ -23,19 +25,21 @@ def expand(text: str) -> list[str]:
 
     Raises InputError for a bracket that is not closed or holds anything but numbers and ranges, and as `check`.
     """
-    parts = split_outside_brackets(text)
-    _check_number("host list", parts)
-    return [name for part in parts for name in _expand_one(part)]
+    # Every second part of the split is what a bracket holds.
+    parts = [BRACKET.split(part) for part in split_outside_brackets(text)]
+    ranges = [[_ranges(inside) for inside in part[1::2]] for part in parts]
+    _check_number("host list", map(_count, ranges))
+    return [name for part, own in zip(parts, ranges, strict=True) for name in _expand_one(part, own)]
 
 
 def check(text: str, source: str) -> None:
     """Raise InputError for a text whose host lists have more names than any machine has nodes."""
     lists = (match[0] for match in BRACKETS.finditer(text))
-    _check_number(source, (brackets for brackets in lists if re.search("[-,]", brackets)))
+    _check_number(source, (_count_in(brackets) for brackets in lists if re.search("[-,]", brackets)))
 
 
-def _check_number(source: str, lists: Iterable[str]) -> None:
-    if any(count > MOST_NAMES for count in itertools.accumulate(map(_count, lists))):
+def _check_number(source: str, counts: Iterable[int]) -> None:
+    if any(count > MOST_NAMES for count in itertools.accumulate(counts)):
         raise InputError(source, "", problem="too many names in host lists", valid=f"at most {MOST_NAMES:,}")
 
 
@@ -49,30 +53,31 @@ def split_outside_brackets(text: str) -> list[str]:
     return [part.strip() for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text) if part.strip()]
 
 
-def _expand_one(part: str) -> Iterator[str]:
-    # Every second part of the split is what a bracket holds.
-    parts = BRACKET.split(part)
-    choices = [_numbers(inside) if index % 2 else [inside] for index, inside in enumerate(parts)]
+def _expand_one(part: Sequence[str], ranges: Sequence[Ranges]) -> Iterator[str]:
+    own = map(_numbers, ranges)
+    choices = [next(own) if index % 2 else [text] for index, text in enumerate(part)]
     return map("".join, itertools.product(*choices))
 
 
-def _numbers(inside: str) -> list[str]:
-    return [
-        f"{number:0{width}d}" for first, last, width in _ranges(inside) for number in range(first, last + 1)
-    ]
+def _numbers(ranges: Ranges) -> list[str]:
+    return [f"{number:0{width}d}" for first, last, width in ranges for number in range(first, last + 1)]
 
 
-def _count(brackets: str) -> int:
-    """Return the number of names that brackets make of one; 1 for brackets that `expand` refuses."""
+def _count(brackets: Sequence[Ranges]) -> int:
+    """Return the number of names that brackets make of one."""
+    return math.prod(sum(last - first + 1 for first, last, _ in bracket) for bracket in brackets)
+
+
+def _count_in(text: str) -> int:
+    """Return the number of names of a name with brackets; 1 if `expand` refuses it before it makes any."""
     try:
-        ranges = [_ranges(inside) for inside in BRACKET.findall(brackets)]
+        return _count([_ranges(inside) for inside in BRACKET.findall(text)])
     except InputError:
         return 1
-    return math.prod(sum(last - first + 1 for first, last, _ in bracket) for bracket in ranges)
 
 
 @functools.lru_cache
-def _ranges(inside: str) -> tuple[tuple[int, int, int], ...]:
+def _ranges(inside: str) -> Ranges:
     """Return first and last number and number of digits of each range in a bracket."""
     ranges = []
     for one in inside.split(","):

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import click
 
-from railyard.applications import launch, patterns
+from railyard.applications import convert, launch, patterns
 from railyard.applications.patterns import Patterns
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser, Reading
+from railyard.applications.witness import Witness
 from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError, RunError
+from railyard.records import benchmark
+from railyard.records.benchmark import Series, Unmeasured
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -52,10 +55,19 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
         raise
     except Exception as error:
         raise RunError(launch.broken(name, error)) from error
+    record_rules(name, reading, output.name)
     for line in _lines(reading):
         click.echo(line)
     if reading.fault:
         raise RunError(f"not verified: {reading.fault}")
+
+
+def record_rules(name: str, reading: Reading, source: str) -> None:
+    """Raise InputError for a reading that no record takes: a point twice, a sample outside of its unit's range."""
+    ranks = [{"rank": rank, "host": "any"} for rank in range(reading.ranks or 1)]
+    seen = Witness(mpi={"library": "any", "standard": "any", "ranks": len(ranks)}, ranks=ranks)
+    document = convert.document(Path(name).stem, reading, seen, ranks=len(ranks))
+    benchmark.parse(document, source)
 
 
 def _of_program(name: str, sizes: str) -> Parser:
@@ -100,9 +112,12 @@ def _lines(reading: Reading) -> list[str]:
     lines = [f"{reading.program} {reading.version}: {'verified' if reading.verified else 'not verified'}"]
     lines += [f"  ranks: {reading.ranks if reading.ranks is not None else 'the output does not say'}"]
     for number, series in enumerate(reading.series):
-        labels = "".join(f" {key}={value}" for key, value in series.labels.items())
         first = " (the score's)" if number == 0 else ""
-        lines.append(f"  {series.fom}{labels}: {series.samples[0]:g} {series.fom.heading}{first}")
-    lines += [f"  {one.fom} was not measured: {one.reason}" for one in reading.not_measured]
+        lines.append(f"  {_point(series)}: {series.samples[0]:g} {series.fom.heading}{first}")
+    lines += [f"  {_point(one)} was not measured: {one.reason}" for one in reading.not_measured]
     lines += [f"  {key}: {value}" for key, value in reading.parameters.items()]
     return lines
+
+
+def _point(one: Series | Unmeasured) -> str:
+    return f"{one.fom}{''.join(f' {key}={value}' for key, value in one.labels.items())}"

@@ -26,7 +26,7 @@ def parser(program: str) -> Parser:
             single(units.fom(name, figure["unit"], figure["better"]), figure["value"])
             for name, figure in judged["figures"].items()
         ]
-        fault = judged["fault"] or ("" if series else "the test has no performance variable")
+        fault = judged["fault"] or ("" if series else "no performance function of the test gave a number")
         version = "unknown"
         return Reading(program=program, version=version, ranks=None, series=series, fault=fault)
 

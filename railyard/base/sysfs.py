@@ -18,8 +18,15 @@ from railyard.base.host_names import natural
 
 #: Fabrics that a job uses before Ethernet: the devices of RDMA and Slingshot. RoCE is used where no other is there.
 FAST = ("infiniband", "omni-path", "slingshot", "efa")
-#: PCI vendor of EFA, whose link layer the kernel does not know.
-AMAZON = "0x1d0f"
+#: PCI vendors whose adapters are of one fabric, whatever link layer the kernel reports.
+FABRIC_OF_VENDOR = {"0x1d0f": "efa", "0x434e": "omni-path"}
+#: PCI vendors of InfiniBand adapters: Mellanox and NVIDIA, QLogic (twice), Topspin, Intel's True Scale.
+INFINIBAND_VENDORS = ("0x15b3", "0x1077", "0x1fc1", "0x1867", "0x8086")
+#: Drivers of Omni-Path, and names that they or udev give.
+OMNI_PATH = re.compile(r"hfi\d|opa[posx]")
+UNKNOWN = "unknown"
+#: Kernel's numbers of node types (ib_verbs.h).
+CHANNEL_ADAPTER, IWARP = "1", "4"
 #: Kernel's numbers of interface types (if_arp.h).
 ETHERNET, INFINIBAND, LOOPBACK = "1", "32", "772"
 #: Where a scalable function of a card has its own device below the card's.
@@ -34,9 +41,9 @@ MADE = (("bridge", "a bridge"), ("wireless", "wireless"), ("phy80211", "wireless
 class Device:
     """A port of an adapter, or an interface. `name` contains the port if stacks need it: mlx5_0:1.
 
-    `fabric` is infiniband, omni-path, slingshot, efa, roce or ethernet, `numa` -1 if unknown. `card` is the PCI address
-    without the function, which ports of one card share; `why_not` is the reason why it is no NIC of a job, or empty.
-    `virtual_function` marks a part of a port, of SR-IOV or scalable.
+    `fabric` is infiniband, omni-path, slingshot, efa, roce, ethernet or unknown, `numa` -1 if unknown. `card` is the
+    PCI address without the function, which ports of one card share; `why_not` is the reason why it is no NIC of a job,
+    or empty. `virtual_function` marks a part of a port, of SR-IOV or scalable.
     """
 
     name: str
@@ -110,7 +117,8 @@ def _without(device: Device, fabric: str, why_not: str) -> Device:
 
 
 def _adapters(sys: Path) -> Iterator[Device]:
-    """Yield the ports of RDMA adapters."""
+    """Yield the ports of RDMA adapters; one on the PCI function of another is its part for management."""
+    first: dict[Path, str] = {}
     for path in folders(sys / "class/infiniband"):
         for port in (port for port in folders(path / "ports") if port.name.isdecimal()):
             layer, state = text(port / "link_layer"), text(port / "state")
@@ -118,22 +126,39 @@ def _adapters(sys: Path) -> Iterator[Device]:
             why_not = (
                 "" if "ACTIVE" in state else f"port {state.rpartition(': ')[2].lower() or 'without a state'}"
             )
-            if (path / "parent").exists() and not (path / "device").exists():
+            whole = first.setdefault((path / "device").resolve(), path.name)
+            if whole != path.name:
+                why_not = f"a part of {whole}"
+            elif (path / "parent").exists() and not (path / "device").exists():
                 why_not = f"RDMA in software on {text(path / 'parent') or 'an interface'}"
-            elif text(path / "node_type").startswith("4"):
+            elif _node_type(path) == IWARP:
                 why_not = why_not or "iWARP"
-            elif fabric == "roce" and layer != "Ethernet":
-                why_not = why_not or f"link layer {layer or 'unknown'}"
+            elif fabric == UNKNOWN:
+                vendor = text(path / "device/vendor") or UNKNOWN
+                why_not = (
+                    why_not or f"link layer {layer or UNKNOWN}, node type {_node_type(path)}, vendor {vendor}"
+                )
             name = path.name if fabric in {"omni-path", "efa"} else name
             yield _device(path, name, fabric, why_not)
 
 
 def _fabric(path: Path, layer: str) -> str:
-    if path.name.startswith("hfi1"):
+    """Return the fabric of an adapter by its vendor, driver, node type and link layer; or `unknown`."""
+    vendor, driver = text(path / "device/vendor"), (path / "device/driver").resolve().name
+    if fabric := FABRIC_OF_VENDOR.get(vendor):
+        return fabric
+    if OMNI_PATH.match(driver) or OMNI_PATH.match(path.name):
         return "omni-path"
-    if text(path / "device/vendor") == AMAZON:
-        return "efa"
-    return "infiniband" if layer == "InfiniBand" else "roce"
+    if _node_type(path) != CHANNEL_ADAPTER:
+        return UNKNOWN
+    if layer == "InfiniBand":
+        return "infiniband" if not vendor or vendor in INFINIBAND_VENDORS else UNKNOWN
+    return "roce" if layer == "Ethernet" else UNKNOWN
+
+
+def _node_type(path: Path) -> str:
+    """Return the number of an adapter's node type: a channel adapter's if the kernel reports none."""
+    return text(path / "node_type").partition(":")[0] or CHANNEL_ADAPTER
 
 
 def _slingshot(sys: Path) -> Iterator[Device]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,13 @@ import yaml
 
 MOST_BYTES = 1 << 20
 MOST_DEPTH = 16
+#: Tag of a number -> its form in every version of YAML.
+NUMBERS = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)|0x[0-9a-fA-F]+"),
+    "tag:yaml.org,2002:float": re.compile(
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan", re.IGNORECASE
+    ),
+}
 
 
 class _Loader(yaml.SafeLoader):
@@ -38,6 +46,13 @@ class _Loader(yaml.SafeLoader):
             if isinstance(key, yaml.ScalarNode):
                 seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
+
+    def construct_scalar(self, node: Any) -> Any:
+        """Construct a scalar, if it is no number that YAML 1.2 reads otherwise: 12:30:45, 010 and 1_000."""
+        if node.tag in NUMBERS and not NUMBERS[node.tag].fullmatch(node.value):
+            problem = f"{node.value}, which is a number in YAML 1.1 alone; quote it, or write it in decimal"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        return super().construct_scalar(node)
 
 
 def _mark(event: yaml.Event) -> yaml.Mark | None:

@@ -44,10 +44,13 @@ SLURM_FOLDERS = ("/etc/slurm", "/etc/slurm-llnl", "/usr/local/etc/slurm")
 SYSFS = (
     *(f"class/net/*/{name}" for name in ("operstate", "type", "bonding/mode", "device/numa_node")),
     *(f"class/infiniband/*/ports/*/{name}" for name in ("state", "link_layer")),
-    "class/infiniband/*/device/numa_node",
+    *(f"class/infiniband/*/{name}" for name in ("node_type", "device/vendor", "device/numa_node")),
 )
 #: Links of a device in sysfs, which are written as `-> target`.
-LINKS = ("class/net/*/device", "class/net/*/master", "class/net/*/device/physfn", "class/infiniband/*/device")
+LINKS = (
+    *("class/net/*/device", "class/net/*/master", "class/net/*/device/physfn"),
+    *("class/infiniband/*/device", "class/infiniband/*/device/driver"),
+)
 TIMEOUT_S = 60
 
 

@@ -16,10 +16,12 @@ from pathlib import Path
 
 from railyard.jobs import placing
 from railyard.jobs import roles as role
+from railyard.jobs.job.launched import LIMIT_STATUS
 from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.placing import Plan
 from railyard.records import launch_order
 from railyard.records.record import Software, combination_name
+from railyard.torus.virtual.launcher_process import LIMIT
 
 #: The time for people, and seconds that no clock's correction changes. Bash from 5.0 on starts no program between the
 #: two: on a busy machine it could wait for half a second, and then the two clocks would not agree.
@@ -31,8 +33,6 @@ _NO_PROGRAMS = (
 )
 #: Variables that a command sets for itself, as `launching` quotes them.
 ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*=(?:'[^']*'|[^\s'])*\s+)*")
-#: Exit statuses of `timeout`: the limit was reached; it was, and the launcher had to be killed.
-LIMIT_STATUS = (124, 137)
 #: The file with the number of rounds after which a job with `until` had enough.
 ENOUGH = "enough"
 
@@ -82,23 +82,28 @@ def launches(job: Submitted, plan: Plan, program: Program) -> list[Planned]:
     ]
 
 
-def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0, of: int = 0) -> list[str]:
+def lines(
+    launch: Planned, *, only_if_placed: bool, limit_s: int = 0, of: int = 0, in_turn: bool = False
+) -> list[str]:
     """Return a launch as lines of the job script, with a command that can be pasted into a shell.
 
     The job's output shows that the launch, one `of` so many, has ended (0: it shows nothing).
     With `only_if_placed` they run where its placement could be made (`placing.mark`). A launch that runs longer than
-    `limit_s` seconds (0: no limit) is ended, what it left is ended on every node, and the next one begins.
+    `limit_s` seconds (0: no limit) is ended, what it left is ended on every node, and the next one begins. With
+    `in_turn` the launcher is railyard's own, which waits for the machine: the limit begins after that wait.
     """
     stem = launch.stem
     run = [
         f"export RAILYARD_EVIDENCE={stem}.evidence",
         f"{_READ}; echo {_NOW} > {stem}.begun",
-        f"{limited(together(launch), limit_s)} > {stem}.out 2> {stem}.err; status=$?",
+        f"{limited(together(launch), limit_s, in_turn=in_turn)} > {stem}.out 2> {stem}.err; status=$?",
         f"{_READ}; echo $status {_NOW} > {stem}.ended",
     ]
     if limit_s:
         reached = "|".join(map(str, LIMIT_STATUS))
-        run.append(f"if grep -qE '^({reached}) ' {stem}.ended; then railyard strays {stem}; fi")
+        run.append(
+            f"if grep -qE '^({reached}) ' {stem}.ended; then railyard strays {stem} 2>> {stem}.err; fi"
+        )
     name = combination_name(launch.placement, launch.nic_policy, launch.software)
     if of:
         which = shlex.quote(f"railyard: launch {launch.index + 1} of {of} ({name}) ended:")
@@ -157,10 +162,13 @@ def _is_program(word: str) -> bool:
     return bool(re.fullmatch(r"[A-Za-z./][A-Za-z0-9_./+-]*", word)) and not word.endswith(_NO_PROGRAMS)
 
 
-def limited(command: str, limit_s: int) -> str:
-    """Return a command with `timeout` after its variables; 30 seconds after the limit it is killed."""
-    if not limit_s:
-        return command
+def limited(command: str, limit_s: int, *, in_turn: bool = False) -> str:
+    """Return a command with `timeout` after its variables, or with the variable that makes its launcher start one.
+
+    30 seconds after the limit the command is killed.
+    """
+    if not limit_s or in_turn:
+        return f"{LIMIT}={limit_s} {command}" if limit_s else command
     match = ASSIGNMENTS.match(command)
     before = match[0] if match else ""
     return f"{before}timeout --foreground -k 30 {limit_s} {command[len(before) :]}"

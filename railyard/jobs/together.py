@@ -39,6 +39,7 @@ from railyard.jobs.schedule import ASSIGNMENTS
 from railyard.records.store import archive
 from railyard.torus.virtual import counters, lifecycle
 from railyard.torus.virtual import launch as torus_launch
+from railyard.torus.virtual.launcher_process import LIMIT
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 FORMAT = "railyard-roles/1"
@@ -139,7 +140,8 @@ def read(folder: Path, stem: str, companions: Sequence[tuple[str, str]], victim:
                 name=name,
                 role=Role.COPY if option == Role.COPY else Role.CONGESTOR,
                 command=words,
-                environment=environment,
+                # The launch's limit is the measured programs'; congestors end with them.
+                environment=environment if option == Role.COPY else {**environment, LIMIT: ""},
                 ready=folder / f"{stem}.{name}.ready" if option == Role.CONGESTOR else None,
                 again=option == PROGRAM,
             )

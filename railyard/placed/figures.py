@@ -22,6 +22,7 @@ import reframe.utility.osext as osext
 import reframe.utility.sanity as sn
 from reframe.core.exceptions import ReframeError
 
+from railyard.jobs.job import launched
 from railyard.jobs.job.submitted import Planned
 from railyard.records import units
 from railyard.records.units import Better, Fom, Unit
@@ -38,6 +39,8 @@ SUFFIXES: Mapping[str, str] = {
     r"bytes?()": "bytes",
     r"%()|percent()": "percent",
 }
+#: The figure of a test without a performance variable: the time of its launch, without its wait for other launches.
+WALL_TIME = units.fom("elapsed_s", "s", "lower")
 #: What `reframe --repeat` adds to a test's name.
 REPETITION = ".repeat_no="
 #: What a function of a test raises for an output that it does not expect.
@@ -189,6 +192,12 @@ def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[Fo
             if math.isfinite(value):
                 taken[foms[name]] = value
     return taken
+
+
+def wall_time(folder: Path, launch: Planned) -> dict[Fom, float]:
+    """Return the time of a launch as the figure of a test that declares none."""
+    elapsed_s = launched.collect(folder, launch).elapsed_s
+    return {} if elapsed_s is None else {WALL_TIME: elapsed_s}
 
 
 def write(folder: Path, launch: Planned, why: str, taken: Mapping[Fom, float]) -> None:

@@ -12,6 +12,7 @@ import math
 import os
 import statistics
 import sys
+import sysconfig
 import types
 import uuid
 from collections.abc import Iterator, Mapping
@@ -48,6 +49,8 @@ from railyard.records import provenance, references
 from railyard.records.record import Record, Software
 from railyard.torus.simulated import smpi
 
+#: The folders of modules when a check file first imported this one.
+MODULES = (*sys.path, sysconfig.get_path("purelib"))
 #: reframe.yml uses this variable in job scripts, because ReFrame may run in any folder.
 os.environ.setdefault("RAILYARD_CHECKOUT", str(CHECKOUT))
 
@@ -113,7 +116,12 @@ class Placed(_Variables):
     @run_before("setup")
     @plainly()
     def keep_what_was_left(self) -> None:
-        """Record jobs that a killed ReFrame left in this check's stage directories, which a dry run empties, too."""
+        """Record jobs that a killed ReFrame left in this check's stage directories, which a dry run empties, too.
+
+        First give Python the folders of modules back that ReFrame removed: after a check file that inserts one into
+        `sys.path`, it removes the last one, which may have numpy (docs/decisions).
+        """
+        sys.path += [folder for folder in MODULES if folder not in sys.path]
         left = Path(runtime().stage_prefix, self.current_system.name)
         interrupted.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
 
@@ -167,6 +175,7 @@ class Placed(_Variables):
         if wrong := self._wrong():
             raise SanityError(wrong)
         foms = {str(fom): (name, of[name].unit) for name, fom in figures.declared(of).items()}
+        foms = foms or {str(figures.WALL_TIME): ("elapsed", "s")}
         self.perf_patterns = None
         self.perf_variables = {
             name: performance_function(unit)(lambda _, v=value: v)(self)
@@ -174,10 +183,13 @@ class Placed(_Variables):
         }
 
     def _judged(self, of: Mapping[str, figures.Figure]) -> None:
-        """Write the figures of each launch, and make the record."""
+        """Write the figures of each launch, and make the record; without a variable the figure is the wall time."""
+        folder = Path(self.stagedir)
         for launch, why in self.launch_faults:
-            taken = {} if why or not of else figures.values(self, launch, of)
-            figures.write(Path(self.stagedir), launch, why, taken)
+            taken = {}
+            if not why:
+                taken = figures.values(self, launch, of) if of else figures.wall_time(folder, launch)
+            figures.write(folder, launch, why, taken)
         self._make_record()
 
     def _judges_itself(self) -> bool:
@@ -386,8 +398,8 @@ class Placed(_Variables):
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """Return a launch as lines of the job script; the files that a test's own program writes are kept."""
         limit_s = 0 if self.prepared.where.is_computed else self.prepared.spec.launch_limit_s
-        of = self.prepared.spec.launch_count
-        lines = schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s, of=of)
+        of, in_turn = self.prepared.spec.launch_count, self.prepared.where.launches_in_turn
+        lines = schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s, of=of, in_turn=in_turn)
         return lines if self._judges_itself() else [*lines, schedule.files_kept(launch)]
 
     def _read_by(self) -> dict[str, Any] | None:

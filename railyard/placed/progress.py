@@ -12,6 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from railyard.jobs.job import launched
+from railyard.jobs.job.json_files import json_object
+
 #: Seconds between two lines: on a terminal, and in a file or a pipe.
 TERMINAL_S, FILE_S = 10.0, 60.0
 
@@ -28,17 +31,25 @@ def watch(
             time.sleep(pause_s)
             done = len(_files(folder, "ended"))
             if done < launches and (start := _first_begun(folder)) is not None:
-                print(line(name, done, launches, max(0.0, time.time() - start)), file=sys.stderr, flush=True)
+                waited_s = sum(launched.waited_s(json_object(path)) for path in _files(folder, "evidence"))
+                text = line(name, done, launches, max(0.0, time.time() - start), waited_s=waited_s)
+                print(text, file=sys.stderr, flush=True)
 
     thread = threading.Thread(target=report, daemon=True, name=f"progress of {name}")
     thread.start()
     return thread
 
 
-def line(name: str, done: int, launches: int, elapsed_s: float) -> str:
-    """Return the number of launches that have ended, the time since the first began, and the time that is left."""
+def line(name: str, done: int, launches: int, elapsed_s: float, *, waited_s: float = 0.0) -> str:
+    """Return the number of launches that have ended, the time since the first began, and the time that is left.
+
+    At least a second of waiting for other launches on the machine is shown.
+    """
+    waited = (
+        f" ({_duration(waited_s)} of it waiting for other launches on this machine)" if waited_s >= 1 else ""
+    )
     left = f", about {_duration(elapsed_s / done * (launches - done))} left" if done else ""
-    return f"{name}: {done} of {launches} launches ended in {_duration(elapsed_s)}{left}"
+    return f"{name}: {done} of {launches} launches ended in {_duration(elapsed_s)}{waited}{left}"
 
 
 def _duration(seconds: float) -> str:

@@ -36,12 +36,12 @@ class LaunchRun:
     on which each rank should run, by rank; None if the placement does not determine it. `own_names` maps a host's
     own name to the scheduler's name for the node, where the two differ. `guard` has the form of the record's
     schema. `nics` are the bytes that the NICs counted, `nic_verdict` is the verdict on them, and `nic_reason`
-    explains any verdict but `obeyed`. `fault` describes wrong data or missing output where the check knows more
-    than the output shows, `replaced` an image that changed while the job ran. With `has_groups`, the first number of
-    a node's coordinate is its group. `roles` are the
-    programs that ran at the same time on other nodes, in the form of the record's schema except for `ranks`
-    (`Ranks`), `hosts` (one name per rank) and `nics` (`Nics`), and for `figures`, those of their series. `counted`
-    holds the series of energy, and of the NICs that ranks used.
+    explains any verdict but `obeyed`. `late` is set if its limit ended it. `fault` describes wrong data or missing
+    output where the check knows more than the output shows, `replaced` an image that changed while the job ran.
+    With `has_groups`, the first number of a node's coordinate is its group. `roles` are the programs that ran at
+    the same time on other nodes, in the form of the record's schema except for `ranks` (`Ranks`), `hosts` (one name
+    per rank) and `nics` (`Nics`), and for `figures`, those of their series. `counted` holds the series of energy,
+    and of the NICs that ranks used.
     """
 
     placement: str
@@ -60,6 +60,7 @@ class LaunchRun:
     nic_verdict: Verdict = Verdict.CANNOT_TELL
     nic_reason: str = ""
     software: Software = Software.NATIVE
+    late: str = ""
     fault: str = ""
     replaced: str = ""
     begun_monotonic_s: float | None = None
@@ -147,8 +148,8 @@ def absent(
 def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
     """Return the status of a launch, with its first fault as the reason.
 
-    Faults are looked for in this order: exit status, a replaced image, unreadable output, another case than the
-    requested one, wrong data, ranks on other hosts, NIC policy not obeyed, no series.
+    Faults are looked for in this order: time limit, exit status, a replaced image, unreadable output, another case
+    than the requested one, wrong data, ranks on other hosts, NIC policy not obeyed, no series.
     """
     if run.exit_status is None:
         return _Finding(
@@ -162,7 +163,7 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
     unverified = wrong if output and output.verified is False else ""
     empty = "the output has no series" if output and not output.series else ""
     why = run.fault if output and output.verified is False else run.reason or run.fault
-    ended_badly = exit_text and "; ".join(filter(None, [exit_text, one_line(why)]))
+    ended_badly = exit_text and "; ".join(filter(None, [run.late or exit_text, one_line(why)]))
     strayed = one_line(run.nic_reason) if run.nic_verdict is Verdict.NOT_OBEYED else ""
     reason = next(
         filter(None, [ended_badly, run.replaced, fault, unlike, unverified, moved, strayed, empty]), ""

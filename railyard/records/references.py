@@ -16,6 +16,7 @@ from pathlib import Path
 
 import yaml
 
+from railyard.base import yaml_io
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.records import benchmark, comparable, units, watched
@@ -155,7 +156,7 @@ def load(path: Path = FILE) -> dict[str, dict[str, Entry]]:
     if not path.exists():
         return {}
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        document = yaml_io.read(path) or {}
         abouts = document.pop("$about", {})
         return {
             check: {

@@ -98,7 +98,17 @@ def test_the_users_limit_of_a_launch_is_before_the_tests_own_time_limit(tmp_path
         done = reframe(tmp_path, DATA / "site.py", *few, *set_by_user, *into(tmp_path))
         assert done.returncode == 0, done.stdout
         (job,) = tmp_path.rglob("placed_ring*/rfm_job.sh")
-        assert f"timeout --foreground -k 30 {limit_s} " in job.read_text()
+        assert f"\nRAILYARD_LIMIT_S={limit_s} mpirun " in job.read_text()
+
+
+def test_a_test_without_a_performance_variable_has_the_time_of_its_launch(tmp_path: Path) -> None:
+    """Its file inserts a folder into sys.path, after which ReFrame removes the one of numpy."""
+    done = reframe(tmp_path, DATA / "functional.py", "-r", *into(tmp_path))
+    assert_passed(done)
+    (record,) = records(tmp_path)
+    (launch,) = record.launches
+    (series,) = launch.series
+    assert str(series.fom) == "elapsed_s" and series.samples == (launch.elapsed_s,)
 
 
 def test_a_build_of_somebody_elses_starts_no_torus(tmp_path: Path) -> None:

@@ -13,15 +13,21 @@ pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize(
-    ("ended", "elapsed_s", "text"),
+    ("ended", "elapsed_s", "waited_s", "text"),
     [
-        (0, 14.0, "halo: 0 of 18 launches ended in 14 s"),
-        (5, 41.0, "halo: 5 of 18 launches ended in 41 s, about 107 s left"),
-        (9, 900.0, "halo: 9 of 18 launches ended in 15 min, about 15 min left"),
+        (0, 14.0, 0.4, "halo: 0 of 18 launches ended in 14 s"),
+        (5, 41.0, 0.0, "halo: 5 of 18 launches ended in 41 s, about 107 s left"),
+        (
+            9,
+            900.0,
+            61.0,
+            "halo: 9 of 18 launches ended in 15 min (61 s of it waiting for other launches on this machine), "
+            "about 15 min left",
+        ),
     ],
 )
-def test_the_line(ended: int, elapsed_s: float, text: str) -> None:
-    assert progress.line("halo", ended, 18, elapsed_s) == text
+def test_the_line(ended: int, elapsed_s: float, waited_s: float, text: str) -> None:
+    assert progress.line("halo", ended, 18, elapsed_s, waited_s=waited_s) == text
 
 
 def test_a_line_per_interval_until_the_job_has_finished(

@@ -19,7 +19,7 @@ from support.commands import CHECKOUT, Run
 
 from railyard.base.errors import RunError
 from railyard.jobs import complaints, interrupted, job_lock, placing, roles, schedule, stagedir
-from railyard.jobs.job import submitted
+from railyard.jobs.job import launched, submitted
 from railyard.jobs.job.spec import PARAMETER, JobSpec
 from railyard.jobs.job.submitted import Placed, Planned, Site, Submitted
 from railyard.jobs.nodes import rank_nics
@@ -576,3 +576,34 @@ def test_a_knob_that_changes_the_work_is_a_parameter_of_the_case_where_it_is_not
     made: Any = dataclasses.make_dataclass("Longer", [pause], bases=(JobSpec,), frozen=True, kw_only=True)
     assert made(name="halo", benchmark="halo").case()["parameters"] == {}
     assert made(name="halo", benchmark="halo", pause_s=2).case()["parameters"] == {"pause_s": 2}
+
+
+@pytest.mark.parametrize(
+    ("status", "ran_s", "reason"),
+    [
+        (124, 61, "ended after its limit of 60 s (launch_limit_s); halo: error: no peer"),
+        (137, 90, "ended after its limit of 60 s (launch_limit_s); halo: error: no peer"),
+        (124, 20, "exit status 124; halo: error: no peer"),
+        (3, 61, "exit status 3; halo: error: no peer"),
+    ],
+)
+def test_a_launch_is_late_by_its_own_time_and_not_by_its_wait(
+    folder: Path, status: int, ran_s: int, reason: str
+) -> None:
+    made = job(folder)
+    submitted.write(folder, dataclasses.replace(made, spec=dataclasses.replace(made.spec, launch_limit_s=60)))
+    now = time.time()
+    (folder / "launch-000.json").unlink()
+    (folder / "launch-000.begun").write_text(f"{now - 400 - ran_s} {1000 - 400 - ran_s}\n")
+    (folder / "launch-000.ended").write_text(f"{status} {now} 1000\n")
+    guard = {"verdict": "ok", "reasons": [], "waited_s": 400.0}
+    (folder / "launch-000.evidence").write_text(json.dumps({"guard": guard}))
+    (folder / "launch-000.err").write_text("halo: error: no peer\n")
+    launch = stagedir.record_of(folder).launches[0]
+    assert launch.reason == reason
+    assert launched.ended_late(folder, "launch-000") == (
+        "" if reason.startswith("exit") else reason.split(";")[0]
+    )
+    assert launch.elapsed_s == pytest.approx(ran_s) and launch.begun_monotonic_s == pytest.approx(
+        1000 - ran_s
+    )

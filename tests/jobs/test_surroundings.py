@@ -78,7 +78,8 @@ def test_libraries_are_those_that_the_launch_had_loaded(tmp_path: Path) -> None:
 )
 def test_a_limit_goes_behind_the_variables_of_a_command(command: str, wanted: str) -> None:
     assert schedule.limited(command, 60) == wanted
-    assert schedule.limited(command, 0) == command
+    assert schedule.limited(command, 0) == command == schedule.limited(command, 0, in_turn=True)
+    assert schedule.limited(command, 60, in_turn=True) == f"RAILYARD_LIMIT_S=60 {command}"
 
 
 def test_a_script_goes_on_after_a_launch_that_hangs(tmp_path: Path) -> None:

@@ -223,6 +223,13 @@ def test_a_topology_may_write_2_as_2_0(tmp_path: Path) -> None:
     assert len(catalog.load(str(path)).nodes) == 16
 
 
+@pytest.mark.parametrize("number", ["12:30:45", "12:30.5", "010", "1_000", "0b11"])
+def test_a_number_of_one_version_of_yaml_alone_is_refused(number: str) -> None:
+    with pytest.raises(yaml.YAMLError, match=r"YAML 1\.1"):
+        yaml_io.loads(f"reference: {number}\n")
+    assert yaml_io.loads(f"reference: '{number}'\n") == {"reference": number}
+
+
 def test_shipped_yaml_has_neither_aliases_nor_keys_twice() -> None:
     assert all(catalog.load(name) for name in catalog.known())
     with pytest.raises(yaml.YAMLError):

@@ -547,6 +547,13 @@ ALL: Mapping[str, Forgery] = {
         "not the file",
         lambda d: d["run"]["ended"]["files"].update({"fast.so": "00" * 32}),
     ),
+    "a job that did not end": _one(
+        "code-before-and-after",
+        "not summed again, because the job did not end: ",
+        lambda d: d["run"]["ended"]["files"].pop(
+            next(n for n in sorted(d["run"]["ended"]["files"]) if n != "halo")
+        ),
+    ),
     "no code at the beginning": _one(
         "code-before-and-after", "is not known", lambda d: d["run"].update(written=None)
     ),

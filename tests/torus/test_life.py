@@ -55,9 +55,13 @@ def command(*arguments: str) -> list[str]:
     return [str(BIN / "railyard"), "torus", *arguments]
 
 
-def started(*arguments: str) -> subprocess.Popen[str]:
+def started(*arguments: str, **variables: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command(*arguments), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(*arguments),
+        env=environment(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -433,6 +437,24 @@ def test_up_and_down_wait_for_a_launch_of_anybody_and_down_ends_its_own_at_once(
         wait_until(lambda: state(railyard, torus_name) == "incomplete", "the torus counts as incomplete")
         assert down.poll() is None and netns.namespaces(torus_name) != []
     assert down.wait(timeout=HUNG_S) == 0 and netns.namespaces(torus_name) == []
+
+
+def test_the_wait_for_another_launch_is_none_of_the_launch_s_time(
+    railyard: Run, torus_name: str, tmp_path: Path
+) -> None:
+    """A launch that waits for longer than its limit runs, and its evidence has the wait; one that runs on is ended."""
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    files = {"RAILYARD_EVIDENCE": str(tmp_path / "evidence"), "RAILYARD_LIMIT_S": "2"}
+    with locks.turn():
+        waiting = started("mpirun", torus_name, "-np", "2", "sleep", "6000", **files)
+        assert waiting.stderr is not None
+        begun_s = time.monotonic()
+        line = next(line for line in waiting.stderr if "another launch" in line)
+        time.sleep(max(0.0, begun_s + 4 - time.monotonic()))
+        assert waiting.poll() is None, line
+    assert waiting.wait(timeout=HUNG_S) == 124
+    guard = json.loads((tmp_path / "evidence").read_text())["guard"]
+    assert guard["waited_s"] > 2 and guard["watched_s"] > 0
 
 
 def test_a_fault_comes_while_a_launch_runs_on_its_torus_and_down_ends_the_launch(

@@ -75,7 +75,11 @@ def _rows(text: str, wanted: str) -> Iterator[Row]:
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
             if "Avg" in cells:
                 heads = cells
-            elif heads and len(cells) == len(heads) and cells[0].startswith(VICTIMS):
+            elif heads and cells[0].startswith(VICTIMS):
+                if len(cells) != len(heads):
+                    raise UnreadableError(
+                        wanted, "table", f"a row of {len(cells)} cells: {line.strip()[:60]!r}"
+                    )
                 values = [cell for head, cell in zip(heads, cells, strict=True) if head in COLUMNS]
                 if len(values) == len(COLUMNS):
                     yield [cells[0], *values, cells[-1]]

@@ -1,8 +1,9 @@
 """Read the Intel MPI Benchmarks: times and rates of every benchmark by size and number of processes.
 
-Models: standard output of IMB-MPI1, IMB-P2P, IMB-NBC and IMB-RMA of any release. Columns are found by their heads. A
-MB has 2^20 bytes in early releases and 1e6 in later ones: the rate is compared with size over time, which decides. A
-column `defects` that is not 0 makes the run unverified. Leaves out: IMB-IO, IMB-MT.
+Models: standard output of IMB-MPI1, IMB-P2P, IMB-NBC, IMB-EXT and IMB-RMA of any release, with groups of `-multi`.
+Columns are found by their heads. A MB has 2^20 bytes in early releases and 1e6 in later ones: the rate is compared
+with size over time, which decides. A size that IMB gave up is not measured, with IMB's reason. A column `defects` that
+is not 0 makes the run unverified. Leaves out: IMB-IO, IMB-MT.
 """
 
 from __future__ import annotations
@@ -33,19 +34,30 @@ COLUMNS: Mapping[str, Fom] = {
     "Msg/sec": RATE,
 }
 #: Benchmark -> messages of a size in its rate, per time: the longest of all processes, or the only one.
-TRANSFERS: Mapping[str, int] = {"PingPong": 1, "PingPing": 1, "Sendrecv": 2, "Exchange": 4}
+TRANSFERS: Mapping[str, int] = {
+    **dict.fromkeys(("PingPong", "PingPing", "Unidir_Put", "Unidir_Get", "Unidir_put", "Unidir_get"), 1),
+    "Sendrecv": 2,
+    "Exchange": 4,
+}
+#: What IMB prints before the name of a benchmark that runs in several groups at the same time.
+IN_GROUPS = "Multi-"
+#: First heads of a table: with `-multi 1`, each row has its group.
+FIRST_HEADS = ("#bytes", "#repetitions", "Group")
+#: The most characters of a reason in a record.
+MOST_CHARACTERS = 200
 #: Bytes of IMB's MB: of today's releases, and of the old ones.
 MEGABYTES = (1e6, 2**20)
 
 
 @dataclass(slots=True, kw_only=True)
 class Table:
-    """One benchmark on a number of processes: heads and rows as printed."""
+    """One benchmark on a number of processes: heads and rows as printed, sizes that failed with IMB's reason."""
 
     name: str
-    processes: int
+    labels: dict[str, Label]
     heads: Sequence[str] = ()
     rows: list[dict[str, str]] = field(default_factory=list)
+    failed: list[tuple[dict[str, str], str]] = field(default_factory=list)
 
 
 def parse(text: str, left: str, source: str) -> Reading:
@@ -62,6 +74,8 @@ def parse(text: str, left: str, source: str) -> Reading:
     megabyte, fault = _megabyte(tables)
     fault = next(filter(None, map(_defects, tables)), "") or fault
     figures = [] if fault else [one for table in tables for one in _figures(source, table, megabyte)]
+    if not fault and not any(isinstance(one, Series) for one in figures):
+        raise UnreadableError(source, "table", f"no figure: {tables[0].failed[0][1]}")
     return Reading(
         program="IMB",
         version=title,
@@ -74,21 +88,42 @@ def parse(text: str, left: str, source: str) -> Reading:
 
 def _tables(output: Output) -> list[Table]:
     tables: list[Table] = []
-    for line in output.text.split("\n")[:-1]:
+    is_open = False
+    for number, line in enumerate(output.text.split("\n")[:-1], 1):
         words = line.split()
         if match := re.match(r"\s*# Benchmarking (\S+)", line):
-            tables.append(Table(name=match[1], processes=0))
+            tables.append(Table(name=match[1], labels={"benchmark": match[1], "processes": 0}))
         elif tables and (match := re.match(r"\s*# #processes = (\d{1,9})\b", line)):
-            tables[-1].processes = int(match[1])
-        elif tables and words and words[0] in ("#bytes", "#repetitions"):
+            tables[-1].labels["processes"] = int(match[1])
+        elif tables and (match := re.match(r"\s*# \( (\d{1,9}) groups of (\d{1,9}) processes", line)):
+            tables[-1].labels |= {"processes": int(match[2]), "groups": int(match[1])}
+        elif tables and (match := re.match(r"\s*#\s+MODE: (\S+)", line)):
+            tables[-1].labels["mode"] = match[1].lower()
+        elif tables and words and words[0] in FIRST_HEADS:
             tables[-1].heads = words
-        elif (
-            tables
-            and len(words) == len(heads := tables[-1].heads)
-            and re.match(r"[0-9]+( |$)", line.lstrip())
-        ):
-            tables[-1].rows.append(dict(zip(heads, words, strict=True)))
-    return [table for table in tables if table.rows]
+            is_open = True
+        elif line.lstrip().startswith("#"):
+            is_open = False
+        elif is_open and re.match(r"\s*[0-9]+(\s|$)", line):
+            _add_row(tables[-1], line, f"{output.source}: line {number}")
+    empty = [table.name for table in tables if not table.rows and not table.failed]
+    if empty and empty != [table.name for table in tables]:
+        raise UnreadableError(output.source, f"table {empty[0]}", "no row of figures")
+    return [table for table in tables if table.rows or table.failed]
+
+
+def _add_row(table: Table, line: str, where: str) -> None:
+    """Add a row to a table, or the size that IMB gave up and why; InputError for a line that is neither."""
+    words = line.split()
+    if len(words) == len(table.heads):
+        table.rows.append(dict(zip(table.heads, words, strict=True)))
+        return
+    match = re.fullmatch(r"\s*((?:[0-9]+\s+)+)([a-z][a-z-]+\..*|[a-z]+-[a-z]+;.*)", line.rstrip())
+    if match is None:
+        raise UnreadableError(
+            where, table.name, f"{len(words)} words for {len(table.heads)} columns: {line.strip()[:60]!r}"
+        )
+    table.failed.append((dict(zip(table.heads, match[1].split(), strict=False)), match[2][:MOST_CHARACTERS]))
 
 
 def _defects(table: Table) -> str:
@@ -112,7 +147,7 @@ def _megabyte(tables: Sequence[Table]) -> tuple[float, str]:
 
 def _misfit(table: Table, megabyte: float) -> str:
     """Return the first rate of a table that is not size over time, in one line; empty if all are."""
-    transfers = None if "Msg/sec" in table.heads else TRANSFERS.get(table.name)
+    transfers = None if "Msg/sec" in table.heads else TRANSFERS.get(table.name.removeprefix(IN_GROUPS))
     for row in table.rows:
         time = row.get("t_max[usec]", row.get("t[usec]", "0"))
         values = [_number(row.get(name, "0")) for name in ("Mbytes/sec", "#bytes")]
@@ -127,13 +162,18 @@ def _misfit(table: Table, megabyte: float) -> str:
 
 
 def _figures(source: str, table: Table, megabyte: float) -> Iterator[Series | Unmeasured]:
+    foms = {head: COLUMNS[head] for head in table.heads if head in COLUMNS}
+    if "t_avg[usec]" in foms:
+        foms.pop("t[usec]", None)
+    if not foms:
+        raise UnreadableError(source, table.name, f"no column is known: {' '.join(table.heads)}")
+    for row, reason in table.failed:
+        for fom in foms.values():
+            yield Unmeasured(fom=fom, labels=_labels(source, table, row), reason=reason)
     for row in table.rows:
-        labels: dict[str, Label] = {"benchmark": table.name, "processes": table.processes}
-        if "#bytes" in row:
-            labels["size_bytes"] = reading.whole(row["#bytes"], source, "#bytes")
-        for head, token in row.items():
-            if (fom := COLUMNS.get(head)) is None or ("t_avg[usec]" in row and head == "t[usec]"):
-                continue
+        labels = _labels(source, table, row)
+        for head, fom in foms.items():
+            token = row[head]
             value = reading.finite(token, source, head)
             if fom in (BANDWIDTH, RATE) and not value:
                 if labels.get("size_bytes"):
@@ -141,3 +181,10 @@ def _figures(source: str, table: Table, megabyte: float) -> Iterator[Series | Un
             else:
                 factor = megabyte * 1e-9 if fom == BANDWIDTH else 1
                 yield Series(fom=fom, labels=labels, samples=(value * factor,))
+
+
+def _labels(source: str, table: Table, row: Mapping[str, str]) -> dict[str, Label]:
+    """Return the labels of a row: its table's, its group and its size."""
+    columns = {"Group": "group", "#bytes": "size_bytes"}
+    own = {name: reading.whole(row[head], source, head) for head, name in columns.items() if head in row}
+    return {**table.labels, **own}

@@ -30,6 +30,10 @@ TEXT_COLUMNS = ("time", "algbw", "busbw", "wrong")
 #: What is printed where nothing ran out of place.
 BLANK = " " * 32
 PLACES = ("out-of-place", "in-place")
+#: The beginning of a row, a line of NCCL's log, and such a line with a row after it.
+STARTS_ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s")
+LOGGED = re.compile(r"\bNCCL (?:INFO|WARN|TRACE)\b")
+LOGGED_ROW = re.compile(LOGGED.pattern + r".*\s[0-9]+ +[0-9]+ +\w+ +\w+ +-?[0-9]")
 #: Operations whose algorithm bandwidth is not size over time.
 IRREGULAR = frozenset({"alltoallv", "hypercube"})
 
@@ -74,26 +78,28 @@ def parse(text: str, left: str, source: str) -> Reading:
 def _rows(output: Output) -> Iterator[Row]:
     """Yield the halves of every row of the table, whose columns have the names in its head."""
     heads: list[str] = []
-    for line in output.text.split("\n")[:-1]:
+    for number, line in enumerate(output.text.split("\n")[:-1], 1):
         words = line.split()
         if words[:3] == ["#", "size", "count"]:
             names = {"#wrong": "wrong", "cputime": "time"}
             heads = [names.get(word, word) for word in words[1:]]
-        elif heads and re.match(r"\s*[0-9]+\s+[0-9]+\s", line):
-            yield from _halves(output.source, heads, line)
+        elif heads and (STARTS_ROW.match(line) or LOGGED_ROW.search(line)):
+            if LOGGED.search(line):
+                why = "a row of the table that is broken by a line of NCCL; unset NCCL_DEBUG, or set NCCL_DEBUG_FILE"
+                raise UnreadableError(f"{output.source}: line {number}", "table", why)
+            yield from _halves(f"{output.source}: line {number}", heads, line)
 
 
 def _halves(source: str, heads: Sequence[str], line: str) -> Iterator[Row]:
     words = line.split()
     if len(words) == len(heads) - 1 and "redop" in heads:
         heads = [head for head in heads if head != "redop"]  # blank for an operation without one
-    if heads.count("time") != 2:
-        return
     if len(words) == len(heads) - len(TEXT_COLUMNS) and BLANK in line:
         at = heads.index("time")
         words = [*words[:at], *["N/A"] * len(TEXT_COLUMNS), *words[at:]]
-    if len(words) < len(heads):
-        return
+    if len(words) < len(heads) or heads.count("time") != len(PLACES):
+        why = f"{len(words)} words for the columns {' '.join(heads)}"
+        raise UnreadableError(source, "table", f"a row that is not understood: {why}")
     judged = zip(heads, words, strict=False)  # `error` is a deviation, which `Out of bounds values` judges
     words = ["0" if head == "error" and word != "N/A" else word for head, word in judged]
     heads = ["wrong" if head == "error" else head for head in heads]

@@ -182,7 +182,7 @@ def _other_device(program: str, device: str, accelerator: str) -> str:
 
 
 def _table(output: Output) -> tuple[list[str], list[list[str]]]:
-    """Return the heads and rows of the table; `# Size` is the head `Size`. A row that is cut off is left out."""
+    """Return the heads and rows of the table; `# Size` is the head `Size`. InputError for a row that is cut off."""
     lines = [
         line.strip() for line in output.text.split("\n")[:-1]
     ]  # what follows the last line's end is cut off
@@ -194,8 +194,15 @@ def _table(output: Output) -> tuple[list[str], list[list[str]]]:
             output.source, "table", problem=f"missing after {output.last_line()!r}", valid="output to the end"
         )
     heads = re.split(r"\s{2,}", lines[at].removeprefix("#").strip())
-    rows = [line.split() for line in lines[at + 1 :] if re.match(r"[0-9]", line)]
-    rows = [row for row in rows if len(row) == len(heads) and _is_row(heads, row)]
+    numbered = [(n, lines[n].split()) for n in range(at + 1, len(lines)) if re.match(r"[0-9]", lines[n])]
+    rows = [row for _, row in numbered if len(row) == len(heads) and _is_row(heads, row)]
+    for number, row in numbered:
+        numbers = len(row) > 1 and all(re.fullmatch(NUMBER, word, re.ASCII) for word in row[:2])
+        if numbers and row not in rows:
+            problem = f"{len(row)} words for the columns {', '.join(heads)}"
+            raise InputError(
+                f"{output.source}: line {number + 1}", "table", problem=problem, valid="a whole row"
+            )
     tables, first = sum(map(_is_head, lines)), [row[0] for row in rows]
     rises = first == sorted(set(first), key=lambda size: (len(size), size))
     if tables > 1 and not (rises and heads[0] == "Size"):  # each thread of osu_latency_mt prints the heads

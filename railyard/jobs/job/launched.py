@@ -24,12 +24,14 @@ from railyard.applications import launch as applications
 from railyard.jobs import beside, complaints, launching
 from railyard.jobs.beside import Companions
 from railyard.jobs.job.json_files import json_object
-from railyard.jobs.job.submitted import Placed, Planned, Submitted
+from railyard.jobs.job.submitted import Placed, Planned, Submitted, read
 from railyard.jobs.nodes import energy, nic_counters, rank_nics
 from railyard.records.assemble import LaunchRun
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.record import Software, Verdict
 
+#: Exit statuses of `timeout`: the limit was reached; it was, and the launcher had to be killed.
+LIMIT_STATUS = (124, 137)
 #: Largest difference between the clocks of the node that submits a job and of those that run it.
 CLOCKS_S = 60.0
 
@@ -55,8 +57,9 @@ class End:
 class LaunchFiles:
     """The files of a launch as values. `start` and `end` are None where the launch did not come that far.
 
-    `complaint` is the first line of its standard error, `evidence` what the virtual torus or the simulator measured.
-    `is_cut_off`: the file of its start or its end exists and is not whole.
+    `start` is when the launch had its turn on the machine. `complaint` is the line of its standard error that
+    explains a failure, `evidence` what the virtual torus or the simulator measured. `is_cut_off`: the file of its
+    start or its end exists and is not whole.
     """
 
     start: Start | None
@@ -80,13 +83,26 @@ def collect(folder: Path, launch: Planned) -> LaunchFiles:
     """Return what the files of a launch in a stage directory contain."""
     start_file, end_file = folder / f"{launch.stem}.begun", folder / f"{launch.stem}.ended"
     start, end = _numbers(start_file, (1, 2)), _numbers(end_file, (2, 3))
+    evidence = json_object(folder / f"{launch.stem}.evidence")
+    start = [time_s + waited_s(evidence) for time_s in start or ()]
     return LaunchFiles(
         start=Start(time_s=start[0], monotonic_s=_item(start, 1)) if start else None,
         end=End(status=int(end[0]), time_s=end[1], monotonic_s=_item(end, 2)) if end else None,
-        complaint=complaints.first(folder / f"{launch.stem}.err"),
-        evidence=json_object(folder / f"{launch.stem}.evidence"),
+        complaint=_complaint(folder / f"{launch.stem}.err"),
+        evidence=evidence,
         is_cut_off=not end and (end_file if start else start_file).exists(),
     )
+
+
+def _complaint(stderr: Path) -> str:
+    """Return the line that explains a failure, and what notices are beside it."""
+    return "; ".join(filter(None, (complaints.first(stderr), complaints.beside(stderr))))
+
+
+def waited_s(evidence: Mapping[str, Any]) -> float:
+    """Return the seconds for which a launch waited for other launches on the machine, from its evidence."""
+    waited = (evidence.get("guard") or {}).get("waited_s", 0.0)
+    return float(waited) if isinstance(waited, int | float) else 0.0
 
 
 def convert(folder: Path, job: Submitted, stem: str, ranks: int) -> str:
@@ -135,9 +151,10 @@ def run(folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned,
     nics, obeyed = judge_nics(folder, job, placed, launch=launch, left=left)
     fault = convert(folder, job, launch.stem, len(hosts)) if hosts and left.end else ""
     is_measured, counters = job.site.origin == "measured", folder / f"{launch.stem}.nics"
-    reason = _reason(left, placed, launch, ended_by=ended_by, limit_s=job.limit_s)
+    reason = _reason(left, placed, launch, ended_by=ended_by)
     return dataclasses.replace(
         _absent(launch, "; ".join(companions.reasons if companions else ()) or reason),
+        late=late(left, job.limit_s),
         exit_status=left.end.status if left.end else None,
         started=_utc_text(left.start.time_s) if left.start else None,
         elapsed_s=left.elapsed_s,
@@ -227,15 +244,26 @@ def _companions(folder: Path, job: Submitted, placed: Placed | None, launch: Pla
     )
 
 
-def _reason(left: LaunchFiles, placed: Placed | None, launch: Planned, *, ended_by: str, limit_s: int) -> str:
+def late(left: LaunchFiles, limit_s: int) -> str:
+    """Return that railyard ended a launch at its limit; empty if it did not."""
+    is_late = limit_s and left.end and left.end.status in LIMIT_STATUS and (left.elapsed_s or 0.0) >= limit_s
+    return f"ended after its limit of {limit_s} s (launch_limit_s)" if is_late else ""
+
+
+def ended_late(folder: Path, stem: str) -> str:
+    """Return that railyard ended a launch of a stage directory at its limit; empty if it did not, or without a job."""
+    job = read(folder) if (folder / "job.json").is_file() else None
+    launch = next((one for one in job.launches if one.stem == stem), None) if job else None
+    return late(collect(folder, launch), job.limit_s) if job and launch else ""
+
+
+def _reason(left: LaunchFiles, placed: Placed | None, launch: Planned, *, ended_by: str) -> str:
     """Return why a launch has no result, in one line; empty if it ended without a complaint.
 
     It is the launch's own complaint, why it could not be placed, or what ended the job.
     """
     if left.end:
-        is_late = left.start and limit_s and limit_s <= left.end.time_s - left.start.time_s
-        late = f"ended after its limit of {limit_s} s (launch_limit_s)" if is_late else ""
-        return ": ".join(filter(None, (late, left.complaint)))
+        return left.complaint
     if left.is_cut_off:
         return "its files are cut off, as on a full disk"
     if left.start:

@@ -38,6 +38,8 @@ from railyard.records.store import archive
 
 #: Variables that name a host file: the user's own first, then those of batch systems.
 NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
+#: The number of components of a heterogeneous job of Slurm, by today's name and by that before 20.02.
+COMPONENTS = ("SLURM_HET_SIZE", "SLURM_PACK_SIZE")
 LSF = "LSB_DJOB_HOSTFILE"
 PBS = "PBS_NODEFILE"
 #: The source of coordinates where no file is named.
@@ -49,7 +51,13 @@ def names(environment: Mapping[str, str]) -> list[str]:
 
     Raises InputError outside a job of a scheduler that is known, RunError where a launcher's own command fails.
     """
-    for variable in launchers.node_list_variables() if not environment.get("RAILYARD_NODES") else ():
+    own = bool(environment.get("RAILYARD_NODES"))
+    if parts := next((environment[name] for name in COMPONENTS if environment.get(name, "1") != "1"), ""):
+        problem = f"a heterogeneous job of {parts} components, of which srun's steps use the first alone"
+        valid = "a job of one component, or the nodes to use as a host file in RAILYARD_NODES"
+        if not own:
+            raise InputError("environment", "SLURM_HET_SIZE", problem=problem, valid=valid)
+    for variable in () if own else launchers.node_list_variables():
         if nodelist := environment.get(variable):
             return list(hostfile.slots(hostfile.parse(nodelist, variable)))
     for variable in NODE_FILES:

@@ -35,4 +35,8 @@ def strays(stem: str, here: bool) -> None:
     if here:
         running.end_here(Path(), stem)
     else:
+        from railyard.jobs.job import launched  # the other commands start without it
+
+        if late := launched.ended_late(Path(), stem):
+            click.echo(f"railyard: {stem} {late}", err=True)
         running.end_on_all_nodes(Path(), stem, os.environ)

@@ -94,10 +94,14 @@ def same_code(read: Record) -> Iterator[Fault]:
         for when, state in (("written", written), ("ended", at_end)):
             if name in state and state[name] != noted:
                 yield Fault(field=f"run.{when}.{name}", text=f"{state[name]}; provenance says {noted}")
-    for name in sorted(written["files"].keys() | at_end["files"].keys()):
-        before, after = written["files"].get(name), at_end["files"].get(name)
-        if before != after or before is None:
+    first, again = written["files"], at_end["files"]
+    for name in sorted(again):
+        if first.get(name) != again[name]:
             yield Fault(field=f"run.ended.files.{name[:60]}", text="not the file that the job began with")
+    if absent := sorted(first.keys() - again.keys()):
+        more = f" and {len(absent) - 1} more" if absent[1:] else ""
+        text = f"not summed again, because the job did not end: {absent[0][:60]}{more}"
+        yield Fault(field="run.ended.files", text=text)
 
 
 @rule("program-digest", since=versions.WITH_RUN)

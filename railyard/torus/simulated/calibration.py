@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from placements.topology.base import Topology
-from railyard.base import schemas
+from railyard.base import schemas, yaml_io
 from railyard.base.errors import InputError
 
 FOLDER = Path(__file__).parent / "calibrations"
@@ -89,7 +89,7 @@ def _read(name_or_path: str) -> tuple[str, Any, Path]:
         path = FOLDER / f"{name_or_path}.yml"
     try:
         text = path.read_text(encoding="utf-8")
-        return text, yaml.safe_load(text), path
+        return text, yaml_io.loads(text), path
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         valid = f"{', '.join(known())}, or the path of a readable .yml file"
         raise InputError("--calibration", "", name_or_path, valid) from error

@@ -120,7 +120,7 @@ class GuardReport:
 
     The busiest link is the one that needs most time, at its rate, for what it sent. `by_load`: void only because the
     machine was busy, so a retry may succeed. `attempts` is the number of times that the launch was started; all but the
-    last were void by load.
+    last were void by load. Before the first it waited `waited_s` for other launches on the machine.
     """
 
     verdict: GuardVerdict
@@ -138,6 +138,7 @@ class GuardReport:
     conserved: bool
     by_load: bool = False
     attempts: int = 1
+    waited_s: float = 0.0
     error_bound_percent: float | None = None
     error_bound: Mapping[str, float] | None = None
     lateness: Mapping[str, Any] | None = None
@@ -285,9 +286,10 @@ class Watch:
     guard: GuardReport
     counted: CounterReading
 
-    def __init__(self, torus: VirtualTorus, attempt: int = 1) -> None:
+    def __init__(self, torus: VirtualTorus, attempt: int = 1, waited_s: float = 0.0) -> None:
         self.torus = torus
         self.attempt = attempt
+        self.waited_s = waited_s
 
     def __enter__(self) -> Watch:
         if not counters.PROGRAM.is_file():
@@ -350,9 +352,8 @@ class Watch:
         before = counters.reading(name, topology, snapshots[0], snapshots[0])
         after = counters.reading(name, topology, snapshots[1], snapshots[2])
         self.counted = counters.difference(after, before)
-        self.guard = replace(
-            judge(intervals(lines), self.counted, self._machine(lines)), attempts=self.attempt
-        )
+        judged = judge(intervals(lines), self.counted, self._machine(lines))
+        self.guard = replace(judged, attempts=self.attempt, waited_s=round(self.waited_s, 3))
 
     def _machine(self, lines: list[str]) -> MachineLoad:
         """Return the load of the machine from the output of railyard-counters."""

@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -27,7 +28,7 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 #: The variable with the number of times that a launch may be started, as long as it is void because of load alone.
 ATTEMPTS = "RAILYARD_ATTEMPTS"
 MOST_ATTEMPTS = 9
-#: A launch of more seconds is not repeated, because a check's time limit holds for all attempts together.
+#: A launch of more seconds is not repeated, because a job has a time limit for all attempts together.
 LONGEST_REPEATED_S = 120
 
 
@@ -147,11 +148,11 @@ def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     It runs again if load alone made the launch void, attempts are left, and its output can be removed.
     """
     _check_router(torus)
-    torus = _take_locks(torus)
+    torus, waited_s = _take_locks(torus)
     attempts = _attempts()
     output = _Output()
     for attempt in range(1, attempts + 1):
-        with fidelity.Watch(torus, attempt) as watch:
+        with fidelity.Watch(torus, attempt, waited_s) as watch:
             status = once(torus)
         is_last = attempt == attempts or status != 0 or not is_worth_another(watch.guard)
         if is_last or not output.truncate():
@@ -171,8 +172,8 @@ def _launch_once_granted(torus: VirtualTorus, command: Sequence[str], variables:
         process = launcher_process.start(torus, command, {**variables, **stop.environment}, HEAD)
         if not stop.wait(lambda: not process.is_running()):
             return process.wait()
-        torus = _take_locks(torus)
-        with fidelity.Watch(torus) as watch:
+        torus, waited_s = _take_locks(torus)
+        with fidelity.Watch(torus, waited_s=waited_s) as watch:
             stop.open()
             status = process.wait()
     _report(watch)
@@ -229,12 +230,16 @@ def _check_router(torus: VirtualTorus) -> None:
         raise RunError(launcher_process.router_ended(torus))
 
 
-def _take_locks(torus: VirtualTorus) -> VirtualTorus:
-    """Wait for the locks of a launch; return the torus as it is then. InputError if it has been removed meanwhile."""
+def _take_locks(torus: VirtualTorus) -> tuple[VirtualTorus, float]:
+    """Wait for the locks of a launch; return the torus as it is then, and the seconds of the wait.
+
+    Raises InputError if the torus has been removed meanwhile.
+    """
+    begun_s = time.monotonic()
     locks.take_turn(inheritable=True)
     torus = lifecycle.get(torus.name)
     locks.acquire(torus.folder / lifecycle.LAUNCHING, what="another launch on this torus to end")
-    return torus
+    return torus, time.monotonic() - begun_s
 
 
 def _require_namespaces(torus: VirtualTorus, command: str) -> None:

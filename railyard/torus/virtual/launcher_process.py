@@ -21,6 +21,8 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 
 #: Seconds that a launcher has to end its ranks after its router has ended; it is killed then.
 TERMINATION_S = 0.5
+#: The variable with the seconds after which a launcher is ended, counted from its start: waits come before that.
+LIMIT = "RAILYARD_LIMIT_S"
 #: Open MPI prints this when an agent starts before its parent continues. It is harmless.
 NOISE = re.compile(rb"plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent")
 
@@ -51,10 +53,15 @@ class LauncherProcess:
 def start(
     torus: VirtualTorus, command: Sequence[str], environment: Mapping[str, str], host: str | None
 ) -> LauncherProcess:
-    """Start a launcher on a host of the torus, or in this process's network for None. It ends with this process."""
+    """Start a launcher on a host of the torus, or in this process's network for None.
+
+    It ends with this process, and after the seconds in the variable LIMIT.
+    """
     enter = [str(ENTER), host] if host else []
+    limit_s = os.environ.get(LIMIT, "")
+    limited = ["timeout", "--foreground", "-k", "30", limit_s] if limit_s else []
     child = subprocess.Popen(
-        [*enter, "setpriv", "--pdeathsig", "TERM", *command],
+        [*enter, "setpriv", "--pdeathsig", "TERM", *limited, *command],
         env={
             **os.environ,
             **environments.for_any_program(torus),

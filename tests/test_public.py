@@ -1,7 +1,7 @@
 """What public reports, documents and recorded outputs of real sites have: each a folder of tests/data/public.
 
 `case.yaml` has what it is, its source, the reader, and the right value or the error. The texts are our own, of the same
-shape. tests/data/public/outputs has outputs of programs (tests/applications).
+shape. tests/data/public/outputs has outputs of programs.
 """
 
 from __future__ import annotations
@@ -14,15 +14,19 @@ from typing import Any
 import pytest
 import yaml
 from support.commands import CHECKOUT
+from support.inputs import outputs
 
 from placements.hosts import in_job, sources
+from railyard.applications import launch
+from railyard.applications.cli import record_rules
 from railyard.base import sysfs
 from railyard.base.errors import InputError
 from railyard.doctor import inventory
+from railyard.jobs import complaints
 from railyard.jobs.nodes import allocated_nodes
 
 PUBLIC = CHECKOUT / "tests/data/public"
-CASES = sorted(path.parent for path in PUBLIC.glob("*/case.yaml"))
+CASES = sorted(path.parent for path in PUBLIC.glob("**/case.yaml"))
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Case = dict[str, Any]
@@ -88,8 +92,37 @@ def sinfo(case: Case, path: Path) -> list[str]:
     ]
 
 
+def stderr(case: Case, path: Path) -> str:
+    return complaints.first(path)
+
+
+def environment(case: Case, path: Path) -> list[str]:
+    return allocated_nodes.names(case["environment"])
+
+
+def output(case: Case, path: Path) -> dict[str, Any]:
+    """Return of a program's output what the case names; its figures are compared here."""
+    value = case.get("value", {})
+    reading = outputs.parse(case, path.with_name("output.txt").read_text())
+    if case["reader"] != "mpip":  # a part of another program's output
+        record_rules(case["reader"], reading, "output.txt")
+    measured = {(str(one.fom), *sorted(one.labels.items())): list(one.samples) for one in reading.series}
+    for name, labels, wanted in value.get("figures", ()):
+        samples = wanted if isinstance(wanted, list) else [wanted]
+        assert measured[(name, *sorted(labels.items()))] == pytest.approx(samples, rel=1e-9)
+    assert bool(measured) is bool(value.get("figures")), "a run that is not verified has no figure"
+    assert bool(reading.fault) is ("fault" in value) and value.get("fault", "") in reading.fault, (
+        reading.fault
+    )
+    if "not_measured" in value:
+        assert {str(one.fom) for one in reading.not_measured} == set(value["not_measured"])
+    parameters = {name: reading.parameters.get(name) for name in value.get("parameters", ())}
+    read = {"ranks": reading.ranks, "parameters": parameters}
+    return {**value, **{name: part for name, part in read.items() if name in value}}
+
+
 READERS: dict[str, Callable[[Case, Path], Any]] = {
-    reader.__name__: reader for reader in (coordinates, hosts, nics, address, sinfo)
+    reader.__name__: reader for reader in (coordinates, hosts, nics, address, sinfo, stderr, environment)
 }
 
 
@@ -98,14 +131,18 @@ def test_what_a_site_has_is_read_or_refused_with_a_reason(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     case = yaml.safe_load((folder / "case.yaml").read_text())
-    reader, file = READERS[case["reader"]], case.get("file", "case.yaml")
-    assert case["what"] and re.match(r"https?://", case["source"])
+    reader: Callable[[Case, Path], Any] = READERS.get(case["reader"], output)
+    file = case.get("file", "case.yaml")
+    is_output = folder.parent.name == "outputs"
+    assert case["what"] and (is_output or re.match(r"https?://", case["source"]))
     for number, (how, saved) in enumerate(
-        SAVED.items() if "file" in case and reader is not sinfo else [("", bytes)]
+        SAVED.items() if reader in (coordinates, hosts) else [("as it is", bytes)]
     ):
         path = tmp_path / str(number) / file
         path.parent.mkdir()
         path.write_bytes(saved((folder / file).read_bytes()))
+        if is_output:
+            path.with_name("output.txt").write_bytes((folder / "output.txt").read_bytes())
         if "error" in case:
             with pytest.raises(InputError) as caught:
                 reader(case, path)
@@ -129,3 +166,10 @@ def test_there_are_enough_of_each_kind() -> None:
         "opareport",
         "xtdb2proc",
     }
+
+
+def test_the_corpus_has_a_case_of_every_program_without_a_check() -> None:
+    """A parser without a check of railyard's own has no recording of a real run in tests/data/applications."""
+    recorded = {path.name.rpartition("-")[0] for path in outputs.DATA.glob("*.out")}
+    programs = {name for name in launch.names_of_programs() if not name.startswith("osu_")}
+    assert programs <= recorded | {outputs.load(path)["reader"] for path in outputs.CASES}
