@@ -30,7 +30,7 @@ from analysis.stats.contrast import FEWEST, Estimate
 OF_A_NORMAL = 1.4826
 #: Standard deviations, estimated from the median deviation, from which on a launch was disturbed, and how many of ten
 #: launches of two groups may be. Fewer than six launches do not show what is far.
-FAR, MOST_FAR, LEAST_FAR = 10.0, 0.1, 6
+FAR, MOST_FAR, LEAST_FAR = 20.0, 0.1, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,6 +88,7 @@ ESTIMATES = st.builds(
     value=st.floats(-1, 1),
     error=st.floats(0, 1),
     freedom=st.floats(1, 100),
+    median=st.floats(-1, 1),
     slack=st.floats(0, 0.5),
 )
 
@@ -114,7 +115,7 @@ def test_holm_is_the_worked_example() -> None:
 def test_in_a_family_the_interval_and_holms_p_value_decide_alike(
     values: list[float], tests: int, looked: float
 ) -> None:
-    estimates = [Estimate(value=value, error=1.0, freedom=10.0) for value in values]
+    estimates = [Estimate(value=value, error=1.0, freedom=10.0, median=value) for value in values]
     for test in contrast.decide(estimates, tests=tests, looked=looked):
         bounds = test.interval
         assert bounds is not None and test.estimate.p_value <= test.p_holm <= 1
