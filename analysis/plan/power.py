@@ -1,8 +1,8 @@
 """Estimate how probably launches or jobs find a difference, by drawing them and applying the test that decides.
 
 Models: logarithms of values with normal noise; `tests` tests of one family, of which the first must pass Holm's
-correction; means and medians apart, means by more than the noise floor. The draws have a fixed seed. Leaves out: other shapes of noise,
-whose effect `python -m perf statistics` prints.
+correction; means and medians of the sides differ, means by more than the noise floor. The draws have a fixed seed.
+Leaves out: other shapes of noise, whose effect `python -m perf statistics` prints.
 """
 
 from __future__ import annotations
