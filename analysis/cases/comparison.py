@@ -154,10 +154,8 @@ def _statement(comparison: Comparison) -> str:
             return "This figure has no better direction; nothing is ranked."
         case Outcome.TOO_FEW:
             return _too_few(comparison)
-        case Outcome.BEST:
+        case Outcome.BEST | Outcome.EXACT:
             return f"{_leader(comparison)}; {_evidence(verdict)}."
-        case Outcome.EXACT:
-            return f"{_leader(comparison)}; a deterministic model, so no test applies."
     return _no_difference(comparison)
 
 
@@ -228,7 +226,8 @@ def statements(comparisons: Sequence[Comparison]) -> list[tuple[str, str, str]]:
 
 
 def _evidence(verdict: Verdict[str]) -> str:
-    assert verdict.p_holm is not None  # a verdict that names a winner has tests
+    if verdict.p_holm is None:
+        return "a deterministic model, so no test applies"
     subject = "the difference is" if len(verdict.apart) == 1 else "every difference is"
     return f"{subject} significant (rank test, Holm: p {p_text(verdict.p_holm)})"
 
