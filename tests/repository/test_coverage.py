@@ -5,13 +5,12 @@ The studies, too: every published number belongs to a benchmark that a check of 
 
 from __future__ import annotations
 
-import ast
 import functools
 import re
-from collections.abc import Iterator
 
 import pytest
 from support.commands import CHECKOUT
+from support.suite import benchmarks_by_check
 
 from placements.topology import catalog
 from railyard.records import studies
@@ -101,29 +100,6 @@ def test_every_published_figure_has_a_row_with_a_check_that_measures_it(study: s
 def test_a_row_without_its_check_is_noticed() -> None:
     assert not is_there("halo_of_tomorrow") and not is_there("torus.md#heading-of-tomorrow")
     assert not is_there("railyard tomorrow") and not is_there("results/studies/tomorrow.yml")
-
-
-def benchmarks_by_check() -> dict[str, set[str]]:
-    """What each check runs, from the sources: its own `benchmark` or parameter `test`, or that of its bases."""
-    classes: dict[str, ast.ClassDef] = {}
-    for path in sorted(checks.FOLDER.rglob("*.py")):
-        classes |= {n.name: n for n in ast.parse(path.read_text()).body if isinstance(n, ast.ClassDef)}
-
-    def runs(name: str) -> set[str]:
-        node = classes.get(name)
-        if node is None:
-            return set()
-        own = set(_named(node))
-        return own or set().union(*(runs(base.id) for base in node.bases if isinstance(base, ast.Name)))
-
-    return {one.name: runs(one.name) for one in checks.checks()}
-
-
-def _named(node: ast.ClassDef) -> Iterator[str]:
-    for line in node.body:
-        if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) in {"benchmark", "test"}:
-            constants = [each.value for each in ast.walk(line.value) if isinstance(each, ast.Constant)]
-            yield from (each for each in constants if isinstance(each, str))
 
 
 @pytest.mark.parametrize("name", sorted(studies.all_studies()))
