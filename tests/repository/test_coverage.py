@@ -39,7 +39,7 @@ FAR = {"llnl-multirail": [], "pena2013": ["P19", "P27"], "pedretti2013": ["D44"]
 WORDS = {"snake", "snake-8x8x8", "snake:8x8x8", "router", "gemini-put", "gemini-get"}
 WORDS |= {"bandwidth_gbyte_s", "APRUN_BALANCED_INJECTION"}
 #: What a command in the last column begins with.
-COMMANDS = ("reframe ", "railyard links ", "railyard topology ")
+COMMANDS = ("reframe ", "railyard links ", "railyard topology ", "railyard nics ")
 #: Published benchmarks that no check runs.
 NOT_RUN: set[tuple[str, str]] = set()
 
