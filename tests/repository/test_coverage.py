@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 from support.commands import BIN, CHECKOUT
-from support.suite import benchmarks_by_check
+from support.records.suite import benchmarks_by_check
 
 from placements.arrays import np
 from placements.orders.walks import alps_walk

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import reframe, suite, synthetic
+from support import reframe, synthetic
+from support.records import suite
 
 from analysis.cases import cases
 from analysis.figures import drawing, registry
