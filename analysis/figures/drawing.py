@@ -69,7 +69,6 @@ def failed(name: str, error: Exception) -> Drawing:
         description=text,
         paint=lambda figure: _write_line(figure, text),
         data=DataTable(columns=["error"], rows=[[text]]),
-        width_in=WIDTH_IN,
         height_in=0.3,
     )
 

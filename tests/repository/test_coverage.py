@@ -127,7 +127,7 @@ def test_a_number_far_from_the_published_one_has_its_reason(study: str) -> None:
 
 
 def test_a_verdict_is_the_ratio_of_two_factors() -> None:
-    change = Published(figure="", benchmark="", quantity="rows", value=-54, unit="%", ours="\u221270.1 %")
+    change = Published(figure="", benchmark="", quantity="rows", value=-54, unit="%", ours="-70.1 %")
     assert coverage.verdict(change) == "1.54 times apart: not explained"
     limit = replace(change, quantity="rows, up to", ours="-26.0 %", compare=Contrast())
     assert coverage.verdict(limit) == "within the limit"
