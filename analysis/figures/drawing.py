@@ -6,7 +6,7 @@ need from it. Leaves out: which drawings a case has (`analysis.figures.registry`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
@@ -42,14 +42,48 @@ class Drawing:
 
 def inline_svg(drawing: Drawing, prefix: str) -> str:
     """Return the drawing as an `<svg>` element for a page; `prefix` makes its ids unique there."""
-    with svg.style():
-        return svg.inline(_painted(drawing), f"{prefix}{drawing.name}", drawing.description)
+    return _written(
+        drawing, lambda shown, figure: svg.inline(figure, f"{prefix}{shown.name}", shown.description)
+    )
 
 
 def svg_file(drawing: Drawing) -> str:
     """Return the drawing as an SVG file of its own, light and dark."""
+    return _written(drawing, lambda shown, figure: svg.standalone(figure, shown.name, shown.description))
+
+
+def made(name: str, make: Callable[[], Iterable[Drawing]]) -> list[Drawing]:
+    """Return the drawings that a function makes, or the one line of `failed`."""
+    try:
+        return list(make())
+    except Exception as error:  # one family of figures must not take the page of all records with it
+        return [failed(name, error)]
+
+
+def failed(name: str, error: Exception) -> Drawing:
+    """Return one line for the place of a figure that could not be drawn, with the error."""
+    text = f"{name}: not drawn: {type(error).__name__}: {' '.join(str(error).split())}"
+    return Drawing(
+        name=name,
+        title=name,
+        description=text,
+        paint=lambda figure: _write_line(figure, text),
+        data=DataTable(columns=["error"], rows=[[text]]),
+        height_in=0.3,
+    )
+
+
+def _write_line(figure: Figure, text: str) -> None:
+    figure.text(0, 0.5, text, va="center", fontsize=9, color=svg.INK)
+
+
+def _written(drawing: Drawing, write: Callable[[Drawing, Figure], str]) -> str:
     with svg.style():
-        return svg.standalone(_painted(drawing), drawing.name, drawing.description)
+        try:
+            return write(drawing, _painted(drawing))
+        except Exception as error:  # as above; matplotlib may fail when it paints or when it writes
+            shown = failed(drawing.name, error)
+            return write(shown, _painted(shown))
 
 
 def _painted(drawing: Drawing) -> Figure:

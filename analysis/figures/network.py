@@ -460,6 +460,8 @@ def _draw_links(axes: Axes, between: Mapping[tuple[Cell, Cell], float], points: 
     widest_pt = _WIDEST_PT * min(1.0, _MOST_WIDE / len(lines)) if lines else 0.0
     for is_loaded, colour in ((False, svg.sentinel(5)), (True, svg.sentinel(1))):
         chosen = [at for at, share in enumerate(shares) if (share > 0) is is_loaded]
+        if not chosen:  # matplotlib takes no empty list of strengths
+            continue
         axes.add_collection(
             LineCollection(
                 [lines[at] for at in chosen],

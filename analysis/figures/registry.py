@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from analysis.cases.cases import Case
-from analysis.figures.drawing import Drawing
+from analysis.figures.drawing import Drawing, made
 
 
 @functools.cache
@@ -40,9 +40,12 @@ def own_drawings(case: Case) -> list[Drawing]:
     The general figures show the message sizes of a profiled application, the impact of a load, the bytes that each of
     several NICs sent, and the cost of an image.
     """
-    own = of_benchmarks().get(case.first.case.benchmark.replace("-", "_"))
-    common = [module for module in families().values() if hasattr(module, "OF_ANY_CASE")]
-    return [drawing for module in [*([own] if own else []), *common] for drawing in module.drawings(case)]
+    benchmark = case.first.case.benchmark.replace("-", "_")
+    common = [name for name, module in families().items() if hasattr(module, "OF_ANY_CASE")]
+    names = [*({benchmark} & of_benchmarks().keys()), *common]
+    return [
+        shown for name in names for shown in made(name, functools.partial(families()[name].drawings, case))
+    ]
 
 
 def claimed(own: Sequence[Drawing]) -> frozenset[str]:

@@ -368,9 +368,10 @@ def _harmless(row: Mapping[str, object]) -> dict[str, object]:
 
 def svg_files(judged: Judged) -> Iterator[tuple[str, str]]:
     """Yield every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
-    for figure in mpi_profile.drawings_of_cases(judged.grouped):
+    for figure in drawing.made("applications", lambda: mpi_profile.drawings_of_cases(judged.grouped)):
         yield f"applications-{figure.name}.svg", drawing.svg_file(figure)
-    for figure in by_extent.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases]):
+    members = [(one.case, one.comparisons) for one in judged.cases]
+    for figure in drawing.made("extents", lambda: by_extent.drawings_of_cases(members)):
         yield f"{figure.name}.svg", drawing.svg_file(figure)
     for number, judged_case in enumerate(judged.cases, 1):
         for figure in case_view.draw(judged_case).drawings:

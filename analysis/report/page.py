@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from analysis.cases.cases import Case, Tally
 from analysis.compare import text as versus_text
 from analysis.figures import by_extent as extents
 from analysis.figures import mpi_profile, render_all, svg
-from analysis.figures.drawing import Drawing, inline_svg
+from analysis.figures.drawing import Drawing, inline_svg, made
 from analysis.judge.judged import Judged, sections
 from analysis.report import answer, case_view
 from analysis.report.case_view import FigureView
@@ -79,8 +79,11 @@ def html(judged: Judged) -> str:
     grouped, versus = judged.grouped, judged.sides
     drawn = [case_view.draw(case) for case in judged.cases]
     images = render_all.images([case.drawings for case in drawn])
-    charts = mpi_profile.drawings_of_cases(grouped)
-    by_extent = extents.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases])
+    charts = made("applications", lambda: mpi_profile.drawings_of_cases(grouped))
+    by_extent = made(
+        "extents", lambda: extents.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases])
+    )
+    ratios = made("ratios", lambda: filter(None, [answer.drawing(judged)]))
     views = [
         case_view.view(case, number, images[number - 1], grouped) for number, case in enumerate(drawn, 1)
     ]
@@ -96,7 +99,7 @@ def html(judged: Judged) -> str:
         .get_template("report.html.j2")
         .render(
             answer=answer.sentences(judged),
-            ratios=_figures(filter(None, [answer.drawing(judged)]), "r"),
+            ratios=_figures(ratios, "r"),
             conditions=answer.conditions(grouped),
             glossary=answer.glossary(grouped),
             cases=views,
@@ -130,8 +133,7 @@ def html(judged: Judged) -> str:
     )
 
 
-def _figures(drawings: Iterable[Drawing], prefix: str) -> list[FigureView]:
-    drawings = list(drawings)
+def _figures(drawings: Sequence[Drawing], prefix: str) -> list[FigureView]:
     return case_view.figure_views(drawings, [Markup(inline_svg(figure, prefix)) for figure in drawings])
 
 

@@ -66,7 +66,8 @@ class Contrast:
 class Published:
     """One number of the paper, with its unit; `compare` selects our values that it is compared with.
 
-    `differs` is why these differ from it, where that is known.
+    `differs` is why these differ from it, where that is known. `row` is its row of docs/coverage.md, `by` the system
+    and the check whose record answers it, and `ours` the answer.
     """
 
     figure: str
@@ -76,6 +77,26 @@ class Published:
     unit: str
     compare: Contrast | None = None
     differs: str = ""
+    row: str = ""
+    by: str = ""
+    ours: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Anything else that the paper has, by the name of its row of docs/coverage.md, and in Markdown where it is here.
+
+    `published` is what the paper states, `run` a command whose output has `ours`. `state` is `here`, `weaker` (less
+    than the paper has) or `cannot` (it cannot be had here).
+    """
+
+    row: str
+    item: str
+    where: str
+    state: str = "here"
+    published: str = ""
+    run: str = ""
+    ours: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +112,7 @@ class Study:
     launches: int
     samples: int
     published: Sequence[Published]
+    rows: Sequence[Row] = ()
     differs: str = ""
 
 
@@ -111,7 +133,8 @@ def _load(path: Path) -> Study:
         Published(**{**item, "compare": _contrast(item["compare"]) if "compare" in item else None})
         for item in document.pop("published")
     ]
-    return Study(name=path.stem, published=published, **document)
+    rows = [Row(**row) for row in document.pop("rows", ())]
+    return Study(name=path.stem, published=published, rows=rows, **document)
 
 
 def _contrast(entry: Mapping[str, Any]) -> Contrast:

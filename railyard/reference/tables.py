@@ -1,4 +1,4 @@
-"""Write the tables of docs/placements.md from the objects: orders, choices, bindings, launchers, NIC policies, stacks.
+"""Write the tables of docs/placements.md from the objects (orders, bindings, launchers, NICs), and of docs/coverage.md.
 
     python -m railyard.reference --tables
 
@@ -26,9 +26,10 @@ from placements.orders.word import Word
 from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
+from railyard.reference import coverage
 from railyard.reference.markdown import code, table
 
-PAGE = CHECKOUT / "docs/placements.md"
+PAGES = (CHECKOUT / "docs/placements.md", CHECKOUT / "docs/coverage.md")
 BLOCK = re.compile(r"(<!-- generated: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 #: Four ranks on two nodes with a NUMA node for each rank: no launcher refuses a binding for their number.
 TOPOLOGY, GRID, RANKS_PER_NODE = "dual-rail-small", (4,), 2
@@ -53,9 +54,10 @@ def rewritten(text: str) -> str:
     return BLOCK.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}{match[4]}", text)
 
 
-def write(page: Path = PAGE) -> None:
-    """Write the generated tables into a page."""
-    page.write_text(rewritten(page.read_text()))
+def write(pages: Sequence[Path] = PAGES) -> None:
+    """Write the generated tables into the pages."""
+    for page in pages:
+        page.write_text(rewritten(page.read_text()))
 
 
 def _parts() -> str:
@@ -216,4 +218,5 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "launchers": _launchers,
     "local-ranks": _local_ranks,
     "stacks": _stacks,
+    **coverage.TABLES,
 }

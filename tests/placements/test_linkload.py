@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import Run
+from support.packets import stalls
 from support.topology.topologies import gemini
 
 from placements.linkload import matrix, model, traffic
@@ -20,8 +21,11 @@ from placements.linkload.model import PROTOCOLS, Protocol, load
 from placements.linkload.patterns import make
 from placements.linkload.traffic import Traffic, stencil
 from placements.orders.allocation import allocate
+from placements.orders.placement import place
 from placements.orders.rank_orders import ordered
 from placements.orders.rank_orders.base import PlacementJob
+from placements.topology import catalog
+from placements.topology.base import Topology
 from placements.topology.routing import route
 from placements.topology.torus import Torus
 from railyard.base.errors import InputError
@@ -302,3 +306,23 @@ def test_a_heat_map_of_a_fat_tree_names_its_links(railyard: Run, tmp_path: Path)
 def test_ranks_of_traffic_and_placement_must_agree() -> None:
     with pytest.raises(InputError, match="as many as are placed"):
         model.load(gemini("2x2x2"), np.arange(8), stencil((3, 3), (1.0,)), PAYLOAD)
+
+
+def minighost_us(topology: Topology, grid: tuple[int, int, int], order: str) -> float:
+    """The slowest link in one exchange of MiniGhost with 16 ranks per node, on the first nodes of ALPS's walk."""
+    nodes = place(order, allocate(topology, "snake"), grid, ranks_per_node=16).indices
+    sent = make("stencil27", grid, size_bytes=traffic.face_bytes(64, 3))
+    return 1e6 * load(topology, nodes, sent, PROTOCOLS["gemini-put"]).slowest_s
+
+
+def test_minighosts_step_is_in_its_traffic_and_the_growth_when_remapped_in_the_wiring() -> None:
+    """docs/simulated.md has more sizes: 32,768 to 131,072 ranks on Cielo, and with one rate for all links."""
+    small, large = (32, 32, 32), (32, 64, 64)
+    alike = stalls.torus(Y={"tiles": 8, "pattern": ["cable"]}, Z={"pattern": ["cable"]})
+    default, even, remapped, evenly = (
+        tuple(minighost_us(topology, grid, order) for grid in (small, large))
+        for order in ("cart-create", "blocks:2x2x4")
+        for topology in (catalog.load("cielo"), alike)
+    )
+    assert [round(time_us / 1e3, 2) for time_us in (*default, *even)] == [1.56, 3.13, 1.76, 3.49]
+    assert [round(time_us / 1e3, 2) for time_us in (*remapped, *evenly)] == [0.79, 1.37, 1.26, 1.22]

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from railyard.torus.simulated import smpi
 from railyard.torus.simulated.smpi import SimulationLimits
 
-#: Seconds per message of a large collective, by `python -m perf simulated` of commit 17cd6ed. Single figures differ
-#: from it by up to a factor of two.
+#: Seconds per message of a large collective, a rough value for one idle processor.
 MESSAGE_S = 500e-6
 #: Blocks in the buffers of a rank per rank of its group: to send, received, and in transit.
 BLOCKS = {"alltoall": 3.0, "allgather": 2.0}

@@ -8,8 +8,10 @@ from typing import Any
 from railyard.records import benchmark, units
 from railyard.records.folded import old_figures
 from railyard.records.units import Fom
+from railyard.reference import variables
 
-_OTHERS: dict[str, Fom] = {
+_OTHERS: dict[str, Fom] = {str(one): one for points in variables.EXAMPLES.values() for one, _ in points}
+_OTHERS |= {
     str(one): one
     for one in (
         units.fom("a_percent", "%", "neither"),

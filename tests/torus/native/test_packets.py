@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.packets import hot_spot, injection
+from support.packets import hot_spot, injection, stalls
 
 from placements.topology import catalog
 from placements.topology.faults import Faults
@@ -42,7 +42,8 @@ def test_a_larger_run_in_the_schedulers_order_has_its_optimum_lower_and_gains_mo
     small, large = injection.runs(
         {(4, 2, 6): (4, 4, 6), (8, 4, 6): (8, 8, 6)}, ("snake",), (60, 70, 80, 90, 100)
     )
-    assert large.best_percent < small.best_percent
+    assert (small.best_percent, large.best_percent) == (100, 70)  # docs/simulated.md
+    assert round(large.gain_percent) == 16
     assert large.gain_percent > small.gain_percent + 5
 
 
@@ -56,13 +57,15 @@ def test_a_hot_spot_hurts_jobs_on_scattered_nodes_and_none_in_a_box_of_its_own()
         next(hot_spot.rows({rule: seeds}, ("incast",))) for rule, seeds in (("boxes", (0,)), ("random", (1,)))
     )
     assert boxes.hurt == 0 and max(boxes.factors) == pytest.approx(1, abs=0.01)
-    assert scattered.hurt >= 4 and max(scattered.factors) > 2
+    assert scattered.hurt == 5 and max(scattered.factors) == pytest.approx(
+        3.23, abs=0.01
+    )  # docs/congestion.md
 
 
 def test_throttling_the_misbehaving_job_relieves_the_others() -> None:
     full, throttled = hot_spot.rows({"random": (1,)}, ("incast",))
     assert throttled.injection_percent < full.injection_percent == 100
-    assert throttled.hurt < full.hurt and max(throttled.factors) < max(full.factors)
+    assert throttled.hurt == 0 < full.hurt and max(throttled.factors) < 1.1 < max(full.factors)
 
 
 @pytest.mark.parametrize("rule", hot_spot.DIVISIONS)
@@ -82,3 +85,17 @@ def test_a_node_of_a_load_sends_as_much_as_any_other(pattern: str) -> None:
         sent[message.source] = sent.get(message.source, 0) + message.size_bytes
     assert len(set(sent.values())) == 1
     assert min(sent.values()) > 0.99 * hot_spot.LOAD_BYTES
+
+
+def test_with_queues_x_stalls_most_where_the_model_without_them_has_z_slowest() -> None:
+    """Pedretti et al., Figure 7: packets wait on X links for the buffers of Y and Z."""
+    most_s, slowest_us = stalls.by_dimension("cart-create")
+    assert most_s["X"] > most_s["Y"] > most_s["Z"]
+    assert slowest_us["Z"] > slowest_us["Y"] > slowest_us["X"]
+    assert [round(most_s[letter], 2) for letter in "XYZ"] == [1.05, 0.85, 0.74]  # docs/simulated.md
+
+
+def test_at_random_x_stalls_most_too() -> None:
+    most_s, slowest_us = stalls.by_dimension("random:1")
+    assert most_s["X"] > most_s["Y"] > most_s["Z"]
+    assert slowest_us["X"] < min(slowest_us["Y"], slowest_us["Z"])

@@ -1,0 +1,118 @@
+"""The page of every check's record, alone and together: no figure fails, and one that does is a line in its place."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import reframe, synthetic
+from support.records import suite
+
+from analysis.cases import cases
+from analysis.figures import drawing, registry
+from analysis.judge.judged import judge
+from analysis.report import exports, page
+from analysis.report.exports import Format
+from railyard.records.record import Record
+from railyard.reference import checks, variables
+
+ORIGINS = {"emulated": "vtorus", "simulated": "simtorus", "modelled": "linkload"}
+#: Points of each figure of merit.
+POINTS = 3
+#: A figure that could not be drawn.
+FAILED = "not drawn: "
+#: Two placements that tie, before one that is apart.
+SPEED = {"plain": 1.0, "cart-create": 1.25, "custom": 1.0}
+NAMES = [one.name for one in checks.checks() if one.name not in variables.WITHOUT_RECORD]
+OWNERS = {variables.owner(name): name for name in reversed(NAMES)}
+
+
+@functools.cache
+def record_of(owner: str, origin: str) -> Record:
+    """A record with the points of a class of checks; what a model computed does not vary."""
+    spread = 0.01 if origin == "emulated" else 0.0
+
+    def series(chance: Any, placement: str, _: str) -> list[dict[str, Any]]:
+        value = 1000 * SPEED[placement] * (1 + chance.gauss(0, spread))
+        of_fom: dict[str, list[dict[str, Any]]] = {}
+        for fom, labels in variables.EXAMPLES[owner]:
+            of_fom.setdefault(fom, []).append({"fom": str(fom), "labels": dict(labels), "samples": [value]})
+        return [one for points in of_fom.values() for one in points[:POINTS]]
+
+    name = OWNERS[owner]
+    case = synthetic.case(
+        check=name,
+        benchmark=next(iter(sorted(suite.benchmarks_by_check()[name])), "fit_any"),
+        placements=list(SPEED),
+        launches_per_combination=6 if spread else 1,
+    )
+    system: Mapping[str, str] = {"name": ORIGINS[origin], "partition": "default", "environment": "openmpi"}
+    return synthetic.job(case, series, origin=origin, system=system)
+
+
+def assert_whole(read: list[Record]) -> None:
+    """Assert that the page and the screen are written, and that every figure is drawn."""
+    judged = judge(read)
+    assert all(launch.is_result for record in read for launch in record.launches)
+    assert FAILED not in page.html(judged)
+    assert exports.text(judged, Format.TEXT)
+
+
+def test_every_check_with_a_record_has_an_example() -> None:
+    assert "" not in OWNERS
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_the_record_of_each_check_has_a_page(owner: str) -> None:
+    for origin in ("emulated", "modelled"):
+        assert_whole([record_of(owner, origin)])
+
+
+def test_all_records_together_have_a_page() -> None:
+    origins = itertools.cycle(ORIGINS)
+    assert_whole([record_of(owner, next(origins)) for owner in OWNERS])
+
+
+def test_a_tie_before_another_in_a_model_is_a_sentence() -> None:
+    text = " ".join(exports.text(judge([record_of("StencilModel", "modelled")]), Format.TEXT).split())
+    assert "No difference between plain and custom: equal in the model" in text
+    assert "plain is 20.0 % below cart-create: a deterministic model, so no test applies" in text
+
+
+@pytest.mark.parametrize("part", ["family", "paint"])
+def test_a_figure_that_fails_is_one_line_in_its_place(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Any:
+        raise ValueError("zero-size\narray")
+
+    (shown, *_) = registry.own_drawings(cases.group([synthetic.halo()])[0]) or [
+        drawing.failed("halo", ValueError())
+    ]
+    broken = dataclasses.replace(shown, name="parts", paint=fails)
+    monkeypatch.setattr(
+        registry.families()["halo"], "drawings", fails if part == "family" else lambda _: [broken]
+    )
+    judged = judge([synthetic.halo()])
+    name = "halo" if part == "family" else "parts"
+    text = f"{name}: {FAILED}ValueError: zero-size array"
+    assert text in page.html(judged) and "custom is lowest" in page.html(judged)
+    assert any(text in content for _, content in exports.svg_files(judged))
+
+
+@pytest.mark.reframe
+def test_records_of_the_papers_own_checks_have_pages(tmp_path: Path) -> None:
+    """Small blocks of a large machine, where no cable between cells has load, and ties before another placement."""
+    named = ["halo_paper_2d%side=2", "halo_paper_3d%side=3"]
+    named += [f"minighost_scaling%rank_count={ranks}" for ranks in (1024, 2048)]
+    files = [f"{reframe.CHECKS}/{name}.py" for name in ("halo", "applications/minighost_model")]
+    words = ["--system", "linkload", "-c", *" -c ".join(files).split(), "-n", "|".join(named), "-r"]
+    reframe.assert_passed(reframe.reframe_in(tmp_path)(*words, *reframe.into(tmp_path)))
+    read = reframe.records(tmp_path)
+    assert len(read) == len(named)
+    for record in read:
+        assert_whole([record])
+    assert_whole(read)
