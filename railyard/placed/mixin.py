@@ -63,7 +63,18 @@ def partition_of(test: Any) -> Partition:
         environment=environ.name,
         features=environ.features,
         lacks=environ.extras.get("lacks", []),
+        configuration=_configuration(partition.fullname.partition(":")[0]),
     )
+
+
+def _configuration(system: str) -> str:
+    """Return the file of ReFrame's configuration that defines a system, as a user names it."""
+    config = runtime().site_config
+    systems = getattr(config, "_definitions", {}).get(
+        "systems", {}
+    )  # ReFrame 4.10 keeps it, and shows it in no other way
+    path = systems.get(system) or config.sources[-1]
+    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else str(path)
 
 
 @contextmanager
@@ -72,6 +83,9 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except (InputError, RunError) as error:
+        if isinstance(error, InputError) and error.source == submitted.CONFIGURATION:
+            source = _configuration(runtime().system.name)
+            error = InputError(source, error.field, error.value, error.valid, problem=error.problem)
         raise ReframeError(str(error)) from None  # ReFrame would print the cause's line again
 
 
