@@ -138,7 +138,7 @@ def _cluster_steps(choices: Choices) -> list[str]:
     checks = f" -c ../{choices.checks}" if choices.checks else ""
     return [
         "cd railyard && make setup",
-        ".venv/bin/reframe -C reframe.yml -C ../mine.yml"
+        f"tools/measure results/{choices.system} -C reframe.yml -C ../mine.yml"
         f" --system {choices.system} -c checks{checks} {choices.select or '-t smoke'} -S launches=6 -r",
         f".venv/bin/railyard report --quiet -o report.html results/{choices.system}",
     ]

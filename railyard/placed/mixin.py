@@ -7,7 +7,9 @@ on another node than its placement named, or if the sanity function rejects a la
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import math
 import os
 import statistics
@@ -23,7 +25,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import performance_function, run_after, run_before
-from reframe.core.exceptions import ReframeError, SanityError
+from reframe.core.exceptions import ReframeError, ReframeFatalError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
@@ -63,11 +65,11 @@ def partition_of(test: Any) -> Partition:
         environment=environ.name,
         features=environ.features,
         lacks=environ.extras.get("lacks", []),
-        configuration=_configuration(partition.fullname.partition(":")[0]),
+        configuration=configuration(partition.fullname.partition(":")[0]),
     )
 
 
-def _configuration(system: str) -> str:
+def configuration(system: str) -> str:
     """Return the file of ReFrame's configuration that defines a system, as a user names it."""
     config = runtime().site_config
     systems = getattr(config, "_definitions", {}).get(
@@ -77,6 +79,19 @@ def _configuration(system: str) -> str:
     return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else str(path)
 
 
+@functools.cache
+def warn_of_features() -> None:
+    """Name, once, what a site's own configuration lacks, because ReFrame leaves out every check without a word."""
+    with contextlib.suppress(ReframeFatalError):  # imported, and not by ReFrame
+        system = runtime().system
+        ready = [partition for partition in system.partitions if {"torus", "modelled"} & {*partition.features}]
+        if not any("mpi" in environment.features for one in ready for environment in one.environs):
+            lacking = "environment has the feature mpi" if ready else "partition has the feature torus"
+            line = "environments: features: [mpi]" if ready else "partitions: features: [torus]"
+            source = f"{configuration(system.name)}: {system.name}"
+            getlogger().warning(f"{source}: no {lacking}; expected {line} (docs/cluster.md)")
+
+
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn bad input into ReFrame's own error, whose report shows the one line and no traceback."""
@@ -84,7 +99,7 @@ def plainly() -> Iterator[None]:
         yield
     except (InputError, RunError) as error:
         if isinstance(error, InputError) and error.source == submitted.CONFIGURATION:
-            source = _configuration(runtime().system.name)
+            source = configuration(runtime().system.name)
             error = InputError(source, error.field, error.value, error.valid, problem=error.problem)
         raise ReframeError(str(error)) from None  # ReFrame would print the cause's line again
 
