@@ -153,7 +153,7 @@ GITHUB_HEAD = """\
 name: railyard
 on:
   push: {branches: [main]}
-  pull_request:
+  pull_request: {types: [opened, synchronize, reopened, labeled, unlabeled]}
 permissions: {}
 concurrency:
   group: ${{ github.workflow }}-${{ github.ref }}
@@ -167,6 +167,7 @@ jobs:
     timeout-minutes: 45
     permissions:
       contents: read
+      pull-requests: read  # the label `accept`
     steps:
       - uses: {checkout}
         with:
@@ -182,10 +183,7 @@ jobs:
         with:
           topology: {topology}
 {optional}          baseline: baseline
-          # An intended change: [accept] in the commit's message, or the label "accept" of the pull request.
-          accept: >-
-            ${{{{ contains(github.event.head_commit.message, '[accept]')
-            || contains(github.event.pull_request.labels.*.name, 'accept') }}}}
+          accept: event  # an intended change: [accept] in a commit's message, or the label "accept" of the pull request
       - uses: {upload}
         if: always()
         with:

@@ -84,7 +84,9 @@ def warn_of_features() -> None:
     """Name, once, what a site's own configuration lacks, because ReFrame leaves out every check without a word."""
     with contextlib.suppress(ReframeFatalError):  # imported, and not by ReFrame
         system = runtime().system
-        ready = [partition for partition in system.partitions if {"torus", "modelled"} & {*partition.features}]
+        ready = [
+            partition for partition in system.partitions if {"torus", "modelled"} & {*partition.features}
+        ]
         if not any("mpi" in environment.features for one in ready for environment in one.environs):
             lacking = "environment has the feature mpi" if ready else "partition has the feature torus"
             line = "environments: features: [mpi]" if ready else "partitions: features: [torus]"

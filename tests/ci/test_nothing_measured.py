@@ -80,11 +80,11 @@ COMMANDS: dict[str, tuple[str, Callable[[], list[str]]]] = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_measured_is_a_failure_with_one_line(tmp_path: Path, command: str, case: str) -> None:
     root, stubs = tmp_path / "railyard", tmp_path / "stubs"
-    for folder in (root / "tools", root / ".venv/bin", stubs):
-        folder.mkdir(parents=True)
+    for new in (root / "tools", root / ".venv/bin", stubs):
+        new.mkdir(parents=True)
     for script in ("smoke", "measure", "demo"):
         (root / "tools" / script).symlink_to(CHECKOUT / "tools" / script)
-    programs = {**{stubs / name: text for name, text in STUBS.items()}}
+    programs = {stubs / name: text for name, text in STUBS.items()}
     programs[root / ".venv/bin/railyard"] = 'echo "railyard: error: no records" >&2\nexit 2\n'
     if REFRAMES[case]:
         programs[root / ".venv/bin/reframe"] = REFRAMES[case]
