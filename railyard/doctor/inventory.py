@@ -72,7 +72,7 @@ class Scheduler:
 class Mpi:
     """An MPI library: openmpi, mpich, cray-mpich, intel-mpi or mvapich2, its version and its compiler.
 
-    `netmod` is the network layer of an MPICH, ofi or ucx; empty if unknown. `built` tells whether the benchmarks are
+    `netmod` is the network layer of an MPICH, ofi or ucx; empty if unknown. `built` is whether the benchmarks are
     built with it.
     """
 
@@ -100,7 +100,7 @@ class Machine:
     """The parts of a machine. `tools` maps a tool to its version or path, which is empty for a missing one.
 
     `access` are the options that the site demands of every job, `gpus` is the number of GPUs of a node. `nodes` maps
-    this host, and a compute node where one was asked, to its description.
+    this host, and a compute node where `--on-a-node` reached one, to its description.
     """
 
     hostname: str

@@ -46,7 +46,7 @@ def torus_named(described: Described) -> str:
 def torus(described: Described) -> dict[str, Any]:
     """Return what emulates the nodes, as `railyard torus status --json` does; `shared-kernel` if it is no torus."""
     name = torus_named(described)
-    if known := lifecycle.read(name) if name else None:
-        return status.inspect(known).to_dict()
+    if virtual := lifecycle.read(name) if name else None:
+        return status.inspect(virtual).to_dict()
     rates = {"rate_scale": 1.0, "mtu_bytes": 0, "burst_bytes": 0, "latency_scaled": False}
     return {"name": name or "none", "engine": "shared-kernel", **rates, "faults": []}
