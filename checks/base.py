@@ -30,7 +30,7 @@ from railyard.jobs import image as images
 from railyard.jobs.job import spec as job_spec
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
-from railyard.placed.mixin import Placed, plainly
+from railyard.placed.mixin import Placed, plainly, warn_of_features
 from railyard.placed.variables import define_others
 from railyard.records import programs, references
 from railyard.records.record import Software
@@ -51,6 +51,7 @@ PREFIX = "RFM_REFERENCE_PREFIX"
 #: Whether this ReFrame reads a file of references. With an earlier one railyard alone compares.
 TAKES_FILE = tuple(map(int, VERSION.split(".")[:2])) >= (4, 10)
 
+warn_of_features()
 KNOBS = tuple(name for name, _, _ in job_spec.variables())
 #: The variables of every check: those of the mixin, and the other fields of a job.
 Knobs: Any = types.new_class("Knobs", (rfm.RunOnlyRegressionTest, Placed), exec_body=define_others)

@@ -18,6 +18,8 @@ _PR_SET_PDEATHSIG = 1
 
 def end_with(parent: int, number: signal.Signals) -> None:
     """Let the kernel send this process, now and after exec, a signal when the process `parent` has ended."""
+    if number is not signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)  # a shell's background job ignores SIGINT
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         os.kill(os.getpid(), number)

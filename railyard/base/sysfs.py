@@ -83,6 +83,13 @@ def named(root: Path) -> Iterator[tuple[str, Path]]:
                 yield kind, path
 
 
+def without_hardware(root: Path) -> list[Path]:
+    """Return the folders of the interfaces that `named` leaves out, such as ends of pairs and tunnels; no loopback."""
+    own = {path.name for kind, path in named(root) if kind == "net"}
+    interfaces = folders(root / "sys/class/net")
+    return [path for path in interfaces if path.name not in own and text(path / "type") != LOOPBACK]
+
+
 def folders(path: Path) -> list[Path]:
     """Return the folders below a path, or links to such, in natural order of their names."""
     return sorted((one for one in path.glob("*") if one.is_dir()), key=lambda one: natural(one.name))

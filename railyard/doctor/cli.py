@@ -89,6 +89,8 @@ def doctor(
         rows = [asdict(finding) for finding in diagnosis.findings(machine)]
         click.echo(json.dumps({"machine": asdict(machine), "findings": rows}, indent=1))
         return
+    for line in diagnosis.unbuilt(machine):
+        click.echo(f"railyard: {line}", err=True)
     fragment = diagnosis.fragment(*machines)
     if reason := trial.fault(fragment, diagnosis.system_name(machine)):
         click.echo(f"railyard: this configuration does not work yet: {reason}", err=True)

@@ -14,7 +14,9 @@ from typing import Any
 
 import yaml
 
-from railyard.doctor.inventory import Machine, Mpi, Nic, Partition, Scheduler
+from railyard.doctor.inventory import BUILT_BY, SITE, Machine, Mpi, Nic, Partition, Scheduler
+from railyard.jobs.nodes import observed
+from railyard.torus.virtual import lifecycle
 
 DEFAULT_NODES = 16
 LAUNCHERS = {"slurm": "srun", "squeue": "srun"}
@@ -41,10 +43,11 @@ ACCESS = {
 }
 #: Value of `srun --mpi` for an MPI, where srun has it; other MPIs use the cluster's default.
 PMI = {"openmpi": "pmix", "openmpi5": "pmix", "mpich": "pmi2", "mvapich2": "pmi2"}
-#: Folder of the benchmarks in build/: Debian's wrappers have one each, any other machine has `site`.
-BUILD = {"mpicc.openmpi": "openmpi", "mpicc.mpich": "mpich"}
 SCHEDULERS = {"flux": "local", "sge": "local"}
 TIME_LIMIT = "30m"
+
+#: What a job on a virtual torus's Slurm does first: its record names the torus.
+STATUS = '[ -e without-torus ] || railyard torus status "$RAILYARD_TORUS" --json > torus.json || exit 1'
 
 #: The template's variable.
 CHECKOUT = "{{ checkout }}"
@@ -166,7 +169,7 @@ def fragment(machine: Machine, *further: Machine) -> str:
     name = system_name(machine)
     machines = (machine, *further)
     stem = re.sub(r"\d+$", "", machine.hostname)
-    mpis = machine.mpis or (Mpi(name="none", version="", compiler="mpicc"),)
+    mpis = [mpi for mpi in machine.mpis if mpi.built] or [Mpi(name="none", version="", compiler="mpicc")]
     system: dict[str, Any] = {
         "name": name,
         "descr": f"{name}, as railyard doctor saw it on {machine.hostname}",
@@ -180,6 +183,9 @@ def fragment(machine: Machine, *further: Machine) -> str:
     others = [p.fullname for p in machine.scheduler.partitions if p.fullname not in names]
     more = f"# Other partitions (--partition NAME): {', '.join(others)}.\n" if others else ""
     more += "".join(map(_gpu_lines, machines))
+    more += "".join(
+        f"# {_partition_name(one)}: emulated, because {why}.\n" for one in machines if (why := _emulated(one))
+    )
     return HEADER.format(hostname=machine.hostname, name=name) + more + text
 
 
@@ -200,7 +206,15 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
     name = _partition_name(machine)
     access = [*(_access(scheduler, chosen) if chosen else ()), *machine.access]
     nodes = min(chosen.nodes or DEFAULT_NODES, DEFAULT_NODES) if chosen else 1
-    extras: dict[str, Any] = {"origin": "measured", "nodes": nodes}
+    extras: dict[str, Any] = {"origin": "emulated" if _emulated(machine) else "measured", "nodes": nodes}
+    before = [f'export PATH="{CHECKOUT}/.venv/bin:$PATH"']
+    if torus := observed.torus_named(machine.nodes):
+        extras |= {
+            "cluster": torus,
+            "topology": str(lifecycle.RUN / torus / "topology.yml"),
+            "names_nodes": True,
+        }
+        before = [f'export PATH="{CHECKOUT}/railyard/torus/bin:{CHECKOUT}/.venv/bin:$PATH"', STATUS]
     if scheduler.name in SCHEDULERS:
         extras["nodes_from"] = "environment"
     if devices := [nic.name for nic in machine.devices]:
@@ -216,8 +230,25 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
         "time_limit": TIME_LIMIT,
         "features": ["torus"],
         "extras": extras,
-        "prepare_cmds": [f'export PATH="{CHECKOUT}/.venv/bin:$PATH"'],
+        "prepare_cmds": before,
     }
+
+
+def _emulated(machine: Machine) -> str:
+    return observed.emulated(machine.nodes)
+
+
+def unbuilt(machine: Machine) -> Iterator[str]:
+    """Yield a line for each MPI that is left out, with the command that builds the benchmarks with it."""
+    for mpi in machine.mpis:
+        if not mpi.built:
+            is_debian = mpi.compiler in BUILT_BY
+            build = (
+                "make setup"
+                if is_debian
+                else f"rm -rf build/benchmarks-{SITE}; make setup MPICC={mpi.compiler}"
+            )
+            yield f"{mpi.name} {mpi.version}: left out: its benchmarks are not built; run: {build}"
 
 
 def _partition_name(machine: Machine) -> str:
@@ -249,7 +280,7 @@ def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
     library = (
         [] if by_pals and mpi.name == "mpich" else [mpi.name]
     )  # the feature `mpich` selects Hydra's mpiexec
-    folder = BUILD.get(mpi.compiler, "site")
+    folder = BUILT_BY.get(mpi.compiler, SITE)
     variables = [["PATH", f'"{CHECKOUT}/build/benchmarks-{folder}/bin:$PATH"']]
     if (pmi := PMI.get(mpi.name)) in machine.scheduler.pmi:
         variables.append(["SLURM_MPI_TYPE", str(pmi)])

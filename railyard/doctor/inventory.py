@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from railyard.base import programs, sysfs
 from railyard.base.checkout import BUILD
@@ -71,13 +72,15 @@ class Scheduler:
 class Mpi:
     """An MPI library: openmpi, mpich, cray-mpich, intel-mpi or mvapich2, its version and its compiler.
 
-    `netmod` is the network layer of an MPICH, ofi or ucx; empty if unknown.
+    `netmod` is the network layer of an MPICH, ofi or ucx; empty if unknown. `built` is whether the benchmarks are
+    built with it.
     """
 
     name: str
     version: str
     compiler: str
     netmod: str = ""
+    built: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +99,8 @@ class Nic:
 class Machine:
     """The parts of a machine. `tools` maps a tool to its version or path, which is empty for a missing one.
 
-    `access` are the options that the site demands of every job, `gpus` is the number of GPUs of a node.
+    `access` are the options that the site demands of every job, `gpus` is the number of GPUs of a node. `nodes` maps
+    this host, and a compute node where `--on-a-node` reached one, to its description.
     """
 
     hostname: str
@@ -115,6 +119,7 @@ class Machine:
     gpus: int = 0
     access: tuple[str, ...] = ()
     nic_notes: tuple[str, ...] = ()
+    nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def on(self, partition: str) -> Machine:
         """Return the machine with another partition chosen; InputError for one that the scheduler does not list."""
@@ -136,17 +141,24 @@ class Machine:
         return tuple(nic for nic in self.nics if self.nics_of_a_node or nic.fabric != "ethernet")
 
 
+#: Folder of the benchmarks in build/: Debian's wrappers have one each, any other machine has `site`.
+BUILT_BY = {"mpicc.openmpi": "openmpi", "mpicc.mpich": "mpich"}
+SITE = "site"
+
+
 def look(root: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machine:
     """Return the parts of this machine; `root` is its /sys."""
+    here = node.describe(root.parent, environment)
     return Machine(
         hostname=platform.node().partition(".")[0],
         cpus=os.cpu_count() or 1,
         numa_nodes=max(1, len(list((root / "bus/node/devices").glob("node*")))),
         scheduler=scheduler(),
-        mpis=tuple(_mpis(environment)),
+        mpis=tuple(dataclasses.replace(mpi, built=_is_built(mpi)) for mpi in _mpis(environment)),
+        nodes={here["host"]: here},
         nics=nics(root),
         nic_notes=nic_notes(root),
-        gpus=gpus(root),
+        gpus=len(here["gpus"]),
         modules=tuple(name for name in environment.get("LOADEDMODULES", "").split(":") if name),
         modules_system=modules_system(environment),
         built=tuple(
@@ -158,9 +170,14 @@ def look(root: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machi
     )
 
 
-def gpus(root: Path) -> int:
-    """Return the number of GPUs of this node."""
-    return len(node.gpus(root.parent))
+def _is_built(mpi: Mpi) -> bool:
+    """Return whether the benchmarks are built by an MPI's compiler wrapper: a site's may be those of another module."""
+    folder = BUILD / f"benchmarks-{BUILT_BY.get(mpi.compiler, SITE)}"
+    if not (folder / "bin/halo").is_file():
+        return False
+    by = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", sysfs.text(folder / "CMakeCache.txt"), re.M)
+    is_other = by and Path(by[1]).resolve() != Path(shutil.which(mpi.compiler) or "").resolve()
+    return mpi.compiler in BUILT_BY or not is_other
 
 
 def modules_system(environment: Mapping[str, str]) -> str:

@@ -21,7 +21,8 @@ LIMIT_S = 300
 #: The time limit of the step that describes a node, in minutes.
 STEP_MIN = 2
 SHOW = "import json; from railyard.doctor import inventory as i; from dataclasses import asdict; "
-SHOW += "shown = {'nics': [asdict(nic) for nic in i.nics(i.SYS)], 'notes': i.nic_notes(i.SYS), 'gpus': i.gpus(i.SYS)}; "
+SHOW += "shown = {'nics': [asdict(nic) for nic in i.nics(i.SYS)], 'notes': i.nic_notes(i.SYS)}; "
+SHOW += "shown |= {'node': i.node.describe()}; "
 SHOW += "print(json.dumps(shown))"
 
 
@@ -89,9 +90,14 @@ def on_a_node(machine: Machine) -> Machine:
         raise RunError(f"--on-a-node: srun ended with status {done.returncode} and the lines above; {advice}")
     try:
         shown = json.loads(done.stdout.splitlines()[-1])
-        nics, notes = tuple(Nic(**nic) for nic in shown["nics"]), tuple(shown["notes"])
+        nics, notes, node = tuple(Nic(**nic) for nic in shown["nics"]), tuple(shown["notes"]), shown["node"]
         return dataclasses.replace(
-            machine, nics=nics, nic_notes=notes, gpus=shown["gpus"], nics_of_a_node=True
+            machine,
+            nics=nics,
+            nic_notes=notes,
+            gpus=len(node["gpus"]),
+            nics_of_a_node=True,
+            nodes={**machine.nodes, node["host"]: node},
         )
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise RunError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import json
 import math
@@ -11,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -26,11 +29,17 @@ from railyard.base.checkout import CHECKOUT
 from railyard.base.commands import example
 from railyard.base.errors import InputError, RunError
 from railyard.base.parent import end_with
-from railyard.jobs import schedule
+from railyard.jobs import interrupted, schedule
+from railyard.jobs.job import submitted
 from railyard.records import record as records
 from railyard.records.record import Record, Status
+from railyard.torus.virtual import lifecycle
 
 CHECK = "fit_any"
+#: How a user fits in another folder.
+ELSEWHERE = "railyard fit --output ANOTHER-FOLDER ..."
+#: How long a fit waits for what a killed one left; ReFrame and a torus's commands end within seconds.
+LEFT_OVER_S = 60
 
 
 @click.command(
@@ -122,6 +131,7 @@ def fit(
         output=output.absolute(),
     )
     output.mkdir(parents=True, exist_ok=True)
+    _end_left_over(output)
     click.echo(f"1. capture: one launch of {program[0]} with {math.prod(extents)} ranks")
     captured = run.reframe(
         "capture", placements=fitting.DEFAULT, launches="1", captures="1", needs_times=False
@@ -158,6 +168,38 @@ def fit(
     name = fitting.advised(measured, best)
     stem = "fitted" if name == fitting.FITTED else name
     _write_for_launcher(output, launchers.render(launcher, fitting.placed(name, measured, sent), stem=stem))
+
+
+def _end_left_over(output: Path) -> None:
+    """Wait for, and then end, what a killed fit left in its output folder: ReFrame, its job and the job's torus.
+
+    Raises RunError while another fit runs there.
+    """
+    lock = os.open(output / "fit.lock", os.O_RDWR | os.O_CREAT)  # until this process ends
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunError(
+            f"{output}: another fit runs there; wait until it has ended, or run: {ELSEWHERE}"
+        ) from None
+    folders = [path.parent for path in output.rglob(submitted.FILE)]
+    _remove_orphans()
+    begun_s, is_told = time.monotonic(), False
+    while left := [folder for folder in folders if interrupted.in_use(folder)]:
+        _remove_orphans()  # their processes hold the job's lock
+        waited_s = time.monotonic() - begun_s
+        if waited_s > LEFT_OVER_S:
+            break  # ReFrame refuses the folder, and names what uses it
+        if waited_s > LEFT_OVER_S / 2 and not is_told:
+            is_told = True
+            for folder in filter(interrupted.is_waited_for, left):
+                os.kill(submitted.read(folder).owner["pid"], signal.SIGINT)
+        time.sleep(0.5)
+
+
+def _remove_orphans() -> None:
+    with contextlib.suppress(RunError, OSError):  # another user's
+        lifecycle.remove_orphans()
 
 
 class _Runs:
@@ -216,7 +258,10 @@ class _Runs:
         record = records.load(fresh[-1]) if fresh else None
         if record is None or (done.returncode and not _is_enough(record, needs_times=needs_times)):
             reasons = [line.partition("Reason: ")[2] for line in text.splitlines() if "Reason: " in line]
-            raise RunError(f"{stage}: {reasons[-1] if reasons else 'nothing was measured'}; see {log}")
+            reason = (
+                reasons[-1].replace(interrupted.ELSEWHERE, ELSEWHERE) if reasons else "nothing was measured"
+            )
+            raise RunError(f"{stage}: {reason}; see {log}")
         return record
 
     def _records(self) -> list[Path]:

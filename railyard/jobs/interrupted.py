@@ -21,6 +21,9 @@ from railyard.jobs import job_lock, stagedir
 from railyard.jobs.job.submitted import read
 from railyard.records import assemble
 
+#: How a user measures in another folder; `railyard fit` has a command of its own.
+ELSEWHERE = "reframe --prefix ANOTHER-FOLDER ..."
+
 _open: dict[Path, Callable[[], str]] = {}
 
 
@@ -65,7 +68,7 @@ def keep_left_behind(folders: Iterable[Path]) -> None:
         if reason := in_use(folder):
             raise RunError(
                 f"stage directory {folder}: {reason}; expected one that is not in use; wait until it has ended, "
-                "or run: reframe --prefix ANOTHER-FOLDER ..."
+                f"or run: {ELSEWHERE}"
             )
         if stagedir.record_path(folder) is None:
             _keep(folder, "ReFrame was killed")

@@ -124,7 +124,11 @@ class Partition(Site):
     @property
     def without_coordinates(self) -> str:
         """Return why placements that need coordinates cannot be made; empty if they can."""
-        return "" if self.topology else f"no coordinates: reframe.yml names no topology for {self.fullname}"
+        return (
+            ""
+            if self.topology
+            else f"no coordinates: {self.configuration} names no topology for {self.fullname}"
+        )
 
     @property
     def known_topology(self) -> Topology | None:

@@ -53,7 +53,7 @@ class Nodes:
 
     `scheduled` has the nodes in the launcher's own order, which the placement `scheduler` uses; None if it is that of
     `allocation`. With `coordinates` (name -> coordinate) no topology is known; these are the known ones. `kinds`
-    groups the nodes with a description by their hardware.
+    groups the nodes with a description by their hardware, and `boots` is how many boots of kernels they report.
     """
 
     allocation: Allocation
@@ -61,6 +61,7 @@ class Nodes:
     scheduled: Allocation | None = None
     coordinates: Mapping[str, Coordinate] | None = None
     kinds: Sequence[NodeKind] = ()
+    boots: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +269,7 @@ def _described(
         roles={name: _hosts(one.companions) for name, one in ranks.items()},
         described=sum(len(kind.names) for kind in nodes.kinds),
         kinds=len(nodes.kinds),
+        boots=nodes.boots,
         others=[one for one in others if (one.nics, one.gpus) != (usual.nics, usual.gpus)],
         own_names=node_kinds.own_names(nodes.kinds),
     )

@@ -8,7 +8,7 @@
     ended.json        the code when the record was made
     launch-NNN.*      .begun, .ended, .json, .out, .err, .evidence and .nics of each launch; `.roles` if it had
                       companions (`railyard.jobs.together`)
-    torus.json        the virtual torus, as `railyard torus status` reported it
+    torus.json        the virtual torus, as `railyard torus status` reported it, or what else emulates the nodes
     enough            the number of rounds after which a job with `until` needed no more
     machine.json      the machine that the job ran on; where there is none, it is the one that reads
     recorded          the record's path, once there is one; blank before
@@ -21,7 +21,6 @@ Leaves out what is read from the files of one launch (`railyard.jobs.job.launche
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import sys
@@ -35,9 +34,9 @@ from railyard.jobs import complaints, schedule
 from railyard.jobs.job import launched
 from railyard.jobs.job.json_files import json_object
 from railyard.jobs.job.submitted import Placed, Submitted, read, read_placed
-from railyard.jobs.nodes import surroundings
+from railyard.jobs.nodes import node, surroundings
 from railyard.records import assemble, provenance
-from railyard.records.record import Record
+from railyard.records.record import Origin, Record
 from railyard.records.store import archive, sessions
 from railyard.records.store.entries import SUBJECT
 from railyard.records.store.sessions import Place
@@ -151,7 +150,7 @@ def _record_of(
             "allocation": placed.allocation if placed else unknown,
         },
         system=job.site.system,
-        origin=job.site.origin,
+        origin=_origin(folder, job),
         provenance=_provenance(folder, job, placed, code),
         launches=[
             launched.run(folder, job, placed, launch=launch, ended_by=ended_by) for launch in job.launches
@@ -159,6 +158,12 @@ def _record_of(
         created=datetime.fromisoformat(code["time"]),
         run=_run(folder, job, code, place or Place(number=0, previous=None)) if job.id else None,
     )
+
+
+def _origin(folder: Path, job: Submitted) -> str:
+    """Return the declared origin, or `emulated` if it is `measured` and the nodes reported that they are emulated."""
+    is_emulated = job.site.origin == Origin.MEASURED and torus_of(folder) is not None
+    return str(Origin.EMULATED) if is_emulated else job.site.origin
 
 
 def _provenance(
@@ -182,14 +187,15 @@ def _provenance(
 
 
 def described_nodes(placed: Placed | None) -> dict[str, Any]:
-    """Return the record's `provenance.nodes`: how many nodes described themselves, how many kinds, other host names.
+    """Return the record's `provenance.nodes`: how many nodes described themselves, kinds, boots, other host names.
 
     Empty on a virtual torus, whose nodes write no description.
     """
     if not placed or not placed.described:
         return {}
     own = {"own_names": dict(placed.own_names)} if placed.own_names else {}
-    return {"described": placed.described, "kinds": placed.kinds, **own}
+    boots = {} if placed.boots is None else {"boots": placed.boots}
+    return {"described": placed.described, "kinds": placed.kinds, **boots, **own}
 
 
 def _code_at_the_end(folder: Path) -> dict[str, Any]:
@@ -222,4 +228,4 @@ def _with_digests(state: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 def _boot(path: Path) -> str | None:
     text = path.read_text(errors="replace").strip() if path.is_file() else ""
-    return hashlib.sha256(text.encode()).hexdigest()[:32] if text else None
+    return node.boot_digest(text) or None

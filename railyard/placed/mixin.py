@@ -7,7 +7,9 @@ on another node than its placement named, or if the sanity function rejects a la
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import math
 import os
 import statistics
@@ -24,7 +26,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import performance_function, run_after, run_before
-from reframe.core.exceptions import ReframeError, SanityError
+from reframe.core.exceptions import ReframeError, ReframeFatalError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
@@ -66,7 +68,33 @@ def partition_of(test: Any) -> Partition:
         environment=environ.name,
         features=environ.features,
         lacks=environ.extras.get("lacks", []),
+        configuration=configuration(partition.fullname.partition(":")[0]),
     )
+
+
+def configuration(system: str) -> str:
+    """Return the file of ReFrame's configuration that defines a system, as a user names it."""
+    config = runtime().site_config
+    systems = getattr(config, "_definitions", {}).get(
+        "systems", {}
+    )  # ReFrame 4.10 keeps it, and shows it in no other way
+    path = systems.get(system) or config.sources[-1]
+    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else str(path)
+
+
+@functools.cache
+def warn_of_features() -> None:
+    """Name, once, what a site's own configuration lacks, because ReFrame leaves out every check without a word."""
+    with contextlib.suppress(ReframeFatalError):  # imported, and not by ReFrame
+        system = runtime().system
+        ready = [
+            partition for partition in system.partitions if {"torus", "modelled"} & {*partition.features}
+        ]
+        if not any("mpi" in environment.features for one in ready for environment in one.environs):
+            lacking = "environment has the feature mpi" if ready else "partition has the feature torus"
+            line = "environments: features: [mpi]" if ready else "partitions: features: [torus]"
+            source = f"{configuration(system.name)}: {system.name}"
+            getlogger().warning(f"{source}: no {lacking}; expected {line} (docs/cluster.md)")
 
 
 @contextmanager
@@ -75,6 +103,9 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except (InputError, RunError) as error:
+        if isinstance(error, InputError) and error.source == submitted.CONFIGURATION:
+            source = configuration(runtime().system.name)
+            error = InputError(source, error.field, error.value, error.valid, problem=error.problem)
         raise ReframeError(str(error)) from None  # ReFrame would print the cause's line again
 
 

@@ -29,7 +29,7 @@ from railyard.records.spans import Spans
 from railyard.records.units import Fom
 
 #: The version that this code writes; `records.versions` lists the others that it reads, with their differences.
-FORMAT = "railyard-record/2.1"
+FORMAT = "railyard-record/2.2"
 ID_DIGITS = 12
 #: Keys that are computed from the content, and therefore left out when it is hashed.
 DERIVED = frozenset({"id", "sha256"})

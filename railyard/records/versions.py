@@ -27,6 +27,7 @@ class Version:
     provenance_fields: frozenset[str] = frozenset()
     record_fields: frozenset[str] = frozenset()
     image_fields: frozenset[str] = frozenset()
+    nodes_fields: frozenset[str] = frozenset()
 
 
 #: All versions, oldest first. docs/formats.md shows the same table; a test compares them.
@@ -106,9 +107,15 @@ VERSIONS: tuple[Version, ...] = (
         change="a record has figures: the unit and the better direction of each figure of merit",
         record_fields=frozenset({"figures"}),
     ),
+    Version(
+        name="railyard-record/2.2",
+        date="2026-11-28",
+        change="the provenance's nodes may have boots: how many boots of kernels the nodes reported",
+        nodes_fields=frozenset({"boots"}),
+    ),
 )
 #: Versions whose ranks, hosts and NICs are in tables.
-WITH_TABLES = frozenset({"railyard-record/2", "railyard-record/2.1"})
+WITH_TABLES = frozenset({"railyard-record/2", "railyard-record/2.1", "railyard-record/2.2"})
 #: The first version whose records declare their figures.
 WITH_FIGURES = "railyard-record/2.1"
 #: Versions whose records have only the short id and no sha256.
@@ -119,6 +126,8 @@ WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyar
 WITH_RUN = "railyard-record/1.3"
 #: The first version whose launches contain the spread of their nodes over switches and groups.
 WITH_SPANS = "railyard-record/1.7"
+#: The first version whose records contain how many kernels the nodes have.
+WITH_BOOTS = "railyard-record/2.2"
 
 
 def younger_than(name: str) -> frozenset[str]:
@@ -147,5 +156,6 @@ def _parts(
     yield "case", document["case"], version.case_fields
     yield "provenance", document["provenance"], version.provenance_fields
     yield "provenance.image", document["provenance"].get("image") or {}, version.image_fields
+    yield "provenance.nodes", document["provenance"].get("nodes") or {}, version.nodes_fields
     for index, launch in enumerate(document["launches"]):
         yield f"launches[{index}]", launch, version.launch_fields

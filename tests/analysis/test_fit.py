@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import subprocess
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from support import evidence
 
 from placements.linkload import traffic
@@ -176,3 +178,11 @@ def test_load_voids_a_measurement_and_no_capture(
         return
     with pytest.raises(RunError, match=r"capture: launch 0 is void; see .*capture\.log"):
         runs.reframe("capture", needs_times=needs_times)
+
+
+def test_a_second_fit_in_the_same_folder_is_refused_and_names_its_own_command(tmp_path: Path) -> None:
+    with (tmp_path / "fit.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = CliRunner().invoke(cli.fit, ["--output", str(tmp_path), "--", "true"])
+    assert isinstance(done.exception, RunError)
+    assert "another fit runs there" in str(done.exception) and "--output ANOTHER" in str(done.exception)

@@ -161,8 +161,10 @@ MACHINES = {
     ),
 }
 ASK = (
-    "import sys; from pathlib import Path; from railyard.doctor import findings, inventory, trial; "
-    "machine = inventory.look(Path(sys.argv[1])); text = findings.fragment(machine); "
+    "import sys; from dataclasses import replace; from pathlib import Path; "
+    "from railyard.doctor import findings, inventory, trial; machine = inventory.look(Path(sys.argv[1])); "
+    "machine = replace(machine, mpis=[replace(mpi, built=True) for mpi in machine.mpis]); "
+    "text = findings.fragment(machine); "
     "Path(sys.argv[2]).write_text(text); "
     "print(trial.fault(text, findings.system_name(machine)) if sys.argv[3:] else '')"
 )
@@ -223,7 +225,8 @@ case "$*" in --mpi=list) printf 'MPI plugin types are...\\n\\tpmix\\n' >&2; exit
 echo "$*" >> {log}
 case "$*" in *--account=proj*) ;; *) echo "srun: error: Invalid account or account/partition" >&2; exit 1;; esac
 echo "srun: job 7 queued and waiting for resources" >&2
-echo '{{"nics": [{{"name": "mlx5_0:1", "fabric": "infiniband", "numa_node": 0}}], "notes": [], "gpus": 4}}'
+printf '%s' '{{"nics": [{{"name": "mlx5_0:1", "fabric": "infiniband", "numa_node": 0}}], "notes": [],'
+echo ' "node": {{"host": "cn1", "boot": "b0", "nics": [], "gpus": [1, 2, 3, 4]}}}}'
 """
 
 
@@ -251,7 +254,11 @@ def test_doctor_asks_a_site_that_wants_an_account_for_two_partitions(
         options = f"--partition={partition} --account=proj -C gpu&hbm80g --nodes=1 --ntasks=1 --time=2 "
         assert step.startswith(options), step
         assert f"[--partition={partition}, --account=proj, -C 'gpu&hbm80g']" in done.stdout
-    assert "environs: [openmpi-here, mpich-here]" in done.stdout
+    for mpi in ("openmpi", "mpich"):
+        is_built = (CHECKOUT / f"build/benchmarks-{mpi}/bin/halo").is_file()
+        assert (f"name: {mpi}-here" in done.stdout) is is_built
+        assert (f"{mpi} 4." in done.stderr and "not built; run: make setup" in done.stderr) or is_built
+    assert "origin: measured" in done.stdout and "emulated" not in done.stdout
     assert "# gpu: a node has 4 GPUs" in done.stdout and "# Other partitions" not in done.stdout
 
 

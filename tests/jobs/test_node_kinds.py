@@ -167,4 +167,5 @@ def test_stage_directory_knows_how_many_nodes_were_described(place: Place, tmp_p
     place([machine(0), machine(0), machine(0), machine(1)], "plain/numa")
     document = json.loads((tmp_path / "stage/placed.json").read_text())
     assert (document["described"], document["kinds"]) == (4, 2)
-    assert stagedir.described_nodes(submitted.read_placed(tmp_path / "stage")) == {"described": 4, "kinds": 2}
+    nodes = {"described": 4, "kinds": 2, "boots": 0}
+    assert stagedir.described_nodes(submitted.read_placed(tmp_path / "stage")) == nodes

@@ -20,17 +20,23 @@ P: iteration: 9231 us (r:0, l:None, u:None)
 [     FAIL ] (2/2) hops_curve /a311468a @vtorus:netns+openmpi
 ==> test failed during 'sanity': test staged in 'stage/hops_curve'
 """
+#: What ReFrame leaves: without a new record nothing was measured.
+RECORDS = "mkdir -p results/vtorus results/simtorus; touch results/vtorus/1.json results/simtorus/1.json"
 
 
 def demo(folder: Path, status: int) -> subprocess.CompletedProcess[str]:
     """Run the script in a checkout whose ReFrame prints `REFRAME`."""
     (folder / "tools").mkdir()
-    shutil.copy(CHECKOUT / "tools" / "demo", folder / "tools")
+    for script in ("demo", "measure"):
+        shutil.copy(CHECKOUT / "tools" / script, folder / "tools")
     programs = folder / ".venv" / "bin"
     programs.mkdir(parents=True)
     (folder / "said").write_text(REFRAME)
     for name, line in (
-        ("reframe", f"cat said; exit {status}"),
+        (
+            "reframe",
+            f"cat said; {RECORDS}; exit {status}",
+        ),
         ("railyard", 'echo "the screen of railyard $*"'),
     ):
         (programs / name).write_text(f"#!/bin/sh\n{line}\n")

@@ -509,6 +509,14 @@ ALL: Mapping[str, Forgery] = {
             ],
         ),
     ),
+    "measured on nodes that share one kernel": _one(
+        "own-kernels",
+        "nodes have 1 boots",
+        lambda d: (
+            d.update(origin="measured"),
+            d["provenance"].update(nodes={"described": len(nodes(d)), "kinds": 1, "boots": 1}),
+        ),
+    ),
     "measured on a virtual torus": _one("origin", "a torus of netns", lambda d: d.update(origin="measured")),
     "measured, the torus removed": _one(
         "origin", "guard watched", lambda d: (d.update(origin="measured"), d["provenance"].update(torus=None))
@@ -631,6 +639,7 @@ FREE: Mapping[str, re.Pattern[str]] = {
         "provenance.railyard.version": r"provenance\.railyard\.version",
         "provenance.reframe.version, check": r"provenance\.reframe\.(version|check)",
         "provenance.image": r"provenance\.image",
+        "provenance.nodes.kinds": r"provenance\.nodes\.kinds",
         "run.job, boot": r"run\.(job|boot)",
         "run.written.time, run.ended.time": r"run\.(written|ended)\.time",
         "case.devices": r"case\.devices",

@@ -168,6 +168,8 @@ def _made_up(stage: Path, machine: Machine, *, seed: int) -> None:
     """Write what a job's launches would leave."""
     job = json.loads((stage / "job.json").read_text())
     placed = json.loads((stage / "placed.json").read_text())
+    placed |= {"described": machine.nodes, "kinds": 1, "boots": machine.nodes}
+    (stage / "placed.json").write_text(json.dumps(placed))
     chance = random.Random(seed)
     (stage / "recorded").unlink(missing_ok=True)
     (stage / "ended.json").unlink(missing_ok=True)

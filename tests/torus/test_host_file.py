@@ -78,7 +78,7 @@ def test_checks_run_on_the_nodes_of_a_host_file_by_ssh(torus_name: str, agent: s
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     (record,) = archive.load_all(tmp_path / "archive")
-    assert (record.origin, record.status) == ("measured", "ok")
+    assert (record.origin, record.status) == ("emulated", "ok"), "the nodes share one kernel"
     assert {node["name"] for node in record.case.allocation["nodes"]} == set(NODES)
     assert all(launch.placement_verdict == "obeyed" and launch.nics for launch in record.launches)
     (described,) = tmp_path.glob("stage/**/nodes.json")

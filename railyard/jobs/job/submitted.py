@@ -27,6 +27,8 @@ FORMAT = "railyard-job/2"
 #: The format of jobs before there was one `JobSpec`: its fields beside those of the machine, and the record's case.
 FIRST_FORMAT = "railyard-job/1"
 COMPUTED = ("simulated", "modelled")
+#: The file that defines partitions, where ReFrame was given no other.
+CONFIGURATION = "reframe.yml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,8 @@ class Site:
 
     `topology` and `coordinates` are names or paths, empty where nothing is known. `devices` are the names of a node's
     NICs, None where the partition names none. `launcher` is railyard's name of it, empty until one is chosen.
-    `wrapper` is the program that the site starts in its place; empty for the launcher itself.
+    `wrapper` is the program that the site starts in its place; empty for the launcher itself. `configuration` is the
+    file that defines the partition.
     """
 
     fullname: str
@@ -48,6 +51,7 @@ class Site:
     features: Sequence[str] = ()
     launcher: str = ""
     wrapper: str = ""
+    configuration: str = CONFIGURATION
 
     @property
     def system(self) -> dict[str, str]:
@@ -150,7 +154,8 @@ class Placed:
     `allocation` and `topology` are those of the record. `cannot` maps a placement to the reason. `nics` maps a policy
     to the NICs of each local rank, and `gpus` to its GPU; `others` are the nodes where these differ. `roles` maps a
     placement to the hosts of each companion's ranks. With `has_groups` the first number of a node's coordinate is its
-    group. `described` nodes, of `kinds` kinds, wrote descriptions. `own_names` maps a host's own name to the
+    group. `described` nodes, of `kinds` kinds and `boots` boots of kernels, wrote descriptions. `own_names`
+    maps a host's own name to the
     scheduler's, where they differ.
     """
 
@@ -165,6 +170,7 @@ class Placed:
     gpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
     described: int = 0
     kinds: int = 0
+    boots: int | None = None
     others: Sequence[Assigned] = ()
     own_names: Mapping[str, str] = field(default_factory=dict)
 

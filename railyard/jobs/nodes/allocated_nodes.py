@@ -30,7 +30,7 @@ from railyard.jobs import placing
 from railyard.jobs.job import submitted
 from railyard.jobs.job.submitted import Submitted
 from railyard.jobs.nodes import kinds as node_kinds
-from railyard.jobs.nodes import node_step, surroundings
+from railyard.jobs.nodes import node_step, observed, surroundings
 from railyard.jobs.nodes.node_step import Step
 from railyard.jobs.placing import Nodes
 from railyard.records import provenance
@@ -44,6 +44,8 @@ LSF = "LSB_DJOB_HOSTFILE"
 PBS = "PBS_NODEFILE"
 #: The source of coordinates where no file is named.
 ITSELF = "the nodes themselves"
+#: What emulates the job's nodes; a job whose nodes are observed to be emulated writes it itself.
+TORUS = "torus.json"
 
 
 def names(environment: Mapping[str, str]) -> list[str]:
@@ -112,10 +114,16 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
         environment=os.environ,
         wrapper=job.site.wrapper,
     )
-    described = node_step.describe(step) if job.site.origin == "measured" else {}
+    is_measured, has_torus = job.site.origin == "measured", (folder / TORUS).exists()
+    described = node_step.describe(step) if is_measured or not has_torus else {}
+    if (evidence := observed.emulated(described)) and not has_torus:
+        print(f"railyard: the origin is emulated: {evidence}", file=sys.stderr)
+        archive.write_whole(folder / TORUS, json.dumps(observed.torus(described)), replace=True)
     granted = as_numbered(granted, described)
-    kinds = node_kinds.of(described, job.site.devices)
-    nodes = dataclasses.replace(allocation(job, granted, described), kinds=kinds)
+    kinds = node_kinds.of(described, job.site.devices) if is_measured else []
+    nodes = dataclasses.replace(
+        allocation(job, granted, described), kinds=kinds, boots=observed.boots(described)
+    )
     plan = placing.plan_what_can(job, nodes)
     if not nodes.without:
         text = files.coordinates(nodes.allocation.topology, nodes.allocation.nodes)
@@ -141,7 +149,9 @@ def allocation(
     except InputError as error:
         return _unknown(job, granted, {}, str(error))
     if not job.site.topology:
-        return _unknown(job, granted, coordinates, "reframe.yml names no topology for the partition")
+        return _unknown(
+            job, granted, coordinates, f"{job.site.configuration} names no topology for the partition"
+        )
     topology = catalog.load(job.site.topology)
     try:
         topology = (

@@ -6,6 +6,7 @@ Read from /proc and /sys below a prefix that tests set. Needs no privileges. Lea
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -21,6 +22,7 @@ ROOT = Path("/")
 ROOT_VARIABLE = "RAILYARD_NODE_ROOT"
 #: PCI vendors' classes of processors that compute: 3D controllers and processing accelerators.
 GPU_CLASSES = ("0x0302", "0x1200", "0x0380")
+BOOT_ID = "proc/sys/kernel/random/boot_id"
 
 
 def describe(root: Path | None = None, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
@@ -38,8 +40,16 @@ def describe(root: Path | None = None, environment: Mapping[str, str] = os.envir
         "pattern": environment.get("SLURM_TOPOLOGY_ADDR_PATTERN", ""),
         "node_id": environment.get("SLURM_NODEID", ""),
         "node_name": environment.get("SLURMD_NODENAME", ""),
+        "boot": boot_digest(sysfs.text(root / BOOT_ID)),
+        "virtual": [path.name for path in sysfs.without_hardware(root)],
+        "torus": environment.get("RAILYARD_TORUS", ""),
         "xname": sysfs.text(root / "etc/cray/xname") or sysfs.text(root / "proc/cray_xt/cname"),
     }
+
+
+def boot_digest(boot_id: str) -> str:
+    """Return the name of a kernel's boot in records: 32 hex digits of its hash; empty for an id that is not known."""
+    return hashlib.sha256(boot_id.encode()).hexdigest()[:32] if boot_id else ""
 
 
 def write(folder: Path) -> None:

@@ -28,6 +28,28 @@ def origin(read: Record) -> Iterator[Fault]:
         yield Fault(field="origin", text="measured, yet a virtual torus's guard watched")
 
 
+def _has_nodes_to_tell_apart(read: Record) -> bool:
+    return read.origin is Origin.MEASURED and len(read.case.allocation["nodes"]) > 1
+
+
+@rule("own-kernels", since=versions.WITH_BOOTS, applies=_has_nodes_to_tell_apart)
+def own_kernels(read: Record) -> Iterator[Fault]:
+    """Every node of a measured job reported a boot of its own: nodes that share a kernel are one computer."""
+    if not _has_nodes_to_tell_apart(read) or versions.WITH_BOOTS in versions.younger_than(
+        read.document["schema"]
+    ):
+        return
+    count, reported = len(read.case.allocation["nodes"]), read.provenance.get("nodes") or {}
+    described, boots = reported.get("described", 0), reported.get("boots", 0)
+    if described != count:
+        yield Fault(
+            field="provenance.nodes.described", text=f"{described} of {count} nodes described themselves"
+        )
+    elif boots != count:
+        text = f"{count} nodes have {boots} boots of kernels: emulated, not measured"
+        yield Fault(field="provenance.nodes.boots", text=text)
+
+
 @functools.lru_cache(maxsize=4096)
 def _is_known(commit: str) -> bool | None:
     return provenance.is_known(commit)

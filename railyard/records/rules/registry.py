@@ -35,23 +35,25 @@ class Rule:
     """One rule: `name` identifies it, `text` is its requirement in a sentence, `check` yields the faults of a record.
 
     `since` is the oldest version of the format that has the fields which the rule needs; empty if all versions have.
+    `applies` returns whether the rule requires anything of a record.
     """
 
     name: str
     text: str
     check: Check
     since: str = ""
+    applies: Callable[[Record], bool] = bool
 
 
 RULES: list[Rule] = []
 
 
-def rule(name: str, since: str = "") -> Callable[[Check], Check]:
-    """Return a decorator that registers a function as the rule `name`; `since` is as in `Rule`."""
+def rule(name: str, since: str = "", applies: Callable[[Record], bool] = bool) -> Callable[[Check], Check]:
+    """Return a decorator that registers a function as the rule `name`; `since` and `applies` are as in `Rule`."""
 
     def register(check: Check) -> Check:
         text = (check.__doc__ or "").strip().splitlines()[0]
-        RULES.append(Rule(name=name, text=text, check=check, since=since))
+        RULES.append(Rule(name=name, text=text, check=check, since=since, applies=applies))
         return check
 
     return register
@@ -66,7 +68,7 @@ def faults(read: Record) -> Iterator[Fault]:
 def not_applied(read: Record) -> list[str]:
     """Return the names of the rules that need fields which the record's version of the format lacks."""
     younger = versions.younger_than(str(read.document["schema"]))
-    return [rule.name for rule in RULES if rule.since in younger]
+    return [rule.name for rule in RULES if rule.since in younger and rule.applies(read)]
 
 
 def guarded(name: str, check: Check, read: Record) -> list[Fault]:

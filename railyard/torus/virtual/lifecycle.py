@@ -397,6 +397,13 @@ def _orphans() -> dict[str, int]:
     }
 
 
+def remove_orphans() -> None:
+    """Remove the tori of job scripts that have ended, as every command that makes or removes a torus does."""
+    if _orphans():
+        with lock():
+            _collect()
+
+
 def _collect() -> None:
     """Remove the tori of job scripts that have ended without taking them down; report each on stderr."""
     for name, pid in _orphans().items():
