@@ -141,10 +141,10 @@ def limits(
     variances = {name: _alone(own[name], PRIOR**2 + launches[name]) for name in histories}
     common, tests = None, WINDOWS * RUNS * float(family)
     if shifts:
+        tests *= 2  # of the shift and of the rest
         series = [*shifts.values()]
         common = _worst(series, *_alone(series, PRIOR**2, first=PRIOR_SHIFT**2), tests=tests / len(histories))
         variances = _moderated({name: _spread(own[name], launches[name]) for name in histories})
-        tests *= 2
     return Limits(
         of={
             name: _limit(

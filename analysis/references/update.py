@@ -135,8 +135,8 @@ def added(
         if _is_refuted(suspect, medians_of, now):
             own = {name: suspect.suspected[name] for name in points if name in suspect.suspected}
             entry = _appended(entry, dataclasses.replace(suspect, suspected={}), own)
-    kept = {name: values for name, values in entry.values.items() if name not in names}
-    entry = dataclasses.replace(entry, values=kept, suspects=())
+    values = {name: points_of for name, points_of in entry.values.items() if name not in names}
+    entry = dataclasses.replace(entry, values=values, suspects=())
     after = _appended(entry, dataclasses.replace(past, accepted=worse), points)
     if after.about.launches >= medians.ENOUGH:
         after = dataclasses.replace(after, references=_references(after, family))
