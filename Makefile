@@ -43,7 +43,7 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet
 
 .DELETE_ON_ERROR:
-.PHONY: help links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help dev links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -130,6 +130,8 @@ beside = mkdir -p build/tests; echo "beside the unit tests: $(1); output: build/
 
 unit: $(STAMPS)/develop
 	$(BIN)/python -m pytest -q -m unit -n auto
+
+dev: $(STAMPS)/develop  ## install what tests, linters and `python -m perf` need
 
 test-lint: $(STAMPS)/develop
 	@$(call beside,lint and types,$(MAKE) lint)

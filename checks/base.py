@@ -22,6 +22,7 @@ from reframe.core.exceptions import PerformanceError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
+from analysis.references import judging
 from analysis.stats import contrast
 from checks import scales
 from railyard.base.checkout import CHECKOUT
@@ -227,7 +228,7 @@ class PlacedCheck(Knobs):
             return
         folder = runtime().get_option("general/0/reference_prefix") or CHECKOUT / "checks"
         expected = references.load(Path(folder, REFERENCES))
-        judged = references.judged(type(self).__name__, self.reference_case, self._foms(), expected)
+        judged = judging.judged(type(self).__name__, self.reference_case, self._foms(), expected)
         for line in judged.missing:
             getlogger().warning(line)
         if judged.worse:

@@ -5,6 +5,7 @@ Leaves out: what a reference is (`railyard.records.references`) and how it is ma
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
@@ -93,8 +94,11 @@ def _show_case(title: str, entry: Entry, family: int) -> None:
     for past in entry.history:
         for change in past.accepted:
             click.echo(f"  accepted {past.created[:10]}, commit {past.commit[:12]}: {change}")
-    limits = {str(name): limit for name, limit in update.power(entry, family).items()}
+    now = update.limits_of(entry, family)
+    limits = {str(name): limit for name, limit in now.of.items()}
     launches = entry.history[-1].launches if entry.history else 0
+    if now.shift is not None:
+        click.echo(f"  all variables together: {100 * math.expm1(max(0.0, now.shift)):.1f} % allowed")
     for name, reference in sorted(entry.references.items()):
         line = f"  {name:<40} {reference.median:>12.6g} {reference.unit}, {100 * reference.tolerance:.1f} % allowed"
         if name in limits:
@@ -118,11 +122,11 @@ def judge(root: Path, file: Path, summary_file: Path | None) -> None:
 
     It is an error if none of them has a reference. A case without a reference whose check has others is a warning.
     """
-    from analysis.references import summary
+    from analysis.references import judging, summary
 
     history = references.load(file)
     values = {key: references.medians(entry) for key, entry in sorted(_newest(root).items())}
-    judgements = {key: references.judged(*key, of_case, history) for key, of_case in values.items()}
+    judgements = {key: judging.judged(*key, of_case, history) for key, of_case in values.items()}
     warnings = [line for judgement in judgements.values() for line in judgement.missing]
     worse = [f"{check}: {line}" for (check, _), judgement in judgements.items() for line in judgement.worse]
     judged = sum(judgement.judged for judgement in judgements.values())
@@ -135,10 +139,13 @@ def judge(root: Path, file: Path, summary_file: Path | None) -> None:
         changed = [
             change
             for (check, case), entry in entries.items()
-            for change in summary.changes(check, values[check, case], entry)
+            for change in summary.changes(check, values[check, case], entry, judgements[check, case].names)
         ]
         text = summary.markdown(judged, changed, warnings, entries.values())
         archive.write_whole(summary_file, text, replace=True)
+    if not judged and any(judgement.is_new for judgement in judgements.values()):
+        click.echo("no reference on this kind of machine: these records are its first")
+        return
     if not judged:
         raise InputError(str(root), "", problem=f"no record has a reference in {file}", valid=NEEDED)
     click.echo(f"{judged} variable{'' if judged == 1 else 's'} judged, {len(worse)} worse")

@@ -8,7 +8,7 @@ did not change, which the report has.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.records.references import Entry, Reference
@@ -27,6 +27,7 @@ class Change:
     name: str
     value: float
     reference: Reference
+    is_worse: bool
 
     @property
     def percent(self) -> float:
@@ -36,7 +37,7 @@ class Change:
     @property
     def verdict(self) -> str:
         """Return `worse` or `better`."""
-        return "better" if self.reference.is_met(self.value) else "worse"
+        return "worse" if self.is_worse else "better"
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -47,14 +48,14 @@ class Change:
         return (self.check, self.name, *values, f"{self.percent:+.1f} %", allowed, self.verdict)
 
 
-def changes(check: str, values: Mapping[Fom, float], entry: Entry) -> list[Change]:
-    """Return the changes of a case's variables, name -> value, worse ones first."""
+def changes(check: str, values: Mapping[Fom, float], entry: Entry, worse: Collection[str]) -> list[Change]:
+    """Return the changes of a case's variables, name -> value, first those in `worse`, which are worse than allowed."""
     compared = [
-        Change(check=check, name=name, value=value, reference=entry.references[name])
+        Change(check=check, name=name, value=value, reference=entry.references[name], is_worse=name in worse)
         for name, value in sorted((str(name), value) for name, value in values.items())
         if name in entry.references and entry.references[name].median
     ]
-    changed = [one for one in compared if not one.reference.is_met(one.value) or _is_better(one)]
+    changed = [one for one in compared if one.is_worse or _is_better(one)]
     return sorted(changed, key=lambda change: change.verdict == "better")
 
 

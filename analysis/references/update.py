@@ -3,7 +3,7 @@
 Models: the records of a case pass one after another, in the order of their creation. Each is held against the limits
 that follow from those before it (`analysis.references.limits`). A record that is worse is left out, so that a
 regression never becomes the measure of the next run, unless the caller accepts it: then the history of the variables
-that are worse begins again, and names the change. A history has the oldest three records and the last ten.
+that are worse begins again, and names the change. A history has the oldest three records and the last thirty.
 Leaves out: points that are not watched (`railyard.records.watched`).
 """
 
@@ -46,7 +46,7 @@ def updated(entries: Iterable[Indexed], old: References, *, accept: bool = False
     family = _family(old, by_case)
     for (check, case), of_case in sorted(by_case.items()):
         entry = old.get(check, {}).get(case, NOTHING)
-        newest = entry.history[-1].created if entry.history else ""
+        newest = max((past.created for past in (*entry.history, *entry.suspects)), default="")
         for indexed in sorted(of_case, key=lambda indexed: (indexed.own["created"], indexed.own["id"])):
             if indexed.own["created"] > newest:
                 entry, note = _after(entry, indexed, family, accept=accept)
@@ -58,10 +58,10 @@ def updated(entries: Iterable[Indexed], old: References, *, accept: bool = False
     return Updated(references=cases, notes=tuple(notes))
 
 
-def power(entry: Entry, family: int) -> dict[Fom, limits.Limit]:
-    """Return the limit of each variable of a case, which names what it finds."""
+def limits_of(entry: Entry, family: int) -> limits.Limits[Fom]:
+    """Return the limits of a case."""
     worse_if_larger = {name: name.better is Better.LOWER for name in entry.values}
-    return limits.limits(entry.values, larger_is_worse=worse_if_larger, family=family) if entry.values else {}
+    return limits.limits(entry.values, larger_is_worse=worse_if_larger, family=family)
 
 
 def variables_of(references: References) -> int:
@@ -112,33 +112,60 @@ def _after(entry: Entry, indexed: Indexed, family: int, *, accept: bool) -> tupl
 def added(
     entry: Entry, past: Past, launches: Mapping[Fom, Sequence[float]], family: int, *, accept: bool = False
 ) -> tuple[Entry, tuple[str, ...]]:
-    """Return a case after one more record, and what is worse than its references allow.
+    """Return a case after one more record, and what is worse than its limits allow.
 
-    `launches` has the launches' values of each variable. A worse record changes nothing, unless it is accepted.
+    `launches` has the launches' values of each variable. A worse record is a suspect or changes nothing, unless it is
+    accepted.
     """
     points = {name: _point(values) for name, values in launches.items()}
-    medians_of = {str(name): point.median for name, point in points.items()}
-    changes = {
-        name: 100 * abs(medians_of[name] / reference.median - 1)
-        for name, reference in sorted(entry.references.items())
-        if name in medians_of and not reference.is_met(medians_of[name])
-    }
-    worse = tuple(f"{name} {change:.1f} % worse" for name, change in changes.items())
+    now = limits_of(entry, family)
+    medians_of = {name: median for name, (median, _) in points.items()}
+    names, shift = now.worse(medians_of) if entry.references else ((), 0.0)
+    worse = tuple(
+        f"{name} {100 * abs(medians_of[name] / now.of[name].level - 1):.1f} % worse" for name in sorted(names)
+    )
     if worse and not accept:
+        if shift or now.shift is None:
+            suspect = dataclasses.replace(
+                past, suspected={str(name): point for name, point in points.items()}
+            )
+            entry = dataclasses.replace(entry, suspects=(*entry.suspects, suspect)[-limits.LAST :])
         return entry, worse
-    before = {name: values for name, values in entry.values.items() if name not in changes}
-    appended = {name: _shortened((*before.get(name, ()), point)) for name, point in points.items()}
+    for suspect in entry.suspects:
+        if _is_refuted(suspect, medians_of, now):
+            own = {name: suspect.suspected[name] for name in points if name in suspect.suspected}
+            entry = _appended(entry, dataclasses.replace(suspect, suspected={}), own)
+    values = {name: points_of for name, points_of in entry.values.items() if name not in names}
+    entry = dataclasses.replace(entry, values=values, suspects=())
+    after = _appended(entry, dataclasses.replace(past, accepted=worse), points)
+    if after.about.launches >= medians.ENOUGH:
+        after = dataclasses.replace(after, references=_references(after, family))
+    return after, worse
+
+
+def _is_refuted(suspect: Past, now: Mapping[Fom, float], limits_now: limits.Limits[Fom]) -> bool:
+    """Return whether a record that passes is nearer to the level than to the suspect: not the commit was slow."""
+    common = [name for name in now if name in suspect.suspected and name in limits_now.of]
+    passed = [limits_now.of[name].distance(now[name]) for name in common]
+    red = [limits_now.of[name].distance(suspect.suspected[name][0]) for name in common]
+    return bool(common) and 2 * statistics.median(passed) < statistics.median(red)
+
+
+def _appended(entry: Entry, past: Past, points: Mapping[Fom, tuple[float, float]]) -> Entry:
+    """Return a case's history with one more record."""
     about = About(
         commit=past.commit,
         date=past.created[:10],
         launches=entry.about.launches + past.launches,
         records=entry.about.records + 1,
     )
-    history = _shortened((*entry.history, dataclasses.replace(past, accepted=worse)))
-    after = Entry(about=about, references={}, history=history, values={**before, **appended})
-    if about.launches >= medians.ENOUGH:
-        after = dataclasses.replace(after, references=_references(after, family))
-    return after, worse
+    new = {
+        name: Point(median=median, noise=noise, record=about.records)
+        for name, (median, noise) in points.items()
+    }
+    appended = {name: _shortened((*entry.values.get(name, ()), point)) for name, point in new.items()}
+    history = _shortened((*entry.history, past))
+    return dataclasses.replace(entry, about=about, history=history, values={**entry.values, **appended})
 
 
 def _launches(indexed: Indexed) -> dict[Fom, list[float]]:
@@ -151,26 +178,23 @@ def _launches(indexed: Indexed) -> dict[Fom, list[float]]:
     }
 
 
-def _point(values: Sequence[float]) -> Point:
+def _point(values: Sequence[float]) -> tuple[float, float]:
     """Return a record's median, and its standard error by the median deviation of the launches, relative to it."""
     median = statistics.median(values)
     deviation = samples.OF_A_NORMAL * statistics.median(abs(value - median) for value in values)
     noise = deviation / median * math.sqrt(math.pi / 2 / len(values))
-    return Point(median=float(f"{median:.6g}"), noise=float(f"{noise:.3g}"))
+    return float(f"{median:.6g}"), float(f"{noise:.3g}")
 
 
 def _shortened(points: tuple[T, ...]) -> tuple[T, ...]:
-    """Return the oldest and the last of a history."""
-    return (
-        points
-        if len(points) <= limits.OLDEST + limits.LAST
-        else (*points[: limits.OLDEST], *points[-limits.LAST :])
-    )
+    """Return the oldest and the newest of a history."""
+    is_short = len(points) <= limits.OLDEST + limits.KEPT
+    return points if is_short else (*points[: limits.OLDEST], *points[-limits.KEPT :])
 
 
 def _references(entry: Entry, family: int) -> dict[str, Reference]:
     by_name: dict[str, Reference] = {}
-    for name, limit in power(entry, family).items():
+    for name, limit in limits_of(entry, family).of.items():
         change = limit.worst / limit.level - 1
         tolerance = change if name.better is Better.LOWER else -change
         by_name[name] = Reference(

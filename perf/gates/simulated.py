@@ -1,12 +1,14 @@
 """Count false alarms and detections of the gate of references over made-up histories (`analysis.references.simulated`).
 
-Models: 40 variables and 1, launch noise 1 %, run-to-run spreads of 1 and 2 %, independent for each variable or
-shared by all, after 10 good records and after 1. Leaves out: real machines.
+Models: 1, 16 and 48 variables on quiet machines (run-to-run spreads of 1 and 2 %, each variable's own or common to
+all), on hosted runners whose machines differ by 5 and 10 % from run to run, and on two kinds of machine that are 8 %
+apart, which records name or not; after 10 good records. Leaves out: real machines.
 """
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -15,14 +17,21 @@ from rich.table import Table
 from analysis.references import simulated
 from analysis.references.simulated import Machine
 
-HISTORIES = 60
+HISTORIES = 100
+_QUIET = Machine(variables=1, launch_noise=0.01, run_to_run=0.01)
+_HOSTED = Machine(variables=1, launch_noise=0.02, run_to_run=0.01)
 MACHINES = [
-    *(
-        Machine(variables=40, launch_noise=0.01, run_to_run=spread, is_shared=is_shared)
-        for spread in (0.01, 0.02)
-        for is_shared in (False, True)
-    ),
-    Machine(variables=1, launch_noise=0.01, run_to_run=0.01),
+    replace(machine, variables=variables)
+    for variables in (1, 16, 48)
+    for machine in (
+        _QUIET,
+        replace(_QUIET, run_to_run=0.0, common=0.01),
+        replace(_QUIET, run_to_run=0.02),
+        replace(_HOSTED, common=0.05),
+        replace(_HOSTED, common=0.10),
+        replace(_HOSTED, apart=0.08),
+        replace(_HOSTED, apart=0.08, is_named=True),
+    )
 ]
 
 
@@ -32,9 +41,10 @@ def measure(console: Console) -> list[dict[str, Any]]:
         "variables", "run to run", "records before", *simulated.TRIALS, title=f"{HISTORIES} histories"
     )
     rows = []
-    for machine, records in itertools.product(MACHINES, (10, 1)):
+    for machine, records in itertools.product(MACHINES, (10,)):
         shares = simulated.shares(machine, histories=HISTORIES, records=records)
-        spread = f"{machine.run_to_run:.0%}{', shared' if machine.is_shared else ''}"
+        spread = f"{machine.run_to_run:.0%}, common {machine.common:.0%}"
+        spread += f", kinds {machine.apart:.0%} apart{', named' * machine.is_named}" if machine.apart else ""
         percents = (f"{share:.1%}" for share in shares.values())
         table.add_row(str(machine.variables), spread, str(records), *percents)
         rows.append({"variables": machine.variables, "run_to_run": spread, "records": records, **shares})

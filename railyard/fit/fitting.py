@@ -37,6 +37,8 @@ FITTED = "optimised"
 SIMULATED_BYTES = 4e6
 SIMULATED_PAIRS = 20_000
 SIMULATED_NODES = 1024
+#: Counted over predicted bytes of the slowest link from which on `railyard fit` warns.
+UNLIKE = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +183,7 @@ def slowest_link_s(evidence: Mapping[str, Any]) -> float:
 
 
 def outcomes_text(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return a table: each placement's slowest link, predicted and counted, and its run time."""
+    """Return a table: each placement's slowest link, predicted and counted, and its run time; then warnings."""
 
     def cell(value: float | None, factor: float) -> str:
         return "-" if value is None else f"{value * factor:.4g}"
@@ -194,6 +196,12 @@ def outcomes_text(outcomes: Sequence[Outcome]) -> list[str]:
             f"  {one.placement:12} {cell(one.predicted_s, 1e3):>26} {cell(one.counted_s, 1e3):>11} "
             f"{cell(one.simulated_s, 1e3):>13} {cell(one.elapsed_s, 1):>11}"
             for one in outcomes
+        ),
+        *(
+            f"warning: {one.placement}: the slowest link counted {one.counted_s / one.predicted_s:.1f} times "
+            "the predicted bytes (headers, small messages), so a predicted gain may not hold"
+            for one in outcomes
+            if one.predicted_s and one.counted_s and one.counted_s > UNLIKE * one.predicted_s
         ),
     ]
 

@@ -27,18 +27,6 @@ from railyard.jobs.job.submitted import Planned
 from railyard.records import units
 from railyard.records.units import Better, Fom, Unit
 
-#: Pattern of a unit's text, as tests of others have it -> the registered suffix, {} for the first group's letter.
-SUFFIXES: Mapping[str, str] = {
-    r"(?:.*\[)?([num]?)s(?:ecs?|econds?)?\]?": "{}s",
-    r"([kmgt])b(?:ytes?)?/s(?:ecs?|econds?)?": "{}byte_s",
-    r"([mg])ib(?:ytes?)?/s(?:ecs?|econds?)?": "{}ibyte_s",
-    r"([mg])bits?/s(?:ecs?|econds?)?": "{}bit_s",
-    r"([mgtp])flops?(?:/s(?:ecs?|econds?)?)?": "{}flop_s",
-    r"(?:messages?|msgs?)/s(?:ecs?|econds?)?()": "message_s",
-    r".+/s(?:ecs?|econds?)?()|hz()": "per_s",
-    r"bytes?()": "bytes",
-    r"%()|percent()": "percent",
-}
 #: The figure of a test without a performance variable: the time of its launch, without its wait for other launches.
 WALL_TIME = units.fom("elapsed_s", "s", "lower")
 #: What `reframe --repeat` adds to a test's name.
@@ -102,15 +90,21 @@ def _better(unit: Unit) -> Better:
 
 
 def suffix(unit: str) -> str:
-    """Return the registered suffix of a unit's text, such as `mbyte_s` for MB/s; `count` for one that is unknown."""
-    # Mb and MB differ: bits are not bytes.
-    text = (
-        re.sub(r"([kKMGT])b(?=ps|/s)", r"\1bit", unit.strip().replace("µ", "u")).lower().replace("bps", "b/s")
-    )
-    for pattern, form in SUFFIXES.items():
-        if match := re.fullmatch(pattern, text):
-            return form.format(next(iter(match.groups()), None) or "")
-    return "count"
+    """Return the registered name of a unit's text, such as `mbyte_s` for MB/s; `count` for one that is unknown.
+
+    Spellings are exact, because Mb and MB differ. IMB's `t[usec]` has its unit in brackets.
+    """
+    registered = units.find(re.sub(r".*\[(.+)\]", r"\1", unit.strip()).replace("μ", "µ"))
+    return registered.name if registered else "count"
+
+
+def unknown(own: Mapping[str, Figure]) -> list[str]:
+    """Return the variables with a unit that is not registered, each with that unit."""
+    return [
+        f"{name}: {figure.unit!r}"
+        for name, figure in own.items()
+        if figure.unit.strip() and suffix(figure.unit) == "count" and not units.find(figure.unit)
+    ]
 
 
 def of(test: Any) -> dict[str, Figure]:

@@ -202,6 +202,9 @@ class Placed(_Variables):
         if self.is_dry_run() or self._judges_itself():
             return
         of = figures.of(self)
+        if unknown := figures.unknown(of):
+            words = f"unit not registered, so recorded as a count without a better direction: {', '.join(unknown)}"
+            getlogger().warning(f"{self.short_name}: {words}; expected a unit of railyard/records/units.py")
         self._judged(of)
         if wrong := self._wrong():
             raise SanityError(wrong)

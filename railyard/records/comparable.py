@@ -62,6 +62,9 @@ FIELDS: Mapping[str, Field] = {
     "git_dirty": Field(AGREE, FREE, NAMED, FREE, FREE),
     "mpi": Field(AGREE, FREE, NAMED, AGREE, AGREE),
     "machine": Field(AGREE, FREE, NAMED, FREE, FREE),
+    "processors": Field(
+        AGREE, FREE, FREE, FREE, FREE
+    ),  # a part of `machine`; references name it beside the digest
     "environment": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
     "partition": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
     "topology": Field(AGREE, FREE, NAMED, FREE, FREE),  # the name; the next field is a digest of the content

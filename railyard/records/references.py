@@ -30,6 +30,8 @@ from railyard.records.units import Better, Fom
 
 FILE = CHECKOUT / "checks" / "references" / "archive.yaml"
 INDEX = "reference_case"
+#: What separates the kind of machine in the name of a case.
+ON = " on "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,21 +61,27 @@ class Point:
     """One record's value of a performance variable: the median over its launches.
 
     `noise` is the relative standard error of that median, estimated from the spread of the launches; 0 for one launch.
+    `record` is equal for the points of one record, and rises with time.
     """
 
     median: float
     noise: float
+    record: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A record that passed. `accepted` has one text for each variable that got worse and was accepted nevertheless."""
+    """A record of the history. `accepted` has one text for each variable that got worse and was accepted nevertheless.
+
+    `suspected` are the points of a record that was worse alike in all variables: variable -> (median, noise).
+    """
 
     record: str
     created: str
     commit: str
     launches: int
     accepted: tuple[str, ...] = ()
+    suspected: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +96,17 @@ class About:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A case's references by performance variable, and the history from which they are computed, oldest first."""
+    """A case's references by performance variable, and the history from which they are computed, oldest first.
+
+    `suspects` are records that may have been slow because of the machine. They enter the history when a later record is
+    as fast as before.
+    """
 
     about: About
     references: Mapping[str, Reference]
     history: tuple[Past, ...] = ()
     values: Mapping[Fom, tuple[Point, ...]] = field(default_factory=dict)
+    suspects: tuple[Past, ...] = ()
 
 
 #: Check -> case -> entry.
@@ -141,14 +154,21 @@ def variables(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[st
 
 
 def case_name(record: Record) -> str:
-    """Return the name of a record's case, such as `vtorus:netns+openmpi gemini-4x4x4 1f2e3d4c`."""
+    """Return the name of a record's case, such as `vtorus:netns+openmpi gemini-4x4x4 1f2e3d4c on EPYC 7763, 4 CPUs`."""
     return case_of(head(record))
 
 
 def case_of(fields: Mapping[str, Json]) -> str:
     """Return what `case_name` returns, from the fields of an index entry."""
     where = f"{fields['system']}:{fields['partition']}+{fields['environment']}"
-    return " ".join(filter(None, [where, fields["topology"], comparable.reference_digest(fields)]))
+    name = " ".join(filter(None, [where, fields["topology"], comparable.reference_digest(fields)]))
+    return f"{name}{ON}{fields['processors']}"
+
+
+def kind_of(case: str) -> tuple[str, str]:
+    """Return a case's name without its kind of machine, and the kind; empty in a file of an earlier version."""
+    name, _, kind = case.partition(ON)
+    return name, kind
 
 
 def load(path: Path = FILE) -> dict[str, dict[str, Entry]]:
@@ -176,15 +196,27 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
     return Entry(
         about=About(**given),
         references={name: _reference(*bounds) for name, bounds in variables.items()},
-        history=tuple(
-            Past(**{**past, "accepted": tuple(past.get("accepted", ()))}) for past in about.get("history", ())
-        ),
+        history=tuple(map(_past, about.get("history", ()))),
+        suspects=tuple(map(_past, about.get("suspects", ()))),
         values={
-            fom: tuple(Point(median=median, noise=noise) for median, noise in points)
+            fom: tuple(
+                # A file of an earlier version has no numbers; its newest points are of one record.
+                Point(
+                    median=median,
+                    noise=noise,
+                    record=int(*record or [about["records"] + 1 + n - len(points)]),
+                )
+                for n, (median, noise, *record) in enumerate(points)
+            )
             for name, points in about.get("values", {}).items()
             if (fom := _declared(name, about)).unit is not units.UNDECLARED
         },
     )
+
+
+def _past(past: Mapping[str, Json]) -> Past:
+    suspected = {name: (median, noise) for name, (median, noise) in past.get("suspected", {}).items()}
+    return Past(**{**past, "accepted": tuple(past.get("accepted", ())), "suspected": suspected})
 
 
 def _declared(variable: str, about: Mapping[str, Json]) -> Fom:
@@ -231,58 +263,20 @@ HEADING = (
 
 
 def _about(entry: Entry) -> dict[str, Json]:
-    history = [
-        {name: list(value) if name == "accepted" else value for name, value in asdict(past).items() if value}
-        for past in entry.history
-    ]
     values = {
-        str(name): [[point.median, point.noise] for point in points]
+        str(name): [[point.median, point.noise, point.record] for point in points]
         for name, points in sorted(entry.values.items())
     }
     figures = benchmark.figures_json(name.named(watched.figure(name)) for name in entry.values)
-    return {**asdict(entry.about), "history": history, "figures": figures, "values": values}
+    suspects = {"suspects": list(map(_past_json, entry.suspects))} if entry.suspects else {}
+    history = list(map(_past_json, entry.history))
+    return {**asdict(entry.about), "history": history, "figures": figures, "values": values, **suspects}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """The comparison of a run with its references: one line per variable in `worse` and in `missing`.
-
-    `missing` are those that could not be compared. `judged` is the number of variables that were compared.
-    """
-
-    worse: tuple[str, ...]
-    missing: tuple[str, ...]
-    judged: int
-
-
-def judged(check: str, case: str, variables: Mapping[Fom, float], references: References) -> Judgement:
-    """Compare the variables of a run, variable -> value, with the references of its check and case."""
-    cases = references.get(check, {})
-    entry, values = cases.get(case), {str(name): value for name, value in variables.items()}
-    if entry is None:
-        others = f"{check} has references of {len(cases)} other case(s), such as {next(iter(cases), '')!r}"
-        missing = f"{check}: no reference for this case: {case!r}; {others}"
-        return Judgement(worse=(), missing=(missing,) if cases else (), judged=0)
-    compared = {name: reference for name, reference in entry.references.items() if name in values}
-    return Judgement(
-        worse=tuple(
-            _regression(name, values[name], reference, entry.about)
-            for name, reference in sorted(compared.items())
-            if not reference.is_met(values[name])
-        ),
-        missing=tuple(
-            f"{check}: no value of {name}, which has a reference"
-            for name in sorted(entry.references.keys() - values.keys())
-        ),
-        judged=len(compared),
-    )
-
-
-def _regression(name: str, value: float, reference: Reference, about: About) -> str:
-    side = "above" if reference.better is Better.LOWER else "below"
-    change = 100 * abs(value / reference.median - 1)
-    return (
-        f"{name}: {value:.6g} {reference.unit} is {change:.1f} % {side} the reference {reference.median:.6g} "
-        f"{reference.unit} ({100 * reference.tolerance:.1f} % allowed); last passed at commit {about.commit[:12]} "
-        f"of {about.date} (n = {about.launches})"
-    )
+def _past_json(past: Past) -> dict[str, Json]:
+    document = {name: value for name, value in asdict(past).items() if value}
+    parts = {
+        "accepted": list(past.accepted),
+        "suspected": {name: list(p) for name, p in past.suspected.items()},
+    }
+    return {name: parts.get(name, value) for name, value in document.items()}

@@ -130,7 +130,8 @@ def _time(name: str, text: str, maximum: float, *spellings: str) -> Unit:
 def _bytes_per_s(prefix: str) -> Unit:
     """Return a decimal data rate: programs print MB/s for 1e6 bytes per second."""
     symbol, power = _symbol(prefix), _PREFIXES[prefix]
-    spellings = (f"{symbol}B/s", f"{symbol}B/sec", f"{symbol}Bytes/s", f"{symbol}byte/s", f"{symbol}bytes/s")
+    words = ("B/s", "B/sec", "Bytes/s", "byte/s", "bytes/s", "Bytes/sec", "bytes/sec", "Bps")
+    spellings = (f"{symbol}{word}" for word in words)
     return Unit(
         name=f"{prefix}byte_s",
         measures="data rate",
@@ -176,7 +177,19 @@ def _bits_per_s(prefix: str) -> Unit:
 
 def _flops(prefix: str) -> Unit:
     symbol = _symbol(prefix)
-    words = ("flops", "FLOPS", "flop/s", "FLOP/s", "Flop/s", "Flops", "FLOPs", "FLOP/S", "flop/sec", "F/s")
+    words = (
+        "flops",
+        "FLOPS",
+        "flop/s",
+        "FLOP/s",
+        "Flop/s",
+        "Flops",
+        "FLOPs",
+        "FLOP/S",
+        "flop/sec",
+        "flops/seconds",
+        "F/s",
+    )
     return Unit(
         name=f"{prefix}flop_s",
         measures="operation rate",
@@ -200,7 +213,7 @@ def _iops(prefix: str) -> Unit:
 
 #: What programs count per second: word in a unit's name -> (word for people, what programs print before `/s`).
 _COUNTED = {
-    "message": ("messages", "messages", "Messages", "msg", "msgs"),
+    "message": ("messages", "messages", "Messages", "msg", "msgs", "Msg"),
     "zone": ("zones", "zones", "z"),
     "cell": ("cells", "cells", "cell"),
     "atom": ("atoms", "atoms", "atom"),

@@ -27,6 +27,7 @@ from analysis.compare import sides, text
 from analysis.compare.cli import compare as compare_command
 from analysis.compare.compare import Versus
 from analysis.judge.judged import judge
+from analysis.references import judging
 from analysis.references import update as making
 from analysis.references.cli import commands as references_command
 from analysis.report import exports, page
@@ -534,7 +535,7 @@ def test_references_are_medians_with_tolerances_and_survive_their_file(tmp_path:
     made = making.updated(entries(A), {}).references
     entry = made["halo_3d"][references.case_name(A)]
     reference = entry.references["custom/iteration_us"]
-    assert reference.better is Better.LOWER and 0.03 <= reference.tolerance <= 0.3
+    assert reference.better is Better.LOWER and 0.03 <= reference.tolerance <= 0.5
     assert entry.about == references.About(commit="1f" * 20, date="2026-11-21", launches=10, records=1)
     path = tmp_path / "r.yaml"
     path.write_text(references.text(made))
@@ -550,16 +551,16 @@ def test_a_regression_is_named_with_its_commit() -> None:
     made = making.updated(entries(A), {}).references
     case = references.case_name(A)
     median = made["halo_3d"][case].references["plain/iteration_us"].median
-    assert not references.judged("halo_3d", case, {ITERATION: median}, made).worse
-    (line,) = references.judged("halo_3d", case, {ITERATION: 2 * median}, made).worse
+    assert not judging.judged("halo_3d", case, {ITERATION: median}, made).worse
+    (line,) = judging.judged("halo_3d", case, {ITERATION: 2 * median}, made).worse
     assert (
         "100.0 % above the reference" in line
         and "last passed at commit 1f1f1f1f1f1f of 2026-11-21 (n = 10)" in line
     )
-    assert references.judged("halo_3d", case, {RATE: 1e-9}, made).worse
-    other = references.judged("halo_3d", "another case", {ITERATION: 1e9}, made)
+    assert judging.judged("halo_3d", case, {RATE: 1e-9}, made).worse
+    other = judging.judged("halo_3d", "another case", {ITERATION: 1e9}, made)
     assert not other.worse and "no reference for this case: 'another case'" in other.missing[0]
-    assert not references.judged("new_check", case, {ITERATION: 1e9}, made).missing
+    assert not judging.judged("new_check", case, {ITERATION: 1e9}, made).missing
 
 
 def test_a_reference_does_not_follow_a_regression_unless_told() -> None:
@@ -568,7 +569,9 @@ def test_a_reference_does_not_follow_a_regression_unless_told() -> None:
     slow = {name: 2 * value for name, value in SPEED.items()}
     worse = synthetic.halo(slow, launches=10, created=later)
     kept = making.updated(entries(worse), made)
-    assert kept.references == made and "left out, because it got worse: custom/" in kept.notes[0]
+    (entry,) = kept.references["halo_3d"].values()
+    assert dataclasses.replace(entry, suspects=()) == made["halo_3d"][references.case_name(A)]
+    assert "left out, because it got worse: custom/" in kept.notes[0]
     taken = making.updated(entries(worse), made, accept=True)
     (entry,) = taken.references["halo_3d"].values()
     assert any("custom/iteration_us" in line and "worse" in line for line in entry.history[-1].accepted)
@@ -615,7 +618,9 @@ def test_commands_of_references(root: Path, tmp_path: Path) -> None:
     archive.add(slow, tmp_path / "slow")
     summary = tmp_path / "summary.md"
     worse = run(references_command, "judge", "--archive", tmp_path / "slow", "-o", file, "--summary", summary)
-    assert worse.exit_code == 1 and "worse: halo_3d: custom/iteration_us: " in worse.output
+    assert worse.exit_code == 1 and "worse: halo_3d: 6 of 6 variables are " in worse.output, (
+        "alike, in one line"
+    )
     assert "| halo\\_3d | custom/iteration\\_us |" in summary.read_text() and "worse" in summary.read_text()
     unknown = run(references_command, "judge", "--archive", tmp_path / "slow", "-o", tmp_path / "none.yaml")
     assert unknown.exit_code == 1 and "no record has a reference" in str(unknown.exception)

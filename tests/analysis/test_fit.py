@@ -115,6 +115,11 @@ def test_the_slowest_link_is_shown_as_predicted_and_as_counted() -> None:
     assert plain.counted_s == pytest.approx(4 * scale)
     assert fitted.counted_s == pytest.approx(1 * scale)
     assert plain.elapsed_s is not None and f"{plain.elapsed_s:.4g}" in fitting.outcomes_text([plain])[1]
+    unlike = [dataclasses.replace(plain, predicted_s=1.0, counted_s=counted) for counted in (1.4, 5.0)]
+    (line,) = fitting.outcomes_text(unlike)[3:]
+    assert line.startswith(
+        f"warning: {plain.placement}: the slowest link counted 5.0 times the predicted bytes"
+    )
 
 
 def test_a_capture_whose_times_are_void_is_a_warning() -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.records import figures
 
 from analysis.references import limits, simulated, update
 from analysis.references.simulated import Machine
+from railyard.records import references
 from railyard.records.references import Past, Point
 
 #: Launch noise 1 %, run-to-run 1 %.
 OWN = Machine(variables=40, launch_noise=0.01, run_to_run=0.01)
-SHARED = Machine(variables=40, launch_noise=0.01, run_to_run=0.01, is_shared=True)
+SHARED = Machine(variables=40, launch_noise=0.01, run_to_run=0.0, common=0.01)
+#: Hosted runners: what differs from run to run moves all variables alike.
+HOSTED = Machine(variables=16, launch_noise=0.02, run_to_run=0.01, common=0.05)
+KINDS = Machine(variables=16, launch_noise=0.02, run_to_run=0.01, apart=0.08)
 V0 = figures.fom("a_us").named("plain/v0_us")
 
 
@@ -21,7 +27,7 @@ def test_ten_records_find_10_percent_and_small_steps_without_false_alarms(machin
     """Reduced; `python -m perf gate` has the figures."""
     shares = simulated.shares(machine, histories=6)
     assert shares["any false alarm in 50 pushes"] <= 1 / 6
-    assert shares["finds 10 %"] >= 0.95
+    assert shares["finds 10 % at once"] >= 5 / 6
     assert shares["finds steps of 1 % before the tenth"] >= 5 / 6
 
 
@@ -32,7 +38,7 @@ def test_one_slow_launch_in_six_neither_fails_a_run_nor_blinds_the_next() -> Non
         times = history.machine.launches(chance, np.ones(5))
         times[V0][number % 6] *= 1.5
         past = Past(record="", created=f"{number:06d}", commit="", launches=6)
-        history.entry, worse = update.added(history.entry, past, times, 5)
+        history.entries[0], worse = update.added(history.entries.get(0, update.NOTHING), past, times, 5)
         assert not worse
     assert len(history.worse(np.full(5, 1.10))) == 5
 
@@ -41,29 +47,57 @@ def test_a_variable_that_many_launches_leave_noisy_is_judged_by_its_own_spread()
     chance = np.random.default_rng(2)
     values = {
         f"v{n}_us": [
-            Point(median=1000 * factor, noise=0.002) for factor in np.exp(chance.normal(0, 0.003, 13))
+            Point(median=1000 * factor, noise=0.002, record=record)
+            for record, factor in enumerate(np.exp(chance.normal(0, 0.003, 13)))
         ]
         for n in range(8)
     }
     values["noisy_us"] = [
-        Point(median=1000 * factor, noise=0.05) for factor in np.exp(chance.normal(0, 0.06, 13))
+        Point(median=1000 * factor, noise=0.05, record=record)
+        for record, factor in enumerate(np.exp(chance.normal(0, 0.06, 13)))
     ]
-    found = limits.limits(values, larger_is_worse=dict.fromkeys(values, True), family=9)
+    found = limits.limits(values, larger_is_worse=dict.fromkeys(values, True), family=9).of
     assert found["noisy_us"].worst > 1200 and found["noisy_us"].found_of_100 < 50
-    assert found["v0_us"].worst < 1070 and found["v0_us"].found_of_100 > 95
+    assert found["v0_us"].worst < 1150 and found["v0_us"].found_of_100 > 70
 
 
 def test_an_accepted_change_is_in_the_history_and_the_new_level_is_judged() -> None:
     history = simulated.History(OWN, np.random.default_rng(3))
-    while history.entry.about.records < 10:
+    while history.fewest < 10:
         history.worse(simulated.same(OWN))
     slower = simulated.same(OWN)
     slower[0] = 1.3
     assert [line.split()[0] for line in history.worse(slower)] == ["plain/v0_us"]
     times = OWN.launches(history.chance, slower)
     past = Past(record="", created="9", commit="", launches=6)
-    history.entry, changes = update.added(history.entry, past, times, 40, accept=True)
-    assert history.entry.history[-1].accepted == changes and len(history.entry.values[V0]) == 1
+    history.entries[0], changes = update.added(history.entries[0], past, times, 40, accept=True)
+    assert history.entries[0].history[-1].accepted == changes and len(history.entries[0].values[V0]) == 1
     assert not history.worse(slower), "the accepted level passes"
     slower[0] = 1.7
     assert history.worse(slower), "a further one does not"
+
+
+@pytest.mark.parametrize("machine", [HOSTED, KINDS], ids=["hosted", "kinds"])
+def test_unlike_machines_are_no_alarm_and_hide_no_slower_variable(machine: Machine) -> None:
+    """Before, 57 % of histories had a false alarm, and of two kinds of machine a quarter of all pushes."""
+    shares = simulated.shares(machine, histories=6)
+    assert shares["any false alarm in 50 pushes"] <= 2 / 6
+    assert (
+        shares["finds 10 % of one variable within 5"]
+        == shares["finds three drifts of 3 %, 5 pushes each"]
+        == 1
+    )
+
+
+def test_a_red_run_that_a_later_one_refutes_enters_the_history_and_survives_the_file(tmp_path: Path) -> None:
+    history = simulated.History(OWN, np.random.default_rng(4))
+    while history.fewest < 10:
+        history.worse(simulated.same(OWN))
+    assert len(history.worse(1.10 * simulated.same(OWN))) == 40
+    (suspect,) = history.entries[0].suspects
+    file = tmp_path / "references.yaml"
+    file.write_text(references.text({"check": {"case": history.entries[0]}}))
+    assert references.load(file)["check"]["case"].suspects[0].suspected == suspect.suspected
+    assert not history.worse(simulated.same(OWN))
+    assert not history.entries[0].suspects and history.fewest == 12
+    assert len(history.worse(1.10 * simulated.same(OWN))) == 40, "one such run does not blind the next"

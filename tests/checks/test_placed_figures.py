@@ -19,7 +19,7 @@ from placements.orders.placement import place
 from railyard.jobs import launching
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes import energy
-from railyard.placed.figures import Figure, fault, of, suffix, values, variant
+from railyard.placed.figures import Figure, fault, of, suffix, unknown, values, variant
 from railyard.placed.mixin import in_own_size, reported
 from railyard.records import units
 from railyard.records.record import Software
@@ -39,7 +39,14 @@ from railyard.records.record import Software
         ("Mbytes/sec", "mbyte_s"),
         ("GiB/s", "gibyte_s"),
         ("Gflops/seconds", "gflop_s"),
-        ("DOF/s", "per_s"),
+        ("DOF/s", "dof_s"),
+        ("Gbps", "gbit_s"),
+        ("GTEPS", "gteps"),
+        ("min", "minute"),
+        ("ns/day", "ns_per_day"),
+        ("Gib/s", "count"),
+        ("mbps", "count"),
+        ("errors/s", "count"),
         ("Msg/sec", "message_s"),
         ("%", "percent"),
         ("", "count"),
@@ -59,6 +66,7 @@ def test_units_of_other_suites_are_registered_ones_or_counts(text: str, expected
         ("time_2_10", "s", "time_2_10_s", "lower"),
         ("8B latency", "us", "figure_8b_latency_us", "lower"),
         ("score", "furlongs", "score_count", "neither"),
+        ("errors", "errors/s", "errors_count", "neither"),
     ],
 )
 def test_a_variable_has_a_name_that_a_record_can_have_and_the_direction_of_its_unit(
@@ -66,6 +74,12 @@ def test_a_variable_has_a_name_that_a_record_can_have_and_the_direction_of_its_u
 ) -> None:
     declared = Figure(evaluate=lambda: 1.0, unit=unit).fom(name)
     assert (declared, declared.better) == (fom, better)
+
+
+def test_a_variable_whose_unit_is_not_registered_is_named() -> None:
+    """Before, `Gib/s` was silently read as eight times as fast."""
+    own = {name: Figure(evaluate=lambda: 1.0, unit=name) for name in ("Gib/s", "Gbps", "", "count")}
+    assert unknown(own) == ["Gib/s: 'Gib/s'"]
 
 
 def test_the_bounds_of_a_reference_decide_the_direction() -> None:

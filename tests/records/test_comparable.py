@@ -65,6 +65,7 @@ CHANGED: dict[str, Callable[[], Record]] = {
     "git_dirty": lambda: job(railyard={**CODE, "git_dirty": True}),
     "mpi": lambda: job(mpi={"library": "MPICH 4.0.2", "standard": "4.0"}),
     "machine": lambda: job(machine={**MACHINE, "hostname": "other"}),
+    "processors": lambda: job(machine={**MACHINE, "cpu": "another"}),
     "topology": lambda: job(case=topology(name="the same under another name")),
     "topology_sha256": lambda: job(case=topology(sha256="cd" * 32)),
     "nodes": lambda: job(case=fewer_nodes()),
@@ -96,8 +97,9 @@ def test_records_form_one_case_as_the_table_says(name: str) -> None:
     "name", [name for name in CHANGED if name != "check"]
 )  # a check is the key above its cases
 def test_a_run_is_held_against_a_reference_as_the_table_says(name: str) -> None:
-    same = references.case_name(job()).split()[-1] == references.case_name(CHANGED[name]()).split()[-1]
-    assert same == (FIELDS[name].reference is not Rule.AGREE)
+    one, other = (references.kind_of(references.case_name(read)) for read in (job(), CHANGED[name]()))
+    assert (one[0].split()[-1] == other[0].split()[-1]) == (FIELDS[name].reference is not Rule.AGREE)
+    assert (one[1] == other[1]) == (name != "processors"), "each kind of machine has a history of its own"
 
 
 #: Where these change, so do the ranks or the software of the launches, and a row of its own is made.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support import synthetic
 from support.records import figures
 
-from analysis.references import update
+from analysis.references import judging, update
 from railyard.records import references, watched
 from railyard.records.benchmark import Labels
 from railyard.records.store import entries
@@ -93,7 +93,7 @@ def test_a_point_that_got_worse_fails_and_is_named() -> None:
     known = update.updated([entries.of_record(record)], {}).references
     check, case = record.case.check, references.case_name(record)
     now = references.values(record, record.case.nic_policies)
-    assert not references.judged(check, case, now, known).worse
+    assert not judging.judged(check, case, now, known).worse
     name = next(name for name in now if "latency_us@" in name and "plain/" in name)
-    (line,) = references.judged(check, case, {**now, name: 2 * now[name]}, known).worse
+    (line,) = judging.judged(check, case, {**now, name: 2 * now[name]}, known).worse
     assert line.startswith(f"{name}: ")

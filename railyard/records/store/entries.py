@@ -120,6 +120,7 @@ def _setting(read: Record) -> dict[str, Json]:
         "git_dirty": code["git_dirty"],
         "mpi": mpi["library"] if mpi else "",
         "machine": _machine(read.provenance["machine"]),
+        "processors": _processors(read.provenance["machine"]),
         "software": list(map(str, case.software)),
         "image": _image(read.provenance.get("image")),
         "job_environment": _job(job),
@@ -128,7 +129,12 @@ def _setting(read: Record) -> dict[str, Json]:
 
 
 def _machine(machine: Mapping[str, Json]) -> str:
-    return f"{machine['hostname']}: {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"
+    return f"{machine['hostname']}: {_processors(machine)}, {machine['kernel']}"
+
+
+def _processors(machine: Mapping[str, Json]) -> str:
+    """Return the kind of machine: hosted runners of one label differ in it."""
+    return f"{machine['cpu']}, {machine['cpus']} CPUs"
 
 
 def _image(image: Mapping[str, Json] | None) -> str:
