@@ -87,7 +87,7 @@ def read_nics(path: Path, topology: Topology) -> list[Nic]:
     """
     nodes = {node.name: node for node in topology.nodes}
     nics = []
-    for entry in entries(path):
+    for entry in parse(readable(path), str(path), has_aliases=False):
         name, _, nic = (entry.name, "", "") if entry.name in nodes else entry.name.rpartition(".nic")
         rail = int(nic) if re.fullmatch(r"[0-9]{1,6}", nic) else 0
         if name not in nodes or rail >= topology.rails or (nic and not nic.isdecimal()):
@@ -115,8 +115,11 @@ def entries(path: Path) -> list[Entry]:
     return parse(readable(path), str(path))
 
 
-def parse(text: str, source: str) -> list[Entry]:
-    """Return the hosts of a host file's text; InputError as `entries`."""
+def parse(text: str, source: str, *, has_aliases: bool = True) -> list[Entry]:
+    """Return the hosts of a host file's text; InputError as `entries`.
+
+    `has_aliases` is whether `cn01` and `cn01.site` are one host.
+    """
     hostlist.check(text, source)
     parsed: list[Entry] = []
     by_rank: dict[int, Entry] = {}
@@ -137,7 +140,7 @@ def parse(text: str, source: str) -> list[Entry]:
     parsed += [entry for _, entry in sorted(by_rank.items())]
     if not parsed:
         raise InputError(source, "", problem="no node", valid=FORMS)
-    return _without_aliases(parsed)
+    return _without_aliases(parsed) if has_aliases else parsed
 
 
 def _without_aliases(parsed: list[Entry]) -> list[Entry]:

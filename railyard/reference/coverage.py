@@ -36,9 +36,9 @@ def _table(name: str) -> str:
 def _number(number: Published) -> tuple[str, ...]:
     published = f"{number.value:g} {number.unit}"
     system, _, check = number.by.partition(" ")
-    made = f"reframe -C reframe.yml --system {system} -c checks -r -n '{check}'" if check else ""
+    command = f"reframe -C reframe.yml --system {system} -c checks -r -n '{check}'" if check else ""
     item = f"{number.figure}: {number.quantity}"
-    return number.row, item, published, number.ours or "-", verdict(number), code(made)
+    return number.row, item, published, number.ours or "-", verdict(number), code(command)
 
 
 def _other(row: Row) -> tuple[str, ...]:

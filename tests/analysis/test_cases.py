@@ -236,7 +236,7 @@ def sentence(speed: Mapping[str, float], **changes: Any) -> str:
 
 def test_sentences_name_a_best_placement_only_when_it_is_apart() -> None:
     assert sentence(synthetic.HALO_SPEED, launches=8) == (
-        "custom is lowest (8,492 µs), 8.7 % below plain (95 %: 7.8 to 9.5 %) and 4.8 % below cart-create (95 %: 4.2 to "
+        "custom is lowest (8,492 µs), 8.7 % below plain (95 %: 7.7 to 9.5 %) and 4.8 % below cart-create (95 %: 4.1 to "
         "5.4 %); every difference is significant (Welch's test, Holm: p < 0.001)."
     )
     alike = sentence({"plain": 1.0, "other": 1.0}, launches=8)

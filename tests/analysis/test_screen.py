@@ -46,7 +46,7 @@ def test_it_states_what_was_measured_what_was_found_and_where_the_page_is() -> N
     sentence = comparison.sentence(judged.comparisons[0])
     assert sentence in " ".join(" ".join(found).split())
     assert found[-2:] == ["Files", "  report.html"]
-    assert any(line.startswith("  Chance alone would name a winner in at most 0.0") for line in found)
+    assert any(line.startswith("  Chance alone would name a winner in at most 0.") for line in found)
 
 
 def test_a_figure_that_follows_from_another_is_no_second_winner() -> None:

@@ -63,7 +63,7 @@ def test_one_job_a_side_is_no_verdict_on_the_degraded_link(railyard: Run, cache:
     done = railyard("compare", *SYSTEMS, "--archive", str(EXAMPLE), "--json", XDG_CACHE_HOME=cache)
     rows = [row for row in json.loads(done.stdout)["rows"] if row["check"] == "multirail_halo"]
     assert {row["sides"][1]["verdict"] for row in rows} == {
-        "n too small (needs 6 jobs)",
+        "n too small (needs 4 jobs)",
         "as iteration_us",
     }
     assert all(side["value_of"] == "job" for row in rows for side in row["sides"])
