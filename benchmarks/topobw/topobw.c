@@ -3,7 +3,7 @@
  *
  * Models TopoBW (Ezell, CUG'13): nodes send to the nodes of the next router, dimension by dimension, in
  * phases in which no router sends and receives at once (phases.h), both nodes of a router together. All links
- * are tested in at most 15 phases, whatever the size of the torus; only rank 0 stores more than its own part.
+ * are tested in at most 18 phases, whatever the size of the torus; only rank 0 stores more than its own part.
  * Beyond the paper: each link is judged (verdict.h), several bad ones are explained by one component
  * (blame.h), links that look bad are tested again before they are named, the routers on each way are counted
  * (routeprobe.h), and a link that does not answer ends as a verdict.

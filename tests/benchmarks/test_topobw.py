@@ -68,25 +68,24 @@ def test_every_link_is_tested_once(pretend: Pretend, ranks: int, extents: tuple[
     assert all(min(s["samples"]) > 0 for s in read["series"] if s["fom"] == "bandwidth_gbyte_s")
 
 
-@pytest.mark.parametrize(("extent", "phases"), [(2, 2), (3, 5), (7, 5), (8, 4)])
+@pytest.mark.parametrize(("extent", "phases"), [(2, 2), (3, 6), (7, 6), (8, 4)])
 def test_phases_do_not_grow_with_the_ring(pretend: Pretend, extent: int, phases: int) -> None:
     outcome = pretend(block(extent, 1, 1)).run("topobw", extent, *QUICK)
     assert outcome.status == 0, outcome
     assert f"{2 * extent if extent > 2 else 2} links in {phases} phases" in outcome.out
 
 
-@pytest.mark.parametrize("extent", [4, 5])
-def test_no_router_sends_and_receives_at_once_but_at_the_ends_of_an_odd_ring(
-    pretend: Pretend, extent: int
-) -> None:
+@pytest.mark.parametrize("extent", [3, 4, 5])
+def test_no_router_sends_and_receives_at_once(pretend: Pretend, extent: int) -> None:
+    """A slow node's own data would delay its answers, and a sound link towards it would look slow."""
     read = pretend(block(1, 1, extent)).measured("topobw", extent, *QUICK)
     phases: dict[str, list[str]] = {}
     for link in links_of(read):
         phases.setdefault(link["phase"], []).append(link["link"].split()[1])
-    for phase, links in phases.items():
+    for links in phases.values():
         ends = [end for link in links for end in link.split(">")]
-        assert phase == "ends" or len(set(ends)) == len(ends)
-    assert ("ends" in phases) == (extent % 2 == 1)
+        assert len(set(ends)) == len(ends)
+    assert len(phases) == (6 if extent % 2 else 4)
 
 
 def test_both_nodes_of_a_router_share_its_links(pretend: Pretend) -> None:

@@ -76,12 +76,8 @@ static bool same_make(const struct tested_link *one, const struct tested_link *o
     return one->dimension == other->dimension && cable_parity(one) == cable_parity(other);
 }
 
-static bool both_ways(const struct tested_link *link) {
-    return !link->listed && phase_is_both_ways((enum phase)(link->phase % PHASES_PER_RING));
-}
-
 static bool are_peers(const struct tested_link *one, const struct tested_link *other) {
-    return same_make(one, other) && one->sharers == other->sharers && both_ways(one) == both_ways(other);
+    return same_make(one, other) && one->sharers == other->sharers;
 }
 
 /* The links of one group: those that are peers of the first of it. */
