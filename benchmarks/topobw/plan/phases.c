@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 const char *phase_name(enum phase phase) {
-    static const char *const names[PHASES_PER_RING] = {"even plus", "odd minus", "odd plus", "even minus",
-                                                       "last plus", "first minus"};
+    static const char *const names[PHASES_PER_RING] = {"even plus",  "odd minus", "odd plus",
+                                                       "even minus", "last plus", "first minus"};
     return names[phase];
 }
 

@@ -4,8 +4,9 @@
  * Models the phases of TopoBW (Ezell, CUG'13, Figure 5) for one dimension: even positions send plus, odd ones
  * minus, odd ones plus, even ones minus. A ring of odd length has two more: the last position sends to the
  * first, and then the first to the last, because what a slow node sends delays its answers, and a sound link
- * towards it would look slow. A ring of 2 has one cable, tested by the first two phases; a ring of 1 has none.
- * Three dimensions take at most 18 phases, whatever their lengths; a listed plan (listed.h) at most PHASES_MAX.
+ * towards it would look slow. A ring of 2 has one cable, tested by the first two phases; a ring of 1 has
+ * none. Three dimensions take at most 18 phases, whatever their lengths; a listed plan (listed.h) at most
+ * PHASES_MAX.
  *
  * Leaves out: links beyond the nearest neighbour.
  */

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The routers on a way of one link: both of its ends. */
+enum { NEIGHBOURS = 2 };
+
 /* The lowest rank of each node, by router: those of router r are ranks[first[r]] to ranks[first[r + 1] - 1].
  */
 struct stations {
@@ -222,6 +225,7 @@ static struct role *all_roles(const struct plan *plan) {
         sender->to = transfer->to_rank;
         sender->sharers = link->sharers;
         sender->first_sharer = plan->transfers[link->first_transfer].from_rank;
+        sender->traced = plan_is_traced(link) ? plan_routers(link) : 0;
         roles[transfer->to_rank * PHASES_MAX + phase].from = transfer->from_rank;
     }
     return roles;
@@ -232,6 +236,14 @@ void plan_share(const struct plan *plan, struct role *roles) {
     struct role *all = check_rank() == 0 ? all_roles(plan) : NULL;
     MPI_CHECK(MPI_Scatter(all, INTS, MPI_INT, roles, INTS, MPI_INT, 0, MPI_COMM_WORLD));
     free(all);
+}
+
+int plan_routers(const struct tested_link *link) {
+    return link->listed ? link->listed->routers : NEIGHBOURS;
+}
+
+bool plan_is_traced(const struct tested_link *link) {
+    return plan_routers(link) > NEIGHBOURS;
 }
 
 void plan_link_name(const struct tested_link *link, char *name) {

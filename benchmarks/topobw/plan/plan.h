@@ -50,12 +50,14 @@ struct plan {
 };
 
 /* The role of one rank in one phase: the ranks that it sends to and receives from, -1 for none; for a sender
- * also how many senders share its link, and the first of them. */
+ * also how many senders share its link, and the first of them. `traced` is the number of routers on the way
+ * of a sender, 0 where their number alone shows that the way is the link itself. */
 struct role {
     int to;
     int from;
     int sharers;
     int first_sharer;
+    int traced;
 };
 
 enum { LINK_NAME_BYTES = 80 };
@@ -65,6 +67,12 @@ void plan_make(const struct coordinates *coordinates, const struct link_rates *r
 
 /* Collective. Fills the caller's roles, PHASES_MAX of them. The plan counts on rank 0. */
 void plan_share(const struct plan *plan, struct role *roles);
+
+/* Returns the number of routers on the way of a test. */
+int plan_routers(const struct tested_link *link);
+
+/* Returns whether a way of as many routers may cross other links than those of the test. */
+bool plan_is_traced(const struct tested_link *link);
 
 /* "X+ 0,0,0>1,0,0", as the topology's links are named. */
 void plan_link_name(const struct tested_link *link, char *name);
