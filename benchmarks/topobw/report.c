@@ -41,6 +41,10 @@ static void component_text(const struct topobw *run, const struct evidence_list 
     } else if (finding->part) {
         plan_part_name(finding->part, name);
         (void)snprintf(text, bytes, "%s %s (%s)", component_name(finding->component), name, class_of(link));
+        if (finding->other) {
+            plan_part_name(finding->other, name);
+            (void)snprintf(text + strlen(text), bytes - strlen(text), " or link %s", name);
+        }
     } else if (finding->component == COMPONENT_NETWORK) {
         (void)snprintf(text, bytes, "the network");
     } else if (finding->component == COMPONENT_LINK || finding->component == COMPONENT_CABLE) {

@@ -70,15 +70,29 @@ static bool lists_way(const char *list, const char *ends) {
     return false;
 }
 
+/* Writes the next link of a way, ">leaf0>spine1>", and returns its end; NULL after the last. */
+static const char *next_link(const char *from, char *ends) {
+    const char *to = strchr(from + 1, '>');
+    const char *end = to ? strchr(to + 1, '>') : NULL;
+    if (end)
+        (void)snprintf(ends, PART_BYTES, "%.*s", (int)(end + 1 - from), from);
+    return end ? to : NULL;
+}
+
 bool listed_is_usual(const struct listed_test *test, const char *way) {
     char ends[PART_BYTES];
-    for (const char *from = way, *to; (to = strchr(from + 1, '>')) && to[1]; from = to) {
-        int length = (int)(to + 1 - from) + (int)strcspn(to + 1, ">") + 1;
-        (void)snprintf(ends, sizeof ends, "%.*s", length, from);
+    for (const char *at = way; (at = next_link(at, ends));)
         if (!lists_way(test->parts, ends) && !lists_way(test->crossed, ends))
             return false;
-    }
     return true;
+}
+
+bool listed_have_met(const char *way, const char *other) {
+    char ends[PART_BYTES];
+    for (const char *at = way; (at = next_link(at, ends));)
+        if (strstr(other, ends))
+            return true;
+    return false;
 }
 
 bool listed_crosses(const char *way, const char *part) {

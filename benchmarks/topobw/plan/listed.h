@@ -51,6 +51,9 @@ bool listed_is_usual(const struct listed_test *test, const char *way);
 /* Returns whether a way crosses a part; a node is no link, and is crossed by none. */
 bool listed_crosses(const char *way, const char *part);
 
+/* Returns whether two ways cross a common link. */
+bool listed_have_met(const char *way, const char *other);
+
 /* Returns whether two parts are the directions of one cable. */
 bool listed_is_reverse(const char *part, const char *other);
 

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The routers on a way of one link: both of its ends. */
-enum { NEIGHBOURS = 2 };
-
 /* The lowest rank of each node, by router: those of router r are ranks[first[r]] to ranks[first[r + 1] - 1].
  */
 struct stations {
@@ -225,8 +222,10 @@ static struct role *all_roles(const struct plan *plan) {
         sender->to = transfer->to_rank;
         sender->sharers = link->sharers;
         sender->first_sharer = plan->transfers[link->first_transfer].from_rank;
-        sender->traced = plan_is_traced(link) ? plan_routers(link) : 0;
-        roles[transfer->to_rank * PHASES_MAX + phase].from = transfer->from_rank;
+        sender->is_traced = plan->is_listed;
+        struct role *receiver = &roles[transfer->to_rank * PHASES_MAX + phase];
+        receiver->from = transfer->from_rank;
+        receiver->is_traced = plan->is_listed;
     }
     return roles;
 }
@@ -239,11 +238,7 @@ void plan_share(const struct plan *plan, struct role *roles) {
 }
 
 int plan_routers(const struct tested_link *link) {
-    return link->listed ? link->listed->routers : NEIGHBOURS;
-}
-
-bool plan_is_traced(const struct tested_link *link) {
-    return plan_routers(link) > NEIGHBOURS;
+    return link->listed ? link->listed->routers : PLAN_NEIGHBOURS;
 }
 
 void plan_link_name(const struct tested_link *link, char *name) {

@@ -28,6 +28,9 @@ enum { FIRST_BYTES = 1 << 16, FIRST_PART = 8 };
 enum { KNOCK_BYTES = 1 << 12, KNOCKS = 3 };
 static const double least_knock_limit_s = 60.0 * KNOCK_BYTES / FIRST_BYTES;
 
+/* A longer way is not asked for the names of its routers. */
+enum { HOPS_MAX = 10 };
+
 /* Time limit of a transfer as a multiple of the time that the first transfer predicts. */
 static const double limit_factor = 4;
 
@@ -318,13 +321,17 @@ static void tell_target(int port, int sender) {
 
 static void probe_target(struct topobw *run, const struct route_probe *probe, int receiver, int phase) {
     struct probe_target target;
-    int traced = run->roles[phase].traced;
     MPI_CHECK(MPI_Recv(&target, (int)sizeof target, MPI_BYTE, receiver, TAG_PROBE, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE));
     route_probe_send(probe, target.host, target.port, (unsigned char)phase);
-    if (traced)
-        route_probe_trace(probe, target.host, target.port, (unsigned char)phase, traced, PROBE_TIMEOUT_MS,
-                          hops_of(run, run->own, phase));
+    if (!run->roles[phase].is_traced)
+        return;
+    MPI_CHECK(MPI_Recv(&run->routers, 1, MPI_INT, receiver, TAG_PROBE, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (run->routers > run->hops)
+        run->routers = run->hops;
+    if (run->routers > 0)
+        route_probe_trace(probe, target.host, target.port, (unsigned char)phase, run->routers,
+                          PROBE_TIMEOUT_MS, hops_of(run, run->own, phase));
 }
 
 /* Returns how much of the ways of this phase this rank does not know yet, or does know: the number of routers
@@ -332,20 +339,32 @@ static void probe_target(struct topobw *run, const struct route_probe *probe, in
 static int count_ways(const struct topobw *run, int phase, bool known) {
     const struct role *role = &run->roles[phase];
     int count = role->from >= 0 && (*routers_of(run, run->own, phase) != ROUTE_UNKNOWN) == known;
-    for (int i = 0; role->to >= 0 && i < role->traced; i++)
+    for (int i = 0; role->to >= 0 && i < run->routers; i++)
         count += (hops_of(run, run->own, phase)[i] != 0) == known;
     return count;
 }
 
+/* Counts the routers on the way to this rank; tells the sender of a traced way, which then asks each of them.
+ */
+static void count_routers(struct topobw *run, const struct route_probe *probe, int phase) {
+    const struct role *role = &run->roles[phase];
+    double *counted = routers_of(run, run->own, phase);
+    if (*counted == ROUTE_UNKNOWN)
+        *counted = route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
+    int routers = (int)*counted;
+    if (role->is_traced)
+        MPI_CHECK(MPI_Send(&routers, 1, MPI_INT, role->from, TAG_PROBE, MPI_COMM_WORLD));
+}
+
 static void probe_phase(struct topobw *run, const struct route_probe *probe, int phase) {
     const struct role *role = &run->roles[phase];
+    run->routers = ROUTE_UNKNOWN;
     if (role->from >= 0)
         tell_target(probe->port, role->from);
     if (role->to >= 0)
         probe_target(run, probe, role->to, phase);
-    if (role->from >= 0 && *routers_of(run, run->own, phase) == ROUTE_UNKNOWN)
-        *routers_of(run, run->own, phase) =
-            route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
+    if (role->from >= 0)
+        count_routers(run, probe, phase);
 }
 
 /* Called after the first round, when unreachable ranks are known. A busy machine may lose datagrams. Ends
@@ -382,10 +401,13 @@ static int routers_on(const struct topobw *run, const struct tested_link *link) 
 static char *way_of_transfer(const struct topobw *run, const struct transfer *transfer) {
     const struct tested_link *link = &run->plan.links[transfer->link];
     const double *hops = hops_of(run, numbers_of_rank(run, transfer->from_rank), link->phase);
-    size_t room = (size_t)plan_routers(link) * (EVIDENCE_HOST_BYTES + 1) + 2, length = 1;
+    int routers = (int)*routers_of(run, numbers_of_rank(run, transfer->to_rank), link->phase);
+    size_t room = (size_t)run->hops * (EVIDENCE_HOST_BYTES + 1) + 2, length = 1;
+    if (routers < 1 || routers > run->hops)
+        return NULL;
     char *way = check_alloc(room, 1);
     way[0] = '>';
-    for (int i = 0; i < plan_routers(link); i++) {
+    for (int i = 0; i < routers; i++) {
         if (hops[i] == 0 || !route_probe_name(hops[i], way + length, EVIDENCE_HOST_BYTES)) {
             free(way);
             return NULL;
@@ -400,8 +422,7 @@ static char *way_of_transfer(const struct topobw *run, const struct transfer *tr
 static void find_ways(struct topobw *run) {
     run->ways = check_alloc((size_t)run->plan.transfer_count, sizeof *run->ways);
     for (int t = 0; run->hops > 0 && t < run->plan.transfer_count; t++)
-        if (plan_is_traced(&run->plan.links[run->plan.transfers[t].link]))
-            run->ways[t] = way_of_transfer(run, &run->plan.transfers[t]);
+        run->ways[t] = way_of_transfer(run, &run->plan.transfers[t]);
 }
 
 /* Returns whether a link's packets cross it: all of their routers are those of the test, in order. */
@@ -411,11 +432,11 @@ static enum way way_of_link(const struct topobw *run, const struct tested_link *
     if (routers != plan_routers(link))
         return routers > plan_routers(link) ? WAY_OTHER : WAY_UNSEEN;
     enum way way = WAY_USUAL;
-    for (int k = 0; plan_is_traced(link) && k < link->sharers; k++) {
-        const char *routers_on_way = run->ways[link->first_transfer + k];
-        if (routers_on_way && !listed_is_usual(link->listed, routers_on_way))
+    for (int k = 0; routers > PLAN_NEIGHBOURS && k < link->sharers; k++) {
+        const char *named = run->ways[link->first_transfer + k];
+        if (named && !listed_is_usual(link->listed, named))
             return WAY_OTHER;
-        if (!routers_on_way)
+        if (!named)
             way = WAY_UNSEEN;
     }
     return way;
@@ -638,15 +659,20 @@ static void measure_round(struct topobw *run, struct stream *stream, uint64_t ph
         }
 }
 
+/* Collective. Makes room for the routers of a way where they are to be asked for their names. */
+static void agree_on_hops(struct topobw *run) {
+    int is_traced = 0;
+    for (int phase = 0; run->config.routes != ROUTES_OFF && phase < PHASES_MAX; phase++)
+        is_traced |= run->roles[phase].is_traced;
+    MPI_CHECK(MPI_Allreduce(&is_traced, &run->hops, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    run->hops *= HOPS_MAX;
+}
+
 static void make_room(struct topobw *run, uint64_t phases) {
     run->rounds = run->config.repeats + 2 * run->config.retests;
     for (int phase = 0; phase < PHASES_MAX; phase++)
         if (phases >> phase & 1)
             run->slot_of_phase[phase] = run->slots++;
-    for (int phase = 0; run->config.routes != ROUTES_OFF && phase < PHASES_MAX; phase++)
-        run->hops = run->roles[phase].traced > run->hops ? run->roles[phase].traced : run->hops;
-    int hops = run->hops;
-    MPI_CHECK(MPI_Allreduce(&hops, &run->hops, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     run->own = check_alloc(numbers_per_rank(run), sizeof(double));
     for (int phase = 0; phase < PHASES_MAX; phase++)
         if (phases >> phase & 1)
@@ -676,6 +702,7 @@ static bool soaks(const struct topobw *run) {
 void topobw_measure(struct topobw *run, struct problem *problem) {
     struct stream stream = stream_open(&run->config.stream);
     uint64_t phases = used_phases(run);
+    agree_on_hops(run);
     make_room(run, phases);
     run->limit_s = run->config.stream.limit_s;
     run->begun_s = MPI_Wtime();
@@ -718,7 +745,7 @@ void topobw_free(struct topobw *run) {
     if (run->rounds_file)
         (void)fclose(run->rounds_file);
     for (int finding = 0; finding < run->finding_count; finding++)
-        free(run->findings[finding].part);
+        free(run->findings[finding].part), free(run->findings[finding].other);
     free(run->findings);
     free(run->explained_by);
     plan_free(&run->plan);

@@ -21,7 +21,8 @@ struct topobw {
     int rounds; /* number of rounds: repeats + 2 x retests */
     int slots;  /* number of phases that any rank uses; each has a slot in `own` */
     int slot_of_phase[PHASES_MAX];
-    int hops;    /* most routers on a way of which the addresses are asked; 0: none */
+    int hops;    /* most routers on a way that are asked for their addresses; 0: none */
+    int routers; /* in the phase of a probe, routers on the way from this rank; ROUTE_UNKNOWN */
     double *own; /* this rank's numbers: per slot the number of routers on the way to this rank, the addresses
                     of those on the way from it, then start and end per round */
     int rounds_begun;

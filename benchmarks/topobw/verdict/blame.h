@@ -32,6 +32,7 @@ struct finding {
     enum link_state state;    /* of the first link, before it was explained */
     double missing;           /* median of its links' missing share of the rate, 0 to 1 */
     char *part;               /* listed plans: name of the bad part, "global:r0-3>r8-0"; else NULL */
+    char *other;              /* a part that explains as much, because the same packets cross it; or NULL */
 };
 
 /*

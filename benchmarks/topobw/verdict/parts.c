@@ -74,30 +74,50 @@ static char *next_part(const char *comma, const char **end) {
     return part;
 }
 
-static void consider(const struct search *search, const char *list, char **best, int *most) {
+static bool is_back(const struct search *search, const char *part) {
+    for (int i = 0; i < search->count; i++)
+        if (search->findings[i].part && listed_is_reverse(search->findings[i].part, part))
+            return true;
+    return false;
+}
+
+/* Takes the part that explains more than the best, or as much and is the other direction of a cable that was
+ * found. *other is one more that explains as much of a detour. */
+static void consider(const struct search *search, const char *list, bool detour, char **best, char **other,
+                     int *most) {
     const char *end = NULL;
     for (const char *comma = list; comma[1]; comma = end) {
         char *part = next_part(comma, &end);
         int sum = weights(search, part);
-        bool better = sum > *most && !is_cleared(search, part);
-        if (better) {
-            free(*best);
-            *best = part;
-            *most = sum;
-        } else {
+        bool ties = detour && sum == *most && *best && strcmp(part, *best) != 0;
+        if ((sum <= *most && !ties) || is_cleared(search, part)) {
             free(part);
+            continue;
         }
+        bool wins = sum > *most || is_back(search, part);
+        free(*other);
+        *other = ties && wins ? *best : ties ? part : NULL;
+        if (!wins)
+            continue;
+        if (!ties)
+            free(*best);
+        *best = part;
+        *most = sum;
     }
 }
 
-/* Returns the part that explains most of the open tests, to be freed; NULL if there is none. */
-static char *find_part(const struct search *search) {
+/* Returns the part that explains most of the open tests, or of detours, to be freed as *other; NULL if there
+ * is none. */
+static char *find_part(const struct search *search, bool of_detours, char **other) {
     char *best = NULL;
     int most = 0;
+    *other = NULL;
     for (int link = 0; link < search->plan->link_count; link++)
-        if (is_open(search, link)) {
-            consider(search, search->plan->links[link].listed->parts, &best, &most);
-            consider(search, search->plan->links[link].listed->crossed, &best, &most);
+        if (is_open(search, link) && (!of_detours || search->results[link].state == LINK_DETOUR)) {
+            const struct listed_test *test = search->plan->links[link].listed;
+            bool detour = search->results[link].state == LINK_DETOUR;
+            consider(search, test->parts, detour, &best, other, &most);
+            consider(search, test->crossed, detour, &best, other, &most);
         }
     return best;
 }
@@ -107,26 +127,27 @@ bool parts_is_own(const struct listed_test *test, const char *part) {
 }
 
 /* Returns the finding of a part's other direction, or a new one. */
-static struct finding *find_finding(struct search *search, char *part) {
+static struct finding *find_finding(struct search *search, char *part, char *other) {
     for (int i = 0; part && i < search->count; i++)
         if (search->findings[i].part && listed_is_reverse(search->findings[i].part, part)) {
             search->findings[i].component = COMPONENT_CABLE;
             free(part);
+            free(other);
             return &search->findings[i];
         }
     struct finding *finding = &search->findings[search->count++];
-    *finding = (struct finding){.component = COMPONENT_LINK, .rank = -1, .part = part};
+    *finding = (struct finding){.component = COMPONENT_LINK, .rank = -1, .part = part, .other = other};
     if (part && strncmp(part, node_prefix, strlen(node_prefix)) == 0)
         finding->component = COMPONENT_NODE;
     return finding;
 }
 
-static void add_finding(struct search *search, char *part, int only) {
+static void add_finding(struct search *search, char *part, char *other, int only) {
     bool dead = part && may_be_dead(search, part);
     bool *open = check_alloc((size_t)search->plan->link_count, sizeof *open);
     for (int link = 0; link < search->plan->link_count; link++)
         open[link] = link == only || (part && weight(search, link, part, dead) > 0);
-    struct finding *finding = find_finding(search, part);
+    struct finding *finding = find_finding(search, part, other);
     for (int link = 0; link < search->plan->link_count; link++)
         if (open[link]) {
             const struct listed_test *test = search->plan->links[link].listed;
@@ -135,6 +156,29 @@ static void add_finding(struct search *search, char *part, int only) {
             search->explained_by[link] = (int)(finding - search->findings);
         }
     free(open);
+}
+
+/* Returns whether two tests were in one phase, and their ways have a link in common. */
+static bool have_met(const struct search *search, int link, int other) {
+    const struct tested_link *one = &search->plan->links[link], *two = &search->plan->links[other];
+    for (int k = 0; one->phase == two->phase && k < one->sharers * two->sharers; k++) {
+        const char *way = search->ways[one->first_transfer + k % one->sharers];
+        const char *met = search->ways[two->first_transfer + k / one->sharers];
+        if (way && met && listed_have_met(way, met))
+            return true;
+    }
+    return false;
+}
+
+/* A detour loads links that other tests measure at the same time. */
+static void explain_met(struct search *search) {
+    for (int link = 0; link < search->plan->link_count; link++)
+        for (int other = 0; is_open(search, link) && other < search->plan->link_count; other++)
+            if (search->results[other].state == LINK_DETOUR && search->explained_by[other] >= 0 &&
+                have_met(search, link, other)) {
+                search->explained_by[link] = search->explained_by[other];
+                search->findings[search->explained_by[link]].links++;
+            }
 }
 
 static void find_missing(struct search *search, int number) {
@@ -153,11 +197,15 @@ struct finding *parts_blame(const struct plan *plan, const struct link_result *r
     search.findings = check_alloc((size_t)plan->link_count, sizeof *search.findings);
     for (int link = 0; link < plan->link_count; link++)
         explained_by[link] = -1;
-    for (char *part = find_part(&search); part; part = find_part(&search))
-        add_finding(&search, part, -1);
+    for (int detours = 1; detours >= 0; detours--) {
+        char *other;
+        for (char *part; (part = find_part(&search, detours, &other)) != NULL;)
+            add_finding(&search, part, other, -1);
+        explain_met(&search);
+    }
     for (int link = 0; link < plan->link_count; link++)
         if (is_open(&search, link))
-            add_finding(&search, NULL, link);
+            add_finding(&search, NULL, NULL, link);
     for (int finding = 0; finding < search.count; finding++)
         find_missing(&search, finding);
     *count = search.count;
