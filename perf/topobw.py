@@ -1,8 +1,8 @@
 """Count the drawn faults that topobw names, and its false alarms; measure time, phases and counters.
 
 Three draws of faults on each of four topologies and two networks, and 12 launches without a fault, take about 40
-minutes. Each launch is saved in build/topobw.jsonl, and the next call continues after the last. A launch without a fault that
-the guard makes void counts as void, not as clean.
+minutes. Each launch is saved in build/topobw.jsonl, and the next call continues after the last. A launch without a
+fault that the guard makes void counts as void, not as clean.
 """
 
 from __future__ import annotations
@@ -269,5 +269,5 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="topobw: launches without a fault  [default: %(default)s]",
     )
     parser.add_argument(
-        "--seed", type=int, default=SEED, help="topobw: of the faults  [default: %(default)s]"
+        "--draw", type=int, default=SEED, help="topobw: seed of the faults  [default: %(default)s]"
     )

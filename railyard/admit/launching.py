@@ -7,7 +7,9 @@ fails is halved until the pairs that do not answer are alone. Leaves out: which 
 
 from __future__ import annotations
 
+import functools
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from placements.orders.allocation import scheduled
 from placements.orders.placement import Placement
 from placements.orders.rank_orders import orders
 from railyard.admit.group_tests import Pair
-from railyard.base import host_names
+from railyard.base import host_names, parent
 from railyard.base.errors import RunError
 from railyard.records import benchmark
 
@@ -30,13 +32,19 @@ MOST_PAIRS = 1024
 FEWEST_HALVED = 4
 #: Exit status of `pt2pt` for options that it refuses.
 USAGE = 2
+#: The size that is chosen after the first launch: WINDOW messages take WINDOW_S at least, and none is above LAST_SIZE.
+AUTO = "auto"
+FIRST_SIZE, LAST_SIZE = 4096, 1 << 20
+WINDOW = 64
+WINDOW_S = 0.1
 
 
 @dataclass(slots=True, kw_only=True)
 class Launcher:
     """How pairs are launched: by `launcher`, whose first word `command` replaces, and `pt2pt` of that MPI.
 
-    `nodes` are all nodes in the scheduler's order. `most` launches may be made; `launches` counts them.
+    `nodes` are all nodes in the scheduler's order. `most` launches may be made; `launches` counts them. A `size` that
+    is AUTO is chosen after the first launch.
     """
 
     launcher: str
@@ -53,6 +61,18 @@ class Launcher:
 
     def __call__(self, pairs: Sequence[Pair]) -> Mapping[Pair, float | None]:
         """Return the rate of each pair in GB/s, None for one that fails alone."""
+        is_sized, self.size = self.size != AUTO, self.size.replace(AUTO, str(FIRST_SIZE))
+        rates = self._in_turns(pairs)
+        known = [rate for rate in rates.values() if rate]
+        if is_sized or not known:
+            return rates
+        size, window_s = FIRST_SIZE, 1e-9 * WINDOW * FIRST_SIZE / float(np.median(known))
+        while size < LAST_SIZE and 2 * window_s <= WINDOW_S:
+            size, window_s = 2 * size, 2 * window_s
+        self.size = str(size)
+        return rates if size == FIRST_SIZE else self._in_turns(pairs)
+
+    def _in_turns(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:
         rates: dict[Pair, float | None] = {}
         for first in range(0, len(pairs), MOST_PAIRS):
             rates |= self._halved(pairs[first : first + MOST_PAIRS])
@@ -110,6 +130,7 @@ class Launcher:
                 text=True,
                 errors="replace",
                 timeout=self.timeout_s,
+                preexec_fn=functools.partial(parent.end_with, os.getpid(), signal.SIGTERM),
                 check=False,
             )
         except subprocess.TimeoutExpired:
