@@ -19,7 +19,8 @@ from placements.topology.torus import Torus
 
 #: A path without a topology joins nodes that are at most so many places apart in the list of nodes.
 MOST_APART = 8
-#: Fewer peers in a launch give no median: then the peers of all launches do.
+#: Fewer peers in a launch give no median: then the peers of all launches do. With fewer in all, a reading decides
+#: nothing, because a slow pair would be its own peer.
 FEWEST_PEERS = 4
 #: So many sound pairs join a launch as peers of the others.
 MOST_PEERS = 64
@@ -154,6 +155,8 @@ class _Search:
         for pair, rate in rates.items():
             self.tested[pair] += 1
             parts = (pair.one, pair.other, pair.path)
+            if len(self.rates[pair.kind]) < FEWEST_PEERS:
+                continue
             if rate and rate >= self.rule.slow * medians[pair.kind]:
                 self.fast.update(parts)
                 continue
