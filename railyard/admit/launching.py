@@ -63,10 +63,10 @@ class Launcher:
         """Return the rate of each pair in GB/s, None for one that fails alone."""
         is_sized, self.size = self.size != AUTO, self.size.replace(AUTO, str(FIRST_SIZE))
         rates = self._in_turns(pairs)
-        known = [rate for rate in rates.values() if rate]
-        if is_sized or not known:
+        answers = [rate for rate in rates.values() if rate]
+        if is_sized or not answers:
             return rates
-        size, window_s = FIRST_SIZE, 1e-9 * WINDOW * FIRST_SIZE / float(np.median(known))
+        size, window_s = FIRST_SIZE, 1e-9 * WINDOW * FIRST_SIZE / float(np.median(answers))
         while size < LAST_SIZE and 2 * window_s <= WINDOW_S:
             size, window_s = 2 * size, 2 * window_s
         self.size = str(size)

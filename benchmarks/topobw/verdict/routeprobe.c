@@ -147,20 +147,20 @@ static bool is_known(const double *addresses, int routers) {
 
 void route_probe_trace(const struct route_probe *probe, const char *host, int port, unsigned char mark,
                        int routers, int timeout_ms, double *addresses) {
-    struct addrinfo *found = probe->tracer < 0 ? NULL : find_host(host, port);
+    struct addrinfo *receiver = probe->tracer < 0 ? NULL : find_host(host, port);
     struct pollfd waiting = {.fd = probe->tracer};
-    if (!found)
+    if (!receiver)
         return;
     for (int live = 1; live <= routers; live++) {
         unsigned char datagram[TRACE_BYTES] = {EXPIRES, mark, (unsigned char)live};
         (void)set_option(probe->tracer, IP_TTL, live);
         /* An answer to an earlier one fails the call once. */
         for (int i = 0; i < 2 && sendto(probe->tracer, datagram, sizeof datagram, MSG_DONTWAIT,
-                                        found->ai_addr, found->ai_addrlen) < 0;
+                                        receiver->ai_addr, receiver->ai_addrlen) < 0;
              i++)
             continue;
     }
-    freeaddrinfo(found);
+    freeaddrinfo(receiver);
     while (!is_known(addresses, routers) && poll(&waiting, 1, timeout_ms) > 0)
         while (receive_answer(probe, mark, routers, addresses))
             continue;
