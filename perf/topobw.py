@@ -47,7 +47,7 @@ console = Console(width=110)
 
 #: Topologies with links in rings of odd and of even length, and with detours that are as long as the usual way; the
 #: rate scale of each.
-PLACES = {"gemini-3x3x3": 5e-5, "gemini-4x4x4": 5e-5, "dragonfly-72": 2e-5, "fat-tree-54": 2e-5}
+PLACES = {"gemini-3x3x3": 5e-5, "gemini-4x4x4": 5e-5, "dragonfly-72": 1e-5, "fat-tree-54": 1e-5}
 NETWORKS = ("router", "kernel")
 #: The kinds of the faults that a launch has at once.
 DRAWS = (("lanes", "both", "injection"), ("down",), ("lanes+down", "lanes+injection", "down+injection"))

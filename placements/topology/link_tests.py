@@ -58,7 +58,7 @@ Route = tuple[int, int, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Uses:
-    """How often each node has sent and received, two links were crossed by one flow, and a node has sent over a link."""
+    """How often each node has sent, received and sent over each link, and two links were crossed by one flow."""
 
     sent: Counter[int]
     received: Counter[int]
@@ -164,7 +164,7 @@ def _flows(topology: Topology, position: int, routes: list[Route], uses: _Uses) 
     wanted = math.ceil(topology.link_at(position).rate_gbyte_s / topology.host_rate_gbyte_s - 1e-9)
     flows = list[Route]()
     for source, target, links in sorted(routes, key=lambda route: uses.cost(position, route)):
-        sender = _sender(topology, source, [flow[0] for flow in flows], links, uses)
+        sender = _sender(topology, (source, target, links), [flow[0] for flow in flows], uses)
         if sender is None or target in [flow[1] for flow in flows]:
             continue
         flows.append((sender, target, links))
@@ -174,10 +174,9 @@ def _flows(topology: Topology, position: int, routes: list[Route], uses: _Uses) 
     return flows
 
 
-def _sender(
-    topology: Topology, switch: int, taken: list[int], links: tuple[int, ...], uses: _Uses
-) -> int | None:
-    """Return a node of a switch, none of `taken`, that has sent least over the links and at all; None without one."""
+def _sender(topology: Topology, route: Route, taken: list[int], uses: _Uses) -> int | None:
+    """Return a node, none of `taken`, that has sent least over the links of a route and at all; None without one."""
+    switch, _, links = route
     first = int(topology.first_node[switch])
     count = topology.nodes_at(topology.coordinates[switch])
     free = [node for node in range(first, first + count) if node not in taken]
@@ -217,7 +216,7 @@ def _more(topology: Topology, by_link: dict[int, list[Route]], uses: _Uses) -> I
             if uses.sent[node] < LEAST_TESTS:
                 yield _pair(topology, (node, target, links), uses)
         for source, _, links in to.get(node, [])[:LEAST_TESTS]:
-            sender = _sender(topology, source, [], links, uses)
+            sender = _sender(topology, (source, node, links), [], uses)
             if uses.received[node] < LEAST_TESTS and sender is not None:
                 yield _pair(topology, (sender, node, links), uses)
 

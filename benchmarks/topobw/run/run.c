@@ -614,13 +614,14 @@ static bool is_other_part(const struct finding *finding, const struct tested_lin
     return finding->component == COMPONENT_NODE || finding->component == COMPONENT_ROUTER;
 }
 
-/* Bad links that a finding about another part explains are not judged themselves. */
+/* Slow links and detours that a finding about another part explains are not judged themselves. */
 static void mark_explained(struct topobw *run) {
     for (int i = 0; i < run->finding_count; i++)
         run->findings[i].state = run->results[run->findings[i].link].state;
     for (int link = 0; link < run->plan.link_count; link++) {
         int finding = run->explained_by[link];
-        if (finding < 0 || !is_other_part(&run->findings[finding], &run->plan.links[link]))
+        bool is_explained = run->results[link].state == LINK_SLOW || run->results[link].state == LINK_DETOUR;
+        if (finding < 0 || !is_explained || !is_other_part(&run->findings[finding], &run->plan.links[link]))
             continue;
         run->results[link].state = LINK_EXPLAINED;
         if (run->plan.is_listed)

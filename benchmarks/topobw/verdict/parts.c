@@ -81,6 +81,16 @@ static bool is_back(const struct search *search, const char *part) {
     return false;
 }
 
+/* Returns whether two parts explain the same tests. */
+static bool explain_alike(const struct search *search, const char *part, const char *other) {
+    bool dead = may_be_dead(search, part);
+    bool other_dead = may_be_dead(search, other);
+    for (int link = 0; link < search->plan->link_count; link++)
+        if ((weight(search, link, part, dead) > 0) != (weight(search, link, other, other_dead) > 0))
+            return false;
+    return true;
+}
+
 /* Takes the part that explains more than the best, or as much and is the other direction of a cable that was
  * found. *other is one more that explains as much of a detour. */
 static void consider(const struct search *search, const char *list, bool detour, char **best, char **other,
@@ -89,7 +99,8 @@ static void consider(const struct search *search, const char *list, bool detour,
     for (const char *comma = list; comma[1]; comma = end) {
         char *part = next_part(comma, &end);
         int sum = weights(search, part);
-        bool ties = detour && sum == *most && *best && strcmp(part, *best) != 0;
+        bool ties =
+            detour && sum == *most && *best && strcmp(part, *best) != 0 && explain_alike(search, part, *best);
         if ((sum <= *most && !ties) || is_cleared(search, part)) {
             free(part);
             continue;
