@@ -29,7 +29,7 @@ from rich.table import Table
 from perf.pieces import Pieces
 from placements.launchers import files
 from placements.topology import catalog
-from placements.topology.base import Coordinate, Link, Node, Topology
+from placements.topology.base import Coordinate, Link, Topology
 from railyard.base.checkout import BUILD
 from railyard.torus.virtual import lifecycle
 
@@ -43,8 +43,6 @@ KEPT = BUILD / "topobw.jsonl"
 KINDS = ("fault", "counters", "clean")
 Row = Mapping[str, Any]
 console = Console(width=110)
-
-
 #: Topologies with links in rings of odd and of even length, and with detours that are as long as the usual way; the
 #: rate scale of each.
 PLACES = {"gemini-3x3x3": 5e-5, "gemini-4x4x4": 5e-5, "dragonfly-72": 1e-5, "fat-tree-54": 1e-5}
@@ -59,7 +57,6 @@ LEAST_LOST = 0.08
 class Fault:
     """A fault: the arguments of `railyard torus fault`, one list for each call, and what topobw must name."""
 
-    kind: str
     calls: tuple[tuple[str, ...], ...]
     links: frozenset[str] = frozenset()
     node: str = ""
@@ -78,10 +75,14 @@ def draw(random: Random, topology: Topology, kinds: str) -> list[Fault]:
     for kind in kinds.split("+"):
         while True:
             link, node = random.choice(topology.first_rail), random.choice(topology.nodes)
-            ends = (
-                {node.coordinate} if kind == "injection" else {link.source.coordinate, link.target.coordinate}
-            )
-            fault = _injected(random, node) if kind == "injection" else _drawn(random, topology, kind, link)
+            if kind == "injection":
+                ends, words = {node.coordinate}, (node.name, "--injection", str(random.randint(20, 70)))
+                fault: Fault | None = Fault(calls=(words,), node=node.name)
+            else:
+                ends, fault = (
+                    {link.source.coordinate, link.target.coordinate},
+                    _drawn(random, topology, kind, link),
+                )
             if fault is not None and not ends & used:
                 break
         used |= ends
@@ -89,25 +90,18 @@ def draw(random: Random, topology: Topology, kinds: str) -> list[Fault]:
     return faults
 
 
-def _injected(random: Random, node: Node) -> Fault:
-    return Fault(
-        kind="injection", calls=((node.name, "--injection", str(random.randint(20, 70))),), node=node.name
-    )
-
-
 def _drawn(random: Random, topology: Topology, kind: str, link: Link) -> Fault | None:
     """Return a fault of a link; None if a test could not see what it has lost."""
-    back = topology.reverse(link)
-    both = frozenset((link.name, back.name))
+    both = frozenset((link.name, topology.reverse(link).name))
     if kind == "down":
-        return Fault(kind=kind, calls=((link.name, "--down"),), links=both)
+        return Fault(calls=((link.name, "--down"),), links=both)
     lanes, tiles = random.randint(1, topology.lanes_per_tile - 1), random.randint(1, link.tiles)
     left = link.rate_gbyte_s * (1 - lanes / topology.lanes_per_tile * tiles / link.tiles)
     if left > (1 - LEAST_LOST) * min(link.rate_gbyte_s, topology.host_rate_gbyte_s):
         return None
     words = ("--lanes-lost", str(lanes), "--of-tiles", f"{tiles}/{link.tiles}")
     names = sorted(both) if kind == "both" else [link.name]
-    return Fault(kind=kind, calls=tuple((name, *words) for name in names), links=frozenset(names))
+    return Fault(calls=tuple((name, *words) for name in names), links=frozenset(names))
 
 
 class Machine:
@@ -158,10 +152,10 @@ def measure(clean_runs: int = CLEAN_RUNS, minutes: float | None = None, seed: in
         if pieces.is_over or all(pieces.get(*key) is not None for key in (*faults, *clean)):
             continue
         with machine(name, network) as bench:
-            for key, hidden in faults.items():
-                named(bench, hidden, pieces, key)
-            for key in clean:
-                sound(bench, pieces, key)
+            for key in (*faults, *clean):
+                if not pieces.is_over and pieces.get(*key) is None:
+                    row = named(bench, faults[key]) if key in faults else sound(bench)
+                    _show(pieces.add({"place": f"{name} {network}", **row}, *key))
     if not pieces.is_over and any(pieces.get("counters", number) is None for number in range(COUNTED_RUNS)):
         with machine("gemini-4x4x4", "router") as bench:
             counters(bench, pieces)
@@ -170,10 +164,8 @@ def measure(clean_runs: int = CLEAN_RUNS, minutes: float | None = None, seed: in
     return figures
 
 
-def named(bench: Machine, faults: Sequence[Fault], pieces: Pieces, key: tuple[Any, ...]) -> None:
-    """Inject faults; save which of them topobw named, and what it named besides."""
-    if pieces.is_over or pieces.get(*key) is not None:
-        return
+def named(bench: Machine, faults: Sequence[Fault]) -> Row:
+    """Inject faults; return which of them topobw named, and what it named besides."""
     for words in (words for fault in faults for words in fault.calls):
         railyard("fault", NAME, *words)
     document, launch = bench.run(*LOAD)
@@ -182,28 +174,22 @@ def named(bench: Machine, faults: Sequence[Fault], pieces: Pieces, key: tuple[An
     right = [[finding for finding in findings if fault.is_named_by(finding)] for fault in faults]
     calls = [" ".join(words) for fault in faults for words in fault.calls]
     row = {
-        "place": " ".join(map(str, key[1:3])),
+        "kind": "fault",
         "faults": calls,
         "named": sum(map(bool, right)),
         "hidden": len(faults),
         "besides": len(findings) - sum(map(len, right)),
         "texts": [finding["text"] for finding in findings],
     }
-    _show(pieces.add({"kind": "fault", **row, **launch}, *key))
+    return row | launch
 
 
-def sound(bench: Machine, pieces: Pieces, key: tuple[Any, ...]) -> None:
-    """Launch without a fault; save alarms, seconds and phases."""
-    if pieces.is_over or pieces.get(*key) is not None:
-        return
+def sound(bench: Machine) -> Row:
+    """Launch without a fault; return alarms and seconds."""
     document, launch = bench.run(*LOAD)
     verdict = document["verdict"]
-    phases = len({(link["link"][0], link["phase"]) for link in verdict["links"]})
-    alarms = [finding["text"] for finding in verdict["findings"]]
-    if verdict["status"] != "sound":
-        alarms.append(verdict["status"])
-    row = {"kind": "clean", "place": " ".join(key[1:3]), "alarms": alarms, "phases": phases}
-    _show(pieces.add(row | launch, *key))
+    alarms = [verdict["status"], *(finding["text"] for finding in verdict["findings"])]
+    return {"kind": "clean", "alarms": alarms if alarms != ["sound"] else [], **launch}
 
 
 def counters(bench: Machine, pieces: Pieces) -> None:
@@ -223,14 +209,9 @@ def _show(row: Row) -> None:
 def show(figures: dict[str, list[Row]]) -> None:
     """Print a table of the faults, and a line for the rest."""
     faults, counted, runs = (figures[kind] for kind in KINDS)
-    table = Table("where", "faults", "named", "besides", "s", "load", title="faults")
+    table = Table("where", "faults", "named", "besides", "s", title="faults")
     for row in faults:
-        numbers = (
-            f"{row['named']} of {row['hidden']}",
-            str(row["besides"]),
-            f"{row['s']:.0f}",
-            f"{row['load']:.0f}",
-        )
+        numbers = map(str, (f"{row['named']} of {row['hidden']}", row["besides"], round(row["s"])))
         table.add_row(row["place"], "\n".join(row["faults"]), *numbers)
     exact = sum(row["named"] == row["hidden"] and not row["besides"] for row in faults)
     console.print(table, f"{exact} of {len(faults)} launches with faults exact\n")

@@ -163,17 +163,18 @@ def admit(
     readings = list[list[Reading]]()
     if resume:
         readings, launch.launches, launch.size = _read(output / DOCUMENT, request)
+    else:
+        (output / DOCUMENT).unlink(missing_ok=True)
+    cables = pairs if network is not None else []
     by_name = {(pair.path, pair.one, pair.other): pair for pair in pairs}
 
     def save(admission: group_tests.Admission) -> None:
         document = {
             **dataclasses.asdict(admission),
             "slow_paths": [[pair.path, pair.one, pair.other] for pair in admission.slow_paths],
-            "is_sure_of": _sure_of(admission, nodes, pairs if network is not None else ()),
+            "is_sure_of": _sure_of(admission, nodes, cables),
             "launches": launch.launches,
-            "rule": {
-                name: getattr(rule, name) for name in ("disturbed", "false_alarm", "overlooked", "missed")
-            },
+            "rule": dataclasses.asdict(rule),
             "size": launch.size,
             "request": request,
             "rates_gbyte_s": readings,
@@ -211,7 +212,7 @@ def admit(
         "" if result.is_sure or result.undecided else ", which is more than the rule assumes: launch again"
     )
     click.echo(
-        f"{len(result.good)} of {len(nodes)} nodes are good after {launch.launches} launches; "
+        f"decided: {_sure_of(result, nodes, cables)}; {len(result.good)} are good after {launch.launches} launches; "
         f"{result.disturbed:.1%} of sound readings were slow{doubt}"
     )
     click.echo(
