@@ -45,8 +45,9 @@ Row = Mapping[str, Any]
 console = Console(width=110)
 #: Topologies with links in rings of odd and of even length, and with detours that are as long as the usual way; the
 #: rate scale of each.
-PLACES = {"gemini-3x3x3": 5e-5, "gemini-4x4x4": 5e-5, "dragonfly-72": 1e-5, "fat-tree-54": 1e-5}
-NETWORKS = ("router", "kernel")
+PLACES = {"gemini-3x3x3": 5e-5, "gemini-4x4x4": 5e-5, "dragonfly-72": 2e-5, "fat-tree-54": 2e-5}
+#: The share of that scale: a busy machine disturbs the router's process more.
+NETWORKS = {"router": 0.5, "kernel": 1.0}
 #: The kinds of the faults that a launch has at once.
 DRAWS = (("lanes", "both", "injection"), ("down",), ("lanes+down", "lanes+injection", "down+injection"))
 #: A drawn link has lost at least this share of what a test of it can see.
@@ -131,7 +132,16 @@ class Machine:
 @contextmanager
 def machine(name: str, network: str) -> Iterator[Machine]:
     """Bring up the torus of a topology for the length of the block."""
-    railyard("up", name, "--name", NAME, "--network", network, "--rate-scale", f"{PLACES[name]:g}")
+    railyard(
+        "up",
+        name,
+        "--name",
+        NAME,
+        "--network",
+        network,
+        "--rate-scale",
+        f"{PLACES[name] * NETWORKS[network]:g}",
+    )
     try:
         with tempfile.TemporaryDirectory() as folder:
             yield Machine(name, Path(folder))

@@ -20,7 +20,7 @@ from railyard.base.commands import example
 from railyard.base.errors import InputError
 
 if TYPE_CHECKING:
-    from railyard.admit.group_tests import Admission, Pair
+    from railyard.admit.group_tests import Admission, Pair, Rates
 
 #: Fewer nodes have no peers.
 FEWEST_NODES = 4
@@ -168,7 +168,7 @@ def admit(
     cables = pairs if network is not None else []
     by_name = {(pair.path, pair.one, pair.other): pair for pair in pairs}
 
-    def save(admission: group_tests.Admission) -> None:
+    def save(admission: Admission) -> None:
         document = {
             **dataclasses.asdict(admission),
             "slow_paths": [[pair.path, pair.one, pair.other] for pair in admission.slow_paths],
@@ -182,15 +182,14 @@ def admit(
         text = json.dumps(document, indent=1) + "\n"
         archive.write_whole(output / DOCUMENT, text, replace=True)
 
-    def after(step: group_tests.Step) -> None:
-        readings.append([(pair.path, pair.one, pair.other, rate) for pair, rate in step.rates.items()])
-        save(step.admission)
-        middle = statistics.median(rate or 0.0 for rate in step.rates.values())
-        slow_pairs = "; ".join(f"{pair.one} and {pair.other}" for pair in step.slow) or "none"
-        undecided = len(step.admission.undecided)
+    def after(rates: Rates, slow_pairs: Sequence[Pair], admission: Admission) -> None:
+        readings.append([(pair.path, pair.one, pair.other, rate) for pair, rate in rates.items()])
+        save(admission)
+        middle = statistics.median(rate or 0.0 for rate in rates.values())
+        names = "; ".join(f"{pair.one} and {pair.other}" for pair in slow_pairs) or "none"
         click.echo(
-            f"launch {launch.launches}: {len(step.rates)} pairs, messages of {launch.size} bytes, median "
-            f"{middle:.4g} GB/s, slow: {slow_pairs}; {undecided} parts undecided, at most "
+            f"launch {launch.launches}: {len(rates)} pairs, messages of {launch.size} bytes, median "
+            f"{middle:.4g} GB/s, slow: {names}; {len(admission.undecided)} parts undecided, at most "
             f"{launches - len(readings)} launches follow"
         )
 
@@ -234,12 +233,12 @@ def _sure_of(admission: Admission, nodes: Sequence[str], cables: Sequence[Pair])
 
 
 def _read(path: Path, request: Mapping[str, Any]) -> tuple[list[list[Reading]], int, str]:
-    """Return the rates, the number of launches and the size of an earlier search; InputError for another request."""
+    """Return rates, number of launches and size of an earlier search; InputError for one of another request."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        if (earlier := document["request"]) == request:
-            return document["rates_gbyte_s"], document["launches"], document["size"]
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError("--resume", "", path, "admission.json of an earlier search") from error
-    field = next(name for name in request if earlier.get(name) != request[name])
-    raise InputError("--resume", field, earlier.get(field), f"the same as in {path}: {request[field]}")
+    except (OSError, ValueError):
+        document = {}
+    if document.get("request") != request:
+        valid = "admission.json of a search of the same nodes, with the same --topology and --slow"
+        raise InputError("--resume", "", path, valid)
+    return document["rates_gbyte_s"], document["launches"], document["size"]

@@ -80,15 +80,8 @@ class Admission:
 Rates = Mapping[Pair, float | None]
 #: Launches disjoint pairs at once; returns their rates.
 Launch = Callable[[Sequence[Pair]], Rates]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """A launch that has ended: its rates, the pairs that were slow, and the result if the search ended here."""
-
-    rates: Rates
-    slow: Sequence[Pair]
-    admission: Admission
+#: Receives a launch that has ended: its rates, the pairs that were slow, and the result if the search ended here.
+After = Callable[[Rates, Sequence[Pair], Admission], None]
 
 
 def pairs_of_list(nodes: Sequence[str]) -> list[Pair]:
@@ -245,7 +238,7 @@ def admit(
     *,
     every_path: bool,
     earlier: Sequence[Rates] = (),
-    after: Callable[[Step], None] = lambda step: None,
+    after: After = lambda *step: None,
 ) -> Admission:
     """Launch pairs of nodes until every node is found slow or sound; return what was found.
 
@@ -260,7 +253,7 @@ def admit(
         rates = launch(chosen)
         slow = search.add(rates)
         launches += 1
-        after(Step(rates=rates, slow=slow, admission=_admission(search, launches)))
+        after(rates, slow, _admission(search, launches))
     return _admission(search, launches)
 
 

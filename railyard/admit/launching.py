@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from placements import launchers
 from placements.arrays import np
 from placements.hosts import naming
@@ -66,11 +68,14 @@ class Launcher:
         answers = [rate for rate in rates.values() if rate]
         if is_sized or not answers:
             return rates
-        size, window_s = FIRST_SIZE, 1e-9 * WINDOW * FIRST_SIZE / float(np.median(answers))
-        while size < LAST_SIZE and 2 * window_s <= WINDOW_S:
-            size, window_s = 2 * size, 2 * window_s
-        self.size = str(size)
-        return rates if size == FIRST_SIZE else self._in_turns(pairs)
+        window_s = 1e-9 * WINDOW * FIRST_SIZE / float(np.median(answers))
+        self.size = str(min(LAST_SIZE, FIRST_SIZE << max(0, int(np.log2(WINDOW_S / window_s)))))
+        if self.size == str(FIRST_SIZE):
+            return rates
+        click.echo(
+            f"launch {self.launches}: messages of {FIRST_SIZE} bytes are too small; again with {self.size}"
+        )
+        return self._in_turns(pairs)
 
     def _in_turns(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:
         rates: dict[Pair, float | None] = {}
@@ -83,6 +88,7 @@ class Launcher:
         if rates is not None:
             self.has_answer = True
             return rates
+        click.echo(f"launch {self.launches}: no result of {len(pairs)} pairs: {problem}")
         if self.launches >= self.most:
             raise RunError(f"admit: {self.launches} launches, and the last one failed: {problem}")
         if len(pairs) == 1:

@@ -32,8 +32,9 @@ def test_a_node_with_a_slow_nic_is_named_and_left_out(railyard: Run, tmp_path: P
     assert "n0-1-1" not in (tmp_path / "good-nodes").read_text().split()
     assert done.returncode in (3, 4)  # other readings may be slow on a busy machine
     launches = [line for line in done.stdout.splitlines() if line.startswith("launch ")]
-    assert len(launches) == document["launches"] == len(document["rates_gbyte_s"])
-    assert "at most 39 launches follow" in launches[0]
+    judged = [line for line in launches if "at most" in line]
+    assert len(launches) == document["launches"] and len(judged) == len(document["rates_gbyte_s"])
+    assert "at most 39 launches follow" in judged[0]
     assert "not judged, because an end is no good node: " in done.stdout
     assert len(document["not_judged"]) >= 3, "the cables of the slow node"
     assert again.stdout == "".join(done.stdout.splitlines(keepends=True)[len(launches) :])

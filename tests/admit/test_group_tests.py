@@ -54,18 +54,20 @@ def test_the_cables_of_a_slow_node_are_not_judged_by_name() -> None:
 
 def test_a_search_goes_on_where_it_was_stopped() -> None:
     pairs, nodes = simulated_pairs(), [node.name for node in simulated.torus().nodes]
-    steps = list[group_tests.Step]()
+    steps = list[tuple[group_tests.Rates, Sequence[Pair], group_tests.Admission]]()
     machine = simulated.Machine(3, {nodes[7]: 0.2})
-    whole = group_tests.admit(nodes, pairs, machine.launch, every_path=True, after=steps.append)
-    assert len(steps) == whole.launches and steps[-1].admission == whole
-    assert any(nodes[7] in (pair.one, pair.other) for step in steps for pair in step.slow)
+    whole = group_tests.admit(
+        nodes, pairs, machine.launch, every_path=True, after=lambda *step: steps.append(step)
+    )
+    assert len(steps) == whole.launches and steps[-1][2] == whole
+    assert any(nodes[7] in (pair.one, pair.other) for step in steps for pair in step[1])
     rest = iter(steps[2:])
     resumed = group_tests.admit(
         nodes,
         pairs,
-        lambda _: next(rest).rates,
+        lambda _: next(rest)[0],
         every_path=True,
-        earlier=[step.rates for step in steps[:2]],
+        earlier=[step[0] for step in steps[:2]],
     )
     assert resumed == whole and next(rest, None) is None
 

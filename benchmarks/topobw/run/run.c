@@ -319,6 +319,16 @@ static void tell_target(int port, int sender) {
     MPI_CHECK(MPI_Send(&target, (int)sizeof target, MPI_BYTE, sender, TAG_PROBE, MPI_COMM_WORLD));
 }
 
+/* Asks the routers on the way from this rank for their addresses. */
+static void trace_way(struct topobw *run, const struct route_probe *probe, const struct probe_target *target,
+                      int phase) {
+    if (run->routers > run->hops)
+        run->routers = run->hops;
+    if (run->routers > 0)
+        route_probe_trace(probe, target->host, target->port, (unsigned char)phase, run->routers,
+                          PROBE_TIMEOUT_MS, hops_of(run, run->own, phase));
+}
+
 static void probe_target(struct topobw *run, const struct route_probe *probe, int receiver, int phase) {
     struct probe_target target;
     MPI_CHECK(MPI_Recv(&target, (int)sizeof target, MPI_BYTE, receiver, TAG_PROBE, MPI_COMM_WORLD,
@@ -327,11 +337,8 @@ static void probe_target(struct topobw *run, const struct route_probe *probe, in
     if (!run->roles[phase].is_traced)
         return;
     MPI_CHECK(MPI_Recv(&run->routers, 1, MPI_INT, receiver, TAG_PROBE, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    if (run->routers > run->hops)
-        run->routers = run->hops;
-    if (run->routers > 0)
-        route_probe_trace(probe, target.host, target.port, (unsigned char)phase, run->routers,
-                          PROBE_TIMEOUT_MS, hops_of(run, run->own, phase));
+    tell_target(probe->port, receiver);
+    trace_way(run, probe, &target, phase);
 }
 
 /* Returns how much of the ways of this phase this rank does not know yet, or does know: the number of routers
@@ -339,21 +346,26 @@ static void probe_target(struct topobw *run, const struct route_probe *probe, in
 static int count_ways(const struct topobw *run, int phase, bool known) {
     const struct role *role = &run->roles[phase];
     int count = role->from >= 0 && (*routers_of(run, run->own, phase) != ROUTE_UNKNOWN) == known;
-    for (int i = 0; role->to >= 0 && i < run->routers; i++)
+    for (int i = 0; i < run->routers; i++)
         count += (hops_of(run, run->own, phase)[i] != 0) == known;
     return count;
 }
 
-/* Counts the routers on the way to this rank; tells the sender of a traced way, which then asks each of them.
- */
+/* Counts the routers on the way to this rank. If it is traced, the sender asks each of them for its address,
+ * and this rank as many on the way of its answers. */
 static void count_routers(struct topobw *run, const struct route_probe *probe, int phase) {
     const struct role *role = &run->roles[phase];
     double *counted = routers_of(run, run->own, phase);
     if (*counted == ROUTE_UNKNOWN)
         *counted = route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
-    int routers = (int)*counted;
-    if (role->is_traced)
-        MPI_CHECK(MPI_Send(&routers, 1, MPI_INT, role->from, TAG_PROBE, MPI_COMM_WORLD));
+    if (!role->is_traced)
+        return;
+    struct probe_target sender;
+    run->routers = (int)*counted;
+    MPI_CHECK(MPI_Send(&run->routers, 1, MPI_INT, role->from, TAG_PROBE, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Recv(&sender, (int)sizeof sender, MPI_BYTE, role->from, TAG_PROBE, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE));
+    trace_way(run, probe, &sender, phase);
 }
 
 static void probe_phase(struct topobw *run, const struct route_probe *probe, int phase) {
@@ -397,10 +409,10 @@ static int routers_on(const struct topobw *run, const struct tested_link *link) 
     return most;
 }
 
-/* Returns the routers on the way of a transfer, to be freed; NULL if one of them has no name. */
-static char *way_of_transfer(const struct topobw *run, const struct transfer *transfer) {
+/* Returns the routers on the way of a transfer from one of its ends, to be freed; NULL if one has no name. */
+static char *way_of_transfer(const struct topobw *run, const struct transfer *transfer, int from_rank) {
     const struct tested_link *link = &run->plan.links[transfer->link];
-    const double *hops = hops_of(run, numbers_of_rank(run, transfer->from_rank), link->phase);
+    const double *hops = hops_of(run, numbers_of_rank(run, from_rank), link->phase);
     int routers = (int)*routers_of(run, numbers_of_rank(run, transfer->to_rank), link->phase);
     size_t room = (size_t)run->hops * (EVIDENCE_HOST_BYTES + 1) + 2, length = 1;
     if (routers < 1 || routers > run->hops)
@@ -420,9 +432,13 @@ static char *way_of_transfer(const struct topobw *run, const struct transfer *tr
 }
 
 static void find_ways(struct topobw *run) {
-    run->ways = check_alloc((size_t)run->plan.transfer_count, sizeof *run->ways);
-    for (int t = 0; run->hops > 0 && t < run->plan.transfer_count; t++)
-        run->ways[t] = way_of_transfer(run, &run->plan.transfers[t]);
+    int count = run->plan.transfer_count;
+    run->ways = check_alloc(2 * (size_t)count, sizeof *run->ways);
+    for (int t = 0; run->hops > 0 && t < count; t++) {
+        const struct transfer *transfer = &run->plan.transfers[t];
+        run->ways[t] = way_of_transfer(run, transfer, transfer->from_rank);
+        run->ways[count + t] = way_of_transfer(run, transfer, transfer->to_rank);
+    }
 }
 
 /* Returns whether a link's packets cross it: all of their routers are those of the test, in order. */
@@ -739,7 +755,7 @@ void topobw_free(struct topobw *run) {
     free(run->own);
     free(run->all);
     free(run->results);
-    for (int t = 0; run->ways && t < run->plan.transfer_count; t++)
+    for (int t = 0; run->ways && t < 2 * run->plan.transfer_count; t++)
         free(run->ways[t]);
     free(run->ways);
     stability_free(&run->stability);

@@ -24,7 +24,7 @@ struct topobw {
     int hops;    /* most routers on a way that are asked for their addresses; 0: none */
     int routers; /* in the phase of a probe, routers on the way from this rank; ROUTE_UNKNOWN */
     double *own; /* this rank's numbers: per slot the number of routers on the way to this rank, the addresses
-                    of those on the way from it, then start and end per round */
+                of those on the way from it, then start and end per round */
     int rounds_begun;
     double limit_s; /* time limit of a transfer: --deadline, or more if the first small transfer was slow */
     double given_up_bytes; /* bytes of the cancelled transfer; given_up_s: its time limit */
@@ -47,7 +47,8 @@ struct topobw {
     struct link_result *results;
     double factor; /* payload rate / rate in the links file; 0: no expected rates */
     int unjudged;  /* links that are not bad, but no datagram shows the way of their packets */
-    char **ways;   /* for each transfer, the routers on its way, ">leaf0>spine1>leaf2>"; NULL: not known */
+    char **ways;   /* for each transfer, the routers on its way, ">leaf0>spine1>leaf2>", then the same for the
+                      ways of their answers; NULL: not known */
     int finding_count;
     struct finding *findings;
     int *explained_by; /* for each link, the index of its finding, or -1 */

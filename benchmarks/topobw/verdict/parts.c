@@ -169,13 +169,16 @@ static void add_finding(struct search *search, char *part, char *other, int only
     free(open);
 }
 
-/* Returns whether two tests were in one phase, and their ways have a link in common. */
+/* Returns whether two tests were in one phase, and the way of the other has a link in common with that of the
+ * one or of its answers, which wait behind the other's data. */
 static bool have_met(const struct search *search, int link, int other) {
     const struct tested_link *one = &search->plan->links[link], *two = &search->plan->links[other];
     for (int k = 0; one->phase == two->phase && k < one->sharers * two->sharers; k++) {
-        const char *way = search->ways[one->first_transfer + k % one->sharers];
+        int transfer = one->first_transfer + k % one->sharers;
+        const char *way = search->ways[transfer];
+        const char *back = search->ways[search->plan->transfer_count + transfer];
         const char *met = search->ways[two->first_transfer + k / one->sharers];
-        if (way && met && listed_have_met(way, met))
+        if (met && ((way && listed_have_met(way, met)) || (back && listed_have_met(back, met))))
             return true;
     }
     return false;

@@ -17,7 +17,7 @@
 #include "topobw/verdict/blame.h"
 
 /* As blame() of blame.h; a finding's part is to be freed with it. ways[i] are the routers on the way of
- * transfer i, NULL if they are not known. */
+ * transfer i, NULL if they are not known; those of the answers follow after all transfers. */
 struct finding *parts_blame(const struct plan *plan, const struct link_result *results,
                             const char *const *ways, int *count, int *explained_by);
 
