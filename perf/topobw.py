@@ -169,8 +169,7 @@ def measure(clean_runs: int = CLEAN_RUNS, minutes: float | None = None, seed: in
     if not pieces.is_over and any(pieces.get("counters", number) is None for number in range(COUNTED_RUNS)):
         with machine("gemini-4x4x4", "router") as bench:
             counters(bench, pieces)
-    figures = {kind: [row for row in pieces.rows if row["kind"] == kind] for kind in KINDS}
-    show(figures)
+    show(figures := {kind: [row for row in pieces.rows if row["kind"] == kind] for kind in KINDS})
     return figures
 
 
@@ -182,10 +181,9 @@ def named(bench: Machine, faults: Sequence[Fault]) -> Row:
     railyard("fault", NAME, "--restore")
     findings = document["verdict"]["findings"]
     right = [[finding for finding in findings if fault.is_named_by(finding)] for fault in faults]
-    calls = [" ".join(words) for fault in faults for words in fault.calls]
     row = {
         "kind": "fault",
-        "faults": calls,
+        "faults": [" ".join(words) for fault in faults for words in fault.calls],
         "named": sum(map(bool, right)),
         "hidden": len(faults),
         "besides": len(findings) - sum(map(len, right)),
