@@ -47,8 +47,8 @@ class admission(rfm.RunOnlyRegressionTest):
     #: Size of a message, and the percentage of the peers' median below which a pair is slow.
     #:
     #: :type: :class:`str`, :class:`float`
-    #: :default: ``'1MiB'`` (a virtual torus: ``'16KiB'``), ``80.0``
-    size = variable(str, value="")
+    #: :default: ``'auto'``, ``80.0``
+    size = variable(str, value="auto")
     slow = variable(float, value=80.0)
 
     @run_before("run")
@@ -59,7 +59,7 @@ class admission(rfm.RunOnlyRegressionTest):
         launcher = launchers.selected(where.launch or partition.launcher_type.registered_name, where.features)
         is_emulated = where.origin == "emulated"
         words = ["--launcher", launcher.name, "--slow", str(self.slow), "--output", FOLDER]
-        words += ["--size", self.size or ("16KiB" if is_emulated else "1MiB")]
+        words += ["--size", self.size]
         topology = self.torus or where.topology
         if topology and (is_emulated or where.coordinates) and isinstance(catalog.load(topology), Torus):
             words += ["--topology", topology]

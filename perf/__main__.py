@@ -74,7 +74,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     ),
     "topobw": (
         "injected faults that topobw names, and false alarms without one",
-        lambda options: topobw.measure(options.clean, options.minutes),
+        lambda options: topobw.measure(options.clean, options.minutes, options.draw),
     ),
     "matrix": (
         "every rank order and binding under every MPI, without a torus",

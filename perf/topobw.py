@@ -1,12 +1,14 @@
-"""Count the injected faults that topobw names, and its false alarms; measure time, phases and counters.
+"""Count the drawn faults that topobw names, and its false alarms; measure time, phases and counters.
 
-100 launches without a fault take 20 minutes. Each launch is saved in build/topobw.jsonl, and the next call continues
-after the last. A launch without a fault that the guard makes void counts as void, not as clean.
+Three draws of faults on each of four topologies and two networks, and 12 launches without a fault, take about 40
+minutes. Each launch is saved in build/topobw.jsonl, and the next call continues after the last. A launch without a
+fault that the guard makes void counts as void, not as clean.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -17,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import Any
 
@@ -26,59 +29,80 @@ from rich.table import Table
 from perf.pieces import Pieces
 from placements.launchers import files
 from placements.topology import catalog
+from placements.topology.base import Coordinate, Link, Topology
 from railyard.base.checkout import BUILD
-from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 
 PROGRAM = BUILD / "benchmarks-openmpi/bin/topobw"
 NAME = "bench-topobw"
-CLEAN_RUNS = 100
+CLEAN_RUNS = 12
+SEED = 79
 COUNTED_RUNS = 5
-LOAD = ("--size", "64KiB", "--messages", "4", "--routes", "strict")
+LOAD = ("--size", "64KiB", "--messages", "4")
 KEPT = BUILD / "topobw.jsonl"
 KINDS = ("fault", "counters", "clean")
 Row = Mapping[str, Any]
 console = Console(width=110)
+#: Topologies with links in rings of odd and of even length, and with detours that are as long as the usual way; the
+#: rate scale of each.
+PLACES = {"gemini-3x3x3": 5e-5, "gemini-4x4x4": 5e-5, "dragonfly-72": 2e-5, "fat-tree-54": 2e-5}
+#: The share of that scale: a busy machine disturbs the router's process more.
+NETWORKS = {"router": 0.5, "kernel": 1.0}
+#: The kinds of the faults that a launch has at once.
+DRAWS = (("lanes", "both", "injection"), ("down",), ("lanes+down", "lanes+injection", "down+injection"))
+#: A drawn link has lost at least this share of what a test of it can see.
+LEAST_LOST = 0.08
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A fault on a link, what topobw must name, and the tolerance that finds it."""
+    """A fault: the arguments of `railyard torus fault`, one list for each call, and what topobw must name."""
 
-    link: str
-    options: tuple[str, ...]
-    what: str
-    component: str = "link"
-    tolerance_percent: float = 3.0
+    calls: tuple[tuple[str, ...], ...]
+    links: frozenset[str] = frozenset()
+    node: str = ""
 
-    @property
-    def sought(self) -> set[str]:
-        """Return the directed links that must be named."""
-        direction, ends = self.link.split()
-        source, target = ends.split(">")
-        back = f"{direction[0]}{'-' if direction[1] == '+' else '+'} {target}>{source}"
-        return {self.link, back} if self.component == "cable" else {self.link}
+    def is_named_by(self, finding: Mapping[str, Any]) -> bool:
+        """Return whether a finding names this fault and no sound link."""
+        if self.node:
+            return f"node {self.node} " in f"{finding['text']} " and "sending" in finding["text"]
+        return finding["component"] in ("link", "cable") and set(finding["links"]) == self.links
 
 
-LANE, TILE = ("--lanes-lost", "1"), ("--lanes-lost", "2", "--of-tiles")
-FAULTS = (
-    Fault(link="X+ 1,2,3>2,2,3", options=LANE, what="one lane of every tile"),
-    Fault(link="X- 0,0,0>3,0,0", options=LANE, what="one lane of every tile"),
-    Fault(link="Y+ 0,1,2>0,2,2", options=LANE, what="one lane of every tile"),
-    Fault(link="Y- 3,3,3>3,2,3", options=LANE, what="one lane of every tile"),
-    Fault(link="Z+ 2,2,1>2,2,2", options=LANE, what="one lane of every tile"),
-    Fault(link="Z- 1,0,0>1,0,3", options=LANE, what="one lane of every tile"),
-    Fault(link="X+ 3,1,1>0,1,1", options=(*TILE, "1/8"), what="two lanes of one tile of eight"),
-    Fault(link="X- 2,3,0>1,3,0", options=(*TILE, "1/8"), what="two lanes of one tile of eight"),
-    Fault(link="Y+ 1,0,0>1,1,0", options=(*TILE, "1/4"), what="two lanes of one tile of four"),
-    Fault(link="X+ 0,2,2>1,2,2", options=("--down",), what="cable down", component="cable"),
-    Fault(link="Y+ 2,0,3>2,1,3", options=("--down",), what="cable down", component="cable"),
-    Fault(link="Z+ 3,3,0>3,3,1", options=("--down",), what="cable down", component="cable"),
-)
-PAIR_FAULTS = (
-    Fault(link="Z+ 2,2,1>2,2,2", options=(*TILE, "1/8"), what="two lanes of one tile of eight"),
-    Fault(link="Z- 1,0,0>1,0,3", options=(*TILE, "2/8"), what="two lanes of two tiles of eight"),
-)
+def draw(random: Random, topology: Topology, kinds: str) -> list[Fault]:
+    """Return faults of the kinds, joined by `+`; no two have a router in common."""
+    faults = list[Fault]()
+    used = set[Coordinate]()
+    for kind in kinds.split("+"):
+        while True:
+            link, node = random.choice(topology.first_rail), random.choice(topology.nodes)
+            if kind == "injection":
+                ends, words = {node.coordinate}, (node.name, "--injection", str(random.randint(20, 70)))
+                fault: Fault | None = Fault(calls=(words,), node=node.name)
+            else:
+                ends, fault = (
+                    {link.source.coordinate, link.target.coordinate},
+                    _drawn(random, topology, kind, link),
+                )
+            if fault is not None and not ends & used:
+                break
+        used |= ends
+        faults.append(fault)
+    return faults
+
+
+def _drawn(random: Random, topology: Topology, kind: str, link: Link) -> Fault | None:
+    """Return a fault of a link; None if a test could not see what it has lost."""
+    both = frozenset((link.name, topology.reverse(link).name))
+    if kind == "down":
+        return Fault(calls=((link.name, "--down"),), links=both)
+    lanes, tiles = random.randint(1, topology.lanes_per_tile - 1), random.randint(1, link.tiles)
+    left = link.rate_gbyte_s * (1 - lanes / topology.lanes_per_tile * tiles / link.tiles)
+    if left > (1 - LEAST_LOST) * min(link.rate_gbyte_s, topology.host_rate_gbyte_s):
+        return None
+    words = ("--lanes-lost", str(lanes), "--of-tiles", f"{tiles}/{link.tiles}")
+    names = sorted(both) if kind == "both" else [link.name]
+    return Fault(calls=tuple((name, *words) for name in names), links=frozenset(names))
 
 
 class Machine:
@@ -106,9 +130,18 @@ class Machine:
 
 
 @contextmanager
-def machine(name: str, rate_scale: float) -> Iterator[Machine]:
+def machine(name: str, network: str) -> Iterator[Machine]:
     """Bring up the torus of a topology for the length of the block."""
-    lifecycle.up(catalog.load(name), name=NAME, shape=Shape(rate_scale=rate_scale))
+    railyard(
+        "up",
+        name,
+        "--name",
+        NAME,
+        "--network",
+        network,
+        "--rate-scale",
+        f"{PLACES[name] * NETWORKS[network]:g}",
+    )
     try:
         with tempfile.TemporaryDirectory() as folder:
             yield Machine(name, Path(folder))
@@ -116,56 +149,55 @@ def machine(name: str, rate_scale: float) -> Iterator[Machine]:
         lifecycle.down(NAME)
 
 
-def measure(clean_runs: int = CLEAN_RUNS, minutes: float | None = None) -> dict[str, Any]:
+def measure(clean_runs: int = CLEAN_RUNS, minutes: float | None = None, seed: int = SEED) -> dict[str, Any]:
     """Return all figures; measure those that the file lacks."""
     pieces = Pieces(KEPT, minutes)
-    with machine("gemini-4x4x4", Shape().rate_scale) as bench:
-        named(bench, FAULTS, LOAD, pieces)
-        counters(bench, pieces)
-        clean(bench, clean_runs, pieces)
-    if not pieces.is_over:
-        with machine("gemini-4x4x4-two-nodes", 5e-5) as bench:
-            named(bench, PAIR_FAULTS, ("--size", "128KiB", "--messages", "2"), pieces)
-    figures = {kind: [row for row in pieces.rows if row["kind"] == kind] for kind in KINDS}
-    show(figures)
+    places = list(itertools.product(PLACES, NETWORKS))
+    for number, (name, network) in enumerate(places):
+        runs = range(number, clean_runs, len(places))
+        random = Random(f"{seed} {name} {network}")
+        drawn = [draw(random, catalog.load(name), random.choice(kinds)) for kinds in DRAWS]
+        faults = {(str(seed), name, network, str(i)): faults for i, faults in enumerate(drawn)}
+        clean = [("clean", name, network, str(run)) for run in runs]
+        if pieces.is_over or all(pieces.get(*key) is not None for key in (*faults, *clean)):
+            continue
+        with machine(name, network) as bench:
+            for key in (*faults, *clean):
+                if not pieces.is_over and pieces.get(*key) is None:
+                    row = named(bench, faults[key]) if key in faults else sound(bench)
+                    _show(pieces.add({"place": f"{name} {network}", **row}, *key))
+    if not pieces.is_over and any(pieces.get("counters", number) is None for number in range(COUNTED_RUNS)):
+        with machine("gemini-4x4x4", "router") as bench:
+            counters(bench, pieces)
+    show(figures := {kind: [row for row in pieces.rows if row["kind"] == kind] for kind in KINDS})
     return figures
 
 
-def named(bench: Machine, faults: Sequence[Fault], load: Sequence[str], pieces: Pieces) -> None:
-    """Inject each fault alone; save what topobw named, right and wrong."""
-    for fault in faults:
-        key = (bench.topology.name, fault.link, *fault.options)
-        if pieces.is_over or pieces.get(*key) is not None:
-            continue
-        railyard("fault", NAME, fault.link, *fault.options)
-        document, launch = bench.run(*load, "--tolerance", f"{fault.tolerance_percent:g}")
-        railyard("fault", NAME, "--restore")
-        _show(pieces.add({"kind": "fault", **_named(fault, document), **launch}, *key))
-
-
-def _named(fault: Fault, document: dict[str, Any]) -> dict[str, Any]:
+def named(bench: Machine, faults: Sequence[Fault]) -> Row:
+    """Inject faults; return which of them topobw named, and what it named besides."""
+    for words in (words for fault in faults for words in fault.calls):
+        railyard("fault", NAME, *words)
+    document, launch = bench.run(*LOAD)
+    railyard("fault", NAME, "--restore")
     findings = document["verdict"]["findings"]
-    right = [finding for finding in findings if set(finding["links"]) == fault.sought]
-    return {
-        "fault": fault.what,
-        "link": fault.link,
-        "named": bool(right),
-        "besides": len(findings) - len(right),
-        "missing_percent": right[0]["missing_percent"] if right else 0.0,
+    right = [[finding for finding in findings if fault.is_named_by(finding)] for fault in faults]
+    row = {
+        "kind": "fault",
+        "faults": [" ".join(words) for fault in faults for words in fault.calls],
+        "named": sum(map(bool, right)),
+        "hidden": len(faults),
+        "besides": len(findings) - sum(map(len, right)),
+        "texts": [finding["text"] for finding in findings],
     }
+    return row | launch
 
 
-def clean(bench: Machine, runs: int, pieces: Pieces) -> None:
-    """Launch without a fault; save alarms, seconds and phases."""
-    for number in range(runs):
-        if pieces.is_over or pieces.get("clean", number) is not None:
-            continue
-        document, launch = bench.run(*LOAD, "--repeats", "1")
-        verdict = document["verdict"]
-        phases = len({(link["link"][0], link["phase"]) for link in verdict["links"]})
-        alarms = [finding["text"] for finding in verdict["findings"]]
-        row = {"kind": "clean", "alarms": alarms, "phases": phases, "nodes": len(bench.topology.nodes)}
-        _show(pieces.add(row | launch, "clean", number))
+def sound(bench: Machine) -> Row:
+    """Launch without a fault; return alarms and seconds."""
+    document, launch = bench.run(*LOAD)
+    verdict = document["verdict"]
+    alarms = [verdict["status"], *(finding["text"] for finding in verdict["findings"])]
+    return {"kind": "clean", "alarms": alarms if alarms != ["sound"] else [], **launch}
 
 
 def counters(bench: Machine, pieces: Pieces) -> None:
@@ -185,11 +217,12 @@ def _show(row: Row) -> None:
 def show(figures: dict[str, list[Row]]) -> None:
     """Print a table of the faults, and a line for the rest."""
     faults, counted, runs = (figures[kind] for kind in KINDS)
-    table = Table("fault", "link", "named", "besides", "missing (%)", "s", "load", title="faults")
+    table = Table("where", "faults", "named", "besides", "s", title="faults")
     for row in faults:
-        numbers = (f"{row['missing_percent']:.1f}", f"{row['s']:.1f}", f"{row['load']:.0f}")
-        table.add_row(row["fault"], row["link"], str(row["named"]), str(row["besides"]), *numbers)
-    console.print(table, f"{sum(row['named'] for row in faults)} of {len(faults)} faults named\n")
+        numbers = map(str, (f"{row['named']} of {row['hidden']}", row["besides"], round(row["s"])))
+        table.add_row(row["place"], "\n".join(row["faults"]), *numbers)
+    exact = sum(row["named"] == row["hidden"] and not row["besides"] for row in faults)
+    console.print(table, f"{exact} of {len(faults)} launches with faults exact\n")
     if counted:
         seconds = [row["counters_s"] for row in counted]
         shares = [100 * row["counters_s"] / row["s"] for row in counted]
@@ -197,27 +230,22 @@ def show(figures: dict[str, list[Row]]) -> None:
             f"counters add {median(shares):.2f} % to a launch's time, {median(seconds):.3f} s "
             f"(median of {len(counted)} launches)"
         )
-    sound = [row for row in runs if row["guard"] == "ok"]
-    if sound:
-        alarmed = [row for row in sound if row["alarms"]]
-        loads = f"load {min(row['load'] for row in sound):.0f} to {max(row['load'] for row in sound):.0f}"
+    usable = [row for row in runs if row["guard"] == "ok"]
+    if usable:
+        alarmed = [row for row in usable if row["alarms"]]
         console.print(
-            f"{len(sound)} clean runs: {len(alarmed)} with a false alarm; a run takes "
-            f"{median(row['s'] for row in sound):.1f} s; {loads}; {len(runs) - len(sound)} more were void"
-        )
-        nodes = sound[0]["nodes"]
-        console.print(
-            f"{sound[0]['phases']} phases; all pairs of {nodes} nodes (mpiGraph) take {nodes - 1} steps"
+            f"{len(usable)} runs without a fault: {len(alarmed)} with an alarm; a run takes "
+            f"{median(row['s'] for row in usable):.0f} s; {len(runs) - len(usable)} more were void"
         )
         for row in alarmed:
-            console.print(f"  {row['alarms']}")
+            console.print(f"  {row['place']}: {row['alarms']}")
 
 
 def railyard(*arguments: str) -> None:
-    """Run `railyard torus ...`. Exit status 5, topobw's bad verdict, is a result."""
+    """Run `railyard torus ...`. Exit statuses 5 and 6, topobw's verdicts, are results."""
     command = [str(Path(sys.executable).with_name("railyard")), "torus", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 5):
+    if done.returncode not in (0, 5, 6):
         raise SystemExit(f"bench: {' '.join(command)}: {done.stderr or done.stdout}")
 
 
@@ -228,4 +256,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=CLEAN_RUNS,
         help="topobw: launches without a fault  [default: %(default)s]",
+    )
+    parser.add_argument(
+        "--draw", type=int, default=SEED, help="topobw: seed of the faults  [default: %(default)s]"
     )

@@ -23,7 +23,7 @@ static bool parse_limit(const char *text, void *field) {
     return true;
 }
 
-static const char *const routes_names[] = {"off", "ttl", "strict"};
+static const char *const routes_names[] = {"off", "strict"};
 
 const char *topobw_routes_name(enum routes routes) {
     return routes_names[routes];
@@ -57,9 +57,9 @@ static const struct option_row rows[] = {
      FIELD(tolerance_percent)},
     {"deadline", "SECONDS", "60", NULL, "1 to 1000000",
      "time limit of one phase, after which its links are dead", parse_limit, FIELD(stream.limit_s)},
-    {"routes", "HOW", "off", NULL,
-     "off, ttl (a datagram's time to live; a detour is bad when it is slow), strict (whatever its rate)",
-     "how to count the routers on the route to each host name", parse_routes, FIELD(routes)},
+    {"routes", "HOW", "strict", NULL,
+     "strict (a link that packets go round is bad at any rate, one whose way is not seen is not judged), off",
+     "how to judge the ways of datagrams to each host name", parse_routes, FIELD(routes)},
     {"soak", "SECONDS", "0", NULL, "0 to 1000000",
      "repeat rounds for this time, and treat unstable links as bad", parse_seconds, FIELD(soak_s)},
     {"stream", "FILE", NULL, "none", "a path that can be written",
@@ -91,5 +91,5 @@ const struct option_table topobw_options = {
     .rows = rows,
     .count = sizeof rows / sizeof rows[0],
     .settle = settle,
-    .more_statuses = ", 5 a link is bad",
+    .more_statuses = ", 5 a link is bad, 6 a link is not judged",
 };

@@ -10,7 +10,7 @@
 #include "lib/input/options.h"
 #include "topobw/run/stream.h"
 
-enum routes { ROUTES_OFF, ROUTES_TTL, ROUTES_STRICT };
+enum routes { ROUTES_OFF, ROUTES_STRICT };
 
 struct topobw_config {
     const char *coordinates;
@@ -29,7 +29,7 @@ struct topobw_config {
 
 extern const struct option_table topobw_options;
 
-/* "off", "ttl", "strict". */
+/* "off", "strict". */
 const char *topobw_routes_name(enum routes routes);
 
 #endif

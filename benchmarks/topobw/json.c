@@ -144,11 +144,14 @@ static void write_link(struct json *json, const struct topobw_document *document
     json_object_end(json);
 }
 
+/* The links of a finding: of a bad link or cable no others that only met it. */
 static void write_explained(struct json *json, const struct topobw *run, int finding) {
     char name[LINK_NAME_BYTES];
+    enum component component = run->findings[finding].component;
+    bool all = component != COMPONENT_LINK && component != COMPONENT_CABLE;
     json_key_array(json, "links");
     for (int link = 0; link < run->plan.link_count; link++)
-        if (run->explained_by[link] == finding) {
+        if (run->explained_by[link] == finding && (all || run->results[link].state != LINK_EXPLAINED)) {
             plan_link_name(&run->plan.links[link], name);
             json_text(json, name);
         }
@@ -166,7 +169,7 @@ static void write_finding(struct json *json, const struct topobw_document *docum
         plan_part_name(described->part, name);
         json_key_text(json, "part", name);
     }
-    json_key_text(json, "state", verdict_name(document->run->results[described->link].state));
+    json_key_text(json, "state", verdict_name(described->state));
     json_key_double(json, "missing_percent", 100 * described->missing);
     write_explained(json, document->run, finding);
     json_key_text(json, "text", text);

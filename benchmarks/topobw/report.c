@@ -40,7 +40,11 @@ static void component_text(const struct topobw *run, const struct evidence_list 
         (void)snprintf(text, bytes, "%s", name);
     } else if (finding->part) {
         plan_part_name(finding->part, name);
-        (void)snprintf(text, bytes, "link %s (%s)", name, class_of(link));
+        (void)snprintf(text, bytes, "%s %s (%s)", component_name(finding->component), name, class_of(link));
+        if (finding->other) {
+            plan_part_name(finding->other, name);
+            (void)snprintf(text + strlen(text), bytes - strlen(text), " or link %s", name);
+        }
     } else if (finding->component == COMPONENT_NETWORK) {
         (void)snprintf(text, bytes, "the network");
     } else if (finding->component == COMPONENT_LINK || finding->component == COMPONENT_CABLE) {
@@ -67,14 +71,18 @@ static void trouble_text(const struct topobw *run, const struct finding *finding
     const struct link_result *result = &run->results[finding->link];
     double reference = reference_of(result);
     const struct link_rounds *rounds = &run->stability.of_link[finding->link];
-    if (result->state == LINK_UNSTABLE)
+    const char *way = run->ways[run->plan.links[finding->link].first_transfer];
+    if (finding->state == LINK_UNSTABLE)
         (void)snprintf(text, bytes,
                        "unstable: %d of %d rounds at least %d %% below its peers, %.1f %% at worst",
                        rounds->dips, rounds->rounds, DIP_PERCENT, percent(1 - rounds->lowest));
-    else if (result->state == LINK_SILENT)
+    else if (finding->state == LINK_SILENT)
         (void)snprintf(text, bytes, "no answer within %g s: down, or slower than %.3g kB/s", run->given_up_s,
                        1e-3 * run->given_up_bytes / run->given_up_s);
-    else if (result->state == LINK_DETOUR)
+    else if (finding->state == LINK_DETOUR && way)
+        (void)snprintf(text, bytes, "not used: packets go by %.*s, %.1f %% of the rate missing",
+                       (int)strlen(way) - 2, way + 1, percent(finding->missing));
+    else if (finding->state == LINK_DETOUR)
         (void)snprintf(text, bytes,
                        "not used: packets take a way with %d routers, %.1f %% of the rate missing",
                        result->routers, percent(finding->missing));
@@ -91,7 +99,8 @@ void topobw_finding_text(const struct topobw *run, const struct evidence_list *e
     component_text(run, evidence, finding, component, sizeof component);
     trouble_text(run, finding, trouble, sizeof trouble);
     if (finding->links > 1)
-        (void)snprintf(links, sizeof links, ", %d links", finding->links);
+        (void)snprintf(links, sizeof links, run->plan.is_listed ? ", in %d tests" : ", %d links",
+                       finding->links);
     (void)snprintf(text, FINDING_TEXT_BYTES, "%s%s: %s", component, links, trouble);
 }
 
@@ -167,7 +176,8 @@ static struct spread spread_of(const struct topobw *run, int dimension) {
     struct spread spread = {0};
     for (int link = 0; link < run->plan.link_count; link++) {
         double rate = run->results[link].rate_gbyte_s;
-        if (run->plan.links[link].dimension != dimension || run->results[link].state == LINK_UNTESTED)
+        enum link_state state = run->results[link].state;
+        if (run->plan.links[link].dimension != dimension || state == LINK_UNTESTED || state == LINK_EXPLAINED)
             continue;
         if (spread.count == 0 || rate < spread.low) {
             spread.low = rate;
@@ -219,8 +229,7 @@ static void print_coverage(const struct topobw *run, int dimension) {
                      run->plan.kinds[dimension], percent(blind));
 }
 
-/* Prints notes, such as a detour at full rate: the host name has an address of another network, or the
- * network routes around a link. */
+/* Prints what was seen of links and is no finding. */
 static void print_notes(const struct topobw *run) {
     char name[LINK_NAME_BYTES];
     for (int link = 0; link < run->plan.link_count; link++) {
@@ -237,29 +246,28 @@ static void print_notes(const struct topobw *run) {
                     ? "another link gave no answer before this was proven; measure again without that link"
                     : "its times differ too much to name it; measure again without other load, or "
                       "with more --retests");
-        if (run->results[link].state == LINK_DETOUR && run->explained_by[link] < 0)
-            (void)printf("note: link %s: %d routers on the way, more than usual; its rate is sound\n", name,
-                         run->results[link].routers);
     }
 }
 
 const char *topobw_status(const struct topobw *run) {
     if (run->finding_count)
         return "faulty";
-    return run->uncounted ? "cannot tell" : "sound";
+    if (run->unjudged)
+        return "not judged";
+    return run->config.routes == ROUTES_OFF ? "rates sound" : "sound";
 }
 
-void topobw_uncounted_text(const struct topobw *run, char *text) {
+void topobw_unjudged_text(const struct topobw *run, char *text) {
     char name[LINK_NAME_BYTES];
     int first = 0;
-    while (!topobw_is_uncounted(run, first))
+    while (!topobw_is_unjudged(run, first))
         first++;
     plan_link_name(&run->plan.links[first], name);
     (void)snprintf(
         text, FINDING_TEXT_BYTES,
-        "--routes %s: no datagram showed the routers on the way of %d of %d links, the first is %s; "
-        "whether they are used is not known",
-        topobw_routes_name(run->config.routes), run->uncounted, run->plan.link_count, name);
+        "not judged: %d of %d links, the first is %s: no datagram showed the routers on their ways, so "
+        "packets may go round a dead link; --routes off judges rates alone",
+        run->unjudged, run->plan.link_count, name);
 }
 
 static void print_findings(const struct topobw *run, const struct evidence_list *evidence) {
@@ -269,8 +277,8 @@ static void print_findings(const struct topobw *run, const struct evidence_list 
         topobw_finding_text(run, evidence, &run->findings[i], text);
         (void)printf("  %s\n", text);
     }
-    if (run->uncounted) {
-        topobw_uncounted_text(run, text);
+    if (run->unjudged) {
+        topobw_unjudged_text(run, text);
         (void)printf("  %s\n", text);
     }
     print_notes(run);

@@ -28,11 +28,12 @@ struct topobw_document {
 void topobw_write_parameters(struct json *json, const void *context);
 void topobw_write_verdict(struct json *json, const void *context);
 
-/* "sound", "faulty", or "cannot tell" if no link is bad but --routes has no count for some links. */
+/* "sound", "faulty", "not judged" if no link is bad but the way of a link's packets is not known, or "rates
+ * sound" if no way was asked for. */
 const char *topobw_status(const struct topobw *run);
 
-/* The links without a count of routers as one sentence, without a full stop. */
-void topobw_uncounted_text(const struct topobw *run, char *text);
+/* The links that are not judged as one sentence, without a full stop. */
+void topobw_unjudged_text(const struct topobw *run, char *text);
 
 /* One finding as one sentence, without a full stop. */
 void topobw_finding_text(const struct topobw *run, const struct evidence_list *evidence,

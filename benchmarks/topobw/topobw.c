@@ -3,10 +3,10 @@
  *
  * Models TopoBW (Ezell, CUG'13): nodes send to the nodes of the next router, dimension by dimension, in
  * phases in which no router sends and receives at once (phases.h), both nodes of a router together. All links
- * are tested in at most 15 phases, whatever the size of the torus; only rank 0 stores more than its own part.
+ * are tested in at most 18 phases, whatever the size of the torus; only rank 0 stores more than its own part.
  * Beyond the paper: each link is judged (verdict.h), several bad ones are explained by one component
  * (blame.h), links that look bad are tested again before they are named, the routers on each way are counted
- * (routeprobe.h), and a link that does not answer ends as a verdict.
+ * and named (routeprobe.h), and a link that does not answer ends as a verdict.
  *
  * Leaves out: two nodes of one router sending to each other, and loads that cross more than one link.
  */
@@ -68,15 +68,16 @@ static bool prepare(struct topobw *run) {
 /* On rank 0: one line on stderr for a bad verdict. */
 static void complain(const struct topobw *run, const struct evidence_list *evidence) {
     char text[FINDING_TEXT_BYTES];
-    if (run->finding_count == 0 && run->uncounted == 0)
+    if (run->finding_count == 0 && run->unjudged == 0)
         return;
     if (run->finding_count == 0)
-        topobw_uncounted_text(run, text);
+        topobw_unjudged_text(run, text);
     else
         topobw_finding_text(run, evidence, &run->findings[0], text);
     (void)fprintf(stderr, "%s: %s", program, text);
     if (run->finding_count > 1)
-        (void)fprintf(stderr, "; and %d more findings", run->finding_count - 1);
+        (void)fprintf(stderr, "; and %d more finding%s", run->finding_count - 1,
+                      run->finding_count > 2 ? "s" : "");
     (void)fprintf(stderr, "\n");
     (void)fflush(stderr);
 }
@@ -102,7 +103,9 @@ static void write_document(const struct topobw *run, const struct evidence_list 
 static int report(const struct topobw *run) {
     struct problem problem = {0};
     struct evidence_list evidence;
-    int bad = run->finding_count > 0 || run->uncounted > 0;
+    int status = run->finding_count > 0 ? EXIT_LINK_FAULT
+                 : run->unjudged > 0    ? EXIT_NOT_JUDGED
+                                        : EXIT_SUCCESS;
     evidence_gather_alone(&evidence);
     if (check_rank() == 0) {
         topobw_print(run, &evidence);
@@ -111,10 +114,8 @@ static int report(const struct topobw *run) {
         complain(run, &evidence);
     }
     evidence_free(&evidence);
-    MPI_CHECK(MPI_Bcast(&bad, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    if (problem_agree(&problem, program))
-        return EXIT_NOT_WRITTEN;
-    return bad ? EXIT_LINK_FAULT : EXIT_SUCCESS;
+    MPI_CHECK(MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return problem_agree(&problem, program) ? EXIT_NOT_WRITTEN : status;
 }
 
 /* Collective. Aborts a run with a cancelled transfer, because MPI_Finalize would hang; all output is written

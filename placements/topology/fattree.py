@@ -28,7 +28,6 @@ from placements.topology.parts import (
     Coordinate,
     Destination,
     Detours,
-    LatticeLink,
     Link,
     LinkClass,
     Node,
@@ -190,17 +189,6 @@ class FatTree(Topology):
         yield from self.router_switches()
         names = (self.router_name(Router(coordinate=leaf)) for leaf in self.coordinates)
         yield Switch(name="spine", switches=tuple(names))
-
-    def lattice_links(self) -> Iterator[LatticeLink]:
-        """Yield the "links" between neighbours in a ring of all leaves, each through all spines together."""
-        self.check_static("topobw")
-        for leaf in self.coordinates:
-            up = next(self.links_from(Router(coordinate=leaf)))
-            rate = self.spines * up.rate_gbyte_s
-            for direction in ("X+", "X-"):
-                yield LatticeLink(
-                    direction=direction, coordinate=leaf, link_class=up.link_class, rate_gbyte_s=rate
-                )
 
     def to_dict(self) -> dict[str, Any]:
         tree = {"leaves": self.leaves, "oversubscription": self.oversubscription, "tiles": self.link_tiles}

@@ -46,7 +46,8 @@ def changed(topology: Topology, faults: Faults, words: Words) -> Faults:
     if words.lanemask is not None:
         if words.lanes_lost is not None:
             raise InputError("--lanemask", "", words.lanemask, "no --lanes-lost beside it")
-        words = dataclasses.replace(words, lanes_lost=_lost(words.lanemask, topology), lanemask=None)
+        lost = _lost(words.lanemask, topology)
+        words = dataclasses.replace(words, lanes_lost=lost, lanemask=None, of_tiles=words.of_tiles or "1")
     trouble = _trouble(words)
     wanted = [words.lanes_lost is not None, words.down, words.injection is not None, words.restore]
     if sum(wanted) + (trouble is not None) != 1:
@@ -79,12 +80,11 @@ def parse(topology: Topology, text: str, *, source: str = "--faults", before: Fa
 
 
 def _lost(mask: int, topology: Topology) -> int:
-    """Return the lanes that a mask of working lanes lacks, as netwatch prints it (Ezell, CUG'13, II.F)."""
+    """Return the lanes that a tile's mask of working lanes lacks, as netwatch prints it (Ezell, CUG'13, II.F)."""
     whole = 2**topology.lanes_per_tile - 1
     if not 0 < mask < whole:
-        raise InputError(
-            "--lanemask", "", mask, f"1 to {whole - 1}: a bit for each lane that works, {whole} for all"
-        )
+        valid = f"1 to {whole - 1}, a bit for each lane that works; for all lanes: --restore, for none: --lanes-lost"
+        raise InputError("--lanemask", "", mask, valid)
     return topology.lanes_per_tile - mask.bit_count()
 
 

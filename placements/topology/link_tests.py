@@ -58,16 +58,22 @@ Route = tuple[int, int, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Uses:
-    """How often each node has sent and received, and two links were crossed by one flow."""
+    """How often each node has sent, received and sent over each link, and two links were crossed by one flow."""
 
     sent: Counter[int]
     received: Counter[int]
     together: Counter[tuple[int, int]]
+    sent_over: Counter[tuple[int, int]]
 
     def add(self, flow: Route) -> None:
         self.sent[flow[0]] += 1
         self.received[flow[1]] += 1
         self.together.update(itertools.permutations(flow[2], 2))
+        self.sent_over.update((flow[0], position) for position in flow[2])
+
+    def over(self, node: int, links: tuple[int, ...]) -> int:
+        """Return how often a node has sent over links; a node that always sends over one link looks like the link."""
+        return sum(self.sent_over[node, link] for link in links)
 
     def cost(self, position: int, route: Route) -> tuple[int, int]:
         """Return how often a link was crossed together with the others of a route, and its receiver's tests."""
@@ -78,7 +84,7 @@ def tests(topology: Topology) -> Tests:
     """Return the tests of every link of the first rail; InputError where routes are not fixed or do not fit."""
     topology.check_static("topobw")
     by_link = _candidates(topology)
-    uses = _Uses(sent=Counter(), received=Counter(), together=Counter())
+    uses = _Uses(sent=Counter(), received=Counter(), together=Counter(), sent_over=Counter())
     link_tests, unused = list[LinkTest](), list[str]()
     for position, link in enumerate(topology.first_rail):
         flows = _flows(topology, position, by_link.get(position, []), uses)
@@ -158,7 +164,7 @@ def _flows(topology: Topology, position: int, routes: list[Route], uses: _Uses) 
     wanted = math.ceil(topology.link_at(position).rate_gbyte_s / topology.host_rate_gbyte_s - 1e-9)
     flows = list[Route]()
     for source, target, links in sorted(routes, key=lambda route: uses.cost(position, route)):
-        sender = _sender(topology, source, [flow[0] for flow in flows], uses.sent)
+        sender = _sender(topology, (source, target, links), [flow[0] for flow in flows], uses)
         if sender is None or target in [flow[1] for flow in flows]:
             continue
         flows.append((sender, target, links))
@@ -168,12 +174,13 @@ def _flows(topology: Topology, position: int, routes: list[Route], uses: _Uses) 
     return flows
 
 
-def _sender(topology: Topology, switch: int, taken: list[int], sent: Counter[int]) -> int | None:
-    """Return the node of a switch that sends in the fewest tests and is not in `taken`; None if there is none."""
+def _sender(topology: Topology, route: Route, taken: list[int], uses: _Uses) -> int | None:
+    """Return a node, none of `taken`, that has sent least over the links of a route and at all; None without one."""
+    switch, _, links = route
     first = int(topology.first_node[switch])
     count = topology.nodes_at(topology.coordinates[switch])
     free = [node for node in range(first, first + count) if node not in taken]
-    return min(free, key=lambda node: sent[node], default=None)
+    return min(free, key=lambda node: (uses.over(node, links), uses.sent[node]), default=None)
 
 
 def _test(topology: Topology, link: Link, flows: list[Route], name: str) -> LinkTest:
@@ -201,12 +208,15 @@ def _more(topology: Topology, by_link: dict[int, list[Route]], uses: _Uses) -> I
         to.setdefault(route[1], []).append(route)
         from_switch.setdefault(route[0], []).append(route)
     for node, switch in enumerate(topology.router_of_node.tolist()):
-        outwards = sorted(from_switch.get(switch, []), key=lambda route: uses.received[route[1]])
+        outwards = sorted(
+            from_switch.get(switch, []),
+            key=lambda route: (uses.over(node, route[2]), uses.received[route[1]]),
+        )
         for _, target, links in outwards[:LEAST_TESTS]:
             if uses.sent[node] < LEAST_TESTS:
                 yield _pair(topology, (node, target, links), uses)
         for source, _, links in to.get(node, [])[:LEAST_TESTS]:
-            sender = _sender(topology, source, [], uses.sent)
+            sender = _sender(topology, (source, node, links), [], uses)
             if uses.received[node] < LEAST_TESTS and sender is not None:
                 yield _pair(topology, (sender, node, links), uses)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shlex
+import statistics
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,8 +19,14 @@ from railyard.base.checkout import BUILD
 from railyard.base.commands import example
 from railyard.base.errors import InputError
 
+if TYPE_CHECKING:
+    from railyard.admit.group_tests import Admission, Pair, Rates
+
 #: Fewer nodes have no peers.
 FEWEST_NODES = 4
+DOCUMENT = "admission.json"
+#: Path, its two nodes, and the rate in GB/s.
+Reading = tuple[str, str, str, float | None]
 
 
 @click.command(
@@ -51,7 +61,12 @@ FEWEST_NODES = 4
     default=str(BUILD / "benchmarks-openmpi/bin/pt2pt"),
     help="Program pt2pt, built with the launcher's MPI.  [default: build/benchmarks-openmpi/bin/pt2pt]",
 )
-@click.option("--size", default="1MiB", show_default=True, help="Size of a message.")
+@click.option(
+    "--size",
+    default="auto",
+    show_default=True,
+    help="Size of a message, or auto: up to 1MiB, less where 64 of them take longer than 0.1 s.",
+)
 @click.option(
     "--repeats",
     type=click.IntRange(1),
@@ -79,6 +94,7 @@ FEWEST_NODES = 4
     show_default=True,
     help="Folder of admission.json, good-nodes and the launches.",
 )
+@click.option("--resume", is_flag=True, help="Go on after the last launch of the search in --output.")
 def admit(
     *,
     node_file: Path | None,
@@ -93,11 +109,13 @@ def admit(
     launches: int,
     timeout: float,
     output: Path,
+    resume: bool,
 ) -> None:
     """Name the slow nodes of a job in few launches, and print the largest list of nodes to use.
 
-    In every launch disjoint pairs of nodes transfer at once. The search ends as soon as the rates decide. The exit
-    status is 0 if every node is good, 3 if some are not, 4 if the search ended undecided.
+    In every launch disjoint pairs of nodes transfer at once. The search ends as soon as the rates decide. A search that
+    was stopped goes on with --resume. The exit status is 0 if every node is good, 3 if some are not, 4 if the search
+    ended undecided.
     """
     from placements.hosts import hostfile, naming, sources
     from placements.topology import catalog
@@ -141,32 +159,59 @@ def admit(
         most=launches,
     )
     rule = group_tests.Rule(slow=slow / 100, launches=launches)
-    result = group_tests.admit(nodes, pairs, launch, rule, every_path=network is not None)
-    document = {
-        "bad": result.bad,
-        "slow_paths": [[pair.path, pair.one, pair.other] for pair in result.slow_paths],
-        "undecided": result.undecided,
-        "good": result.good,
-        "launches": launch.launches,
-        "readings": result.readings,
-        "disturbed": result.disturbed,
-        "is_sure": result.is_sure,
-        "rule": {"slow": rule.slow, "disturbed": rule.disturbed, "false_alarm": rule.false_alarm}
-        | {"overlooked": rule.overlooked, "missed": rule.missed},
-    }
-    archive.write_whole(output / "admission.json", json.dumps(document, indent=1) + "\n", replace=True)
+    request = {"nodes": nodes, "topology": topology, "slow": rule.slow}
+    readings = list[list[Reading]]()
+    if resume:
+        readings, launch.launches, launch.size = _read(output / DOCUMENT, request)
+    else:
+        (output / DOCUMENT).unlink(missing_ok=True)
+    cables = pairs if network is not None else []
+    by_name = {(pair.path, pair.one, pair.other): pair for pair in pairs}
+
+    def save(admission: Admission) -> None:
+        document = {
+            **dataclasses.asdict(admission),
+            "slow_paths": [[pair.path, pair.one, pair.other] for pair in admission.slow_paths],
+            "is_sure_of": _sure_of(admission, nodes, cables),
+            "launches": launch.launches,
+            "rule": dataclasses.asdict(rule),
+            "size": launch.size,
+            "request": request,
+            "rates_gbyte_s": readings,
+        }
+        text = json.dumps(document, indent=1) + "\n"
+        archive.write_whole(output / DOCUMENT, text, replace=True)
+
+    def after(rates: Rates, slow_pairs: Sequence[Pair], admission: Admission) -> None:
+        readings.append([(pair.path, pair.one, pair.other, rate) for pair, rate in rates.items()])
+        save(admission)
+        middle = statistics.median(rate or 0.0 for rate in rates.values())
+        names = "; ".join(f"{pair.one} and {pair.other}" for pair in slow_pairs) or "none"
+        click.echo(
+            f"launch {launch.launches}: {len(rates)} pairs, messages of {launch.size} bytes, median "
+            f"{middle:.4g} GB/s, slow: {names}; {len(admission.undecided)} parts undecided, at most "
+            f"{launches - len(readings)} launches follow"
+        )
+
+    earlier = [{by_name[path, one, other]: rate for path, one, other, rate in rows} for rows in readings]
+    result = group_tests.admit(
+        nodes, pairs, launch, rule, every_path=network is not None, earlier=earlier, after=after
+    )
+    save(result)
     archive.write_whole(output / "good-nodes", "".join(f"{node}\n" for node in result.good), replace=True)
     for node in result.bad:
         click.echo(f"slow node: {node}")
     for pair in result.slow_paths:
         click.echo(f"slow path: {pair.path}, between {pair.one} and {pair.other}")
+    if result.not_judged:
+        click.echo(f"not judged, because an end is no good node: {'; '.join(result.not_judged)}")
     if result.undecided:
         click.echo(f"undecided: {', '.join(result.undecided)}")
     doubt = (
         "" if result.is_sure or result.undecided else ", which is more than the rule assumes: launch again"
     )
     click.echo(
-        f"{len(result.good)} of {len(nodes)} nodes are good after {launch.launches} launches; "
+        f"decided: {_sure_of(result, nodes, cables)}; {len(result.good)} are good after {launch.launches} launches; "
         f"{result.disturbed:.1%} of sound readings were slow{doubt}"
     )
     click.echo(
@@ -176,3 +221,24 @@ def admit(
     if excluded := [node for node in nodes if node not in set(result.good)]:
         click.echo(f"--exclude={','.join(host_names.folded(excluded))}")
     click.get_current_context().exit(4 if not result.is_sure else 3 if excluded else 0)
+
+
+def _sure_of(admission: Admission, nodes: Sequence[str], cables: Sequence[Pair]) -> str:
+    """Return how many of the nodes and cables are decided."""
+    undecided = set(admission.undecided)
+    paths = {pair.path for pair in cables}
+    judged = paths - undecided - set(admission.not_judged)
+    text = f"{len(set(nodes) - undecided)} of {len(nodes)} nodes"
+    return f"{text}, {len(judged)} of {len(paths)} cables" if paths else text
+
+
+def _read(path: Path, request: Mapping[str, Any]) -> tuple[list[list[Reading]], int, str]:
+    """Return rates, number of launches and size of an earlier search; InputError for one of another request."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        document = {}
+    if document.get("request") != request:
+        valid = "admission.json of a search of the same nodes, with the same --topology and --slow"
+        raise InputError("--resume", "", path, valid)
+    return document["rates_gbyte_s"], document["launches"], document["size"]

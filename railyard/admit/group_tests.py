@@ -19,7 +19,8 @@ from placements.topology.torus import Torus
 
 #: A path without a topology joins nodes that are at most so many places apart in the list of nodes.
 MOST_APART = 8
-#: Fewer peers in a launch give no median: then the peers of all launches do.
+#: Fewer peers in a launch give no median: then the peers of all launches do. With fewer in all, a reading decides
+#: nothing, because a slow pair would be its own peer.
 FEWEST_PEERS = 4
 #: So many sound pairs join a launch as peers of the others.
 MOST_PEERS = 64
@@ -59,14 +60,15 @@ class Rule:
 class Admission:
     """The result: slow nodes, slow paths between sound nodes, parts that no reading decided, and the nodes to use.
 
-    `good` has no slow or undecided node, and at most one end of a slow or undecided path. `disturbed` is the share of
-    slow readings among pairs that were found sound; `is_sure` is false above what the rule assumes, and while anything
-    is undecided.
+    `good` has no slow or undecided node, and at most one end of a slow or undecided path. `not_judged` are the paths of
+    which no reading can decide, because an end is slow or undecided. `disturbed` is the share of slow readings among
+    pairs that were found sound; `is_sure` is false above what the rule assumes, and while anything is undecided.
     """
 
     bad: tuple[str, ...]
     slow_paths: tuple[Pair, ...]
     undecided: tuple[str, ...]
+    not_judged: tuple[str, ...]
     good: tuple[str, ...]
     launches: int
     readings: int
@@ -74,8 +76,12 @@ class Admission:
     is_sure: bool
 
 
-#: Launches disjoint pairs at once; returns the rate of each, None for a pair that did not answer.
-Launch = Callable[[Sequence[Pair]], Mapping[Pair, float | None]]
+#: The rate of each pair of a launch, None for a pair that did not answer.
+Rates = Mapping[Pair, float | None]
+#: Launches disjoint pairs at once; returns their rates.
+Launch = Callable[[Sequence[Pair]], Rates]
+#: Receives a launch that has ended: its rates, the pairs that were slow, and the result if the search ended here.
+After = Callable[[Rates, Sequence[Pair], Admission], None]
 
 
 def pairs_of_list(nodes: Sequence[str]) -> list[Pair]:
@@ -127,8 +133,9 @@ class _Search:
     bad: set[str] = field(default_factory=set)
     cleared: set[str] = field(default_factory=set)
 
-    def add(self, rates: Mapping[Pair, float | None]) -> None:
-        """Judge the rates of a launch by their peers, then every part that is not decided."""
+    def add(self, rates: Rates) -> list[Pair]:
+        """Judge the rates of a launch by their peers, then every part that is not decided; return the slow pairs."""
+        slow = list[Pair]()
         peers: dict[str, list[float]] = {}
         for pair, rate in rates.items():
             peers.setdefault(pair.kind, []).append(rate or 0.0)
@@ -141,14 +148,18 @@ class _Search:
         for pair, rate in rates.items():
             self.tested[pair] += 1
             parts = (pair.one, pair.other, pair.path)
+            if len(self.rates[pair.kind]) < FEWEST_PEERS:
+                continue
             if rate and rate >= self.rule.slow * medians[pair.kind]:
                 self.fast.update(parts)
                 continue
+            slow.append(pair)
             if not self.slow[pair]:
                 for part in parts:
                     self.slow_pairs.setdefault(part, []).append(pair)
             self.slow[pair] += 1
         self._decide()
+        return slow
 
     def _decide(self) -> None:
         rule, count = self.rule, len(self.nodes) + self._paths()
@@ -220,23 +231,36 @@ class _Search:
 
 
 def admit(
-    nodes: Sequence[str], pairs: Sequence[Pair], launch: Launch, rule: Rule | None = None, *, every_path: bool
+    nodes: Sequence[str],
+    pairs: Sequence[Pair],
+    launch: Launch,
+    rule: Rule | None = None,
+    *,
+    every_path: bool,
+    earlier: Sequence[Rates] = (),
+    after: After = lambda *step: None,
 ) -> Admission:
     """Launch pairs of nodes until every node is found slow or sound; return what was found.
 
-    `every_path` requires that every path of `pairs` is decided as well, such as every cable of a torus.
+    `every_path` requires that every path of `pairs` is decided as well, such as every cable of a torus. The search goes
+    on after the launches whose rates are `earlier`. `after` is called with each launch that ends.
     """
     search = _Search(nodes=nodes, pairs=pairs, rule=rule or Rule(), every_path=every_path)
-    launches = 0
+    for rates in earlier:
+        search.add(rates)
+    launches = len(earlier)
     while search.open_parts() and launches < search.rule.launches and (chosen := search.chosen()):
-        search.add(launch(chosen))
+        rates = launch(chosen)
+        slow = search.add(rates)
         launches += 1
+        after(rates, slow, _admission(search, launches))
     return _admission(search, launches)
 
 
 def _admission(search: _Search, launches: int) -> Admission:
     undecided = search.open_parts()
     doubtful = search.bad | set(undecided)
+    ends = {pair.path: {pair.one, pair.other} for pair in search.pairs if search.every_path}
     paths = [
         pair
         for pair in {pair.path: pair for pair in search.pairs}.values()
@@ -244,8 +268,8 @@ def _admission(search: _Search, launches: int) -> Admission:
     ]
     dropped: set[str] = set()
     while crossing := [pair for pair in paths if not {pair.one, pair.other} & dropped]:
-        ends = Counter(node for pair in crossing for node in (pair.one, pair.other))
-        dropped.add(ends.most_common(1)[0][0])
+        crossed = Counter(node for pair in crossing for node in (pair.one, pair.other))
+        dropped.add(crossed.most_common(1)[0][0])
     sound = [pair for pair in search.tested if not {pair.one, pair.other, pair.path} & doubtful]
     readings = sum(search.tested[pair] for pair in sound)
     slow = sum(search.slow[pair] for pair in sound)
@@ -254,6 +278,9 @@ def _admission(search: _Search, launches: int) -> Admission:
         bad=tuple(node for node in search.nodes if node in search.bad),
         slow_paths=tuple(pair for pair in paths if pair.path in search.bad),
         undecided=tuple(undecided),
+        not_judged=tuple(
+            path for path in ends if ends[path] & doubtful and path not in doubtful | search.cleared
+        ),
         good=tuple(node for node in search.nodes if node not in doubtful | dropped),
         launches=launches,
         readings=sum(search.tested.values()),

@@ -7,11 +7,15 @@ fails is halved until the pairs that do not answer are alone. Leaves out: which 
 
 from __future__ import annotations
 
+import functools
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import click
 
 from placements import launchers
 from placements.arrays import np
@@ -20,7 +24,7 @@ from placements.orders.allocation import scheduled
 from placements.orders.placement import Placement
 from placements.orders.rank_orders import orders
 from railyard.admit.group_tests import Pair
-from railyard.base import host_names
+from railyard.base import host_names, parent
 from railyard.base.errors import RunError
 from railyard.records import benchmark
 
@@ -30,13 +34,19 @@ MOST_PAIRS = 1024
 FEWEST_HALVED = 4
 #: Exit status of `pt2pt` for options that it refuses.
 USAGE = 2
+#: The size that is chosen after the first launch: WINDOW messages take WINDOW_S at least, and none is above LAST_SIZE.
+AUTO = "auto"
+FIRST_SIZE, LAST_SIZE = 4096, 1 << 20
+WINDOW = 64
+WINDOW_S = 0.1
 
 
 @dataclass(slots=True, kw_only=True)
 class Launcher:
     """How pairs are launched: by `launcher`, whose first word `command` replaces, and `pt2pt` of that MPI.
 
-    `nodes` are all nodes in the scheduler's order. `most` launches may be made; `launches` counts them.
+    `nodes` are all nodes in the scheduler's order. `most` launches may be made; `launches` counts them. A `size` that
+    is AUTO is chosen after the first launch.
     """
 
     launcher: str
@@ -53,6 +63,21 @@ class Launcher:
 
     def __call__(self, pairs: Sequence[Pair]) -> Mapping[Pair, float | None]:
         """Return the rate of each pair in GB/s, None for one that fails alone."""
+        is_sized, self.size = self.size != AUTO, self.size.replace(AUTO, str(FIRST_SIZE))
+        rates = self._in_turns(pairs)
+        answers = [rate for rate in rates.values() if rate]
+        if is_sized or not answers:
+            return rates
+        window_s = 1e-9 * WINDOW * FIRST_SIZE / float(np.median(answers))
+        self.size = str(min(LAST_SIZE, FIRST_SIZE << max(0, int(np.log2(WINDOW_S / window_s)))))
+        if self.size == str(FIRST_SIZE):
+            return rates
+        click.echo(
+            f"launch {self.launches}: messages of {FIRST_SIZE} bytes are too small; again with {self.size}"
+        )
+        return self._in_turns(pairs)
+
+    def _in_turns(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:
         rates: dict[Pair, float | None] = {}
         for first in range(0, len(pairs), MOST_PAIRS):
             rates |= self._halved(pairs[first : first + MOST_PAIRS])
@@ -63,6 +88,7 @@ class Launcher:
         if rates is not None:
             self.has_answer = True
             return rates
+        click.echo(f"launch {self.launches}: no result of {len(pairs)} pairs: {problem}")
         if self.launches >= self.most:
             raise RunError(f"admit: {self.launches} launches, and the last one failed: {problem}")
         if len(pairs) == 1:
@@ -110,6 +136,7 @@ class Launcher:
                 text=True,
                 errors="replace",
                 timeout=self.timeout_s,
+                preexec_fn=functools.partial(parent.end_with, os.getpid(), signal.SIGTERM),
                 check=False,
             )
         except subprocess.TimeoutExpired:

@@ -46,6 +46,36 @@ def test_every_cable_of_the_torus_is_read() -> None:
     assert len(tested) == 192
 
 
+def test_the_cables_of_a_slow_node_are_not_judged_by_name() -> None:
+    admission, (node,) = simulated.on_torus(1, 0, seed=4)
+    cables = [pair.path for pair in simulated_pairs() if node in (pair.one, pair.other)]
+    assert admission.bad == (node,) and set(admission.not_judged) == set(cables) and len(cables) == 6
+
+
+def test_a_search_goes_on_where_it_was_stopped() -> None:
+    pairs, nodes = simulated_pairs(), [node.name for node in simulated.torus().nodes]
+    steps = list[tuple[group_tests.Rates, Sequence[Pair], group_tests.Admission]]()
+    machine = simulated.Machine(3, {nodes[7]: 0.2})
+    whole = group_tests.admit(
+        nodes, pairs, machine.launch, every_path=True, after=lambda *step: steps.append(step)
+    )
+    assert len(steps) == whole.launches and steps[-1][2] == whole
+    assert any(nodes[7] in (pair.one, pair.other) for step in steps for pair in step[1])
+    rest = iter(steps[2:])
+    resumed = group_tests.admit(
+        nodes,
+        pairs,
+        lambda _: next(rest)[0],
+        every_path=True,
+        earlier=[step[0] for step in steps[:2]],
+    )
+    assert resumed == whole and next(rest, None) is None
+
+
+def simulated_pairs() -> list[Pair]:
+    return group_tests.pairs_of_torus(simulated.torus(), [node.name for node in simulated.torus().nodes])
+
+
 def test_a_node_that_never_answers_is_slow() -> None:
     nodes = simulated.nodes_of(8)
 

@@ -41,8 +41,10 @@ from railyard.torus.virtual import counters, lifecycle
 
 Pretend = Callable[[str], PretendedTorus]
 
-QUICK = ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"]
-LOAD = ["--size", "64KiB", "--messages", "2", "--routes", "strict"]
+#: Names of pretended hosts have no address.
+UNSEEN = ["--routes", "off"]
+QUICK = ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99", *UNSEEN]
+LOAD = ["--size", "64KiB", "--messages", "2"]
 #: For large faults: the pauses before further retests only take time.
 NAMING = ["--tolerance", "5", "--retests", "3"]
 
@@ -63,30 +65,29 @@ def test_every_link_is_tested_once(pretend: Pretend, ranks: int, extents: tuple[
     x, y, z = extents
     wanted = [link.name for link in gemini(f"{x}x{y}x{z}").links()]
     assert Counter(link["link"] for link in links_of(read)) == Counter(wanted)
-    assert read["verdict"] == read["verdict"] | {"status": "sound", "findings": []}
+    assert read["verdict"] == read["verdict"] | {"status": "rates sound", "findings": []}
     assert {s["fom"] for s in read["series"]} == {"bandwidth_gbyte_s", "missing_percent"}
     assert all(min(s["samples"]) > 0 for s in read["series"] if s["fom"] == "bandwidth_gbyte_s")
 
 
-@pytest.mark.parametrize(("extent", "phases"), [(2, 2), (3, 5), (7, 5), (8, 4)])
+@pytest.mark.parametrize(("extent", "phases"), [(2, 2), (3, 6), (7, 6), (8, 4)])
 def test_phases_do_not_grow_with_the_ring(pretend: Pretend, extent: int, phases: int) -> None:
     outcome = pretend(block(extent, 1, 1)).run("topobw", extent, *QUICK)
     assert outcome.status == 0, outcome
     assert f"{2 * extent if extent > 2 else 2} links in {phases} phases" in outcome.out
 
 
-@pytest.mark.parametrize("extent", [4, 5])
-def test_no_router_sends_and_receives_at_once_but_at_the_ends_of_an_odd_ring(
-    pretend: Pretend, extent: int
-) -> None:
+@pytest.mark.parametrize("extent", [3, 4, 5])
+def test_no_router_sends_and_receives_at_once(pretend: Pretend, extent: int) -> None:
+    """A slow node's own data would delay its answers, and a sound link towards it would look slow."""
     read = pretend(block(1, 1, extent)).measured("topobw", extent, *QUICK)
     phases: dict[str, list[str]] = {}
     for link in links_of(read):
         phases.setdefault(link["phase"], []).append(link["link"].split()[1])
-    for phase, links in phases.items():
+    for links in phases.values():
         ends = [end for link in links for end in link.split(">")]
-        assert phase == "ends" or len(set(ends)) == len(ends)
-    assert ("ends" in phases) == (extent % 2 == 1)
+        assert len(set(ends)) == len(ends)
+    assert len(phases) == (6 if extent % 2 else 4)
 
 
 def test_both_nodes_of_a_router_share_its_links(pretend: Pretend) -> None:
@@ -132,7 +133,7 @@ def test_links_files_say_class_and_expectation(pretend: Pretend, tmp_path: Path)
         ("--tolerance 100", ["--tolerance 100", "below 100"]),
         ("--tolerance -3", ["--tolerance -3"]),
         ("--deadline 0", ["--deadline 0", "1 to 1000000"]),
-        ("--routes all", ["--routes all", "ttl"]),
+        ("--routes all", ["--routes all", "strict"]),
         ("--factor 0", ["--factor 0", "above 0"]),
         ("--factor 1", ["--factor 1", "--links"]),
         ("--links /no/such/file", ["--links /no/such/file", "cannot be read"]),
@@ -387,13 +388,14 @@ def hide_rate(torus: str, host: str, port: str, rate_byte_s: int) -> None:
 
 def test_routes_that_no_datagram_shows_are_no_sound_verdict(pretend: Pretend) -> None:
     """The hosts' names are made up, so no datagram arrives."""
-    outcome = pretend(block(2, 1, 1)).run("topobw", 2, *QUICK, "--routes", "strict")
-    assert outcome.status == 5, outcome
-    assert "verdict: cannot tell" in outcome.out
+    outcome = pretend(block(2, 1, 1)).run("topobw", 2, *QUICK[: -len(UNSEEN)])
+    assert outcome.status == 6, outcome
+    assert "verdict: not judged" in outcome.out
     assert outcome.err.startswith(
-        "topobw: --routes strict: no datagram showed the routers on the way of 2 of 2 links"
+        "topobw: not judged: 2 of 2 links, the first is X+ 0,0,0>1,0,0: no datagram"
     )
-    assert "the first is X+ 0,0,0>1,0,0" in outcome.err
+    rows = [line for line in outcome.out.splitlines() if " X" in line and ">" in line]
+    assert sum(row.endswith("not judged") for row in rows) == 2
 
 
 @needs_root
@@ -437,7 +439,7 @@ def test_a_node_that_sends_slowly_explains_all_its_links(bench: Bench) -> None:
 
 # ---- soak ----
 
-SOAK = ["--size", "64", "--messages", "1", "--repeats", "9", "--retests", "0", "--tolerance", "60"]
+SOAK = ["--size", "64", "--messages", "1", "--repeats", "9", "--retests", "0", "--tolerance", "60", *UNSEEN]
 
 
 def test_a_soak_names_the_unstable_link_and_writes_every_round(
@@ -470,7 +472,7 @@ def test_without_a_soak_an_unstable_link_is_no_failure(pretend: Pretend, sanitiz
 
 # ---- disturbed links ----
 
-ONE_ROUND = ["--size", "64", "--messages", "1", "--repeats", "1", "--retests", "5"]
+ONE_ROUND = ["--size", "64", "--messages", "1", "--repeats", "1", "--retests", "5", *UNSEEN]
 #: Over the median time of all links, on a virtual dragonfly of 72 nodes beside thirty busy processes. Without a fault:
 #: the eleven slowest transfers of three launches, as if all had been of one link. With one of four lanes lost: its
 #: eight readings.
@@ -490,7 +492,7 @@ def test_times_that_differ_as_recorded_beside_load_are_a_note_and_no_fault(
 ) -> None:
     outcome = recorded(pretend, sanitized, DISTURBED)
     assert outcome.status == 0, outcome
-    assert "verdict: sound" in outcome.out
+    assert "verdict: rates sound" in outcome.out
     assert "note: link X+ 2,0,0>3,0,0: 3.8 % missing at best, but its times differ too much" in outcome.out
 
 

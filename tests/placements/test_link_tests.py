@@ -24,6 +24,7 @@ KINDS = {
     ),
     "dragonfly+": flies.made("dragonfly_plus", {"groups": 3, "leaves": 4, "spines": 2}, nodes=4),
     "fat tree": catalog.load("fat-tree-54"),
+    "tree": catalog.load("catalyst-dual-rail"),
     "mesh": mesh(3, 4),
 }
 every_kind = pytest.mark.parametrize("topology", KINDS.values(), ids=KINDS)
@@ -67,6 +68,15 @@ def test_every_node_sends_and_receives_in_two_tests(topology: Topology) -> None:
     for end in (0, 1):
         times = Counter(pair[end] for pair in pairs)
         assert min(times[node] for node in range(len(topology.nodes))) >= link_tests.LEAST_TESTS
+
+
+@pytest.mark.parametrize("kind", ["dragonfly", "fat tree", "tree"])
+def test_no_node_sends_over_one_link_alone(kind: str) -> None:
+    """A slow node would look like a slow link."""
+    tests = [test for phase in link_tests.tests(KINDS[kind]).phases for test in phase]
+    for node in range(len(KINDS[kind].nodes)):
+        sent = [{link.name for link in test.links} for test in tests if node in [a for a, _ in test.pairs]]
+        assert len(sent) >= link_tests.LEAST_TESTS and not set.intersection(*sent)
 
 
 @pytest.mark.parametrize("kind", ["dragonfly", "two cables", "mesh"])

@@ -30,10 +30,14 @@ def test_a_line_of_faults_is_added_to_those_that_are_there() -> None:
 
 
 @pytest.mark.parametrize(("mask", "lost"), [(3, 1), (5, 1), (6, 1), (1, 2), (2, 2), (4, 2)])
-def test_a_lanemask_has_a_bit_for_each_lane_that_works(mask: int, lost: int) -> None:
-    """Ezell, CUG'13, section II.F."""
-    faults = fault_words.parse(TOPOLOGY, f"'X+ 0,0,0>1,0,0' --lanemask {mask}")
-    assert faults.lost["X+ 0,0,0>1,0,0"].lanes == lost
+def test_a_lanemask_is_of_one_tile_and_has_a_bit_for_each_lane_that_works(mask: int, lost: int) -> None:
+    """Ezell, CUG'13, sections II.D and II.F: netwatch prints a mask for each tile, such as c0-0c1s1g0l17."""
+    line = f"'X+ 0,0,0>1,0,0' --lanemask {mask}"
+    link = TOPOLOGY.links_by_name["X+ 0,0,0>1,0,0"]
+    faults = fault_words.parse(TOPOLOGY, line)
+    assert faults.rate_gbyte_s(TOPOLOGY, link) == pytest.approx(9.36 * (1 - lost / 3 / 8))
+    faults = fault_words.parse(TOPOLOGY, f"{line} --of-tiles 8/8")
+    assert faults.rate_gbyte_s(TOPOLOGY, link) == pytest.approx(9.36 * (1 - lost / 3))
 
 
 @pytest.mark.parametrize("text", ["0,0,0>1,0,0 --down # note", "--injection 50 && true"])
@@ -48,7 +52,7 @@ def test_what_a_shell_would_have_run_is_a_wrong_line(text: str) -> None:
         ("'X+ 0,0,0>1,0,0' --broken", ["--faults", "--broken"]),
         ("'X+ 0,0,0>1,0,0", ["--faults"]),
         ("'X+ 0,0,0>1,0,0' --lanes-lost many", ["--faults", "many"]),
-        ("'X+ 0,0,0>1,0,0' --lanemask 7", ["--lanemask", "1 to 6"]),
+        ("'X+ 0,0,0>1,0,0' --lanemask 7", ["--lanemask", "1 to 6", "for all lanes: --restore"]),
         ("'X+ 0,0,0>1,0,0' --lanemask 3 --lanes-lost 1", ["--lanemask", "no --lanes-lost"]),
         ("--lanes-lost 1", ["LINK"]),
         ("--injection 0", ["--injection", "above 0"]),

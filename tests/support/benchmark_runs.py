@@ -54,7 +54,7 @@ QUICK = {
 MORE = {
     "congestor": ["--rounds", "3", "--size", "1KiB"],
     "paths": ["--sizes", "1KiB", "--repeats", "1", "--min-time-per-point", "0", "--warmup-time", "0"],
-    "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"],
+    "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99", "--routes", "off"],
     "sonar": [
         "--sizes",
         "1,1KiB",

@@ -20,6 +20,7 @@ from placements.topology import catalog
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
+FIXED = flies.document("dragonfly", {"groups": 4, "routers": 3}, nodes=1)
 VALIANT = {"valiant_share": 0.5, "spread": "nodes"}
 SMALL = {
     "dragonfly": flies.document("dragonfly", {"groups": 4, "routers": 3, "routes": VALIANT}, nodes=1),
@@ -77,17 +78,35 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
         assert carried[name] == pytest.approx(scale * size, abs=0.1 * most), name
 
 
-def test_topobw_names_a_slow_cable_between_groups(railyard: Run, torus_name: str, tmp_path: Path) -> None:
-    """One of four lanes lost, in one direction; a tolerance that a busy machine does not reach."""
+@pytest.mark.parametrize(
+    ("kind", "network", "link_class", "fault"),
+    [
+        ("dragonfly", "router", "global", ("--lanes-lost", "2")),
+        ("fat-tree", "router", "cable", ("--down",)),
+        ("fat-tree", "kernel", "cable", ("--down",)),
+    ],
+)
+def test_topobw_names_a_bad_cable_and_no_other(
+    railyard: Run,
+    torus_name: str,
+    tmp_path: Path,
+    *,
+    kind: str,
+    network: str,
+    link_class: str,
+    fault: tuple[str],
+) -> None:
+    """Lanes lost in one direction, or a dead cable whose detour is as long and as fast, by another spine."""
     path = tmp_path / "topology.yml"
-    path.write_text(yaml.safe_dump(flies.document("dragonfly", {"groups": 4, "routers": 3}, nodes=1)))
+    path.write_text(yaml.safe_dump(SMALL[kind] | ({} if kind == "fat-tree" else FIXED)))
     topology = catalog.load(str(path))
-    done = railyard("torus", "up", str(path), "--name", torus_name, "--rate-scale", "0.0001")
+    up = ["--name", torus_name, "--rate-scale", "0.0001", "--network", network]
+    done = railyard("torus", "up", str(path), *up)
     assert done.returncode == 0, done.stderr
     (tmp_path / "links").write_text(files.links(topology))
     (tmp_path / "coordinates").write_text(files.coordinates(topology))
-    slow = next(link for link in topology.first_rail if link.link_class == "global")
-    assert railyard("torus", "fault", torus_name, slow.name, "--lanes-lost", "2").returncode == 0
+    bad = next(link for link in reversed(topology.first_rail) if link.link_class == link_class)
+    assert railyard("torus", "fault", torus_name, bad.name, *fault).returncode == 0
     given = ["--coordinates", tmp_path / "coordinates", "--links", tmp_path / "links"]
     load_options = [
         "--size",
@@ -102,5 +121,8 @@ def test_topobw_names_a_slow_cable_between_groups(railyard: Run, torus_name: str
     launch = ["-q", "-np", str(len(topology.nodes)), str(BIN / "topobw"), *map(str, given + load_options)]
     done = railyard("torus", "mpirun", torus_name, "--", *launch)
     assert done.returncode == 5, done.stderr
-    findings = json.loads((tmp_path / "out.json").read_text())["verdict"]["findings"]
-    assert [finding["part"] for finding in findings] == [slow.name]
+    verdict = json.loads((tmp_path / "out.json").read_text())["verdict"]
+    names = {bad.name, topology.reverse(bad).name} if fault == ("--down",) else {bad.name}
+    assert [set(finding["links"]) for finding in verdict["findings"]] == [names]
+    named = {link["link"] for link in verdict["links"] if link["state"] in ("slow", "detour")}
+    assert named == names, "a sound link that only met the bad one is explained, and not slow"

@@ -15,7 +15,8 @@ enum {
     EXIT_USAGE = 2,
     EXIT_NOT_WRITTEN = 3,
     EXIT_MPI_FAILED = 4,
-    EXIT_LINK_FAULT = 5 /* topobw: the verdict on a link is bad */
+    EXIT_LINK_FAULT = 5, /* topobw: the verdict on a link is bad */
+    EXIT_NOT_JUDGED = 6  /* topobw: no link is bad, but the way of a link's packets is not known */
 };
 
 /* Runs an MPI call; when it fails, prints rank, host, file, line and MPI's text, then aborts the run. */

@@ -28,7 +28,7 @@ struct listed_test {
     const char *crossed; /* parts that it also crosses; "," for none */
 };
 
-enum { KINDS_MAX = 3 };
+enum { KINDS_MAX = 3, PART_BYTES = 80 };
 
 struct listed {
     int count;
@@ -44,6 +44,18 @@ bool listed_read(char *rest, struct listed *listed);
 
 /* Returns whether a test's list of parts contains a part. */
 bool listed_has(const char *list, const char *part);
+
+/* Returns whether a test crosses only its own links on a way ">leaf0>spine1>leaf2>", given by its routers. */
+bool listed_is_usual(const struct listed_test *test, const char *way);
+
+/* Returns whether a way crosses a part; a node is no link, and is crossed by none. */
+bool listed_crosses(const char *way, const char *part);
+
+/* Returns whether two ways cross a common link. */
+bool listed_have_met(const char *way, const char *other);
+
+/* Returns whether two parts are the directions of one cable. */
+bool listed_is_reverse(const char *part, const char *other);
 
 void listed_free(struct listed *listed);
 

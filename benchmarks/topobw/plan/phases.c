@@ -1,14 +1,12 @@
 /* The sending direction of each position in each phase; see phases.h. */
 #include "topobw/plan/phases.h"
 
-const char *phase_name(enum phase phase) {
-    static const char *const names[PHASES_PER_RING] = {"even plus", "odd minus", "odd plus", "even minus",
-                                                       "ends"};
-    return names[phase];
-}
+#include <stdbool.h>
 
-bool phase_is_both_ways(enum phase phase) {
-    return phase == PHASE_ENDS;
+const char *phase_name(enum phase phase) {
+    static const char *const names[PHASES_PER_RING] = {"even plus",  "odd minus", "odd plus",
+                                                       "even minus", "last plus", "first minus"};
+    return names[phase];
 }
 
 int ring_step(int extent, int position, int step) {
@@ -20,17 +18,13 @@ static bool is_end_cable(int extent, int position, int step) {
     return extent % 2 == 1 && (step > 0 ? position == extent - 1 : position == 0);
 }
 
-static int ends_step(int extent, int position) {
-    if (extent % 2 == 0 || extent == 1)
-        return 0;
-    return position == extent - 1 ? 1 : position == 0 ? -1 : 0;
-}
-
 int phase_step(int extent, int position, enum phase phase) {
     bool odd = phase == PHASE_ODD_MINUS || phase == PHASE_ODD_PLUS;
     int step = phase == PHASE_EVEN_PLUS || phase == PHASE_ODD_PLUS ? 1 : -1;
-    if (phase == PHASE_ENDS)
-        return ends_step(extent, position);
+    if (phase == PHASE_LAST_PLUS || phase == PHASE_FIRST_MINUS) {
+        step = phase == PHASE_LAST_PLUS ? 1 : -1;
+        return extent > 1 && is_end_cable(extent, position, step) ? step : 0;
+    }
     if (extent == 1 || (position % 2 == 1) != odd || is_end_cable(extent, position, step))
         return 0;
     if (extent == 2 && phase >= PHASE_ODD_PLUS)

@@ -222,7 +222,10 @@ static struct role *all_roles(const struct plan *plan) {
         sender->to = transfer->to_rank;
         sender->sharers = link->sharers;
         sender->first_sharer = plan->transfers[link->first_transfer].from_rank;
-        roles[transfer->to_rank * PHASES_MAX + phase].from = transfer->from_rank;
+        sender->is_traced = plan->is_listed;
+        struct role *receiver = &roles[transfer->to_rank * PHASES_MAX + phase];
+        receiver->from = transfer->from_rank;
+        receiver->is_traced = plan->is_listed;
     }
     return roles;
 }
@@ -232,6 +235,10 @@ void plan_share(const struct plan *plan, struct role *roles) {
     struct role *all = check_rank() == 0 ? all_roles(plan) : NULL;
     MPI_CHECK(MPI_Scatter(all, INTS, MPI_INT, roles, INTS, MPI_INT, 0, MPI_COMM_WORLD));
     free(all);
+}
+
+int plan_routers(const struct tested_link *link) {
+    return link->listed ? link->listed->routers : PLAN_NEIGHBOURS;
 }
 
 void plan_link_name(const struct tested_link *link, char *name) {

@@ -50,21 +50,27 @@ struct plan {
 };
 
 /* The role of one rank in one phase: the ranks that it sends to and receives from, -1 for none; for a sender
- * also how many senders share its link, and the first of them. */
+ * also how many senders share its link, and the first of them. If they are traced, the routers on their
+ * way are asked for their names. */
 struct role {
     int to;
     int from;
     int sharers;
     int first_sharer;
+    int is_traced;
 };
 
-enum { LINK_NAME_BYTES = 80 };
+/* A way of so many routers is one link between them. */
+enum { LINK_NAME_BYTES = 80, PLAN_NEIGHBOURS = 2 };
 
 /* On rank 0. Plans all links that the nodes of the ranks can test. */
 void plan_make(const struct coordinates *coordinates, const struct link_rates *rates, struct plan *plan);
 
 /* Collective. Fills the caller's roles, PHASES_MAX of them. The plan counts on rank 0. */
 void plan_share(const struct plan *plan, struct role *roles);
+
+/* Returns the number of routers on the way of a test. */
+int plan_routers(const struct tested_link *link);
 
 /* "X+ 0,0,0>1,0,0", as the topology's links are named. */
 void plan_link_name(const struct tested_link *link, char *name);

@@ -28,6 +28,9 @@ enum { FIRST_BYTES = 1 << 16, FIRST_PART = 8 };
 enum { KNOCK_BYTES = 1 << 12, KNOCKS = 3 };
 static const double least_knock_limit_s = 60.0 * KNOCK_BYTES / FIRST_BYTES;
 
+/* A longer way is not asked for the names of its routers. */
+enum { HOPS_MAX = 10 };
+
 /* Time limit of a transfer as a multiple of the time that the first transfer predicts. */
 static const double limit_factor = 4;
 
@@ -37,7 +40,7 @@ static const double longest_pause_s = 4;
 /* ---- the numbers of a rank ---- */
 
 static size_t numbers_per_phase(const struct topobw *run) {
-    return 1 + 2 * (size_t)run->rounds;
+    return 1 + (size_t)run->hops + 2 * (size_t)run->rounds;
 }
 
 static size_t numbers_per_rank(const struct topobw *run) {
@@ -48,9 +51,13 @@ static double *routers_of(const struct topobw *run, double *numbers, int phase) 
     return &numbers[(size_t)run->slot_of_phase[phase] * numbers_per_phase(run)];
 }
 
+static double *hops_of(const struct topobw *run, double *numbers, int phase) {
+    return routers_of(run, numbers, phase) + 1;
+}
+
 /* Start and end of sending, in the clock of the link's first sender. */
 static double *times_of(const struct topobw *run, double *numbers, int phase, int round) {
-    return routers_of(run, numbers, phase) + 1 + 2 * round;
+    return hops_of(run, numbers, phase) + run->hops + 2 * round;
 }
 
 static double *numbers_of_rank(const struct topobw *run, int rank) {
@@ -312,39 +319,79 @@ static void tell_target(int port, int sender) {
     MPI_CHECK(MPI_Send(&target, (int)sizeof target, MPI_BYTE, sender, TAG_PROBE, MPI_COMM_WORLD));
 }
 
-static void probe_target(const struct route_probe *probe, int receiver, int phase) {
+/* Asks the routers on the way from this rank for their addresses. */
+static void trace_way(struct topobw *run, const struct route_probe *probe, const struct probe_target *target,
+                      int phase) {
+    if (run->routers > run->hops)
+        run->routers = run->hops;
+    if (run->routers > 0)
+        route_probe_trace(probe, target->host, target->port, (unsigned char)phase, run->routers,
+                          PROBE_TIMEOUT_MS, hops_of(run, run->own, phase));
+}
+
+static void probe_target(struct topobw *run, const struct route_probe *probe, int receiver, int phase) {
     struct probe_target target;
     MPI_CHECK(MPI_Recv(&target, (int)sizeof target, MPI_BYTE, receiver, TAG_PROBE, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE));
     route_probe_send(probe, target.host, target.port, (unsigned char)phase);
+    if (!run->roles[phase].is_traced)
+        return;
+    MPI_CHECK(MPI_Recv(&run->routers, 1, MPI_INT, receiver, TAG_PROBE, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    tell_target(probe->port, receiver);
+    trace_way(run, probe, &target, phase);
 }
 
-/* Returns whether this rank still has to count the routers on its route in this phase. */
-static bool is_open(const struct topobw *run, int phase) {
-    return run->roles[phase].from >= 0 && *routers_of(run, run->own, phase) == ROUTE_UNKNOWN;
+/* Returns how much of the ways of this phase this rank does not know yet, or does know: the number of routers
+ * on the way to it, and the routers on the way from it. */
+static int count_ways(const struct topobw *run, int phase, bool known) {
+    const struct role *role = &run->roles[phase];
+    int count = role->from >= 0 && (*routers_of(run, run->own, phase) != ROUTE_UNKNOWN) == known;
+    for (int i = 0; i < run->routers; i++)
+        count += (hops_of(run, run->own, phase)[i] != 0) == known;
+    return count;
+}
+
+/* Counts the routers on the way to this rank. If it is traced, the sender asks each of them for its address,
+ * and this rank as many on the way of its answers. */
+static void count_routers(struct topobw *run, const struct route_probe *probe, int phase) {
+    const struct role *role = &run->roles[phase];
+    double *counted = routers_of(run, run->own, phase);
+    if (*counted == ROUTE_UNKNOWN)
+        *counted = route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
+    if (!role->is_traced)
+        return;
+    struct probe_target sender;
+    run->routers = (int)*counted;
+    MPI_CHECK(MPI_Send(&run->routers, 1, MPI_INT, role->from, TAG_PROBE, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Recv(&sender, (int)sizeof sender, MPI_BYTE, role->from, TAG_PROBE, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE));
+    trace_way(run, probe, &sender, phase);
 }
 
 static void probe_phase(struct topobw *run, const struct route_probe *probe, int phase) {
     const struct role *role = &run->roles[phase];
+    run->routers = ROUTE_UNKNOWN;
     if (role->from >= 0)
         tell_target(probe->port, role->from);
     if (role->to >= 0)
-        probe_target(probe, role->to, phase);
-    if (is_open(run, phase))
-        *routers_of(run, run->own, phase) =
-            route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
+        probe_target(run, probe, role->to, phase);
+    if (role->from >= 0)
+        count_routers(run, probe, phase);
 }
 
-/* Called after the first round, when unreachable ranks are known. A busy machine may lose datagrams. */
+/* Called after the first round, when unreachable ranks are known. A busy machine may lose datagrams. Ends
+ * after a phase in which none shows anything, because names of hosts may belong to another network. */
 static void probe_routes(struct topobw *run, uint64_t phases) {
     struct route_probe probe = route_probe_open();
-    for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++) {
+    bool shows = true;
+    for (int phase = 0; phase < PHASES_MAX && !run->stuck && shows; phase++) {
         bool more = phases >> phase & 1;
         for (int i = 0; more && i < PROBE_TRIES && !run->stuck; i++) {
-            deadline_arm(run->limit_s + 1e-3 * PROBE_TIMEOUT_MS);
+            deadline_arm(run->limit_s + 2e-3 * PROBE_TIMEOUT_MS);
             probe_phase(run, &probe, phase);
             run->stuck = meet(run);
-            more = is_so_on_any(run, is_open(run, phase));
+            shows = is_so_on_any(run, count_ways(run, phase, true));
+            more = is_so_on_any(run, count_ways(run, phase, false));
         }
     }
     route_probe_close(&probe);
@@ -362,9 +409,58 @@ static int routers_on(const struct topobw *run, const struct tested_link *link) 
     return most;
 }
 
-bool topobw_is_uncounted(const struct topobw *run, int link) {
+/* Returns the routers on the way of a transfer from one of its ends, to be freed; NULL if one has no name. */
+static char *way_of_transfer(const struct topobw *run, const struct transfer *transfer, int from_rank) {
+    const struct tested_link *link = &run->plan.links[transfer->link];
+    const double *hops = hops_of(run, numbers_of_rank(run, from_rank), link->phase);
+    int routers = (int)*routers_of(run, numbers_of_rank(run, transfer->to_rank), link->phase);
+    size_t room = (size_t)run->hops * (EVIDENCE_HOST_BYTES + 1) + 2, length = 1;
+    if (routers < 1 || routers > run->hops)
+        return NULL;
+    char *way = check_alloc(room, 1);
+    way[0] = '>';
+    for (int i = 0; i < routers; i++) {
+        if (hops[i] == 0 || !route_probe_name(hops[i], way + length, EVIDENCE_HOST_BYTES)) {
+            free(way);
+            return NULL;
+        }
+        length += strlen(way + length);
+        way[length++] = '>';
+        way[length] = '\0';
+    }
+    return way;
+}
+
+static void find_ways(struct topobw *run) {
+    int count = run->plan.transfer_count;
+    run->ways = check_alloc(2 * (size_t)count, sizeof *run->ways);
+    for (int t = 0; run->hops > 0 && t < count; t++) {
+        const struct transfer *transfer = &run->plan.transfers[t];
+        run->ways[t] = way_of_transfer(run, transfer, transfer->from_rank);
+        run->ways[count + t] = way_of_transfer(run, transfer, transfer->to_rank);
+    }
+}
+
+/* Returns whether a link's packets cross it: all of their routers are those of the test, in order. */
+static enum way way_of_link(const struct topobw *run, const struct tested_link *link, int routers) {
+    if (run->config.routes == ROUTES_OFF || run->stuck)
+        return WAY_NOT_ASKED;
+    if (routers != plan_routers(link))
+        return routers > plan_routers(link) ? WAY_OTHER : WAY_UNSEEN;
+    enum way way = WAY_USUAL;
+    for (int k = 0; routers > PLAN_NEIGHBOURS && k < link->sharers; k++) {
+        const char *named = run->ways[link->first_transfer + k];
+        if (named && !listed_is_usual(link->listed, named))
+            return WAY_OTHER;
+        if (!named)
+            way = WAY_UNSEEN;
+    }
+    return way;
+}
+
+bool topobw_is_unjudged(const struct topobw *run, int link) {
     const struct link_result *result = &run->results[link];
-    return run->config.routes != ROUTES_OFF && !run->stuck && result->seconds > 0 && result->routers < 1;
+    return result->way == WAY_UNSEEN && result->seconds > 0 && !verdict_is_bad(result);
 }
 
 /* Returns the shortest time of the link over its rounds; infinity if one was cancelled, 0 without a round. If
@@ -389,17 +485,20 @@ static void read_link(const struct topobw *run, int link, double *readings, stru
 static void judge(struct topobw *run) {
     struct verdict_config config = {.tolerance = run->config.tolerance_percent / 100,
                                     .factor = run->config.factor,
-                                    .host_gbyte_s = run->rates.host_gbyte_s,
-                                    .detours_are_bad = run->config.routes == ROUTES_STRICT};
+                                    .host_gbyte_s = run->rates.host_gbyte_s};
     double *readings = check_alloc((size_t)run->rounds, sizeof *readings);
+    if (!run->ways)
+        find_ways(run);
     for (int link = 0; link < run->plan.link_count; link++) {
         read_link(run, link, readings, &run->results[link]);
         run->results[link].routers = routers_on(run, &run->plan.links[link]);
+        run->results[link].way = way_of_link(run, &run->plan.links[link], run->results[link].routers);
     }
     free(readings);
     run->factor = verdict_judge(&config, &run->plan, run->results);
     for (int link = 0; link < run->plan.link_count; link++)
-        if (run->results[link].state == LINK_SOUND && stability_is_unstable(&run->stability, link)) {
+        if ((run->results[link].state == LINK_SOUND || run->results[link].state == LINK_UNJUDGED) &&
+            stability_is_unstable(&run->stability, link)) {
             run->results[link].state = LINK_UNSTABLE;
             run->results[link].bad = run->config.soak_s > 0;
             run->results[link].missing = fmax(0, 1 - run->stability.of_link[link].lowest);
@@ -507,7 +606,8 @@ static bool is_bad_transfer(const struct topobw *run, const struct transfer *tra
 static void find_blame(struct topobw *run) {
     run->explained_by = check_alloc((size_t)run->plan.link_count, sizeof(int));
     if (run->plan.is_listed) {
-        run->findings = parts_blame(&run->plan, run->results, &run->finding_count, run->explained_by);
+        run->findings = parts_blame(&run->plan, run->results, (const char *const *)run->ways,
+                                    &run->finding_count, run->explained_by);
         return;
     }
     size_t transfers = (size_t)run->plan.transfer_count;
@@ -521,6 +621,28 @@ static void find_blame(struct topobw *run) {
                           &run->finding_count, run->explained_by);
     free(bad);
     free(rates);
+}
+
+/* Returns whether a finding is about another part of the network than the link that it explains. */
+static bool is_other_part(const struct finding *finding, const struct tested_link *link) {
+    if (link->listed && finding->part)
+        return !parts_is_own(link->listed, finding->part);
+    return finding->component == COMPONENT_NODE || finding->component == COMPONENT_ROUTER;
+}
+
+/* Slow links and detours that a finding about another part explains are not judged themselves. */
+static void mark_explained(struct topobw *run) {
+    for (int i = 0; i < run->finding_count; i++)
+        run->findings[i].state = run->results[run->findings[i].link].state;
+    for (int link = 0; link < run->plan.link_count; link++) {
+        int finding = run->explained_by[link];
+        bool is_explained = run->results[link].state == LINK_SLOW || run->results[link].state == LINK_DETOUR;
+        if (finding < 0 || !is_explained || !is_other_part(&run->findings[finding], &run->plan.links[link]))
+            continue;
+        run->results[link].state = LINK_EXPLAINED;
+        if (run->plan.is_listed)
+            run->results[link].missing = 0;
+    }
 }
 
 /* ---- all rounds ---- */
@@ -552,6 +674,15 @@ static void measure_round(struct topobw *run, struct stream *stream, uint64_t ph
             note_given_up(run, &run->config.stream, run->limit_s);
             run->stuck = meet(run);
         }
+}
+
+/* Collective. Makes room for the routers of a way where they are to be asked for their names. */
+static void agree_on_hops(struct topobw *run) {
+    int is_traced = 0;
+    for (int phase = 0; run->config.routes != ROUTES_OFF && phase < PHASES_MAX; phase++)
+        is_traced |= run->roles[phase].is_traced;
+    MPI_CHECK(MPI_Allreduce(&is_traced, &run->hops, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    run->hops *= HOPS_MAX;
 }
 
 static void make_room(struct topobw *run, uint64_t phases) {
@@ -588,6 +719,7 @@ static bool soaks(const struct topobw *run) {
 void topobw_measure(struct topobw *run, struct problem *problem) {
     struct stream stream = stream_open(&run->config.stream);
     uint64_t phases = used_phases(run);
+    agree_on_hops(run);
     make_room(run, phases);
     run->limit_s = run->config.stream.limit_s;
     run->begun_s = MPI_Wtime();
@@ -611,8 +743,9 @@ void topobw_measure(struct topobw *run, struct problem *problem) {
         silence_probe(run);
     if (check_rank() == 0) {
         find_blame(run);
+        mark_explained(run);
         for (int link = 0; link < run->plan.link_count; link++)
-            run->uncounted += topobw_is_uncounted(run, link);
+            run->unjudged += topobw_is_unjudged(run, link);
     }
     if (!run->stuck)
         stream_close(&stream); /* else MPI may still use the buffers */
@@ -622,11 +755,14 @@ void topobw_free(struct topobw *run) {
     free(run->own);
     free(run->all);
     free(run->results);
+    for (int t = 0; run->ways && t < 2 * run->plan.transfer_count; t++)
+        free(run->ways[t]);
+    free(run->ways);
     stability_free(&run->stability);
     if (run->rounds_file)
         (void)fclose(run->rounds_file);
     for (int finding = 0; finding < run->finding_count; finding++)
-        free(run->findings[finding].part);
+        free(run->findings[finding].part), free(run->findings[finding].other);
     free(run->findings);
     free(run->explained_by);
     plan_free(&run->plan);

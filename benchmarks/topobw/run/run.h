@@ -21,8 +21,10 @@ struct topobw {
     int rounds; /* number of rounds: repeats + 2 x retests */
     int slots;  /* number of phases that any rank uses; each has a slot in `own` */
     int slot_of_phase[PHASES_MAX];
-    double *own; /* this rank's numbers: per slot the routers on the sender's route, then start and end per
-                    round */
+    int hops;    /* most routers on a way that are asked for their addresses; 0: none */
+    int routers; /* in the phase of a probe, routers on the way from this rank; ROUTE_UNKNOWN */
+    double *own; /* this rank's numbers: per slot the number of routers on the way to this rank, the addresses
+                of those on the way from it, then start and end per round */
     int rounds_begun;
     double limit_s; /* time limit of a transfer: --deadline, or more if the first small transfer was slow */
     double given_up_bytes; /* bytes of the cancelled transfer; given_up_s: its time limit */
@@ -44,7 +46,9 @@ struct topobw {
     double begun_s;
     struct link_result *results;
     double factor; /* payload rate / rate in the links file; 0: no expected rates */
-    int uncounted; /* links of which --routes cannot show whether they are used */
+    int unjudged;  /* links that are not bad, but no datagram shows the way of their packets */
+    char **ways;   /* for each transfer, the routers on its way, ">leaf0>spine1>leaf2>", then the same for the
+                      ways of their answers; NULL: not known */
     int finding_count;
     struct finding *findings;
     int *explained_by; /* for each link, the index of its finding, or -1 */
@@ -60,8 +64,8 @@ double topobw_seconds(const struct topobw *run, const struct transfer *transfer,
 /* On rank 0. Seconds from the first start to the last end of a link's transfers in a round. */
 double topobw_link_seconds(const struct topobw *run, int link, int round);
 
-/* On rank 0. Returns whether --routes was to count the routers on a link's route but no datagram arrived. */
-bool topobw_is_uncounted(const struct topobw *run, int link);
+/* On rank 0. Returns whether a link that is not bad has a way that no datagram shows. */
+bool topobw_is_unjudged(const struct topobw *run, int link);
 
 /* On rank 0. Returns GB/s of a link whose transfers took `seconds`. */
 double topobw_rate(const struct topobw *run, int link, double seconds);

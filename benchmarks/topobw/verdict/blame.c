@@ -243,10 +243,9 @@ static int other_direction(const struct search *search, int link, const struct l
     int place = first_place(search, links[link].to);
     for (int t; (t = next_transfer(search, links[link].to, &place)) >= 0;) {
         int i = search->plan->transfers[t].link;
-        if (i != link && (verdict_is_bad(&results[i]) || results[i].state == LINK_DETOUR) &&
-            search->explained_by[i] < 0 && links[i].dimension == links[link].dimension &&
-            links[i].step == -links[link].step && same_router(links[i].from, links[link].to) &&
-            same_router(links[i].to, links[link].from))
+        if (i != link && verdict_is_bad(&results[i]) && search->explained_by[i] < 0 &&
+            links[i].dimension == links[link].dimension && links[i].step == -links[link].step &&
+            same_router(links[i].from, links[link].to) && same_router(links[i].to, links[link].from))
             return i;
     }
     return -1;

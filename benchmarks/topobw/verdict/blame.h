@@ -29,8 +29,10 @@ struct finding {
     bool only_node;           /* the router has no other node in the test */
     int link;                 /* the first link explained */
     int links;                /* number of links explained */
+    enum link_state state;    /* of the first link, before it was explained */
     double missing;           /* median of its links' missing share of the rate, 0 to 1 */
     char *part;               /* listed plans: name of the bad part, "global:r0-3>r8-0"; else NULL */
+    char *other;              /* a part that explains as much, because the same packets cross it; or NULL */
 };
 
 /*

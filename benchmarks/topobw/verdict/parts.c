@@ -10,9 +10,12 @@
 /* Enough for every part's weight: tests loaded in full count for a little more than those crossed. */
 enum { FULL = 17, CROSSED = 16 };
 
+static const char node_prefix[] = "node:";
+
 struct search {
     const struct plan *plan;
     const struct link_result *results;
+    const char *const *ways;
     int *explained_by;
     int count;
     struct finding *findings;
@@ -30,21 +33,35 @@ static bool is_cleared(const struct search *search, const char *part) {
     return false;
 }
 
+/* Returns whether the way of any test crosses the part, which is then alive. */
+static bool is_crossed(const struct search *search, const char *part) {
+    for (int t = 0; t < search->plan->transfer_count; t++)
+        if (search->ways[t] && listed_crosses(search->ways[t], part))
+            return true;
+    return false;
+}
+
+/* Returns whether the part may be what packets go round. */
+static bool may_be_dead(const struct search *search, const char *part) {
+    return strncmp(part, node_prefix, strlen(node_prefix)) != 0 && !is_crossed(search, part);
+}
+
 static bool is_open(const struct search *search, int link) {
     return verdict_is_bad(&search->results[link]) && search->explained_by[link] < 0;
 }
 
-static int weight(const struct search *search, int link, const char *part) {
+static int weight(const struct search *search, int link, const char *part, bool dead) {
     const struct listed_test *test = search->plan->links[link].listed;
-    if (!is_open(search, link))
+    if (!is_open(search, link) || (search->results[link].state == LINK_DETOUR && !dead))
         return 0;
     return listed_has(test->parts, part) ? FULL : listed_has(test->crossed, part) ? CROSSED : 0;
 }
 
 static int weights(const struct search *search, const char *part) {
+    bool dead = may_be_dead(search, part);
     int sum = 0;
     for (int link = 0; link < search->plan->link_count; link++)
-        sum += weight(search, link, part);
+        sum += weight(search, link, part, dead);
     return sum;
 }
 
@@ -57,63 +74,154 @@ static char *next_part(const char *comma, const char **end) {
     return part;
 }
 
-static void consider(const struct search *search, const char *list, char **best, int *most) {
+static bool is_back(const struct search *search, const char *part) {
+    for (int i = 0; i < search->count; i++)
+        if (search->findings[i].part && listed_is_reverse(search->findings[i].part, part))
+            return true;
+    return false;
+}
+
+/* Returns whether two parts explain the same tests. */
+static bool explain_alike(const struct search *search, const char *part, const char *other) {
+    bool dead = may_be_dead(search, part);
+    bool other_dead = may_be_dead(search, other);
+    for (int link = 0; link < search->plan->link_count; link++)
+        if ((weight(search, link, part, dead) > 0) != (weight(search, link, other, other_dead) > 0))
+            return false;
+    return true;
+}
+
+/* Takes the part that explains more than the best, or as much and is the other direction of a cable that was
+ * found. *other is one more that explains as much of a detour. */
+static void consider(const struct search *search, const char *list, bool detour, char **best, char **other,
+                     int *most) {
     const char *end = NULL;
     for (const char *comma = list; comma[1]; comma = end) {
         char *part = next_part(comma, &end);
         int sum = weights(search, part);
-        bool better = sum > *most && !is_cleared(search, part);
-        if (better) {
-            free(*best);
-            *best = part;
-            *most = sum;
-        } else {
+        bool ties =
+            detour && sum == *most && *best && strcmp(part, *best) != 0 && explain_alike(search, part, *best);
+        if ((sum <= *most && !ties) || is_cleared(search, part)) {
             free(part);
+            continue;
         }
+        bool wins = sum > *most || is_back(search, part);
+        free(*other);
+        *other = ties && wins ? *best : ties ? part : NULL;
+        if (!wins)
+            continue;
+        if (!ties)
+            free(*best);
+        *best = part;
+        *most = sum;
     }
 }
 
-/* Returns the part that explains most of the open tests, to be freed; NULL if there is none. */
-static char *find_part(const struct search *search) {
+/* Returns the part that explains most of the open tests, or of detours, to be freed as *other; NULL if there
+ * is none. */
+static char *find_part(const struct search *search, bool of_detours, char **other) {
     char *best = NULL;
     int most = 0;
+    *other = NULL;
     for (int link = 0; link < search->plan->link_count; link++)
-        if (is_open(search, link)) {
-            consider(search, search->plan->links[link].listed->parts, &best, &most);
-            consider(search, search->plan->links[link].listed->crossed, &best, &most);
+        if (is_open(search, link) && (!of_detours || search->results[link].state == LINK_DETOUR)) {
+            const struct listed_test *test = search->plan->links[link].listed;
+            bool detour = search->results[link].state == LINK_DETOUR;
+            consider(search, test->parts, detour, &best, other, &most);
+            consider(search, test->crossed, detour, &best, other, &most);
         }
     return best;
 }
 
-static void add_finding(struct search *search, char *part, int only) {
-    double *missing = check_alloc((size_t)search->plan->link_count, sizeof *missing);
-    struct finding *finding = &search->findings[search->count];
-    *finding = (struct finding){.component = COMPONENT_LINK, .rank = -1, .part = part};
-    if (part && strncmp(part, "node:", strlen("node:")) == 0)
-        finding->component = COMPONENT_NODE;
-    for (int link = 0; link < search->plan->link_count; link++)
-        if (link == only || (part && weight(search, link, part) > 0)) {
-            if (finding->links == 0)
-                finding->link = link;
-            missing[finding->links++] = search->results[link].missing;
-            search->explained_by[link] = search->count;
+bool parts_is_own(const struct listed_test *test, const char *part) {
+    return strcmp(test->name, part) == 0 || listed_is_reverse(test->name, part);
+}
+
+/* Returns the finding of a part's other direction, or a new one. */
+static struct finding *find_finding(struct search *search, char *part, char *other) {
+    for (int i = 0; part && i < search->count; i++)
+        if (search->findings[i].part && listed_is_reverse(search->findings[i].part, part)) {
+            search->findings[i].component = COMPONENT_CABLE;
+            free(part);
+            free(other);
+            return &search->findings[i];
         }
-    finding->missing = verdict_median(missing, finding->links);
-    search->count++;
+    struct finding *finding = &search->findings[search->count++];
+    *finding = (struct finding){.component = COMPONENT_LINK, .rank = -1, .part = part, .other = other};
+    if (part && strncmp(part, node_prefix, strlen(node_prefix)) == 0)
+        finding->component = COMPONENT_NODE;
+    return finding;
+}
+
+static void add_finding(struct search *search, char *part, char *other, int only) {
+    bool dead = part && may_be_dead(search, part);
+    bool *open = check_alloc((size_t)search->plan->link_count, sizeof *open);
+    for (int link = 0; link < search->plan->link_count; link++)
+        open[link] = link == only || (part && weight(search, link, part, dead) > 0);
+    struct finding *finding = find_finding(search, part, other);
+    for (int link = 0; link < search->plan->link_count; link++)
+        if (open[link]) {
+            const struct listed_test *test = search->plan->links[link].listed;
+            if (finding->links++ == 0 || (finding->part && strcmp(test->name, finding->part) == 0))
+                finding->link = link;
+            search->explained_by[link] = (int)(finding - search->findings);
+        }
+    free(open);
+}
+
+/* Returns whether two tests were in one phase, and the way of the other has a link in common with that of the
+ * one or of its answers, which wait behind the other's data. */
+static bool have_met(const struct search *search, int link, int other) {
+    const struct tested_link *one = &search->plan->links[link], *two = &search->plan->links[other];
+    for (int k = 0; one->phase == two->phase && k < one->sharers * two->sharers; k++) {
+        int transfer = one->first_transfer + k % one->sharers;
+        const char *way = search->ways[transfer];
+        const char *back = search->ways[search->plan->transfer_count + transfer];
+        const char *met = search->ways[two->first_transfer + k / one->sharers];
+        if (met && ((way && listed_have_met(way, met)) || (back && listed_have_met(back, met))))
+            return true;
+    }
+    return false;
+}
+
+/* A detour loads links that other tests measure at the same time. */
+static void explain_met(struct search *search) {
+    for (int link = 0; link < search->plan->link_count; link++)
+        for (int other = 0; is_open(search, link) && other < search->plan->link_count; other++)
+            if (search->results[other].state == LINK_DETOUR && search->explained_by[other] >= 0 &&
+                have_met(search, link, other)) {
+                search->explained_by[link] = search->explained_by[other];
+                search->findings[search->explained_by[link]].links++;
+            }
+}
+
+static void find_missing(struct search *search, int number) {
+    double *missing = check_alloc((size_t)search->plan->link_count, sizeof *missing);
+    int count = 0;
+    for (int link = 0; link < search->plan->link_count; link++)
+        if (search->explained_by[link] == number)
+            missing[count++] = search->results[link].missing;
+    search->findings[number].missing = verdict_median(missing, count);
     free(missing);
 }
 
-struct finding *parts_blame(const struct plan *plan, const struct link_result *results, int *count,
-                            int *explained_by) {
-    struct search search = {.plan = plan, .results = results, .explained_by = explained_by};
+struct finding *parts_blame(const struct plan *plan, const struct link_result *results,
+                            const char *const *ways, int *count, int *explained_by) {
+    struct search search = {.plan = plan, .results = results, .ways = ways, .explained_by = explained_by};
     search.findings = check_alloc((size_t)plan->link_count, sizeof *search.findings);
     for (int link = 0; link < plan->link_count; link++)
         explained_by[link] = -1;
-    for (char *part = find_part(&search); part; part = find_part(&search))
-        add_finding(&search, part, -1);
+    for (int detours = 1; detours >= 0; detours--) {
+        char *other;
+        for (char *part; (part = find_part(&search, detours, &other)) != NULL;)
+            add_finding(&search, part, other, -1);
+        explain_met(&search);
+    }
     for (int link = 0; link < plan->link_count; link++)
         if (is_open(&search, link))
-            add_finding(&search, NULL, link);
+            add_finding(&search, NULL, NULL, link);
+    for (int finding = 0; finding < search.count; finding++)
+        find_missing(&search, finding);
     *count = search.count;
     return search.findings;
 }

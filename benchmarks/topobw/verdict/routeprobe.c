@@ -5,13 +5,18 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+/* After the headers above, which it needs. */
+#include <linux/errqueue.h>
 
 enum { TIME_TO_LIVE = 64, COPIES = 3, PORT_TEXT_BYTES = 16, DATAGRAM_BYTES = 1024 };
+
+/* A datagram that is to expire: no mark of another, its mark, its time to live. */
+enum { EXPIRES = 255, TRACE_BYTES = 3 };
 
 static int set_option(int socket, int option, int value) {
     return setsockopt(socket, IPPROTO_IP, option, &value, sizeof value);
@@ -28,7 +33,11 @@ static int bind_anywhere(int socket) {
 }
 
 struct route_probe route_probe_open(void) {
-    struct route_probe probe = {.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), .port = -1};
+    struct route_probe probe = {.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
+                                .port = -1,
+                                .tracer = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    if (probe.tracer >= 0)
+        (void)set_option(probe.tracer, IP_RECVERR, 1);
     if (probe.socket < 0)
         return probe;
     if (set_option(probe.socket, IP_RECVTTL, 1) == 0 && set_option(probe.socket, IP_TTL, TIME_TO_LIVE) == 0)
@@ -39,21 +48,29 @@ struct route_probe route_probe_open(void) {
 void route_probe_close(struct route_probe *probe) {
     if (probe->socket >= 0)
         (void)close(probe->socket);
-    probe->socket = -1;
+    if (probe->tracer >= 0)
+        (void)close(probe->tracer);
+    probe->socket = probe->tracer = -1;
 }
 
 void route_probe_send(const struct route_probe *probe, const char *host, int port, unsigned char mark) {
     route_probe_volley(probe, host, port, mark, 1, COPIES); /* one is enough; datagrams may be lost */
 }
 
-void route_probe_volley(const struct route_probe *probe, const char *host, int port, unsigned char mark,
-                        size_t bytes, int count) {
-    unsigned char datagram[DATAGRAM_BYTES] = {mark};
+/* Returns the addresses of a receiver, to be freed; NULL if there is none. */
+static struct addrinfo *find_host(const char *host, int port) {
     char service[PORT_TEXT_BYTES];
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
     struct addrinfo *addresses = NULL;
     (void)snprintf(service, sizeof service, "%d", port);
-    if (probe->socket < 0 || port < 0 || getaddrinfo(host, service, &hints, &addresses) != 0)
+    return port >= 0 && getaddrinfo(host, service, &hints, &addresses) == 0 ? addresses : NULL;
+}
+
+void route_probe_volley(const struct route_probe *probe, const char *host, int port, unsigned char mark,
+                        size_t bytes, int count) {
+    unsigned char datagram[DATAGRAM_BYTES] = {mark};
+    struct addrinfo *addresses = probe->socket < 0 ? NULL : find_host(host, port);
+    if (!addresses)
         return;
     for (int i = 0; i < count; i++)
         (void)sendto(probe->socket, datagram, bytes < sizeof datagram ? bytes : sizeof datagram, MSG_DONTWAIT,
@@ -85,6 +102,76 @@ static bool receive_one(int socket, unsigned char *mark, int *routers) {
     if (recvmsg(socket, &message, MSG_DONTWAIT) != 1)
         return false;
     *routers = routers_crossed(&message);
+    return true;
+}
+
+/* ---- the routers of a way ---- */
+
+/* Reads one answer; false when none is there. */
+static bool receive_answer(const struct route_probe *probe, unsigned char mark, int routers,
+                           double *addresses) {
+    union {
+        char bytes[512];
+        struct cmsghdr align;
+    } control;
+    unsigned char expired[TRACE_BYTES] = {0};
+    struct iovec part = {.iov_base = expired, .iov_len = sizeof expired};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    if (recvmsg(probe->tracer, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+        return false;
+    for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message); cmsg; cmsg = CMSG_NXTHDR(&message, cmsg)) {
+        struct {
+            struct sock_extended_err error;
+            struct sockaddr_in router;
+        } answer;
+        if (cmsg->cmsg_level != IPPROTO_IP || cmsg->cmsg_type != IP_RECVERR ||
+            cmsg->cmsg_len < CMSG_LEN(sizeof answer))
+            continue;
+        memcpy(&answer, CMSG_DATA(cmsg), sizeof answer);
+        if (answer.error.ee_origin == SO_EE_ORIGIN_ICMP && answer.router.sin_family == AF_INET &&
+            expired[1] == mark && expired[2] >= 1 && expired[2] <= routers)
+            addresses[expired[2] - 1] = ntohl(answer.router.sin_addr.s_addr);
+    }
+    return true;
+}
+
+static bool is_known(const double *addresses, int routers) {
+    for (int i = 0; i < routers; i++)
+        if (addresses[i] == 0)
+            return false;
+    return true;
+}
+
+void route_probe_trace(const struct route_probe *probe, const char *host, int port, unsigned char mark,
+                       int routers, int timeout_ms, double *addresses) {
+    struct addrinfo *receiver = probe->tracer < 0 ? NULL : find_host(host, port);
+    struct pollfd waiting = {.fd = probe->tracer};
+    if (!receiver)
+        return;
+    for (int live = 1; live <= routers; live++) {
+        unsigned char datagram[TRACE_BYTES] = {EXPIRES, mark, (unsigned char)live};
+        (void)set_option(probe->tracer, IP_TTL, live);
+        /* An answer to an earlier one fails the call once. */
+        for (int i = 0; i < 2 && sendto(probe->tracer, datagram, sizeof datagram, MSG_DONTWAIT,
+                                        receiver->ai_addr, receiver->ai_addrlen) < 0;
+             i++)
+            continue;
+    }
+    freeaddrinfo(receiver);
+    while (!is_known(addresses, routers) && poll(&waiting, 1, timeout_ms) > 0)
+        while (receive_answer(probe, mark, routers, addresses))
+            continue;
+}
+
+bool route_probe_name(double address, char *name, size_t bytes) {
+    struct sockaddr_in router = {.sin_family = AF_INET, .sin_addr.s_addr = htonl((uint32_t)address)};
+    if (getnameinfo((const struct sockaddr *)&router, sizeof router, name, (socklen_t)bytes, NULL, 0,
+                    NI_NAMEREQD) != 0)
+        return false;
+    name[strcspn(name, ".")] = '\0';
     return true;
 }
 

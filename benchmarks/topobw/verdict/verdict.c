@@ -2,7 +2,6 @@
 #include "topobw/verdict/verdict.h"
 
 #include "lib/run/check.h"
-#include "topobw/verdict/routeprobe.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +23,8 @@ double verdict_median(double *values, int count) {
 }
 
 const char *verdict_name(enum link_state state) {
-    static const char *const names[] = {"sound",      "slow",     "detour",   "no answer",
-                                        "not tested", "unstable", "disturbed"};
+    static const char *const names[] = {"sound",    "slow",      "detour",     "no answer", "not tested",
+                                        "unstable", "disturbed", "not judged", "explained"};
     return names[state];
 }
 
@@ -76,12 +75,8 @@ static bool same_make(const struct tested_link *one, const struct tested_link *o
     return one->dimension == other->dimension && cable_parity(one) == cable_parity(other);
 }
 
-static bool both_ways(const struct tested_link *link) {
-    return !link->listed && phase_is_both_ways((enum phase)(link->phase % PHASES_PER_RING));
-}
-
 static bool are_peers(const struct tested_link *one, const struct tested_link *other) {
-    return same_make(one, other) && one->sharers == other->sharers && both_ways(one) == both_ways(other);
+    return same_make(one, other) && one->sharers == other->sharers;
 }
 
 /* The links of one group: those that are peers of the first of it. */
@@ -139,43 +134,28 @@ static void judge_by_peers(const struct verdict_config *config, const struct pla
     free(group.links);
 }
 
-/* ---- routes and the whole ---- */
-
-static int usual_routers(const struct plan *plan, const struct link_result *results) {
-    double *routers = check_alloc((size_t)plan->link_count, sizeof *routers);
-    int count = 0;
-    for (int i = 0; i < plan->link_count; i++)
-        if (results[i].routers != ROUTE_UNKNOWN)
-            routers[count++] = results[i].routers;
-    int usual = (int)verdict_median(routers, count);
-    free(routers);
-    return usual;
-}
+/* ---- the whole ---- */
 
 static double reference_of(const struct link_result *result) {
     return fmax(result->expected_gbyte_s, result->peers_gbyte_s);
 }
 
-/* The routers that a listed test names, or the usual number. */
-static int routers_expected(const struct tested_link *link, int usual) {
-    return link->listed ? link->listed->routers : usual;
-}
-
-static void judge_link(const struct verdict_config *config, int usual, struct link_result *result) {
+static void judge_link(const struct verdict_config *config, struct link_result *result) {
     double expected = (1 - EXPECTATION_TOLERANCES * config->tolerance) * result->expected_gbyte_s;
     double least = fmax(result->least_gbyte_s, expected);
     result->slow = result->rate_gbyte_s < least;
     result->proven = result->slow && result->possible_gbyte_s < least;
+    if (result->way == WAY_UNSEEN)
+        result->state = LINK_UNJUDGED;
     if (result->slow)
         result->state = result->proven ? LINK_SLOW : LINK_DISTURBED;
-    if (result->routers != ROUTE_UNKNOWN && result->routers > usual)
+    if (result->way == WAY_OTHER)
         result->state = LINK_DETOUR;
     if (isinf(result->seconds))
         result->state = LINK_SILENT;
     if (result->seconds == 0)
         result->state = LINK_UNTESTED;
-    result->bad = result->state == LINK_SLOW || result->state == LINK_SILENT ||
-                  (result->state == LINK_DETOUR && (result->proven || config->detours_are_bad));
+    result->bad = result->state == LINK_SLOW || result->state == LINK_SILENT || result->state == LINK_DETOUR;
     if (verdict_is_bad(result) && reference_of(result) > 0)
         result->missing = fmax(0, 1 - result->rate_gbyte_s / reference_of(result));
 }
@@ -183,7 +163,6 @@ static void judge_link(const struct verdict_config *config, int usual, struct li
 double verdict_judge(const struct verdict_config *config, const struct plan *plan,
                      struct link_result *results) {
     double factor = config->factor > 0 ? config->factor : usual_factor(config, plan, results);
-    int usual = usual_routers(plan, results);
     for (int i = 0; i < plan->link_count; i++) {
         results[i].expected_gbyte_s = factor * verdict_limit(config, &plan->links[i]);
         results[i].peers_gbyte_s = 0;
@@ -193,6 +172,6 @@ double verdict_judge(const struct verdict_config *config, const struct plan *pla
     }
     judge_by_peers(config, plan, results);
     for (int i = 0; i < plan->link_count; i++)
-        judge_link(config, routers_expected(&plan->links[i], usual), &results[i]);
+        judge_link(config, &results[i]);
     return factor;
 }

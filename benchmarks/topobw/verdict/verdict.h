@@ -1,6 +1,7 @@
 /*
- * Judges a link: its rate against the expected rate of its class and sharing, and against its peers; the
- * routers on its route against the usual number.
+ * Judges a link: its rate against the expected rate of its class and sharing, and against its peers; the way
+ * of its packets against the usual one. A link that packets go round is bad at any rate, and one whose way no
+ * datagram shows is not judged.
  *
  * Peers are links of the same class (or, without a links file, of the same dimension and phases), with as
  * many sharers. A link is slow by its peers when it is both the tolerance and PEER_DEVIATIONS robust
@@ -27,8 +28,13 @@ enum link_state {
     LINK_SILENT,
     LINK_UNTESTED,
     LINK_UNSTABLE,
-    LINK_DISTURBED
+    LINK_DISTURBED,
+    LINK_UNJUDGED,
+    LINK_EXPLAINED /* bad because of a part that a finding names; the link may be sound */
 };
+
+/* The way of a link's packets. */
+enum way { WAY_NOT_ASKED, WAY_USUAL, WAY_OTHER, WAY_UNSEEN };
 
 /* The measurements of one link, and its verdict. */
 struct link_result {
@@ -42,15 +48,15 @@ struct link_result {
     double missing;          /* missing share of the reference rate, 0 to 1 */
     bool slow;               /* slow by its peers or by expectation */
     bool proven;             /* slow, and its readings exclude that a disturbance alone made it so */
-    bool bad;                /* a detour is bad if it is proven slow, or with --routes strict */
+    bool bad;
+    enum way way;
     enum link_state state;
 };
 
 struct verdict_config {
-    double tolerance;     /* 0 to 1 */
-    double factor;        /* payload rate / rate in the links file; 0: the median over all links */
-    double host_gbyte_s;  /* rate of a host's link in the links file */
-    bool detours_are_bad; /* a detour is bad at any rate */
+    double tolerance;    /* 0 to 1 */
+    double factor;       /* payload rate / rate in the links file; 0: the median over all links */
+    double host_gbyte_s; /* rate of a host's link in the links file */
 };
 
 /* Fills expectation, peers, missing and state of every link. Returns the factor used, 0 without expectations.
@@ -61,10 +67,11 @@ double verdict_judge(const struct verdict_config *config, const struct plan *pla
 /* Returns the rate that limits a test of a link: its own, or that of its senders' links to their routers. */
 double verdict_limit(const struct verdict_config *config, const struct tested_link *link);
 
-/* Returns whether the link failed its test. A detour that is as fast as other links is only a note. */
+/* Returns whether the link failed its test. */
 bool verdict_is_bad(const struct link_result *result);
 
-/* "sound", "slow", "detour", "no answer", "not tested", "unstable", "disturbed". */
+/* "sound", "slow", "detour", "no answer", "not tested", "unstable", "disturbed", "not judged", "explained".
+ */
 const char *verdict_name(enum link_state state);
 
 /* Writes the first peer of each link; the link itself if no earlier link is a peer. */

@@ -15,8 +15,8 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.option("--messages", "messages")
     yield from given.option("--repeats", "repeats")
     yield from given.option("--tolerance", "tolerance_percent")
-    if given.is_emulated:  # hosts' names belong to the torus, elsewhere to another network
-        yield from ("--routes", "strict")
+    # Hosts' names belong to the torus; elsewhere to another network.
+    yield from ("--routes", "strict" if given.is_emulated else "off")
 
 
 def relation(run: Run) -> Iterator[str]:

@@ -48,9 +48,9 @@ ERRORS = click.FloatRange(0, MOST_ERRORS_PERCENT, min_open=True)
     "--lanemask",
     type=int,
     metavar="MASK",
-    help="In place of --lanes-lost: a bit for each lane that works, as netwatch prints it.",
+    help="In place of --lanes-lost: a bit for each lane of a tile that works, as netwatch prints it.",
 )
-@click.option("--of-tiles", metavar="K/N", help="K of the link's N tiles have the fault.  [default: all]")
+@click.option("--of-tiles", metavar="K/N", help="Faulty tiles of all.  [default: all; of --lanemask: 1]")
 @click.option("--down", is_flag=True, help="Take the whole cable down, both directions; routes avoid it.")
 @click.option(
     "--injection", type=PERCENT, metavar="PERCENT", help="Limit NICs to this percentage of their rate."

@@ -472,6 +472,7 @@ ROUTER_SYSCTLS = (
     ("net/ipv4/conf/all/rp_filter", "0"),
     ("net/ipv4/conf/default/rp_filter", "0"),
     ("net/ipv4/ip_forward", "1"),
+    ("net/ipv4/icmp_ratemask", "0"),  # every router on a way answers every probe (topobw --routes)
 )
 # The real networks are lossless, with credits from link to link. TCP resembles that without slow start (TCP_ROUTE) and
 # loss detection by timing, with windows that hold whole messages, and with nothing remembered between launches. With
