@@ -76,7 +76,7 @@ class History:
         return min(self.entries.get(kind, update.NOTHING).about.records for kind in kinds)
 
     def worse(self, factors: npt.NDArray[np.float64]) -> tuple[str, ...]:
-        """Push one more record; return what is worse in it and in the repetition of a red run on the same machine."""
+        """Push one more record; return what is worse in it. A red run is not repeated, as `tools/smoke` does."""
         self.records += 1
         kind = int(self.chance.integers(2)) if self.machine.apart else 0
         case = kind if self.machine.is_named else 0
