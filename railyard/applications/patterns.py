@@ -28,7 +28,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A figure of merit: the pattern of its line, its unit as printed or registered, and its better direction."""
+    """A figure of merit: the pattern of its line, its unit as printed or registered, and its better direction.
+
+    A group `unit` in the pattern is the unit that the program prints, which must be the declared one or one of time.
+    """
 
     pattern: str
     unit: str
@@ -101,7 +104,7 @@ def parser(patterns: Patterns) -> Parser:
         del left
         output = Output(source=source, text=text)
         series = [
-            single(fom, output.number(fom, patterns.figures[fom].pattern)) for fom in patterns.declared()
+            single(fom, _value(output, fom, patterns.figures[fom].pattern)) for fom in patterns.declared()
         ]
         ranks = output.whole("ranks", patterns.ranks) if patterns.ranks else None
         parameters = {name: output.token(name, pattern) for name, pattern in patterns.parameters.items()}
@@ -116,6 +119,18 @@ def parser(patterns: Patterns) -> Parser:
         )
 
     return parse
+
+
+def _value(output: Output, fom: Fom, pattern: str) -> float:
+    """Return a figure in its declared unit; InputError if the program printed it in one that is not a multiple."""
+    value = output.number(fom, pattern)
+    text = output.lines(pattern)[0].groupdict().get("unit")
+    printed = fom.unit if text is None else units.find(text)
+    if printed is not None and {printed.name, fom.unit.name} <= units.SECONDS.keys():
+        return value * units.SECONDS[printed.name] / units.SECONDS[fom.unit.name]
+    if printed is not fom.unit:
+        raise InputError(output.source, f"unit of {fom}", text, f"{fom.unit.text}, as declared")
+    return value
 
 
 def _fault(patterns: Patterns, output: Output) -> str:

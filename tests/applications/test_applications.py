@@ -18,6 +18,7 @@ from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 
 from checks.applications import mcb
 from railyard.applications import convert, launch, mpip, patterns
+from railyard.applications import reading as patterns_of
 from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.programs import gpcnet, lulesh, osu, snap
 from railyard.applications.reading import Reading
@@ -477,6 +478,34 @@ def test_a_pattern_that_fits_nothing_or_too_much_is_named() -> None:
         parse("ok\n", "", "x.out")
     with pytest.raises(InputError, match=r"a_s: 2 lines match 'A \.\*', expected one"):
         parse("A 1\nA 2\nok\n", "", "x.out")
+
+
+@pytest.mark.parametrize(("printed", "value"), [("950 us", 950.0), ("1.1 ms", 1100.0)])
+def test_a_program_that_scales_its_unit_by_itself_is_read_in_the_declared_one(
+    printed: str, value: float
+) -> None:
+    figure = Figure(pattern=rf"A {patterns_of.NUMBER} (?P<unit>\S+)", unit="us", better="lower")
+    parse = patterns.parser(Patterns(program="X", figures={"a_us": figure}, verified="ok"))
+    (series,) = parse(f"A {printed}\nok\n", "", "x.out").series
+    assert series.samples == pytest.approx((value,))
+    with pytest.raises(InputError, match=r"unit of a_us: 'MB/s'"):
+        parse("A 3 MB/s\nok\n", "", "x.out")
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "other"),
+    [
+        ("gpcnet-16", "MiB/s/rank", "KiB/s/rank"),
+        ("osu_mbw_mr-8", "MB/s  ", "GB/s  "),
+        ("osu_latency-2", "Avg Latency(us)", "Avg Latency(ms)"),
+    ],
+)
+def test_a_unit_that_is_not_known_is_named(name: str, printed: str, other: str) -> None:
+    changed = text_of(name).replace(printed, other)
+    assert changed != text_of(name)
+    parse = gpcnet.parse if name.startswith("gpcnet") else osu.parser(name.partition("-")[0], None)
+    with pytest.raises(InputError, match=re.escape(other.strip())):
+        parse(changed, "", "x.out")
 
 
 def test_a_mistake_in_a_parser_is_one_line_with_its_place(

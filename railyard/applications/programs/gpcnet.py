@@ -19,6 +19,8 @@ from railyard.records.benchmark import Series
 LATENCY = units.fom("latency_us", "usec", "lower")
 BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
 IMPACT = units.fom("impact_percent", "%", "neither")
+#: Unit, as printed -> the figure, and the factor to its own unit.
+UNITS = {"usec": (LATENCY, 1.0), "MiB/s/rank": (BANDWIDTH, MIB_GBYTE)}
 ALONE, LOADED = "alone", "loaded"
 #: How the heading of a table begins -> what its rows are.
 TABLES: Mapping[str, str] = {
@@ -110,10 +112,12 @@ def _figures(output: Output, rows: Sequence[Row], load: str) -> Iterator[Series]
         for statistic, token in zip(COLUMNS.values(), (average, p99), strict=True):
             value = reading.finite(token, output.source, f"{test}, {load}, {statistic}")
             labels = {"test": test, "load": load, "statistic": statistic}
-            if unit == "usec":
-                yield single(LATENCY, value, **labels)
-            else:
-                yield single(BANDWIDTH, value * MIB_GBYTE, **labels)
+            if unit not in UNITS:
+                raise UnreadableError(
+                    output.source, f"unit of {test}", f"{unit}; expected {' or '.join(UNITS)}"
+                )
+            fom, factor = UNITS[unit]
+            yield single(fom, value * factor, **labels)
 
 
 def _factors(output: Output, rows: Sequence[Row]) -> Iterator[Series]:

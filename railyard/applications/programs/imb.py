@@ -21,7 +21,7 @@ from railyard.records.units import Fom
 LATENCY = units.fom("latency_us", "us", "lower")
 BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
 RATE = units.fom("rate_message_s", "messages/s", "higher")
-#: Head of a column -> the figure. The mean is the latency. Other columns are ignored.
+#: Head of a column -> the figure. The mean is the latency.
 COLUMNS: Mapping[str, Fom] = {
     "t[usec]": LATENCY,
     "t_avg[usec]": LATENCY,
@@ -33,6 +33,8 @@ COLUMNS: Mapping[str, Fom] = {
     "Mbytes/sec": BANDWIDTH,
     "Msg/sec": RATE,
 }
+#: Columns that are no figure: an unknown one may be a known figure in another unit.
+OTHERS = (*("#bytes", "#repetitions", "Group", "defects"), "t_CPU[usec]")
 #: Benchmark -> messages of a size in its rate, per time: the longest of all processes, or the only one.
 TRANSFERS: Mapping[str, int] = {
     **dict.fromkeys(("PingPong", "PingPing", "Unidir_Put", "Unidir_Get", "Unidir_put", "Unidir_get"), 1),
@@ -165,8 +167,8 @@ def _figures(source: str, table: Table, megabyte: float) -> Iterator[Series | Un
     foms = {head: COLUMNS[head] for head in table.heads if head in COLUMNS}
     if "t_avg[usec]" in foms:
         foms.pop("t[usec]", None)
-    if not foms:
-        raise UnreadableError(source, table.name, f"no column is known: {' '.join(table.heads)}")
+    if unknown := [head for head in table.heads if head not in COLUMNS and head not in OTHERS]:
+        raise UnreadableError(source, table.name, f"a column is not known: {' '.join(unknown)}")
     for row, reason in table.failed:
         for fom in foms.values():
             yield Unmeasured(fom=fom, labels=_labels(source, table, row), reason=reason)

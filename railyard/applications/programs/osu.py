@@ -96,7 +96,7 @@ class Column:
 
 LATENCY = units.fom("latency_us", "us", "lower")
 BANDWIDTH = units.fom("bandwidth_gbyte_s", "GB/s", "higher")
-#: Head of a column, as printed -> what it is. Other columns are ignored.
+#: Head of a column, as printed -> what it is.
 COLUMNS: Mapping[str, Column] = {
     "Latency (us)": Column(fom=LATENCY),
     "Avg Latency(us)": Column(fom=LATENCY),
@@ -112,6 +112,11 @@ COLUMNS: Mapping[str, Column] = {
     "avg ms": Column(fom=units.fom("init_s", "s", "lower"), places=-3, rate=True),
     "Messages/s": Column(fom=units.fom("rate_message_s", "messages/s", "higher"), rate=True),
 }
+#: Columns that are no figure of their own: an unknown one may be a known figure in another unit, so it is an error.
+OTHERS = re.compile(
+    r"Size|Validation|Iterations|Compute\(us\)|P[0-9.]+ Tail (Lat|BW).*|PAPI.*"
+    r"|(Coll|MPI|Init|Min Comm|Max Comm)[\w. ]*\(us\)"
+)
 PASS = "Pass"
 #: Columns of a non-blocking collective: the last is made of the others.
 OVERLAP = ("Overall(us)", "Compute(us)", "Pure Comm.(us)", "Overlap(%)")
@@ -139,6 +144,9 @@ def _parse(program: str, sizes: Sequence[int] | None, device: str, output: Outpu
     fault = fault or next(filter(None, contradictions), "")
     if not fault:
         _check_sizes(output, sizes, heads, rows)
+    unknown = next((head for head in heads if head not in COLUMNS and not OTHERS.fullmatch(head)), None)
+    if unknown is not None:
+        raise InputError(output.source, "column", unknown, f"columns of {', '.join(COLUMNS)}")
     columns = [] if fault else list(_columns(output.source, heads, rows))
     if not fault and not columns:
         raise InputError(output.source, "table", ", ".join(heads), f"one of the columns {', '.join(COLUMNS)}")
