@@ -41,7 +41,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "up": ("up and down of gemini-4x4x4, beside Mininet's 8x8 torus", lambda _: vtorus.bring_up()),
     "fidelity": ("payload rate of every link, also with five faults; a launch", lambda _: vtorus.fidelity()),
     "bound": (
-        "which launches the error bound passes, beside 0 to 2 busy processors",
+        "which launches the error estimate passes, beside 0 to 2 busy processors",
         lambda options: bound.measure(console, options.minutes, options.network),
     ),
     "same": (

@@ -1,4 +1,4 @@
-"""Test the error bound of docs/torus.md with launches of known time, over rate scales, ranks and busy processors.
+"""Test the error estimate of docs/torus.md with launches of known time, over rate scales, ranks and busy processors.
 
 The reference of a case is its time at a rate scale at which this machine does not limit it, times the ratio of the
 scales. A launch is off by the share of its time that is beyond the reference. No launch that is off by more than 5 %

@@ -63,7 +63,7 @@ def origin_note(case: Case) -> str:
 
 
 def _bound_note(case: Case) -> str:
-    """Return the error bounds of the launches that count, in one sentence; empty where none has one."""
+    """Return the error estimates of the launches that count, in one sentence; empty where none has one."""
     bounds = sorted(
         float(bound)
         for record in case.records

@@ -1,4 +1,4 @@
-"""The error bound of a launch: its terms from what railyard-counters prints, and what it makes of a verdict."""
+"""The error estimate of a launch: its terms from what railyard-counters prints, and what it makes of a verdict."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ static void dress(const char *torus, const char *host) {
     (void)mount("sysfs", "/sys", "sysfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
-/* Failures are ignored: a launch without either is correct, with a larger error bound. */
+/* Failures are ignored: a launch without either is correct, with a larger error estimate. */
 static void schedule_promptly(void) {
     if (getpriority(PRIO_PROCESS, 0) > NICE)
         (void)setpriority(PRIO_PROCESS, 0, NICE);

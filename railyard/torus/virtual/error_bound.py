@@ -6,7 +6,7 @@ Four effects of the machine make times longer than those of the network, and eac
   `router` only);
 - waiting: the time that a rank was ready to run and no processor was free, as the mean over the ranks. A rank's
   messages travel during part of it, so usually less is lost. More may be lost if all ranks run in lockstep
-  (docs/torus.md, "The error bound");
+  (docs/torus.md, "The error estimate");
 - steal: processor time that the hypervisor of a virtual machine took;
 - throttling: the time that the control groups of the launch were held at their processor quota.
 
@@ -58,7 +58,7 @@ class Lateness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorBound:
-    """The error bound of a launch and its terms, in percent of the time with traffic.
+    """The error estimate of a launch and its terms, in percent of the time with traffic.
 
     `idle_percent` is the time that the busiest link was idle. The bound `percent` is the smaller of that and the sum of
     the other terms.
@@ -122,7 +122,7 @@ def bound(
     throttled_share: float,
     busiest_link_share: float = 0.0,
 ) -> ErrorBound:
-    """Return the error bound of a launch. Shares are of the time with traffic, from 0 to 1.
+    """Return the error estimate of a launch. Shares are of the time with traffic, from 0 to 1.
 
     `busiest_link_share` is the time that the busiest link needs, at its rate, for what it sent.
     """

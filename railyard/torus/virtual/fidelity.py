@@ -6,7 +6,7 @@ railyard-counters, which reads the processors and the busiest link every tenth o
 - `void` if packets were dropped or bytes lost;
 - `void` if for more than `HOST_SHARE` of the time with traffic no link was busy, but the processors were, or the one
   that spends most time on packets: the machine limited the packets, and not the network;
-- `void` on the network `router` if the error bound (`error_bound`) is above 5 %. On the network `kernel` the delay of
+- `void` on the network `router` if the error estimate (`error_bound`) is above 5 %. On the network `kernel` the delay of
   packets is unknown, so only the terms steal and throttling make a launch void, each above 5 %;
 - `cannot-tell` if nothing was observed, or there was too little traffic for a verdict;
 - `ok` otherwise.
@@ -145,7 +145,7 @@ class GuardReport:
 
     @property
     def warning(self) -> str:
-        """Return a warning if the error bound is above half of what makes a launch void; otherwise an empty text."""
+        """Return a warning if the error estimate is above half of what makes a launch void; otherwise an empty text."""
         if self.error_bound_percent is None or self.error_bound_percent <= error_bound.WARNING_PERCENT:
             return ""
         return (
@@ -174,7 +174,7 @@ def judge(
 ) -> GuardReport:
     """Return the verdict on a launch from its intervals, its links' counters and the load of the machine.
 
-    Without `machine` the error bound is left out.
+    Without `machine` the error estimate is left out.
     """
     busy = measured(intervals)
     enough_s = ENOUGH_TIMED_S if any(i.timed for i in busy) else ENOUGH_TRAFFIC_S
@@ -225,7 +225,7 @@ def judge(
 
 
 def _beyond(bound: ErrorBound) -> str:
-    """Return why a launch is void because of its error bound; an empty text if it is not."""
+    """Return why a launch is void because of its error estimate; an empty text if it is not."""
     if bound.percent <= error_bound.VOID_PERCENT:
         return ""
     return (
