@@ -219,7 +219,7 @@ compile = { grep -qsx 'CMAKE_HOME_DIRECTORY:INTERNAL=$(realpath .)' $(1)/CMakeCa
 OUTPUT := -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$(CURDIR)/build/bin" -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$(CURDIR)/build/lib"
 
 # One recipe makes all helpers. It also runs where one of them is missing, as after a kill.
-$(firstword $(HELPERS)): CMakeLists.txt $(wildcard railyard/torus/native/*.[ch] railyard/torus/native/*/*.[ch]) placements/orders/refine.c $(STAMPS)/packages $(if $(filter-out $(wildcard $(HELPERS)),$(HELPERS)),missing-helpers) | $(STAMPS)/cmake
+$(firstword $(HELPERS)): CMakeLists.txt $(wildcard railyard/torus/native/*.[ch] railyard/torus/native/*/*.[ch]) railyard/placements/orders/refine.c $(STAMPS)/packages $(if $(filter-out $(wildcard $(HELPERS)),$(HELPERS)),missing-helpers) | $(STAMPS)/cmake
 	@echo "compiling the helpers of tori and launches"
 	@$(call compile,build/helpers,-DRAILYARD_PARTS=helpers -DCMAKE_C_FLAGS_RELEASE=-O2 $(OUTPUT))
 

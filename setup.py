@@ -1,12 +1,10 @@
 """Build the wheel that reads: the commands for records, reports, comparisons and tenders, without checks and programs.
 
-Modules of `placements` and `analysis` become `railyard.placements` and `railyard.analysis`, in their own imports as
-well, so that the wheel installs no other name than `railyard`. Files that these modules read, such as schemas, are in
-`railyard/suite`, at the paths that they have in the checkout. An editable installation is the checkout itself.
+The modules are those of the checkout, unchanged. Files that they read, such as schemas, are in `railyard/suite`, at the
+paths that they have in the checkout. An editable installation is the checkout itself.
 """
 
 import hashlib
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,8 +12,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-ROOMS = ("base", "records", "applications", "jobs", "torus", "tender")
-GENERIC = ("placements", "analysis")
+ROOMS = ("base", "placements", "records", "applications", "jobs", "torus", "analysis", "tender")
 #: Parts of these rooms that run something or write into the checkout, and nothing that reads imports.
 LEFT_OUT = (
     *(
@@ -38,12 +35,10 @@ READ = (
     "benchmarks/*/*.c",
     "benchmarks/counters/groups/*",
 )
-IMPORTS = re.compile(rf"^(\s*(?:from|import) )((?:{'|'.join(GENERIC)})\b)", re.MULTILINE)
-STRINGS = re.compile(rf'"((?:{"|".join(GENERIC)})(?:\.\w+)+:\w+)"')
 
 
 class ReadingWheel(build_py):
-    """Copy the rooms that read, and rename packages with a generic name."""
+    """Copy the rooms that read."""
 
     def run(self):
         """Write the folder that becomes the wheel."""
@@ -51,16 +46,13 @@ class ReadingWheel(build_py):
             return
         shutil.rmtree(self.build_lib, ignore_errors=True)
         package = Path(self.build_lib, "railyard")
-        without = shutil.ignore_patterns("__pycache__", "*.c", "*.h", "*.cpp", "bin", "topologies")
-        for source in (*(f"railyard/{room}" for room in ROOMS), *GENERIC):
-            shutil.copytree(source, package / Path(source).name, ignore=without)
+        without = shutil.ignore_patterns("__pycache__", "*.c", "*.h", "*.cpp", "bin")
+        for room in ROOMS:
+            shutil.copytree(f"railyard/{room}", package / room, ignore=without)
         for file in Path("railyard").glob("*.py"):
             shutil.copy(file, package)
         for path in (package / part for part in LEFT_OUT):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        for path in package.rglob("*.py"):
-            text = IMPORTS.sub(r"\1railyard.\2", path.read_text(encoding="utf-8"))
-            path.write_text(STRINGS.sub(r'"railyard.\1"', text), encoding="utf-8")
         suite = package / "suite"
         for file in sorted(file for pattern in READ for file in Path().glob(pattern) if file.is_file()):
             (suite / file).parent.mkdir(parents=True, exist_ok=True)

@@ -12,10 +12,10 @@ import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import performance_function, run_before, sanity_function, variable
 
-from placements import launchers
-from placements.topology import catalog
-from placements.topology.torus import Torus
 from railyard.placed.mixin import partition_of, plainly
+from railyard.placements import launchers
+from railyard.placements.topology import catalog
+from railyard.placements.topology.torus import Torus
 
 FOLDER = "admission"
 

@@ -25,8 +25,6 @@ from checks import scales
 from checks.base import PlacedCheck
 from checks.building import applications_build
 from checks.multirail import POSTER
-from placements.hosts.binding import Binding
-from placements.orders import spec
 from railyard.applications import building, mpip, torus_counters
 from railyard.applications.building import Build
 from railyard.applications.launch import PROFILER, need_parser
@@ -37,6 +35,8 @@ from railyard.jobs import image as images
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.partition import Partition
 from railyard.placed.mixin import plainly
+from railyard.placements.hosts.binding import Binding
+from railyard.placements.orders import spec
 from railyard.records.record import Software
 
 #: Subfolders in which programs are searched: of a Spack view, of OSU's installation, of OSU's build folder.

@@ -22,9 +22,9 @@ from reframe.core.exceptions import PerformanceError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
-from analysis.references import judging
-from analysis.stats import contrast
 from checks import scales
+from railyard.analysis.references import judging
+from railyard.analysis.stats import contrast
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.jobs import image as images

@@ -18,11 +18,11 @@ from reframe.core.builtins import run_after, sanity_function, variable
 from reframe.core.logging import getlogger
 
 from checks.halo import HaloCheck
-from placements import launchers
 from railyard.jobs import interrupted, job_lock, mpis, schedule, stagedir, submission, verdict
 from railyard.jobs.mpis import Mpi
 from railyard.jobs.submission import Script
 from railyard.placed.mixin import plainly
+from railyard.placements import launchers
 from railyard.records import references
 from railyard.records.record import Record
 

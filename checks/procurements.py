@@ -14,11 +14,11 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from checks.applications.osu import OsuCheck
-from placements.topology import catalog
 from railyard.applications.programs import osu
 from railyard.jobs.job import request
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
+from railyard.placements.topology import catalog
 from railyard.tender import presets
 
 #: Every rule as `preset: name of the rule`.

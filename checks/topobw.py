@@ -9,7 +9,7 @@ import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
 
 from checks.base import REAL, PlacedCheck
-from placements.launchers import files
+from railyard.placements.launchers import files
 
 
 class TopoBwCheck(PlacedCheck):

@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.topology.base import Link
+from railyard.placements.topology.base import Link
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape

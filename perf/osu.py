@@ -33,9 +33,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from analysis.stats.medians import median_interval
 from perf import vtorus
 from perf.pieces import Pieces
+from railyard.analysis.stats.medians import median_interval
 from railyard.base.checkout import BUILD
 from railyard.torus.plan.plan import Shape
 

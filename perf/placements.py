@@ -17,17 +17,17 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from placements.linkload import model as linkload
-from placements.linkload.model import PROTOCOLS, LinkLoads
-from placements.linkload.traffic import Traffic, face_bytes, stencil
-from placements.orders.allocation import allocate
-from placements.orders.choices import choose
-from placements.orders.effort import Effort
-from placements.orders.optimiser import search
-from placements.orders.rank_orders import ordered
-from placements.orders.rank_orders.base import PlacementJob
-from placements.topology import catalog
-from placements.topology.torus import Torus
+from railyard.placements.linkload import model as linkload
+from railyard.placements.linkload.model import PROTOCOLS, LinkLoads
+from railyard.placements.linkload.traffic import Traffic, face_bytes, stencil
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.choices import choose
+from railyard.placements.orders.effort import Effort
+from railyard.placements.orders.optimiser import search
+from railyard.placements.orders.rank_orders import ordered
+from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.topology import catalog
+from railyard.placements.topology.torus import Torus
 
 PAYLOAD = PROTOCOLS["payload"]
 #: One for each predicted time: placements that tie (custom, cart-create and plain are all limited by the host links)

@@ -31,15 +31,15 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from perf.placements import torus_of
-from placements.arrays import Ints
-from placements.linkload.matrix import read_traffic
-from placements.linkload.model import PROTOCOLS, load
-from placements.linkload.traffic import Traffic, face_bytes, groups, shifted, stencil
-from placements.orders.allocation import Allocation, allocate, occupied
-from placements.orders.placement import place
-from placements.orders.rank_orders import hilbert, snake
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import schedule
+from railyard.placements.arrays import Ints
+from railyard.placements.linkload.matrix import read_traffic
+from railyard.placements.linkload.model import PROTOCOLS, load
+from railyard.placements.linkload.traffic import Traffic, face_bytes, groups, shifted, stencil
+from railyard.placements.orders.allocation import Allocation, allocate, occupied
+from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import hilbert, snake
 
 RANKS, SEED = 64, 55
 #: The largest weight of an edge: the mappers count in 32 bits.

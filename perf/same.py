@@ -15,13 +15,13 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-from analysis.stats import contrast, samples
-from analysis.stats.samples import Values
 from perf import vtorus
 from perf.bound import Case, burners, run_once
 from perf.pieces import Pieces, Row
-from placements.topology import catalog
+from railyard.analysis.stats import contrast, samples
+from railyard.analysis.stats.samples import Values
 from railyard.base.checkout import BUILD
+from railyard.placements.topology import catalog
 from railyard.records.noise import SAME_PERCENT
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import packet_budget

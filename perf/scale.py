@@ -14,9 +14,9 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from placements.topology import catalog
-from placements.topology.base import Topology
-from placements.topology.torus import Torus
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.torus import Torus
 
 NAME = "bench-scale"
 

@@ -1,8 +1,9 @@
 """Error rates, power and coverage of everything that reports conclude, over values drawn with fixed seeds.
 
-Models: launches and jobs with a known effect through the functions that reports call: sides (`analysis.compare`),
-combinations (`analysis.cases.judgement`), intervals, impact factors, series over dates, spreads over allocations.
-Sides differ in number and spread, and noise has several shapes. Two sides are equal if their medians are. Leaves out:
+Models: launches and jobs with a known effect through the functions that reports call: sides
+(`railyard.analysis.compare`), combinations (`railyard.analysis.cases.judgement`), intervals, impact factors, series
+over dates, spreads over allocations. Sides differ in number and spread, and noise has several shapes. Two sides are
+equal if their medians are. Leaves out:
 real machines (`python -m perf same`), and the gate (`python -m perf gate`).
 """
 
@@ -20,17 +21,17 @@ from rich.console import Console
 from rich.table import Table
 from support.entries import KEY, entry
 
-from analysis.cases import judgement
-from analysis.cases.judgement import Comparison, Evidence, Series
-from analysis.compare import compare, sides
-from analysis.compare.compare import Versus
-from analysis.over import allocations, dates
-from analysis.over.allocations import Steadiness
-from analysis.plan import enough
-from analysis.stats import impact, medians
-from analysis.stats.contrast import FEWEST
-from analysis.stats.impact import Statistic
-from analysis.stats.verdicts import Finding, Outcome
+from railyard.analysis.cases import judgement
+from railyard.analysis.cases.judgement import Comparison, Evidence, Series
+from railyard.analysis.compare import compare, sides
+from railyard.analysis.compare.compare import Versus
+from railyard.analysis.over import allocations, dates
+from railyard.analysis.over.allocations import Steadiness
+from railyard.analysis.plan import enough
+from railyard.analysis.stats import impact, medians
+from railyard.analysis.stats.contrast import FEWEST
+from railyard.analysis.stats.impact import Statistic
+from railyard.analysis.stats.verdicts import Finding, Outcome
 from railyard.records import units
 from railyard.records.rules import looks
 from railyard.records.store.entries import Entry

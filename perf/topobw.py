@@ -27,10 +27,10 @@ from rich.console import Console
 from rich.table import Table
 
 from perf.pieces import Pieces
-from placements.launchers import files
-from placements.topology import catalog
-from placements.topology.base import Coordinate, Link, Topology
 from railyard.base.checkout import BUILD
+from railyard.placements.launchers import files
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Coordinate, Link, Topology
 from railyard.torus.virtual import lifecycle
 
 PROGRAM = BUILD / "benchmarks-openmpi/bin/topobw"

@@ -19,12 +19,12 @@ from rich.console import Console
 from rich.table import Table
 
 from perf import faults, links, placements
-from placements.linkload import model, traffic
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.topology import catalog
-from placements.topology.torus import DIMENSIONS
 from railyard.base.checkout import CHECKOUT
+from railyard.placements.linkload import model, traffic
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.torus import DIMENSIONS
 from railyard.torus.engines import docker_engine
 from railyard.torus.engines.base import Containers
 from railyard.torus.plan import plan

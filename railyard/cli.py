@@ -16,43 +16,31 @@ from railyard import __version__
 from railyard.base.errors import InputError, RunError, as_seen, did_you_mean
 from railyard.base.plain_output import plain_output
 
-#: Heading -> command -> where it is, and its line in the list of commands: none is loaded for that.
+#: Heading -> command -> where it is in `railyard`, and its line in the list of commands: none is loaded for that.
 GROUPS = {
     "Start here": {
-        "doctor": ("railyard.doctor.cli:doctor", "Report what railyard can use on this machine."),
-        "checks": (
-            "railyard.reference.cli:checks",
-            "List the checks that ReFrame can run, and what each measures.",
-        ),
+        "doctor": ("doctor.cli:doctor", "Report what railyard can use on this machine."),
+        "checks": ("reference.cli:checks", "List the checks that ReFrame can run, and what each measures."),
         "topology": ("placements.cli.place:topology", "Describe a topology: extents, link classes, rates."),
-        "completion": (
-            "railyard.completion:completion",
-            "Print the script that completes commands in a shell.",
-        ),
+        "completion": ("completion:completion", "Print the script that completes commands in a shell."),
     },
     "Predict, without a run": {
         "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
         "links": ("placements.cli.links:links", "Predict bytes and seconds on every link of a topology."),
         "matrix": ("placements.cli.matrix:matrix", "Show what the ranks of a program send to each other."),
-        "model": (
-            "railyard.torus.modelled.cli:model",
-            "Predict the times of a program if only links took time.",
-        ),
+        "model": ("torus.modelled.cli:model", "Predict the times of a program if only links took time."),
         "nics": ("placements.cli.nics:nics", "Print the settings that make a stack obey a NIC policy."),
         "plan": ("analysis.plan.cli:plan", "Print how many launches and jobs find a difference."),
     },
     "Run": {
-        "torus": ("railyard.torus.cli.torus:torus", "Make and use a virtual torus on this machine."),
-        "sim": ("railyard.torus.simulated.cli:sim", "Run a program on a simulated topology."),
-        "fit": ("railyard.fit.cli:fit", "Fit the placement of any MPI program to what its ranks send."),
-        "admit": ("railyard.admit.cli:admit", "Name the slow nodes of a job in few launches."),
-        "where": ("railyard.jobs.nodes.node_cli:where", "Print this node's cores, NICs and GPUs as JSON."),
+        "torus": ("torus.cli.torus:torus", "Make and use a virtual torus on this machine."),
+        "sim": ("torus.simulated.cli:sim", "Run a program on a simulated topology."),
+        "fit": ("fit.cli:fit", "Fit the placement of any MPI program to what its ranks send."),
+        "admit": ("admit.cli:admit", "Name the slow nodes of a job in few launches."),
+        "where": ("jobs.nodes.node_cli:where", "Print this node's cores, NICs and GPUs as JSON."),
         "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
-        "application": (
-            "railyard.applications.cli:application",
-            "List and try the parsers of third-party programs.",
-        ),
-        "recover": ("railyard.jobs.cli:recover", "Make the records of interrupted jobs."),
+        "application": ("applications.cli:application", "List and try the parsers of third-party programs."),
+        "recover": ("jobs.cli:recover", "Make the records of interrupted jobs."),
     },
     "Read what was measured": {
         "report": ("analysis.report.cli:report", "Write a page, or another format, from records."),
@@ -63,23 +51,20 @@ GROUPS = {
         "over": ("analysis.over.cli:over", "Show series of records over dates, sizes or allocations."),
         "moved": ("analysis.compare.moved:moved", "Compare outputs of topobw before and after a repair."),
         "pairs": ("analysis.pairs.cli:pairs", "Show the matrices of all pairs that pt2pt has written."),
-        "results": ("railyard.records.cli:results", "Add, list, show, check, pack and unpack records."),
+        "results": ("records.cli:results", "Add, list, show, check, pack and unpack records."),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
     },
     "Exchange with others": {
-        "tender": ("railyard.tender.cli:tender", "Write, check and evaluate the bids of a tender."),
-        "ci": ("railyard.ci.cli:ci", "Print a workflow that runs the smoke checks."),
+        "tender": ("tender.cli:tender", "Write, check and evaluate the bids of a tender."),
+        "ci": ("ci.cli:ci", "Print a workflow that runs the smoke checks."),
     },
 }
 #: Commands that job scripts alone call: the list of commands and the shell's completion leave them out.
 IN_JOB_SCRIPTS = {
-    "granted": ("railyard.jobs.cli:granted", "Place a job on the nodes that were granted (in job scripts)."),
+    "granted": ("jobs.cli:granted", "Place a job on the nodes that were granted (in job scripts)."),
     "enough": ("analysis.plan.enough:enough", "Decide whether a job needs more rounds (in job scripts)."),
-    "strays": ("railyard.jobs.nodes.node_cli:strays", "End what a launch left behind (in job scripts)."),
-    "together": (
-        "railyard.jobs.cli:together",
-        "Run a program while others load the network (in job scripts).",
-    ),
+    "strays": ("jobs.nodes.node_cli:strays", "End what a launch left behind (in job scripts)."),
+    "together": ("jobs.cli:together", "Run a program while others load the network (in job scripts)."),
 }
 COMMANDS = {name: entry for group in (*GROUPS.values(), IN_JOB_SCRIPTS) for name, entry in group.items()}
 
@@ -94,7 +79,7 @@ class Rooms(click.Group):
         if cmd_name not in COMMANDS or not _is_here(cmd_name):
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), name)
+        command = getattr(importlib.import_module(f"railyard.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 

@@ -18,7 +18,7 @@ from support import forked, sharing
 from support.benchmark_runs import PretendedTorus
 from support.commands import CHECKOUT, HUNG_S, TESTS, Run, environment, started, without_waits
 
-from placements.orders import refine
+from railyard.placements.orders import refine
 
 # On a busy machine an example may take any time, which says nothing about the code.
 settings.register_profile("railyard", deadline=None, suppress_health_check=[HealthCheck.too_slow])

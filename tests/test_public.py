@@ -16,7 +16,6 @@ import yaml
 from support.commands import CHECKOUT
 from support.inputs import outputs
 
-from placements.hosts import in_job, sources
 from railyard.applications import launch
 from railyard.applications.cli import record_rules
 from railyard.base import sysfs
@@ -24,6 +23,7 @@ from railyard.base.errors import InputError
 from railyard.doctor import inventory
 from railyard.jobs import complaints
 from railyard.jobs.nodes import allocated_nodes
+from railyard.placements.hosts import in_job, sources
 
 PUBLIC = CHECKOUT / "tests/data/public"
 CASES = sorted(path.parent for path in PUBLIC.glob("**/case.yaml"))

@@ -12,8 +12,8 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from checks.application import ApplicationCheck
-from placements.nics.stacks import stacks
 from railyard.jobs.partition import Partition
+from railyard.placements.nics.stacks import stacks
 
 
 class CclCheck(ApplicationCheck):

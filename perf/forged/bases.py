@@ -18,10 +18,10 @@ from applications.test_applications import read as recorded
 from support import benchmark_runs, evidence
 from support.commands import CHECKOUT
 
-from placements.launchers import files
-from placements.orders.allocation import allocate
-from placements.topology import catalog
 from railyard.base.checkout import BUILD
+from railyard.placements.launchers import files
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.topology import catalog
 from railyard.records import benchmark as outputs
 from railyard.records import programs, record, units
 from railyard.records.assemble import LaunchRun

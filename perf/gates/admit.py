@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from placements.topology import catalog
-from placements.topology.torus import Torus
 from railyard.admit import group_tests
 from railyard.admit.group_tests import Admission, Pair, Rule
+from railyard.placements.topology import catalog
+from railyard.placements.topology.torus import Torus
 
 SEEDS = 20
 CLEAN = 50

@@ -1,4 +1,4 @@
-"""Count false alarms and detections of the gate of references over made-up histories (`analysis.references.simulated`).
+"""Count false alarms and detections of the gate (`railyard.analysis.references.simulated`) over made-up histories.
 
 Models: 1, 16 and 48 variables on quiet machines (run-to-run spreads of 1 and 2 %, each variable's own or common to
 all), on hosted runners whose machines differ by 5 and 10 % from run to run, and on two kinds of machine that are 8 %
@@ -14,8 +14,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from analysis.references import simulated
-from analysis.references.simulated import Machine
+from railyard.analysis.references import simulated
+from railyard.analysis.references.simulated import Machine
 
 HISTORIES = 100
 _QUIET = Machine(variables=1, launch_noise=0.01, run_to_run=0.01)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from perf.network.routes import RULES, chosen, permuted, run
-from placements.arrays import Ints, np
+from railyard.placements.arrays import Ints, np
 
 FLOW_BYTES = 1_000_000
 SEEDS = range(1, 11)

@@ -20,13 +20,13 @@ from rich.table import Table
 from scipy import stats
 
 from perf.network.routes import CELL_BYTES, HEADERS, SHAPE, run
-from placements.arrays import Ints, np
-from placements.linkload.patterns import make
-from placements.linkload.traffic import Traffic
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.topology import catalog
-from placements.topology.base import Topology
+from railyard.placements.arrays import Ints, np
+from railyard.placements.linkload.patterns import make
+from railyard.placements.linkload.traffic import Traffic
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 
 DRAWS = 10
 RULES = ("fixed", "hashed", "minimal-adaptive", "valiant", "ugal-local")

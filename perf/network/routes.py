@@ -17,10 +17,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from placements.arrays import Ints, np
-from placements.topology import catalog
-from placements.topology.base import Topology
-from placements.topology.faults import Faults
+from railyard.placements.arrays import Ints, np
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import addresses, router_description
 from railyard.torus.plan.plan import ETHERNET_BYTES, Shape

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from placements import launchers
 from railyard.base import host_names
 from railyard.base.checkout import BUILD
 from railyard.base.commands import example
 from railyard.base.errors import InputError
+from railyard.placements import launchers
 
 if TYPE_CHECKING:
     from railyard.admit.group_tests import Admission, Pair, Rates
@@ -117,11 +117,11 @@ def admit(
     was stopped goes on with --resume. The exit status is 0 if every node is good, 3 if some are not, 4 if the search
     ended undecided.
     """
-    from placements.hosts import hostfile, naming, sources
-    from placements.topology import catalog
-    from placements.topology.torus import Torus
     from railyard.admit import group_tests, launching
     from railyard.jobs.nodes import allocated_nodes
+    from railyard.placements.hosts import hostfile, naming, sources
+    from railyard.placements.topology import catalog
+    from railyard.placements.topology.torus import Torus
     from railyard.records.store import archive
 
     if not Path(program).is_file():

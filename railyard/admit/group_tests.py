@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placements.topology.torus import Torus
+from railyard.placements.topology.torus import Torus
 
 #: A path without a topology joins nodes that are at most so many places apart in the list of nodes.
 MOST_APART = 8

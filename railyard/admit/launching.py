@@ -17,15 +17,15 @@ from pathlib import Path
 
 import click
 
-from placements import launchers
-from placements.arrays import np
-from placements.hosts import naming
-from placements.orders.allocation import scheduled
-from placements.orders.placement import Placement
-from placements.orders.rank_orders import orders
 from railyard.admit.group_tests import Pair
 from railyard.base import host_names, parent
 from railyard.base.errors import RunError
+from railyard.placements import launchers
+from railyard.placements.arrays import np
+from railyard.placements.hosts import naming
+from railyard.placements.orders.allocation import scheduled
+from railyard.placements.orders.placement import Placement
+from railyard.placements.orders.rank_orders import orders
 from railyard.records import benchmark
 
 #: `pt2pt` lists the rates of so many pairs; more pairs are launched in turns.

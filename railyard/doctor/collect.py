@@ -14,10 +14,10 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from placements.launchers.base import BATCH_NODE_FILES
 from railyard.base import programs
 from railyard.base.errors import InputError
 from railyard.base.host_names import short
+from railyard.placements.launchers.base import BATCH_NODE_FILES
 
 #: File -> the command whose output is in it.
 COMMANDS: Mapping[str, list[str]] = {

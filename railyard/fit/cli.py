@@ -21,16 +21,16 @@ from typing import Any
 
 import click
 
-from placements import launchers
-from placements.cli.options import parse_extents
-from placements.launchers import Rendered
-from placements.linkload.matrix import read_traffic
 from railyard.base.checkout import CHECKOUT
 from railyard.base.commands import example
 from railyard.base.errors import InputError, RunError
 from railyard.base.parent import end_with
 from railyard.jobs import interrupted, schedule
 from railyard.jobs.job import submitted
+from railyard.placements import launchers
+from railyard.placements.cli.options import parse_extents
+from railyard.placements.launchers import Rendered
+from railyard.placements.linkload.matrix import read_traffic
 from railyard.records import record as records
 from railyard.records.record import Record, Status
 from railyard.torus.virtual import lifecycle

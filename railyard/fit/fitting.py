@@ -12,20 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.cases import cases, comparison, scoreboard
-from analysis.cases.cases import Case
-from analysis.cases.scoreboard import Standing, faster
-from analysis.stats.verdicts import Finding
-from placements.arrays import Ints, np
-from placements.hosts import naming
-from placements.linkload import model
-from placements.linkload.traffic import Traffic
-from placements.orders.allocation import Allocation, scheduled
-from placements.orders.placement import Placement, place
-from placements.orders.rank_orders import orders
-from placements.topology import catalog
-from placements.topology.base import Topology
+from railyard.analysis.cases import cases, comparison, scoreboard
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.cases.scoreboard import Standing, faster
+from railyard.analysis.stats.verdicts import Finding
 from railyard.base.errors import InputError
+from railyard.placements.arrays import Ints, np
+from railyard.placements.hosts import naming
+from railyard.placements.linkload import model
+from railyard.placements.linkload.traffic import Traffic
+from railyard.placements.orders.allocation import Allocation, scheduled
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.orders.rank_orders import orders
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from railyard.records.record import Record
 from railyard.torus.native.messages import SHAPE, Message, arrivals_s
 

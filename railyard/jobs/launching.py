@@ -10,19 +10,19 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from placements import launchers
-from placements.hosts import node as node_layout
-from placements.hosts.gpus import any_pairs, pairs
-from placements.hosts.node import NodeLayout
-from placements.launchers import Launcher, Rendered
-from placements.nics import evidence, lines, policies, stacks, stating
-from placements.nics.evidence import Found, judge, senders
-from placements.nics.lines import Line, Verbatim, file_name
-from placements.orders.placement import Placement
-from placements.topology.base import Topology
 from railyard.base.errors import InputError
 from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes.kinds import NodeKind
+from railyard.placements import launchers
+from railyard.placements.hosts import node as node_layout
+from railyard.placements.hosts.gpus import any_pairs, pairs
+from railyard.placements.hosts.node import NodeLayout
+from railyard.placements.launchers import Launcher, Rendered
+from railyard.placements.nics import evidence, lines, policies, stacks, stating
+from railyard.placements.nics.evidence import Found, judge, senders
+from railyard.placements.nics.lines import Line, Verbatim, file_name
+from railyard.placements.orders.placement import Placement
+from railyard.placements.topology.base import Topology
 from railyard.records.folded.nic_bytes import Nics
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from placements.topology import catalog
-from placements.topology.base import Topology
 from railyard.base.errors import InputError
 from railyard.jobs import constraints
 from railyard.jobs.job.submitted import COMPUTED, Site
 from railyard.jobs.nodes import allocated_nodes
 from railyard.jobs.requirements import Machine
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from railyard.torus.engines import DEFAULT, engines
 from railyard.torus.virtual import lifecycle
 

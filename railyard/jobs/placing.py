@@ -14,14 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from placements import launchers
-from placements.launchers import files
-from placements.linkload.matrix import read_traffic
-from placements.nics import lines
-from placements.orders import spec
-from placements.orders.allocation import Allocation
-from placements.orders.placement import Placement, place
-from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 from railyard.jobs import launching, roles
 from railyard.jobs.job.submitted import Assigned, Placed, Submitted, write
@@ -29,6 +21,14 @@ from railyard.jobs.launching import Combination
 from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes.kinds import NodeKind
 from railyard.jobs.roles import Companion
+from railyard.placements import launchers
+from railyard.placements.launchers import files
+from railyard.placements.linkload.matrix import read_traffic
+from railyard.placements.nics import lines
+from railyard.placements.orders import spec
+from railyard.placements.orders.allocation import Allocation
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.topology.base import Coordinate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

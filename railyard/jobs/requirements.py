@@ -11,12 +11,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placements.nics import policies, stacks
-from placements.orders import spec
-from placements.orders.allocation import allocate
-from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.jobs import launching, placing
+from railyard.placements.nics import policies, stacks
+from railyard.placements.orders import spec
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.topology import catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

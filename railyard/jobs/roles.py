@@ -6,7 +6,7 @@ A placement's name contains the load (`plain+incast`). The victim has the same n
 
 Loads: the congestor's patterns (`incast`, `alltoall`, `broadcast`, `allreduce`, `permutation`), several of them at once
 with a full stop between (`incast.alltoall`), `program` (any program, started again until the victim has ended), and
-`copies`. Leaves out: how the nodes are divided (`placements.orders.division`), who starts the programs
+`copies`. Leaves out: how the nodes are divided (`railyard.placements.orders.division`), who starts the programs
 (`railyard.jobs.together`), and what they left (`railyard.jobs.beside`).
 """
 
@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from placements.orders import division, spec
-from placements.orders.allocation import Allocation, taken
-from placements.orders.placement import Placement, place
 from railyard.base.errors import InputError
+from railyard.placements.orders import division, spec
+from railyard.placements.orders.allocation import Allocation, taken
+from railyard.placements.orders.placement import Placement, place
 
 KIB = 1 << 10
 COPIES = "copies"

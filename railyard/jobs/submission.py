@@ -13,9 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from placements.launchers import files
-from placements.orders.allocation import Allocation
-from placements.topology.base import Coordinate, Node
 from railyard.base import host_names
 from railyard.jobs import job_lock, placing, schedule
 from railyard.jobs.job import submitted
@@ -25,6 +22,9 @@ from railyard.jobs.nodes import node as node_description
 from railyard.jobs.partition import Partition
 from railyard.jobs.placing import Nodes, Plan
 from railyard.jobs.schedule import Program
+from railyard.placements.launchers import files
+from railyard.placements.orders.allocation import Allocation
+from railyard.placements.topology.base import Coordinate, Node
 from railyard.records.record import Software
 from railyard.records.rules import looks
 from railyard.records.store import folders, sessions

@@ -30,11 +30,6 @@ from reframe.core.exceptions import ReframeError, ReframeFatalError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
-from placements import launchers
-from placements.launchers import Launcher
-from placements.nics.lines import Verbatim
-from placements.orders.allocation import Allocation
-from placements.topology.base import Topology
 from railyard.applications import judged
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
@@ -47,6 +42,11 @@ from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
 from railyard.placed import figures, progress
 from railyard.placed.variables import PLACED, define_placed
+from railyard.placements import launchers
+from railyard.placements.launchers import Launcher
+from railyard.placements.nics.lines import Verbatim
+from railyard.placements.orders.allocation import Allocation
+from railyard.placements.topology.base import Topology
 from railyard.records import provenance, references
 from railyard.records.record import Record, Software
 from railyard.torus.simulated import smpi

@@ -4,7 +4,7 @@ Models: five questions, each answered by the same fields of an index entry's set
 records form one case? `reference`: may a run be compared with the archive's references? `sides`: may two records be
 sides of `railyard compare`? `allocations`, `sizes`: may they share a row of `railyard over`? A new field of the setting
 needs a row in the table, and a test fails until it has one. Leaves out: how launches are compared
-(`analysis.cases.comparison`, `analysis.compare`, `analysis.over`).
+(`railyard.analysis.cases.comparison`, `railyard.analysis.compare`, `railyard.analysis.over`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ NAMED_OF_SIDES = tuple(name for name, field in FIELDS.items() if field.sides is 
 REFERENCE_CASE = tuple(name for name, field in FIELDS.items() if field.reference is AGREE and name != "check")
 #: Fields in which all records of a row of `railyard over allocations` agree.
 ALLOCATIONS_ROW = tuple(name for name, field in FIELDS.items() if field.allocations is AGREE)
-#: The same for `railyard over sizes`, which also compares parts of parameters, ranks, nodes (`analysis.over.sizes`).
+#: The same for `railyard over sizes`, which also compares parts of parameters, ranks, nodes
+#: (`railyard.analysis.over.sizes`).
 SIZES_ROW = tuple(name for name, field in FIELDS.items() if field.sizes is AGREE)
 
 #: Parts of a record's case in which records of one pool may differ: `studies`, and the parts that only determine how

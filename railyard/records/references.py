@@ -4,7 +4,7 @@ Models: one YAML file in ReFrame's own form (`reference = {'$ref': ...}`): check
 [level, lower, upper, unit]. The top-level key `$about` has the history of each case, from which its references are
 computed: the records that passed, the changes that were accepted, and the values of each variable. A case consists of
 all fields that must agree for two runs to be comparable (`railyard.records.comparable`), so that a small torus is never
-compared with a large one. Leaves out: computing references (`analysis.references`).
+compared with a large one. Leaves out: computing references (`railyard.analysis.references`).
 """
 
 from __future__ import annotations

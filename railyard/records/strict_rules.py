@@ -12,7 +12,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from placements.orders import spec
+from railyard.placements.orders import spec
 from railyard.records import json_io, record, studies, units
 from railyard.records import rules as _rules  # noqa: F401  # importing the rules registers them
 from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name

@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from placements.hosts.binding import Binding
-from placements.launchers import LAUNCHERS
-from placements.nics.policies import policies
-from placements.nics.stacks import stacks
-from placements.orders.choices import choices
-from placements.orders.rank_orders import orders
-from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT, TOPOLOGIES
+from railyard.placements.hosts.binding import Binding
+from railyard.placements.launchers import LAUNCHERS
+from railyard.placements.nics.policies import policies
+from railyard.placements.nics.stacks import stacks
+from railyard.placements.orders.choices import choices
+from railyard.placements.orders.rank_orders import orders
+from railyard.placements.topology import catalog
 from railyard.records import units
 from railyard.reference import tables
 from railyard.reference.markdown import code, escaped, table

@@ -1,7 +1,7 @@
 """Write the tables of docs/coverage.md: every row of the four works, from the files of their studies.
 
 Models: a number is compared as a factor, a change of -74 % as 0.26. Beyond FACTOR the row has the reason that its
-study gives, or "not explained". Leaves out: what a record answers (`analysis.cases.published`).
+study gives, or "not explained". Leaves out: what a record answers (`railyard.analysis.cases.published`).
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT
+from railyard.placements.topology import catalog
 
 #: A system that a check requires, as ReFrame writes it, and its name for people.
 SYSTEMS = {

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from analysis.cases import modelled
-from analysis.figures import network
-from analysis.figures.drawing import svg_file
-from analysis.judge.judged import judge
-from analysis.report import answer
-from placements.linkload import model, traffic
-from placements.linkload.patterns import make
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.topology import catalog
+from railyard.analysis.cases import modelled
+from railyard.analysis.figures import network
+from railyard.analysis.figures.drawing import svg_file
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.report import answer
 from railyard.base.checkout import CHECKOUT, RESULTS
+from railyard.placements.linkload import model, traffic
+from railyard.placements.linkload.patterns import make
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
 from railyard.records.store import archive
 
 GRID, CELLS = (4, 4, 4), 64

@@ -13,19 +13,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from placements import launchers
-from placements.hosts.binding import BINDINGS, Binding
-from placements.launchers import LAUNCHERS, Launcher, Rendered
-from placements.nics.policies import ChosenPolicy, Host, parse, policies
-from placements.nics.stacks import NicStack, Settings, stacks
-from placements.orders.allocation import allocate
-from placements.orders.choices import DEFAULT, choices
-from placements.orders.placement import place
-from placements.orders.rank_orders import orders
-from placements.orders.word import Word
-from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
+from railyard.placements import launchers
+from railyard.placements.hosts.binding import BINDINGS, Binding
+from railyard.placements.launchers import LAUNCHERS, Launcher, Rendered
+from railyard.placements.nics.policies import ChosenPolicy, Host, parse, policies
+from railyard.placements.nics.stacks import NicStack, Settings, stacks
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.choices import DEFAULT, choices
+from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import orders
+from railyard.placements.orders.word import Word
+from railyard.placements.topology import catalog
 from railyard.reference import coverage
 from railyard.reference.markdown import code, table
 

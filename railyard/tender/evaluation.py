@@ -1,9 +1,10 @@
 """Rank complete bids by the tender's metric, with intervals and with the changes that would alter the ranking.
 
-Models: `measured` has the value of a case, `metrics` the formulas. Intervals are over jobs (`analysis.stats.contrast`);
-there is none, and no share of wins, if a case of a bid has too few. The sensitivity is how often each bid wins when
-jobs are drawn again, when all weights are drawn between half and double, and when every value is disturbed by noise.
-It is also whether another bid wins when one weight is halved, doubled or left out. Leaves out: prices.
+Models: `measured` has the value of a case, `metrics` the formulas. Intervals are over jobs
+(`railyard.analysis.stats.contrast`); there is none, and no share of wins, if a case of a bid has too few. The
+sensitivity is how often each bid wins when jobs are drawn again, when all weights are drawn between half and double,
+and when every value is disturbed by noise. It is also whether another bid wins when one weight is halved, doubled or
+left out. Leaves out: prices.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
-from analysis.stats import contrast
-from analysis.text.numbers import counted
-from placements.arrays import Floats, np
+from railyard.analysis.stats import contrast
+from railyard.analysis.text.numbers import counted
+from railyard.placements.arrays import Floats, np
 from railyard.tender import completeness, measured, metrics, trusted
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-from placements.orders.allocation import AllocationOrder
+from railyard.placements.orders.allocation import AllocationOrder
 from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Case, Launch, Origin, Record

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from analysis.stats import contrast
-from analysis.stats.contrast import FEWEST
+from railyard.analysis.stats import contrast
+from railyard.analysis.stats.contrast import FEWEST
 from railyard.records.benchmark import point
 from railyard.records.units import Better
 from railyard.tender import bids

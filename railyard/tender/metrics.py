@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from placements.arrays import Floats, np
+from railyard.placements.arrays import Floats, np
 from railyard.records import units
 from railyard.records.units import Better
 from railyard.tender.request import Case, Metric, Tender

@@ -1,8 +1,8 @@
 """Compare a later measurement with what a bid promised: at acceptance, or after years of service.
 
 Models: each case of the tender, the later value over the pledge, or over the bid's own value where there is no pledge,
-turned so that above 1 is better; bounds over jobs, of which each side needs `analysis.stats.contrast.FEWEST`. The
-tender file names the share that must be reached as `retention`. Leaves out: why performance was lost.
+turned so that above 1 is better; bounds over jobs, of which each side needs `railyard.analysis.stats.contrast.FEWEST`.
+The tender file names the share that must be reached as `retention`. Leaves out: why performance was lost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from analysis.stats import contrast
+from railyard.analysis.stats import contrast
 from railyard.records.rules.registry import Fault
 from railyard.records.units import Better
 from railyard.tender import completeness, measured

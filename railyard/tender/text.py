@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from analysis.stats.contrast import FEWEST
+from railyard.analysis.stats.contrast import FEWEST
 from railyard.records.json_io import Json
 from railyard.tender import board, spreadsheet
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from support import synthetic
 from support.records import figures
 
-from analysis.figures import general, scales, svg
-from analysis.judge.judged import judge
+from railyard.analysis.figures import general, scales, svg
+from railyard.analysis.judge.judged import judge
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 from support import evidence, forgeries
 
-from analysis.cases import cases, impacts
-from analysis.figures import beside
-from analysis.stats.verdicts import Finding
+from railyard.analysis.cases import cases, impacts
+from railyard.analysis.figures import beside
+from railyard.analysis.stats.verdicts import Finding
 from railyard.base.errors import InputError
 from railyard.records import strict_rules
 from railyard.records.record import Record

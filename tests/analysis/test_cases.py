@@ -24,17 +24,17 @@ from hypothesis import strategies as st
 from support import evidence, synthetic
 from support.versions import of_rows, with_rows
 
-from analysis.cases import cases, comparison, curves, modelled, tables
-from analysis.cases.cases import Case
-from analysis.cases.judgement import Comparison
-from analysis.cases.titles import origin_note
-from analysis.figures import drawing, general, registry, render_all
-from analysis.judge.judged import judge, judge_case
-from analysis.report import case_view, exports
-from analysis.report import page as pages
-from analysis.report.cli import report as command
-from analysis.stats import medians
-from analysis.text.numbers import Format, percent, size_text
+from railyard.analysis.cases import cases, comparison, curves, modelled, tables
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.cases.judgement import Comparison
+from railyard.analysis.cases.titles import origin_note
+from railyard.analysis.figures import drawing, general, registry, render_all
+from railyard.analysis.judge.judged import judge, judge_case
+from railyard.analysis.report import case_view, exports
+from railyard.analysis.report import page as pages
+from railyard.analysis.report.cli import report as command
+from railyard.analysis.stats import medians
+from railyard.analysis.text.numbers import Format, percent, size_text
 from railyard.base.errors import InputError, RunError
 from railyard.records.assemble import LaunchRun, absent, assemble
 from railyard.records.record import Status
@@ -625,7 +625,7 @@ def test_empty_folders_missing_files_and_unwritable_pages_are_one_line(kept: Pat
 
 
 def test_importing_the_command_does_not_load_matplotlib() -> None:
-    program = "import sys, analysis.report.cli; sys.exit('matplotlib' in sys.modules)"
+    program = "import sys, railyard.analysis.report.cli; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
 
 

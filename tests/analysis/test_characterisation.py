@@ -6,10 +6,10 @@ from typing import Any
 
 from support import synthetic
 
-from analysis.cases import cases
-from analysis.figures import mpi_profile, registry
-from analysis.judge.judged import judge
-from analysis.report import exports, page
+from railyard.analysis.cases import cases
+from railyard.analysis.figures import mpi_profile, registry
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.report import exports, page
 from railyard.records.record import Record
 
 

@@ -20,22 +20,22 @@ from click.testing import CliRunner
 from support import synthetic
 from support.records import figures
 
-from analysis.cases import cases, comparison, published, scoreboard
-from analysis.compare import compare as versus
-from analysis.compare import gather as gathering
-from analysis.compare import sides, text
-from analysis.compare.cli import compare as compare_command
-from analysis.compare.compare import Versus
-from analysis.judge.judged import judge
-from analysis.references import judging
-from analysis.references import update as making
-from analysis.references.cli import commands as references_command
-from analysis.report import exports, page
-from analysis.report.cli import report as report_command
-from analysis.report.exports import Format
-from analysis.stats import contrast, samples, score
-from analysis.stats.score import Ratio, Score
-from analysis.stats.verdicts import Finding, of_test
+from railyard.analysis.cases import cases, comparison, published, scoreboard
+from railyard.analysis.compare import compare as versus
+from railyard.analysis.compare import gather as gathering
+from railyard.analysis.compare import sides, text
+from railyard.analysis.compare.cli import compare as compare_command
+from railyard.analysis.compare.compare import Versus
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.references import judging
+from railyard.analysis.references import update as making
+from railyard.analysis.references.cli import commands as references_command
+from railyard.analysis.report import exports, page
+from railyard.analysis.report.cli import report as report_command
+from railyard.analysis.report.exports import Format
+from railyard.analysis.stats import contrast, samples, score
+from railyard.analysis.stats.score import Ratio, Score
+from railyard.analysis.stats.verdicts import Finding, of_test
 from railyard.base.errors import InputError
 from railyard.records import references
 from railyard.records.record import Record

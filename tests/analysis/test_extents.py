@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from support import synthetic
 
-from analysis.cases import cases, comparison
-from analysis.figures import by_extent
-from analysis.figures.drawing import Drawing
-from analysis.judge.judged import judge
-from analysis.report import exports, page
+from railyard.analysis.cases import cases, comparison
+from railyard.analysis.figures import by_extent
+from railyard.analysis.figures.drawing import Drawing
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.report import exports, page
 from railyard.records.record import Record
 
 ITERATION_US = {"cart-create": 100.0, "custom": 80.0}

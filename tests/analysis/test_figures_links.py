@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.cases import cases, comparison, published, titles
-from analysis.figures import drawing, registry, sonar, topobw
+from railyard.analysis.cases import cases, comparison, published, titles
+from railyard.analysis.figures import drawing, registry, sonar, topobw
 from railyard.base.errors import InputError
 from railyard.records import record
 from railyard.records.record import Record

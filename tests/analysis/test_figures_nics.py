@@ -8,8 +8,8 @@ from typing import Any
 
 from support import synthetic
 
-from analysis.cases import cases
-from analysis.figures import nics as figures_nics
+from railyard.analysis.cases import cases
+from railyard.analysis.figures import nics as figures_nics
 from railyard.records.assemble import LaunchRun
 from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Verdict

@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 from support import evidence
 
-from placements.linkload import traffic
-from placements.linkload.traffic import Traffic
 from railyard.base.errors import RunError
 from railyard.fit import cli, fitting
+from railyard.placements.linkload import traffic
+from railyard.placements.linkload.traffic import Traffic
 from railyard.records import record as records
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Guarded, Record

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support import evidence
 
-from analysis.cases.cases import group
-from analysis.report import answer
+from railyard.analysis.cases.cases import group
+from railyard.analysis.report import answer
 from railyard.records import strict_rules
 
 BOTH = ["plain", "plain/launcher"]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.records import figures
 
-from analysis.references import limits, simulated, update
-from analysis.references.simulated import Machine
+from railyard.analysis.references import limits, simulated, update
+from railyard.analysis.references.simulated import Machine
 from railyard.records import references
 from railyard.records.references import Past, Point
 

@@ -12,10 +12,10 @@ from support import synthetic
 from support.commands import CHECKOUT
 from support.records import figures
 
-from analysis.judge import judged
-from analysis.report import exports, monitors
-from analysis.report.exports import Format
-from analysis.stats.medians import median_interval
+from railyard.analysis.judge import judged
+from railyard.analysis.report import exports, monitors
+from railyard.analysis.report.exports import Format
+from railyard.analysis.stats.medians import median_interval
 
 #: A line of an exposition, as the ABNF of OpenMetrics 1.0 has it for a gauge without a time.
 SAMPLE = re.compile(r'([a-z_][a-z0-9_]*)\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+)\} (-?[0-9.e+-]+)')

@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 import pytest
 from support.commands import CHECKOUT
 
-from analysis.cases import cases
-from analysis.figures import network
-from analysis.figures.drawing import Drawing, svg_file
-from placements.arrays import np
-from placements.linkload import model, traffic
-from placements.linkload.patterns import make
-from placements.topology import catalog
+from railyard.analysis.cases import cases
+from railyard.analysis.figures import network
+from railyard.analysis.figures.drawing import Drawing, svg_file
+from railyard.placements.arrays import np
+from railyard.placements.linkload import model, traffic
+from railyard.placements.linkload.patterns import make
+from railyard.placements.topology import catalog
 from railyard.records.store import archive
 from railyard.reference import pictures
 

@@ -15,11 +15,11 @@ from support import evidence
 from support.entries import KEY, entry
 from support.records import figures
 
-from analysis.over import allocations, dates, sizes, text
-from analysis.over.allocations import Steadiness
-from analysis.over.cli import over
-from analysis.over.sizes import Scaling
-from analysis.stats import change_points
+from railyard.analysis.over import allocations, dates, sizes, text
+from railyard.analysis.over.allocations import Steadiness
+from railyard.analysis.over.cli import over
+from railyard.analysis.over.sizes import Scaling
+from railyard.analysis.stats import change_points
 from railyard.records.store import archive
 from railyard.records.store.entries import Entry, SeriesKey
 

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from support import synthetic
 
-from analysis.judge.judged import judge
-from analysis.report import page
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.report import page
 from railyard.records.assemble import LaunchRun
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

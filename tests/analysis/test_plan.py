@@ -11,12 +11,12 @@ from click.testing import CliRunner
 from support.commands import CHECKOUT
 from support.entries import entry
 
-from analysis.cases import judgement
-from analysis.cases.judgement import Comparison, Evidence, Series
-from analysis.plan import answers, enough, noise, power
-from analysis.plan.cli import plan
-from analysis.plan.noise import Noise
-from analysis.stats.verdicts import Finding
+from railyard.analysis.cases import judgement
+from railyard.analysis.cases.judgement import Comparison, Evidence, Series
+from railyard.analysis.plan import answers, enough, noise, power
+from railyard.analysis.plan.cli import plan
+from railyard.analysis.plan.noise import Noise
+from railyard.analysis.stats.verdicts import Finding
 from railyard.records import units
 from railyard.records.rules import looks
 

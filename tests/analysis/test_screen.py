@@ -10,9 +10,9 @@ import pytest
 from support import synthetic
 from support.commands import CHECKOUT
 
-from analysis.cases import comparison
-from analysis.judge.judged import Judged, judge
-from analysis.report import screen
+from railyard.analysis.cases import comparison
+from railyard.analysis.judge.judged import Judged, judge
+from railyard.analysis.report import screen
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record
 from railyard.records.store import archive

@@ -8,9 +8,9 @@ from typing import Any
 
 from support import evidence, forgeries
 
-from analysis.cases import cases, spread
-from analysis.judge.judged import judge
-from analysis.report import page
+from railyard.analysis.cases import cases, spread
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.report import page
 from railyard.records.assemble import LaunchRun
 
 PLACEMENTS = ["plain", "plain@even-groups:4"]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from support import synthetic
 
-from analysis.cases import cases
-from analysis.figures import drawing, registry
-from analysis.figures.drawing import Drawing
+from railyard.analysis.cases import cases
+from railyard.analysis.figures import drawing, registry
+from railyard.analysis.figures.drawing import Drawing
 
 
 def drawn(benchmark: str, series: list[dict[str, Any]], **changes: Any) -> list[Drawing]:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from support.benchmark_runs import DEADLINE_S, ENVIRONMENT, MPIRUN
 
-from placements.linkload import matrix
-from placements.linkload.matrix import KINDS, Kind, Matrix
 from railyard.base.checkout import CHECKOUT
+from railyard.placements.linkload import matrix
+from railyard.placements.linkload.matrix import KINDS, Kind, Matrix
 
 SOURCES = CHECKOUT / "tests/data/capture"
 RANKS = 4

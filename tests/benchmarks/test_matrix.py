@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from support.mpis import matrix, mpis
 
-from placements import launchers
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.topology import catalog
 from railyard.jobs.mpis import INSTALLED, Mpi
+from railyard.placements import launchers
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
 
 MPIS = {mpi.name: mpi for mpi in INSTALLED}
 #: Ranks come back to a node and are bound there; Hydra refuses to return.

@@ -20,8 +20,8 @@ from support.benchmark_runs import BIN, Outcome, mpirun, preload
 from support.commands import Run
 from support.mpis import nic_evidence
 
-from placements.topology import catalog
 from railyard.jobs.nodes import nic_counters
+from railyard.placements.topology import catalog
 from railyard.records import benchmark
 
 WITNESS = BIN / "railyard-witness"

@@ -23,7 +23,7 @@ from support.benchmark_runs import (
 )
 from support.waiting import wait_until
 
-from analysis.pairs import matrices
+from railyard.analysis.pairs import matrices
 from railyard.base.errors import InputError
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0", "--warmups", "0", "--repeats", "2"]

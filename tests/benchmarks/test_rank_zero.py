@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from support.rank_zero import rank_zero, topobw_beside
 
-from analysis.pairs import matrices
-from placements.topology import catalog
+from railyard.analysis.pairs import matrices
+from railyard.placements.topology import catalog
 
 #: Bytes of a leader's part, from the sizes in benchmarks/counters: a heading, then seven links and their numbers.
 PART_BYTES = 132 + 7 * (104 + 6 * 8)

@@ -34,8 +34,8 @@ from support.benchmark_runs import (
 from support.commands import Run
 from support.topology.topologies import gemini
 
-from placements.launchers import files
-from placements.topology.catalog import load
+from railyard.placements.launchers import files
+from railyard.placements.topology.catalog import load
 from railyard.torus.engines import router
 from railyard.torus.virtual import counters, lifecycle
 

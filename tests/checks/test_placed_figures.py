@@ -12,15 +12,15 @@ import pytest
 from reframe.core.builtins import xfail
 from support.topology.topologies import gemini
 
-from placements import launchers
-from placements.nics.lines import Verbatim
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
 from railyard.jobs import launching
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes import energy
 from railyard.placed.figures import Figure, fault, of, suffix, unknown, values, variant
 from railyard.placed.mixin import in_own_size, reported
+from railyard.placements import launchers
+from railyard.placements.nics.lines import Verbatim
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
 from railyard.records import units
 from railyard.records.record import Software
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from support import reframe
 
-from analysis.cases import modelled, published
-from analysis.judge.judged import judge
-from analysis.text.numbers import MINUS
+from railyard.analysis.cases import modelled, published
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.text.numbers import MINUS
 from railyard.records import studies
 from railyard.reference import coverage
 

@@ -16,11 +16,11 @@ import pytest
 from support.commands import BIN, CHECKOUT, environment
 from support.reframe import reading
 
-from placements.nics.policies import Host
 from railyard.applications.programs import osu
 from railyard.base.errors import InputError
 from railyard.jobs import requirements, verdict
 from railyard.jobs.requirements import Machine, Needs
+from railyard.placements.nics.policies import Host
 from railyard.records.record import Status
 from railyard.records.store import archive
 from railyard.tender import presets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.references import summary
+from railyard.analysis.references import summary
 from railyard.records import units
 from railyard.records.references import About, Entry, Past, Reference
 from railyard.records.units import Better, Fom

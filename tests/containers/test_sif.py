@@ -22,10 +22,10 @@ from support.commands import CHECKOUT, HUNG_S, environment
 from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.reframe import ReFrame, into, records, reframe_in
 
-from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.jobs import image
 from railyard.jobs.image_engines import apptainer
+from railyard.placements.topology import catalog
 
 SIF = CHECKOUT / "build/image/railyard.sif"
 NODES = sorted(node.name for node in catalog.load("gemini-2x2x2").nodes)

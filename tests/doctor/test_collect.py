@@ -9,9 +9,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from placements.hosts import sources
 from railyard.cli import cli
 from railyard.doctor import collect
+from railyard.placements.hosts import sources
 
 TOPOLOGY = """\
 SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=secret[01-02]

@@ -6,11 +6,11 @@ import shutil
 import sys
 from pathlib import Path
 
-from placements.launchers import files
-from placements.topology import catalog
-from placements.topology.base import Topology
-from placements.topology.faults import Faults
 from railyard.base.checkout import CHECKOUT
+from railyard.placements.launchers import files
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.plan import addresses, router_description
 from railyard.torus.plan.plan import Shape
 

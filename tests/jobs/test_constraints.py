@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from placements.orders.allocation import allocate
-from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.jobs import submission
 from railyard.jobs.partition import Partition
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.topology import catalog
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,12 @@ from support import synthetic
 from support.commands import CHECKOUT, HUNG_S
 from support.versions import LAST_WITH_ROWS, as_version, with_rows
 
-from analysis.cases import cases, comparison, overhead
-from analysis.compare import compare as versus
-from analysis.compare import sides
-from analysis.figures import overhead as figures_overhead
-from analysis.judge.judged import judge
-from analysis.report import page
+from railyard.analysis.cases import cases, comparison, overhead
+from railyard.analysis.compare import compare as versus
+from railyard.analysis.compare import sides
+from railyard.analysis.figures import overhead as figures_overhead
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.report import page
 from railyard.base.errors import InputError
 from railyard.jobs import image, image_engines
 from railyard.jobs.image_engines import apptainer

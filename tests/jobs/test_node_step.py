@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from placements import launchers
 from railyard.jobs.nodes import node_step
 from railyard.jobs.nodes.node_step import Step
+from railyard.placements import launchers
 
 HOSTS = ["n1", "n2", "n3"]
 #: What a launcher does with `COMMAND ... railyard where --into FOLDER`, for the hosts in its file.

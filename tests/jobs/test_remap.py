@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.packets import remap
 
-from placements.linkload import background
-from placements.linkload.faulty import places_by_name
-from placements.topology import catalog
+from railyard.placements.linkload import background
+from railyard.placements.linkload.faulty import places_by_name
+from railyard.placements.topology import catalog
 from railyard.torus.native.messages import Message, simulated
 
 pytestmark = pytest.mark.mpi

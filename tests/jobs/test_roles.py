@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from placements.orders.allocation import allocate
-from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.jobs import beside, roles
 from railyard.jobs.roles import Roles
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.topology import catalog
 
 EIGHT = allocate(catalog.load("gemini-2x2x2"), "snake")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from support.commands import TESTS
 
-from analysis.cases import cases
-from analysis.cases.cases import Case
+from railyard.analysis.cases import cases
+from railyard.analysis.cases.cases import Case
 from railyard.jobs import schedule
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes import strays, surroundings

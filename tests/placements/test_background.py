@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from support.commands import Run
 from support.topology.topologies import gemini
 
-from placements.linkload import background
-from placements.linkload.background import LEAST, Background
-from placements.linkload.faulty import places_by_name
-from placements.linkload.model import PROTOCOLS, LinkLoads, load
-from placements.linkload.traffic import stencil
-from placements.orders.allocation import allocate, occupied
-from placements.orders.effort import Effort
-from placements.orders.placement import place
-from placements.topology import catalog
-from placements.topology.base import Topology
 from railyard.base.errors import InputError
+from railyard.placements.linkload import background
+from railyard.placements.linkload.background import LEAST, Background
+from railyard.placements.linkload.faulty import places_by_name
+from railyard.placements.linkload.model import PROTOCOLS, LinkLoads, load
+from railyard.placements.linkload.traffic import stencil
+from railyard.placements.orders.allocation import allocate, occupied
+from railyard.placements.orders.effort import Effort
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 
 GRID = (4, 4, 2)
 FACES = stencil(GRID, (1e6,))

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from support.topology import flies
 from support.topology.topologies import gemini
 
-from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.cli import cli
+from railyard.placements.topology import catalog
 from railyard.torus.plan import plan
 
 FLY = {"groups": 4, "routers": 2}

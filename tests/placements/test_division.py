@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placements.orders import division, spec
-from placements.orders.allocation import Allocation, allocate
-from placements.orders.placement import place
-from placements.topology import catalog
 from railyard.base.errors import InputError
+from railyard.placements.orders import division, spec
+from railyard.placements.orders.allocation import Allocation, allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
 
 TWO_A_ROUTER = allocate(catalog.load("gemini-4x4x4-two-nodes"), "snake")
 GROUPS = allocate(catalog.load("dragonfly-72"), "contiguous")

@@ -11,14 +11,14 @@ import yaml
 from support.commands import Run
 from support.topology import flies
 
-from placements.linkload.model import PROTOCOLS, load
-from placements.linkload.traffic import stencil
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.topology import fault_words
-from placements.topology.base import Topology
-from placements.topology.faults import Faults
 from railyard.base.errors import InputError
+from railyard.placements.linkload.model import PROTOCOLS, load
+from railyard.placements.linkload.traffic import stencil
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import fault_words
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.plan import plan
 from railyard.torus.simulated import calibration, network
 
@@ -105,7 +105,7 @@ def test_links_refuses_groups_without_wiring(railyard: Run, tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", FIXED)
 def test_the_heat_map_has_a_panel_for_each_type_of_link(kind: str, tmp_path: Path) -> None:
     """Its title names the slowest link of the type; the slowest of all is the model's."""
-    from placements.linkload import heatmap
+    from railyard.placements.linkload import heatmap
 
     topology, path = FIXED[kind], tmp_path / "links.svg"
     placed = place("plain", allocate(topology, "contiguous"), (6, 2))
@@ -118,7 +118,7 @@ def test_the_heat_map_has_a_panel_for_each_type_of_link(kind: str, tmp_path: Pat
 
 
 def test_the_cell_of_a_pair_of_groups_is_its_slowest_cable() -> None:
-    from placements.linkload import heatmap
+    from railyard.placements.linkload import heatmap
 
     fly = flies.made("dragonfly", {"groups": 3, "routers": 2, "cables": 2})
     links = [link for link in fly.first_rail if link.link_class == "global"]

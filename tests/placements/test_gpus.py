@@ -16,17 +16,17 @@ import pytest
 from support import nodes
 from support.nodes import Device, Machine
 
-from placements import launchers
-from placements.hosts import gpus, naming, node
-from placements.hosts.binding import Binding
-from placements.hosts.node import NodeLayout
-from placements.nics import policies, stacks
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
 from railyard.base.errors import InputError
 from railyard.jobs import launching
 from railyard.jobs.nodes import node as description
 from railyard.jobs.nodes.kinds import NodeKind
+from railyard.placements import launchers
+from railyard.placements.hosts import gpus, naming, node
+from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import NodeLayout
+from railyard.placements.nics import policies, stacks
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
 
 FRONTIER = Machine(
     cores=4,

@@ -15,20 +15,20 @@ from pathlib import Path
 import pytest
 from support.mpis import matrix
 
-from placements import launchers
-from placements.arrays import np
-from placements.hosts import naming
-from placements.hosts.binding import BINDINGS, Binding
-from placements.launchers import LAUNCHERS, Rendered
-from placements.launchers.jsrun import PREAMBLE
-from placements.nics.policies import policies
-from placements.nics.stacks import stacks
-from placements.orders.allocation import scheduled
-from placements.orders.choices import choices
-from placements.orders.placement import Placement, place
-from placements.orders.rank_orders import orders
 from railyard.base.errors import InputError
 from railyard.jobs.nodes import allocated_nodes
+from railyard.placements import launchers
+from railyard.placements.arrays import np
+from railyard.placements.hosts import naming
+from railyard.placements.hosts.binding import BINDINGS, Binding
+from railyard.placements.launchers import LAUNCHERS, Rendered
+from railyard.placements.launchers.jsrun import PREAMBLE
+from railyard.placements.nics.policies import policies
+from railyard.placements.nics.stacks import stacks
+from railyard.placements.orders.allocation import scheduled
+from railyard.placements.orders.choices import choices
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.orders.rank_orders import orders
 from railyard.reference import catalogue, coverage, tables
 
 Where = tuple[str, str]

@@ -8,11 +8,11 @@ import pytest
 from support.topology import flies
 from support.topology.mesh import mesh
 
-from placements.launchers import files
-from placements.topology import catalog, link_tests
-from placements.topology.base import Topology
-from placements.topology.routing import route
 from railyard.base.errors import InputError
+from railyard.placements.launchers import files
+from railyard.placements.topology import catalog, link_tests
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.routing import route
 
 KINDS = {
     "dragonfly": catalog.load("dragonfly-72"),

@@ -16,19 +16,19 @@ from support.commands import Run
 from support.packets import stalls
 from support.topology.topologies import gemini
 
-from placements.linkload import matrix, model, traffic
-from placements.linkload.model import PROTOCOLS, Protocol, load
-from placements.linkload.patterns import make
-from placements.linkload.traffic import Traffic, stencil
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.orders.rank_orders import ordered
-from placements.orders.rank_orders.base import PlacementJob
-from placements.topology import catalog
-from placements.topology.base import Topology
-from placements.topology.routing import route
-from placements.topology.torus import Torus
 from railyard.base.errors import InputError
+from railyard.placements.linkload import matrix, model, traffic
+from railyard.placements.linkload.model import PROTOCOLS, Protocol, load
+from railyard.placements.linkload.patterns import make
+from railyard.placements.linkload.traffic import Traffic, stencil
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import ordered
+from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.routing import route
+from railyard.placements.topology.torus import Torus
 from railyard.torus.modelled import programs
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
@@ -189,13 +189,13 @@ def test_pedretti_figure_7_the_model_has_links_of_each_dimension_and_the_router_
 PAPER_SCALE = """
 import resource, time
 import numpy as np
-from placements.linkload import traffic
-from placements.orders.allocation import allocate
-from placements.linkload.model import PROTOCOLS, load
-from placements.orders.rank_orders import ordered
-from placements.orders.rank_orders.base import PlacementJob
-from placements.topology.base import LinkClass
-from placements.topology.torus import Dimension, Torus
+from railyard.placements.linkload import traffic
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.linkload.model import PROTOCOLS, load
+from railyard.placements.orders.rank_orders import ordered
+from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.topology.base import LinkClass
+from railyard.placements.topology.torus import Dimension, Torus
 rates = dict(zip(LinkClass, (2.34, 1.88, 1.17, 1.33)))
 x, y, z = (Dimension(extent=e, tiles=8, pattern=(LinkClass.CABLE,)) for e in (16, 12, 24))
 topo = Torus(name="t", dimensions=(x, y, z), tile_rates_gbyte_s=rates, host_tiles=8, nodes_per_router=2)

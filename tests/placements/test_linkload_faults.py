@@ -13,11 +13,11 @@ from support.commands import Run
 from support.topology import flies
 from support.topology.topologies import gemini
 
-from placements.linkload.model import PROTOCOLS, LinkLoads, load
-from placements.linkload.traffic import Traffic, stencil
-from placements.topology import catalog
-from placements.topology.base import Link, Topology
-from placements.topology.faults import Faults
+from railyard.placements.linkload.model import PROTOCOLS, LinkLoads, load
+from railyard.placements.linkload.traffic import Traffic, stencil
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Link, Topology
+from railyard.placements.topology.faults import Faults
 
 KINDS: dict[str, Any] = {
     "torus": gemini("3x3x2").to_dict(),

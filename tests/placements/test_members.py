@@ -9,13 +9,13 @@ from functools import cache
 import pytest
 from support.commands import CHECKOUT
 
-from placements.hosts.sources import sources
-from placements.launchers import LAUNCHERS
-from placements.linkload.patterns import patterns
-from placements.nics.policies import policies
-from placements.nics.stacks import stacks
-from placements.orders.choices import choices
-from placements.orders.rank_orders import orders
+from railyard.placements.hosts.sources import sources
+from railyard.placements.launchers import LAUNCHERS
+from railyard.placements.linkload.patterns import patterns
+from railyard.placements.nics.policies import policies
+from railyard.placements.nics.stacks import stacks
+from railyard.placements.orders.choices import choices
+from railyard.placements.orders.rank_orders import orders
 
 MEMBERS = {
     "launcher": LAUNCHERS,

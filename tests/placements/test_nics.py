@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Run
 
-from placements.nics import evidence, policies, stacks, stating
-from placements.nics.evidence import Sender, Verdict
-from placements.topology import catalog
 from railyard.base.errors import InputError
+from railyard.placements.nics import evidence, policies, stacks, stating
+from railyard.placements.nics.evidence import Sender, Verdict
+from railyard.placements.topology import catalog
 
 NODE = policies.host(catalog.load("dual-rail-small"), 4)
 

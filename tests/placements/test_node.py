@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from placements.hosts import in_job, naming, node
-from placements.hosts.binding import Binding
-from placements.hosts.node import NodeLayout
-from placements.launchers import local_rank_variables
-from placements.nics import policies, stacks
 from railyard.base import host_names
 from railyard.base.errors import InputError
 from railyard.jobs.nodes import node as description
+from railyard.placements.hosts import in_job, naming, node
+from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import NodeLayout
+from railyard.placements.launchers import local_rank_variables
+from railyard.placements.nics import policies, stacks
 
 #: NIC or GPU -> NUMA domain. On LUMI-G and Frontier the order of devices is not that of domains.
 NICS = {"hsn0": 3, "hsn1": 1, "hsn2": 0, "hsn3": 2}

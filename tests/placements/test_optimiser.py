@@ -10,16 +10,16 @@ import pytest
 from support.commands import Run
 from support.topology.topologies import gemini
 
-from placements.linkload.model import PROTOCOLS, load
-from placements.linkload.traffic import Traffic, stencil
-from placements.orders import bisection, optimiser, refine
-from placements.orders.allocation import allocate, occupied
-from placements.orders.bisection import Plan
-from placements.orders.effort import Effort
-from placements.orders.optimiser import search
-from placements.orders.rank_orders import ordered
-from placements.orders.rank_orders.base import PlacementJob
-from placements.orders.walks import row_major
+from railyard.placements.linkload.model import PROTOCOLS, load
+from railyard.placements.linkload.traffic import Traffic, stencil
+from railyard.placements.orders import bisection, optimiser, refine
+from railyard.placements.orders.allocation import allocate, occupied
+from railyard.placements.orders.bisection import Plan
+from railyard.placements.orders.effort import Effort
+from railyard.placements.orders.optimiser import search
+from railyard.placements.orders.rank_orders import ordered
+from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.walks import row_major
 
 PAYLOAD = PROTOCOLS["payload"]
 QUICK = Effort(trials_per_rank=20)

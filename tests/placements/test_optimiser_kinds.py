@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from support.topology import flies
 from support.topology.mesh import mesh
 
-from placements.linkload.model import PROTOCOLS, load
-from placements.linkload.traffic import Traffic, stencil
-from placements.orders import optimiser, refine, route_table
-from placements.orders.allocation import allocate, occupied
-from placements.orders.effort import Effort
-from placements.orders.rank_orders import ordered
-from placements.orders.rank_orders.base import PlacementJob
-from placements.topology import catalog
-from placements.topology.base import Router, Topology
-from placements.topology.routing import walk
 from railyard.base.errors import InputError
+from railyard.placements.linkload.model import PROTOCOLS, load
+from railyard.placements.linkload.traffic import Traffic, stencil
+from railyard.placements.orders import optimiser, refine, route_table
+from railyard.placements.orders.allocation import allocate, occupied
+from railyard.placements.orders.effort import Effort
+from railyard.placements.orders.rank_orders import ordered
+from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Router, Topology
+from railyard.placements.topology.routing import walk
 
 PAYLOAD = PROTOCOLS["payload"]
 QUICK = Effort(trials_per_rank=50)

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from support.commands import Run
 from support.topology.topologies import gemini
 
-from placements import launchers
-from placements.hosts.binding import Binding
-from placements.launchers import Rendered
-from placements.orders import spec
-from placements.orders.allocation import Allocation, allocate, occupied, scheduled, within
-from placements.orders.choices import choices, choose
-from placements.orders.placement import Placement, place
-from placements.orders.rank_orders import hilbert, orders
-from placements.orders.spec import Spec
-from placements.orders.walks import row_major
-from placements.topology import catalog
 from railyard.base.errors import InputError
+from railyard.placements import launchers
+from railyard.placements.hosts.binding import Binding
+from railyard.placements.launchers import Rendered
+from railyard.placements.orders import spec
+from railyard.placements.orders.allocation import Allocation, allocate, occupied, scheduled, within
+from railyard.placements.orders.choices import choices, choose
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.orders.rank_orders import hilbert, orders
+from railyard.placements.orders.spec import Spec
+from railyard.placements.orders.walks import row_major
+from railyard.placements.topology import catalog
 
 #: A torus has no groups, and one router does not hold half of the nodes; see test_by_group.py.
 TORUS_CHOICES = [c for c in choices() if "group" not in c and c not in {"one-switch", "half-routers"}]

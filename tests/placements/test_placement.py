@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from support.commands import Run
 from support.topology.topologies import gemini
 
-from placements.launchers import files, openmpi
-from placements.orders.allocation import AllocationOrder, allocate
-from placements.orders.placement import place
-from placements.orders.rank_orders import orders
-from placements.orders.walks import boustrophedon
-from placements.topology.torus import hops
 from railyard.base.errors import InputError
+from railyard.placements.launchers import files, openmpi
+from railyard.placements.orders.allocation import AllocationOrder, allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import orders
+from railyard.placements.orders.walks import boustrophedon
+from railyard.placements.topology.torus import hops
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from support.commands import Run
 from support.topology.topologies import gemini
 
-from placements.hosts import naming, sources
-from placements.hosts.hostlist import expand
-from placements.hosts.sources import ibnetdiscover, names, slingshot, slurm_tree
-from placements.hosts.sources.located import NodeCoordinates
-from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.base.host_names import natural
+from railyard.placements.hosts import naming, sources
+from railyard.placements.hosts.hostlist import expand
+from railyard.placements.hosts.sources import ibnetdiscover, names, slingshot, slurm_tree
+from railyard.placements.hosts.sources.located import NodeCoordinates
+from railyard.placements.topology import catalog
 from railyard.torus.slurm import config
 
 INTERCONNECT = """\

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from support.commands import CHECKOUT
 from support.topology import flies
 
-from placements.hosts import naming, sources
-from placements.topology import catalog
 from railyard.base.errors import InputError
 from railyard.cli import cli
+from railyard.placements.hosts import naming, sources
+from railyard.placements.topology import catalog
 
 PUBLIC = CHECKOUT / "tests/data/public"
 #: Two pods of two leaves with two nodes.

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support.topology.topologies import gemini
 
-from placements.hosts import hostfile
-from placements.topology import fault_words
 from railyard.base.errors import InputError
+from railyard.placements.hosts import hostfile
+from railyard.placements.topology import fault_words
 
 TOPOLOGY = gemini("4x2x2", rails=2)
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from support import synthetic
 
-from analysis.compare import compare as comparing
-from analysis.compare.gather import Key
-from analysis.compare.sides import Side
+from railyard.analysis.compare import compare as comparing
+from railyard.analysis.compare.gather import Key
+from railyard.analysis.compare.sides import Side
 from railyard.records import comparable, references
 from railyard.records.comparable import FIELDS, NAMED_OF_SIDES, Rule
 from railyard.records.record import Record

@@ -14,12 +14,12 @@ import yaml
 from click.testing import CliRunner
 from support import evidence, forgeries, synthetic
 
-from analysis.report import exports
-from placements.hosts import hostlist
-from placements.hosts.sources import coordinates, csv_table
-from placements.topology import catalog
+from railyard.analysis.report import exports
 from railyard.base import yaml_io
 from railyard.base.errors import InputError
+from railyard.placements.hosts import hostlist
+from railyard.placements.hosts.sources import coordinates, csv_table
+from railyard.placements.topology import catalog
 from railyard.records import json_io, record
 from railyard.records.cli import results
 from railyard.records.store import archive, bundle

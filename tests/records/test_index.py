@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support import evidence, synthetic
 
-from analysis.cases import cases
+from railyard.analysis.cases import cases
 from railyard.base.errors import InputError
 from railyard.records.record import Record
 from railyard.records.store import archive, entries, index

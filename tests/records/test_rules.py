@@ -18,8 +18,8 @@ from support import evidence, forgeries
 from support.commands import CHECKOUT
 from support.versions import of_rows, with_rows
 
-from placements.topology import catalog
 from railyard.base.errors import InputError
+from railyard.placements.topology import catalog
 from railyard.records import rules, strict_rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.cli import results

@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
-from analysis.stats import samples, score
-from analysis.stats.samples import Values
-from analysis.stats.verdicts import Finding
+from railyard.analysis.stats import samples, score
+from railyard.analysis.stats.samples import Values
+from railyard.analysis.stats.verdicts import Finding
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.records import record, units

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support import synthetic
 from support.records import figures
 
-from analysis.references import judging, update
+from railyard.analysis.references import judging, update
 from railyard.records import references, watched
 from railyard.records.benchmark import Labels
 from railyard.records.store import entries

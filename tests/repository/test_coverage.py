@@ -14,9 +14,9 @@ import pytest
 from support.commands import BIN, CHECKOUT
 from support.records.suite import benchmarks_by_check
 
-from placements.arrays import np
-from placements.orders.walks import alps_walk
-from placements.topology import catalog
+from railyard.placements.arrays import np
+from railyard.placements.orders.walks import alps_walk
+from railyard.placements.topology import catalog
 from railyard.records import studies
 from railyard.records.rules import design
 from railyard.records.studies import Contrast, Published, Row, Shown

@@ -13,11 +13,11 @@ import pytest
 from support import reframe, synthetic
 from support.records import suite
 
-from analysis.cases import cases
-from analysis.figures import drawing, registry
-from analysis.judge.judged import judge
-from analysis.report import exports, page
-from analysis.report.exports import Format
+from railyard.analysis.cases import cases
+from railyard.analysis.figures import drawing, registry
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.report import exports, page
+from railyard.analysis.report.exports import Format
 from railyard.records.record import Record
 from railyard.reference import checks, variables
 

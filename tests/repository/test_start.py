@@ -24,7 +24,7 @@ LIGHT = {
     "railyard.torus.cli.torus": {"analysis"},
     "railyard.torus.simulated.cli": {"analysis"},
     "railyard.jobs.nodes.node_cli": {"yaml", "placements", "analysis"},
-    "placements.cli.place": {"analysis"},
+    "railyard.placements.cli.place": {"analysis"},
     "railyard.doctor.cli": {"analysis"},
 }
 

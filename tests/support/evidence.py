@@ -16,16 +16,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from placements import launchers
-from placements.arrays import np
-from placements.launchers import files
-from placements.nics import policies
-from placements.orders.allocation import allocate
-from placements.orders.placement import Placement, place
-from placements.topology import catalog
-from placements.topology.base import Node, Topology
 from railyard.base.checkout import CHECKOUT
 from railyard.jobs import launching
+from railyard.placements import launchers
+from railyard.placements.arrays import np
+from railyard.placements.launchers import files
+from railyard.placements.nics import policies
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Node, Topology
 from railyard.records import launch_order, programs
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.folded import nic_bytes

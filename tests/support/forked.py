@@ -20,7 +20,7 @@ from typing import IO, Any
 #: What commands load and what starts no thread: a fork would lack the threads.
 LOADED = (
     "matplotlib.pyplot",
-    "placements.cli.place",
+    "railyard.placements.cli.place",
     "railyard.jobs.cli",
     "railyard.tender.cli",
     "scipy.stats",

@@ -25,9 +25,9 @@ from typing import Any
 
 import yaml
 
-from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT, TOPOLOGIES
 from railyard.base.errors import InputError, RunError
+from railyard.placements.topology import catalog
 from railyard.records import json_io, record, strict_rules
 from railyard.records.store import archive, bag, bundle
 from railyard.tender import bids, request

@@ -24,8 +24,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from placements.arrays import np
 from railyard.base.checkout import BUILD, CHECKOUT
+from railyard.placements.arrays import np
 from railyard.records.folded import columns
 from railyard.records.programs import halo
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.records import figures
 
-from analysis.stats import contrast
+from railyard.analysis.stats import contrast
 from railyard.tender import evaluation, measured, request, retention
 from railyard.tender.measured import Measured, Meets
 from railyard.tender.request import Case

@@ -12,10 +12,10 @@ import pytest
 from support.commands import HUNG_S, Run
 from support.topology.topologies import gemini
 
-from placements.topology import catalog
-from placements.topology.base import Node, Topology
-from placements.topology.routing import route
 from railyard.base.errors import InputError, RunError
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Node, Topology
+from railyard.placements.topology.routing import route
 from railyard.torus.cli import links
 from railyard.torus.plan import addresses, plan
 from railyard.torus.virtual import counters

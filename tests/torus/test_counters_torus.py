@@ -12,8 +12,8 @@ import pytest
 from support.benchmark_runs import BIN, document
 from support.commands import Run
 
-from placements.launchers import files
-from placements.topology.catalog import load
+from railyard.placements.launchers import files
+from railyard.placements.topology.catalog import load
 from railyard.torus.virtual import fidelity
 from railyard.torus.virtual.counters import PROGRAM
 

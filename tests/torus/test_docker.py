@@ -25,7 +25,7 @@ from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environm
 from support.reframe import QUICK, assert_passed, reading
 from support.waiting import LIMIT_S
 
-from placements.topology import catalog
+from railyard.placements.topology import catalog
 from railyard.torus.engines import docker_engine, netns
 from railyard.torus.slurm import cluster as slurm
 from railyard.torus.virtual import lifecycle

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from placements import launchers
-from placements.launchers.base import AgentHosts, AgentVariables
-from placements.topology import catalog
+from railyard.placements import launchers
+from railyard.placements.launchers.base import AgentHosts, AgentVariables
+from railyard.placements.topology import catalog
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import environment
 from railyard.torus.virtual.lifecycle import VirtualTorus

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from support.commands import HUNG_S, Run
 
-from placements.linkload import faulty
-from placements.topology import catalog, fault_words, faults
-from placements.topology.faults import Faults, find_link, find_node
 from railyard.base.errors import InputError
+from railyard.placements.linkload import faulty
+from railyard.placements.topology import catalog, fault_words, faults
+from railyard.placements.topology.faults import Faults, find_link, find_node
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 GEMINI = catalog.load("gemini-4x4x4")

@@ -25,9 +25,9 @@ from support.commands import TESTS, VARIABLES, Run
 from support.topology import flies
 from support.topology.topologies import gemini
 
-from placements.launchers import files
-from placements.topology import catalog
-from placements.topology.base import Link, Topology
+from railyard.placements.launchers import files
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Link, Topology
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 

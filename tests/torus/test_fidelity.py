@@ -14,7 +14,7 @@ import pytest
 from support.commands import BIN, CHECKOUT, VARIABLES, Run, environment
 from support.topology.topologies import gemini
 
-from placements.topology import catalog
+from railyard.placements.topology import catalog
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import counters, error_bound, fidelity, launch, netem, packet_budget

@@ -13,10 +13,10 @@ from support.benchmark_runs import BIN
 from support.commands import Run
 from support.topology import flies
 
-from placements.launchers import files
-from placements.linkload.model import PROTOCOLS, load
-from placements.linkload.traffic import face_bytes, stencil
-from placements.topology import catalog
+from railyard.placements.launchers import files
+from railyard.placements.linkload.model import PROTOCOLS, load
+from railyard.placements.linkload.traffic import face_bytes, stencil
+from railyard.placements.topology import catalog
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 

@@ -24,8 +24,8 @@ from support.nobody import as_nobody, home_for_nobody, no_namespaces_for_nobody
 from support.topology.topologies import gemini
 from support.waiting import wait_until
 
-from placements.topology import catalog
 from railyard.base.errors import InputError
+from railyard.placements.topology import catalog
 from railyard.torus.engines import netns
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
@@ -89,7 +89,7 @@ def test_a_container_whose_number_was_used_again_configures_nothing_on_the_machi
     """A node's first process that is in the machine's own network: `up` refuses before it sets anything there."""
     program = (
         "import os\n"
-        "from placements.topology import catalog\n"
+        "from railyard.placements.topology import catalog\n"
         "from railyard.torus.engines import netns\n"
         "from railyard.torus.plan import plan\n"
         "netns.create('x', plan.make(catalog.load('gemini-2x2x2'), plan.Shape()), lambda _: None, "

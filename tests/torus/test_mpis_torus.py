@@ -16,9 +16,9 @@ from support.commands import BIN, environment
 from support.mpis import matrix, mpis, stacks
 from support.reframe import assert_passed, into, records, reframe_in
 
-from placements.orders.placement import Placement
 from railyard.jobs import mpis as jobs_mpis
 from railyard.jobs.mpis import INSTALLED
+from railyard.placements.orders.placement import Placement
 from railyard.torus.plan.plan import Shape
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")

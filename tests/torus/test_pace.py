@@ -7,8 +7,8 @@ import re
 import pytest
 from support.topology.topologies import gemini
 
-from placements.topology import catalog
 from railyard.base.errors import InputError
+from railyard.placements.topology import catalog
 from railyard.torus.plan import pace, plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import neighbours

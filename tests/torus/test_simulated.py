@@ -16,15 +16,15 @@ from support.commands import BIN, CHECKOUT, HUNG_S, Run
 from support.reframe import ReFrame, reading
 from support.topology.topologies import gemini
 
-from placements.launchers import files
-from placements.linkload import model, traffic
-from placements.linkload.patterns import make
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.topology import catalog
-from placements.topology.base import Topology
-from placements.topology.faults import Faults, find_link
-from placements.topology.routing import route
+from railyard.placements.launchers import files
+from railyard.placements.linkload import model, traffic
+from railyard.placements.linkload.patterns import make
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults, find_link
+from railyard.placements.topology.routing import route
 from railyard.records.store import archive
 from railyard.torus.simulated import calibration, cost, network, smpi
 from railyard.torus.simulated.smpi import SimulationLimits

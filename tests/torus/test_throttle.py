@@ -13,8 +13,8 @@ from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
 from support.topology.topologies import gemini
 from support.waiting import wait_until
 
-from placements.topology.faults import Faults
 from railyard.base.errors import InputError
+from railyard.placements.topology.faults import Faults
 from railyard.torus.virtual import throttle
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
 from railyard.torus.virtual.throttle import Throttle, ThrottleLimits

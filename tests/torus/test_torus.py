@@ -18,10 +18,10 @@ from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.topology.topologies import gemini
 from support.waiting import LIMIT_S, wait_until
 
-from placements.topology import catalog
-from placements.topology.base import Node
-from placements.topology.routing import route
 from railyard.base.errors import InputError
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Node
+from railyard.placements.topology.routing import route
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape

@@ -16,16 +16,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from placements.nics import stating
-from placements.nics.evidence import SETUP_BYTES, Found
-from placements.nics.evidence import Verdict as NicVerdict
-from placements.nics.policies import Host
 from railyard.applications import launch as applications
 from railyard.jobs import beside, complaints, launching
 from railyard.jobs.beside import Companions
 from railyard.jobs.job.json_files import json_object
 from railyard.jobs.job.submitted import Placed, Planned, Submitted, read
 from railyard.jobs.nodes import energy, nic_counters, rank_nics
+from railyard.placements.nics import stating
+from railyard.placements.nics.evidence import SETUP_BYTES, Found
+from railyard.placements.nics.evidence import Verdict as NicVerdict
+from railyard.placements.nics.policies import Host
 from railyard.records.assemble import LaunchRun
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.record import Software, Verdict

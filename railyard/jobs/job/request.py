@@ -17,19 +17,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from placements.hosts import naming
-from placements.hosts.gpus import any_pairs
-from placements.linkload.matrix import read_traffic
-from placements.nics.policies import Host, policies
-from placements.orders import spec
-from placements.orders.allocation import Allocation, allocate, scheduled, within
-from placements.orders.placement import place
-from placements.topology import catalog
 from railyard.base.errors import InputError, as_seen
 from railyard.jobs import requirements, roles, schedule
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
+from railyard.placements.hosts import naming
+from railyard.placements.hosts.gpus import any_pairs
+from railyard.placements.linkload.matrix import read_traffic
+from railyard.placements.nics.policies import Host, policies
+from railyard.placements.orders import spec
+from railyard.placements.orders.allocation import Allocation, allocate, scheduled, within
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
 from railyard.records import json_io
 from railyard.records import record as records
 from railyard.records.rules import looks

@@ -15,15 +15,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from placements import launchers
-from placements.arrays import np
-from placements.hosts import hostfile, in_job, naming, sources
-from placements.hosts.sources.located import NodeCoordinates
-from placements.hosts.text import readable
-from placements.launchers import files
-from placements.orders.allocation import allocate, scheduled
-from placements.topology import catalog
-from placements.topology.base import Coordinate
 from railyard.base import programs
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import placing
@@ -33,6 +24,15 @@ from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes import node_step, observed, surroundings
 from railyard.jobs.nodes.node_step import Step
 from railyard.jobs.placing import Nodes
+from railyard.placements import launchers
+from railyard.placements.arrays import np
+from railyard.placements.hosts import hostfile, in_job, naming, sources
+from railyard.placements.hosts.sources.located import NodeCoordinates
+from railyard.placements.hosts.text import readable
+from railyard.placements.launchers import files
+from railyard.placements.orders.allocation import allocate, scheduled
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Coordinate
 from railyard.records import provenance
 from railyard.records.store import archive
 

@@ -2,7 +2,7 @@
 
 Models: nodes with equal layouts are one kind. The kind of most nodes comes first, and is assumed for nodes without a
 description. A script that differs by kind becomes one that chooses by the host's name. Leaves out how a node is
-described (`railyard.jobs.nodes.node`) and what follows from one layout (`placements.hosts.node`).
+described (`railyard.jobs.nodes.node`) and what follows from one layout (`railyard.placements.hosts.node`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from placements.hosts import node as node_layout
-from placements.hosts.node import NodeLayout
 from railyard.base import host_names
 from railyard.base.errors import InputError
+from railyard.placements.hosts import node as node_layout
+from railyard.placements.hosts.node import NodeLayout
 
 CHOOSE = """\
 #!/bin/sh

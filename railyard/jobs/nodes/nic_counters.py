@@ -2,7 +2,7 @@
 
 The file is written by every benchmark and by `railyard-witness` (docs/formats.md, "NICs"); the virtual torus and the
 simulator count by themselves instead. Models: ports (`mlx5_0:1` is `mlx5_0`), hosts with and without their domain, the
-two names of a Slingshot NIC. Leaves out: the verdict on the bytes (`placements.nics.evidence`).
+two names of a Slingshot NIC. Leaves out: the verdict on the bytes (`railyard.placements.nics.evidence`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Describe this node as `railyard where` prints it: cores, NUMA domains, NICs, GPUs and place in the network.
 
 Read from /proc and /sys below a prefix that tests set. Needs no privileges. Leaves out what follows from it
-(`placements.hosts.node`, `placements.hosts.in_job`).
+(`railyard.placements.hosts.node`, `railyard.placements.hosts.in_job`).
 """
 
 from __future__ import annotations

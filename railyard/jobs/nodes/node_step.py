@@ -16,15 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from placements import launchers
-from placements.arrays import np
-from placements.hosts import naming
-from placements.launchers import Rendered
-from placements.orders.allocation import scheduled
-from placements.orders.placement import place
 from railyard.base import host_names
 from railyard.base.errors import InputError
 from railyard.jobs.nodes import node
+from railyard.placements import launchers
+from railyard.placements.arrays import np
+from railyard.placements.hosts import naming
+from railyard.placements.launchers import Rendered
+from railyard.placements.orders.allocation import scheduled
+from railyard.placements.orders.placement import place
 from railyard.records import assemble
 
 #: Folder of the descriptions, below the stage directory.

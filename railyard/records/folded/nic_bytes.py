@@ -1,7 +1,7 @@
 """Store the bytes that the NICs of a launch's nodes sent and received, as columns.
 
 Models: a sequence of `NicBytes` that stores columns and builds a row only when it is accessed. Launches that counted
-the same NICs share one list of them. Leaves out: the verdict on the bytes (`placements.nics.evidence`).
+the same NICs share one list of them. Leaves out: the verdict on the bytes (`railyard.placements.nics.evidence`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 One pure function makes the options of a job, and makes them again from a record for the strict check. Another relates
 the figures of a launch; `third_party` has those of programs that are not railyard's. Leaves out the launcher before the
-program (`placements.nics.lines`).
+program (`railyard.placements.nics.lines`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 
-from placements.arrays import np
+from railyard.placements.arrays import np
 from railyard.records.json_io import Json
 from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
 from railyard.records.programs.relation import CLOCKS, Run, numbers, outside, words

@@ -10,12 +10,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from placements.nics import lines
-from placements.nics.lines import Line
-from placements.orders import spec
-from placements.orders.placement import Placement, place
 from railyard.base import check_sources
 from railyard.base.errors import InputError, as_seen
+from railyard.placements.nics import lines
+from railyard.placements.nics.lines import Line
+from railyard.placements.orders import spec
+from railyard.placements.orders.placement import Placement, place
 from railyard.records import programs
 from railyard.records.programs import Free, Given, Word
 from railyard.records.record import Launch, Origin, Record, Software

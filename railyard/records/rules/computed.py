@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from placements.arrays import np
-from placements.launchers import files
-from placements.topology.base import Topology
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import as_seen
+from railyard.placements.arrays import np
+from railyard.placements.launchers import files
+from railyard.placements.topology.base import Topology
 from railyard.records import programs
 from railyard.records.programs import Given
 from railyard.records.programs.relation import Point

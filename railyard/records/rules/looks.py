@@ -4,7 +4,7 @@ Models: a fixed-width sequential interval (Chow and Robbins, Ann. Math. Stat. 36
 which the interval of every ratio is as narrow as requested. A sample whose spread is small by chance ends a job too
 early, so that its interval covers less often than one of a fixed number of launches. The level is therefore divided by
 `TESTS`. The rule looks at widths alone, never at the ratios, so that a job does not end because a difference looks
-large. Leaves out: the interval (`analysis.stats.contrast`); `python -m perf statistics` measures its coverage.
+large. Leaves out: the interval (`railyard.analysis.stats.contrast`); `python -m perf statistics` measures its coverage.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from placements.hosts import naming
-from placements.nics import evidence, policies
-from placements.nics.evidence import Sender
 from railyard.base import host_names
+from railyard.placements.hosts import naming
+from railyard.placements.nics import evidence, policies
+from railyard.placements.nics.evidence import Sender
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules import rebuilt

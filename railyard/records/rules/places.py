@@ -7,9 +7,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from placements.orders.allocation import AllocationOrder, allocate, within
 from railyard.base import host_names
 from railyard.base.errors import InputError
+from railyard.placements.orders.allocation import AllocationOrder, allocate, within
 from railyard.records import assemble, spans, versions
 from railyard.records.folded.ranks import Rank, Ranks
 from railyard.records.record import Record, Verdict

@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placements.arrays import np
-from placements.hosts import naming
-from placements.orders import division, spec
-from placements.orders.allocation import Allocation, AllocationOrder, taken
-from placements.orders.placement import Placement, place
-from placements.topology import catalog
-from placements.topology.base import Topology
 from railyard.base.errors import InputError
+from railyard.placements.arrays import np
+from railyard.placements.hosts import naming
+from railyard.placements.orders import division, spec
+from railyard.placements.orders.allocation import Allocation, AllocationOrder, taken
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from railyard.records.record import Launch, Record, Status
 from railyard.records.rules.registry import of_case
 

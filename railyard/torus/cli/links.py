@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from placements.topology import fault_words
-from placements.topology.faults import Faults, find_link
-from placements.topology.troubles import MOST_ERRORS_PERCENT, Trouble, microseconds
 from railyard.base.commands import example
 from railyard.base.errors import InputError
+from railyard.placements.topology import fault_words
+from railyard.placements.topology.faults import Faults, find_link
+from railyard.placements.topology.troubles import MOST_ERRORS_PERCENT, Trouble, microseconds
 from railyard.torus.virtual import counters, lifecycle, live_faults, locks
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
 from railyard.torus.virtual.lifecycle import VirtualTorus

@@ -10,10 +10,10 @@ from typing import IO, Literal
 
 import click
 
-from placements.topology import catalog
-from placements.topology.base import Topology
 from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError, RunError
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from railyard.torus.cli import links, throttle
 from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
 from railyard.torus.engines import docker_engine, engines, router
@@ -312,8 +312,8 @@ def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
 def launch_any(name: str, launcher: str, arguments: tuple[str, ...], script: str) -> None:
     """Run LAUNCHER, an mpirun or mpiexec by its path, across the torus NAME; all further arguments are its own.
 
-    LAUNCHER may be that of Open MPI 4 or 5, MPICH, Intel MPI, or another one that `placements/launchers` prepares for a
-    torus, installed anywhere. The program must be built with the same MPI.
+    LAUNCHER may be that of Open MPI 4 or 5, MPICH, Intel MPI, or another one that `railyard/placements/launchers`
+    prepares for a torus, installed anywhere. The program must be built with the same MPI.
     """
     sys.exit(launch.any_mpi(lifecycle.get(name), launcher, _after_dashes(arguments), script))
 

@@ -19,9 +19,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from placements.topology.base import Topology
-from placements.topology.faults import Faults
 from railyard.base.errors import RunError
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import netns
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import router_description

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from placements.arrays import np
-from placements.hosts.hostfile import read_nics
-from placements.topology import catalog
 from railyard.base.commands import example
 from railyard.base.errors import InputError
+from railyard.placements.arrays import np
+from railyard.placements.hosts.hostfile import read_nics
+from railyard.placements.topology import catalog
 from railyard.torus.modelled import programs
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from placements.arrays import Ints, NDArray, np
-from placements.linkload import model, traffic
-from placements.linkload.model import LinkLoads
-from placements.linkload.patterns import make, patterns
-from placements.linkload.traffic import Grid, Traffic
-from placements.topology.base import Topology
 from railyard import __version__
 from railyard.base.errors import InputError
+from railyard.placements.arrays import Ints, NDArray, np
+from railyard.placements.linkload import model, traffic
+from railyard.placements.linkload.model import LinkLoads
+from railyard.placements.linkload.patterns import make, patterns
+from railyard.placements.linkload.traffic import Grid, Traffic
+from railyard.placements.topology.base import Topology
 
 PROTOCOL = model.PROTOCOLS["gemini-put"]
 #: The number of axes of a torus's array of loads: X, Y and Z of the router, dimension, direction.

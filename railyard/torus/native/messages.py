@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from placements.topology.base import Topology
-from placements.topology.faults import Faults
 from railyard.base.errors import RunError
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import addresses, router_description
 from railyard.torus.plan.plan import Shape

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import ipaddress
 
-from placements.topology.base import Block, Node, Router, Topology
-from placements.topology.parts import SPACE_BITS
+from railyard.placements.topology.base import Block, Node, Router, Topology
+from railyard.placements.topology.parts import SPACE_BITS
 
 EVERY_RAIL = "10.0.0.0/8"
 MANAGEMENT = ipaddress.IPv4Network("172.16.0.0/16")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from placements.topology.base import Topology
 from railyard.base.errors import InputError
+from railyard.placements.topology.base import Topology
 from railyard.torus.plan.plan import Shape
 
 BYTES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}

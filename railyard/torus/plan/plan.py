@@ -22,10 +22,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from placements.topology.base import Detours, Link, Node, Router, Topology
-from placements.topology.detours import detours
-from placements.topology.faults import Faults
 from railyard.base.errors import InputError
+from railyard.placements.topology.base import Detours, Link, Node, Router, Topology
+from railyard.placements.topology.detours import detours
+from railyard.placements.topology.faults import Faults
 from railyard.torus.plan import addresses, routes
 from railyard.torus.plan.values import Route, Shaper
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from placements.topology.base import Router, Topology
-from placements.topology.chosen.routes import BY_PART, FIXED, RESTORED
-from placements.topology.chosen.ways import ways
-from placements.topology.detours import detours
-from placements.topology.faults import Faults
+from railyard.placements.topology.base import Router, Topology
+from railyard.placements.topology.chosen.routes import BY_PART, FIXED, RESTORED
+from railyard.placements.topology.chosen.ways import ways
+from railyard.placements.topology.detours import detours
+from railyard.placements.topology.faults import Faults
 from railyard.torus.plan import addresses, routes
 from railyard.torus.plan.plan import ETHERNET_BYTES, Shape
 

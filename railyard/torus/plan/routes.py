@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from placements.topology.base import Detours, Link, Router, Topology
+from railyard.placements.topology.base import Detours, Link, Router, Topology
 from railyard.torus.plan import addresses
 
 Table = Mapping[str, Link]

@@ -16,9 +16,9 @@ from typing import Any
 
 import yaml
 
-from placements.topology.base import Topology
 from railyard.base import schemas, yaml_io
 from railyard.base.errors import InputError
+from railyard.placements.topology.base import Topology
 
 FOLDER = Path(__file__).parent / "calibrations"
 SCHEMA = FOLDER / "schema.json"

@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from placements.hosts.hostfile import Nic, read_nics
-from placements.topology import catalog, fault_words
-from placements.topology.base import Topology
 from railyard.base.commands import example
 from railyard.base.errors import InputError
+from railyard.placements.hosts.hostfile import Nic, read_nics
+from railyard.placements.topology import catalog, fault_words
+from railyard.placements.topology.base import Topology
 from railyard.torus.simulated import calibration, network, smpi
 from railyard.torus.simulated.smpi import SimulatedLaunch, SimulationLimits
 

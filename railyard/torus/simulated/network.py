@@ -30,10 +30,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placements.topology.base import Coordinate, Destination, Detours, Link, Node, Router, Topology
-from placements.topology.detours import detours
-from placements.topology.faults import Faults
-from placements.topology.routing import walk
+from railyard.placements.topology.base import Coordinate, Destination, Detours, Link, Node, Router, Topology
+from railyard.placements.topology.detours import detours
+from railyard.placements.topology.faults import Faults
+from railyard.placements.topology.routing import walk
 from railyard.torus.simulated.calibration import Calibration
 
 FORMAT = "railyard-network/1"

@@ -27,11 +27,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from placements.hosts.hostfile import Nic
-from placements.topology.base import Topology
-from placements.topology.faults import Faults
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
+from railyard.placements.hosts.hostfile import Nic
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.simulated import network
 from railyard.torus.simulated.calibration import Calibration
 

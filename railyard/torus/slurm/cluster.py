@@ -26,8 +26,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from placements.topology.base import Topology
 from railyard.base.errors import RunError
+from railyard.placements.topology.base import Topology
 from railyard.torus.engines.base import Containers, NodeService
 from railyard.torus.native.programs import ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from placements.topology.base import Topology
+from railyard.placements.topology.base import Topology
 from railyard.torus.plan import addresses
 from railyard.torus.plan.plan import HEAD
 

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from placements.topology.base import Node, Router, Topology
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, RunError
+from railyard.placements.topology.base import Node, Router, Topology
 
 FORMAT = "railyard-counters/1"
 PROGRAM = BUILD / "bin/railyard-counters"

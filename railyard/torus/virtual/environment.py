@@ -1,7 +1,7 @@
 """Set the environment of programs on a torus: the torus's variables, and those that a launcher's MPI needs there.
 
-What each MPI needs is in its launcher's module in `placements/launchers`. Here is what depends on this machine: paths,
-preloaded libraries, and what the caller has set. Leaves out the life of a launch (`launch`).
+What each MPI needs is in its launcher's module in `railyard/placements/launchers`. Here is what depends on this
+machine: paths, preloaded libraries, and what the caller has set. Leaves out the life of a launch (`launch`).
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from placements import launchers
-from placements.launchers import openmpi
-from placements.launchers.base import (
+from railyard.base.checkout import TORUS_BIN
+from railyard.base.errors import RunError
+from railyard.placements import launchers
+from railyard.placements.launchers import openmpi
+from railyard.placements.launchers.base import (
     AgentHosts,
     AgentVariables,
     Launcher,
     libfabric_variables,
     ucx_variables,
 )
-from railyard.base.checkout import TORUS_BIN
-from railyard.base.errors import RunError
 from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
 from railyard.torus.slurm import cluster
@@ -44,7 +44,7 @@ def for_any_program(torus: VirtualTorus) -> dict[str, str]:
 def for_launcher(torus: VirtualTorus, name: str) -> dict[str, str]:
     """Return the variables of a launcher on the head of the torus.
 
-    `name` is that of a launcher in `placements.launchers` that can run there.
+    `name` is that of a launcher in `railyard.placements.launchers` that can run there.
     """
     return _merged(_on_hosts(torus, launchers.named(name)))
 

@@ -6,7 +6,8 @@ railyard-counters, which reads the processors and the busiest link every tenth o
 - `void` if packets were dropped or bytes lost;
 - `void` if for more than `HOST_SHARE` of the time with traffic no link was busy, but the processors were, or the one
   that spends most time on packets: the machine limited the packets, and not the network;
-- `void` on the network `router` if the error estimate (`error_bound`) is above 5 %. On the network `kernel` the delay of
+- `void` on the network `router` if the error estimate (`error_bound`) is above 5 %. On the network `kernel` the delay
+of
   packets is unknown, so only the terms steal and throttling make a launch void, each above 5 %;
 - `cannot-tell` if nothing was observed, or there was too little traffic for a verdict;
 - `ok` otherwise.
@@ -33,8 +34,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from placements.topology.base import Topology
 from railyard.base.errors import RunError
+from railyard.placements.topology.base import Topology
 from railyard.torus.plan import pace
 from railyard.torus.virtual import counters, error_bound, lifecycle, packet_budget
 from railyard.torus.virtual.counters import CounterReading, LinkCounter

@@ -85,9 +85,10 @@ def mpiexec(torus: VirtualTorus, arguments: Sequence[str]) -> int:
 def any_mpi(torus: VirtualTorus, launcher: str, arguments: Sequence[str], script: str = "") -> int:
     """Run the launcher of any MPI on the torus's head as one launch; return its exit status.
 
-    The text of `LAUNCHER --version` decides which MPI it is (`placements.launchers.for_agent_hosts`). NICs that the
-    caller's variables name stay. `script` is a shell script that runs in the launcher's place and may call the launcher
-    several times in one turn. Raises InputError for nodes that are containers and a launcher that does not exist.
+    The text of `LAUNCHER --version` decides which MPI it is (`railyard.placements.launchers.for_agent_hosts`). NICs
+    that the caller's variables name stay. `script` is a shell script that runs in the launcher's place and may call the
+    launcher several times in one turn. Raises InputError for nodes that are containers and a launcher that does not
+    exist.
     """
     _require_namespaces(torus, "torus launch")
     program = shutil.which(launcher)

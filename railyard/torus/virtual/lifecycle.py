@@ -33,12 +33,12 @@ from typing import Any
 
 import yaml
 
-from placements.launchers import files
-from placements.topology import catalog
-from placements.topology import faults as fault_model
-from placements.topology.base import Topology
-from placements.topology.faults import Faults
 from railyard.base.errors import InputError, RunError
+from railyard.placements.launchers import files
+from railyard.placements.topology import catalog
+from railyard.placements.topology import faults as fault_model
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import DEFAULT, engines, netns, router
 from railyard.torus.engines.base import NO_SERVICE, Containers, Engine, NodeOrder, Progress
 from railyard.torus.plan import plan

@@ -10,9 +10,9 @@ import contextlib
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from placements.topology.base import Link, Topology
-from placements.topology.faults import Faults
 from railyard.base.errors import InputError, RunError
+from railyard.placements.topology.base import Link, Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import netns, router
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from placements.topology.base import Topology
+from railyard.placements.topology.base import Topology
 
 PROBE = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1us"]
 

@@ -20,10 +20,10 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from threading import BrokenBarrierError
 
-from placements.topology.base import LinkClass, Node, Topology
-from placements.topology.torus import Dimension, Torus
 from railyard.base import checkout
 from railyard.base.errors import RunError
+from railyard.placements.topology.base import LinkClass, Node, Topology
+from railyard.placements.topology.torus import Dimension, Torus
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape

@@ -14,8 +14,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from placements.topology.faults import Faults
 from railyard.base.errors import InputError
+from railyard.placements.topology.faults import Faults
 from railyard.torus.virtual import lifecycle, live_faults, locks
 from railyard.torus.virtual.counters import CounterReading
 from railyard.torus.virtual.lifecycle import VirtualTorus

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.stats import impact
-from analysis.stats.impact import Samples, Statistic
-from analysis.stats.verdicts import Finding
+from railyard.analysis.stats import impact
+from railyard.analysis.stats.impact import Samples, Statistic
+from railyard.analysis.stats.verdicts import Finding
 from railyard.records.units import Better
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.commands import Run
 
-from analysis.pairs import matrices
+from railyard.analysis.pairs import matrices
 from railyard.base.errors import InputError
 
 NODES = 30

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from analysis.cases import outliers
-from analysis.stats import protocols
+from railyard.analysis.cases import outliers
+from railyard.analysis.stats import protocols
 
 SIZES = [1 << power for power in range(23)]
 

@@ -13,12 +13,12 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.cases import judgement
-from analysis.cases.judgement import Evidence, Series
-from analysis.stats import contrast, medians, samples
-from analysis.stats.contrast import ALPHA, Estimate
-from analysis.stats.samples import Values
-from analysis.stats.verdicts import Outcome, Verdict
+from railyard.analysis.cases import judgement
+from railyard.analysis.cases.judgement import Evidence, Series
+from railyard.analysis.stats import contrast, medians, samples
+from railyard.analysis.stats.contrast import ALPHA, Estimate
+from railyard.analysis.stats.samples import Values
+from railyard.analysis.stats.verdicts import Outcome, Verdict
 from railyard.records import units
 
 LOGS = st.lists(st.floats(-1, 1), min_size=4, max_size=12)

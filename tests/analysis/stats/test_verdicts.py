@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from support import synthetic
 from support.records import figures
 
-from analysis.cases import cases, comparison, judgement, scoreboard, tables
-from analysis.compare import compare as versus
-from analysis.compare import sides
-from analysis.figures import rowcol
-from analysis.judge.judged import judge
-from analysis.report import exports
-from analysis.stats import contrast, verdicts
-from analysis.stats.contrast import Estimate
-from analysis.stats.samples import Values
-from analysis.stats.verdicts import Finding, Outcome
+from railyard.analysis.cases import cases, comparison, judgement, scoreboard, tables
+from railyard.analysis.compare import compare as versus
+from railyard.analysis.compare import sides
+from railyard.analysis.figures import rowcol
+from railyard.analysis.judge.judged import judge
+from railyard.analysis.report import exports
+from railyard.analysis.stats import contrast, verdicts
+from railyard.analysis.stats.contrast import Estimate
+from railyard.analysis.stats.samples import Values
+from railyard.analysis.stats.verdicts import Finding, Outcome
 from railyard.records import noise
 from railyard.records.record import Guard, Guarded, Origin, Record
 from railyard.records.store import entries

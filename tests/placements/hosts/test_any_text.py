@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.inputs import texts
 
-from placements.hosts import sources
 from railyard.base.errors import InputError
+from railyard.placements.hosts import sources
 
 #: Lines of tools, schedulers and people that stand between those of a text.
 FOREIGN = (

@@ -13,10 +13,10 @@ from support.commands import Run
 from support.topology import flies
 from support.topology.topologies import gemini
 
-from placements.orders.allocation import Allocation, allocate, occupied, scheduled
-from placements.orders.choices import choose
-from placements.orders.placement import place
 from railyard.base.errors import InputError
+from railyard.placements.orders.allocation import Allocation, allocate, occupied, scheduled
+from railyard.placements.orders.choices import choose
+from railyard.placements.orders.placement import place
 
 FLY = flies.made("dragonfly", {"groups": 9, "routers": 4})
 PLUS = flies.made("dragonfly_plus", {"groups": 4, "leaves": 3, "spines": 2})

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.topology import flies
 
-from placements.topology.base import Topology
 from railyard.base.errors import InputError
+from railyard.placements.topology.base import Topology
 
 ROUTES: dict[str, dict[str, Any]] = {
     "minimal": {},

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from support.commands import Run
 
-from placements.hosts import sources
-from placements.topology import cabinets
 from railyard.base.errors import InputError
+from railyard.placements.hosts import sources
+from railyard.placements.topology import cabinets
 
 TITAN = (25, 16, 24)
 CIELO = (16, 12, 24)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from support.topology.topologies import gemini
 
-from placements.launchers import files
-from placements.topology import catalog
-from placements.topology.base import Topology
-from placements.topology.chosen import loads
-from placements.topology.chosen.routes import BY_PART, CHOICES, MINIMAL
-from placements.topology.chosen.ways import ways
 from railyard.base.errors import InputError
+from railyard.placements.launchers import files
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.chosen import loads
+from railyard.placements.topology.chosen.routes import BY_PART, CHOICES, MINIMAL
+from railyard.placements.topology.chosen.ways import ways
 
 pytestmark = pytest.mark.unit
 

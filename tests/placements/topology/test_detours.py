@@ -7,13 +7,13 @@ import itertools
 import pytest
 from support.topology.topologies import gemini
 
-from placements.topology import catalog
-from placements.topology.base import Destination, Link, Router, Topology
-from placements.topology.detours import detours
-from placements.topology.fattree import FatTree
-from placements.topology.routing import route
-from placements.topology.torus import Torus
 from railyard.base.errors import RunError
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Destination, Link, Router, Topology
+from railyard.placements.topology.detours import detours
+from railyard.placements.topology.fattree import FatTree
+from railyard.placements.topology.routing import route
+from railyard.placements.topology.torus import Torus
 
 
 def cable(topo: Topology, name: str) -> list[Link]:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import yaml
 
-from placements.topology import catalog
-from placements.topology.fattree import FatTree
-from placements.topology.routing import route
 from railyard.base.errors import InputError
+from railyard.placements.topology import catalog
+from railyard.placements.topology.fattree import FatTree
+from railyard.placements.topology.routing import route
 
 
 def tree(name: str = "dual-rail-small") -> FatTree:

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from support.topology import flies, flies_agreement
 from support.topology.flies_by_hand import ways
 
-from placements.linkload.model import PROTOCOLS, load
-from placements.linkload.traffic import Traffic, stencil
-from placements.topology import catalog
-from placements.topology.base import Router, Topology
-from placements.topology.detours import detours
-from placements.topology.routing import route, walk
 from railyard.base.errors import InputError, RunError
+from railyard.placements.linkload.model import PROTOCOLS, load
+from railyard.placements.linkload.traffic import Traffic, stencil
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Router, Topology
+from railyard.placements.topology.detours import detours
+from railyard.placements.topology.routing import route, walk
 
 MACHINES = st.one_of(flies.groups(), flies.trees())
 many = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

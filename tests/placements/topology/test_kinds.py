@@ -16,18 +16,18 @@ from support.topology import flies
 from support.topology.mesh import Mesh, mesh
 from support.topology.topologies import gemini
 
-from placements.hosts import naming, sources
-from placements.launchers import files
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.orders.rank_orders import custom
-from placements.topology import catalog
-from placements.topology.base import Coordinate, Link, Node, Router, Topology
-from placements.topology.detours import detours
-from placements.topology.faults import Faults
-from placements.topology.routing import route, walk
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
+from railyard.placements.hosts import naming, sources
+from railyard.placements.launchers import files
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import custom
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Coordinate, Link, Node, Router, Topology
+from railyard.placements.topology.detours import detours
+from railyard.placements.topology.faults import Faults
+from railyard.placements.topology.routing import route, walk
 from railyard.torus.plan import addresses, plan, routes
 from railyard.torus.simulated import calibration, network
 from railyard.torus.slurm import config
@@ -212,7 +212,7 @@ def test_link_classes_are_the_files_own() -> None:
 def test_no_code_but_the_catalog_knows_a_kind(module: str) -> None:
     """So a new kind touches the catalog and the schema alone, beside its own file; the two oldest are used directly."""
     rooms = ("placements", "railyard", "analysis", "checks")
-    package, _, name = f"placements.topology.{module}".rpartition(".")
+    package, _, name = f"railyard.placements.topology.{module}".rpartition(".")
     knowing = [
         path.relative_to(CHECKOUT)
         for room in rooms

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.topology.topologies import gemini
 
-from placements.topology.base import Coordinate
-from placements.topology.ring import step
-from placements.topology.routing import route
-from placements.topology.torus import hops, mean_hops
+from railyard.placements.topology.base import Coordinate
+from railyard.placements.topology.ring import step
+from railyard.placements.topology.routing import route
+from railyard.placements.topology.torus import hops, mean_hops
 
 EXTENTS = st.tuples(*[st.integers(1, 6)] * 3)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from placements.linkload.shared import Flow, slowdown
-from placements.topology import catalog
-from placements.topology.base import Topology
 from railyard.base.errors import InputError
+from railyard.placements.linkload.shared import Flow, slowdown
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 
 #: One node a router; links along Y are half as fast as those along X.
 DOCUMENT = {

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from support.topology.topologies import gemini
 
-from placements.topology import catalog
-from placements.topology.base import LinkClass, Router
 from railyard.base.errors import InputError
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import LinkClass, Router
 
 
 def test_shipped_topologies_round_trip() -> None:

@@ -15,14 +15,14 @@ from typing import Any
 
 import yaml
 
-from placements.hosts import hostfile, hostlist, in_job, sources
-from placements.hosts.sources import names
-from placements.topology import fault_words
 from railyard.applications.reading import Parser
 from railyard.base import sysfs
 from railyard.base.checkout import CHECKOUT
 from railyard.doctor import inventory
 from railyard.jobs.nodes import allocated_nodes, node
+from railyard.placements.hosts import hostfile, hostlist, in_job, sources
+from railyard.placements.hosts.sources import names
+from railyard.placements.topology import fault_words
 from support.inputs import outputs
 from support.topology.topologies import gemini
 

@@ -28,18 +28,18 @@ from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
 
-from placements import launchers
-from placements.hosts import node as node_layout
-from placements.hosts.binding import Binding
-from placements.launchers import Rendered
-from placements.orders.allocation import allocate
-from placements.orders.placement import Placement, place
-from placements.orders.rank_orders import orders
-from placements.topology import catalog
-from placements.topology.base import Topology
 from railyard.base.errors import InputError
 from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.jobs.nodes import node as node_description
+from railyard.placements import launchers
+from railyard.placements.hosts import node as node_layout
+from railyard.placements.hosts.binding import Binding
+from railyard.placements.launchers import Rendered
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.orders.rank_orders import orders
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from railyard.torus.plan.plan import Shape
 
 RANKS_PER_NODE = 2

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from placements.launchers import Rendered
-from placements.topology.base import Topology
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import RunError
 from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
+from railyard.placements.launchers import Rendered
+from railyard.placements.topology.base import Topology
 from railyard.records import benchmark
 from railyard.records.folded import ranks
 from railyard.torus.plan.plan import Shape

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from placements.nics.evidence import SETUP_BYTES, Found
-from placements.topology.base import Topology
 from railyard.base.checkout import CHECKOUT
 from railyard.jobs import launching
 from railyard.jobs.nodes import nic_counters, rank_nics
+from railyard.placements.nics.evidence import SETUP_BYTES, Found
+from railyard.placements.topology.base import Topology
 from railyard.records.benchmark import Series
 
 BIN = CHECKOUT / "build/benchmarks-openmpi/bin"

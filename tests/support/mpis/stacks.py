@@ -5,7 +5,8 @@ Two nodes of a virtual torus have two NICs, two sockets and four ranks each. Loc
 local-nic, 1/2 under stripe. A policy is proved when both nodes are within `TOLERANCE` of that share. What a stack
 cannot express is refused before anything is started.
 
-Leaves out fabrics other than TCP: their stacks have no hardware here (`placements.nics.stacks` names their sources).
+Leaves out fabrics other than TCP: their stacks have no hardware here (`railyard.placements.nics.stacks` names their
+sources).
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
 
-from placements import launchers
-from placements.launchers import Rendered
-from placements.nics import policies
-from placements.orders.allocation import allocate
-from placements.orders.placement import Placement, place
-from placements.topology import catalog
-from placements.topology.base import Topology
 from railyard.base.errors import InputError
 from railyard.jobs import launching
 from railyard.jobs.mpis import INSTALLED, Mpi
+from railyard.placements import launchers
+from railyard.placements.launchers import Rendered
+from railyard.placements.nics import policies
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from railyard.torus.plan.plan import Shape
 
 TOPOLOGY = """\

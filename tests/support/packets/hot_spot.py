@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.linkload.traffic import stencil
-from placements.orders.allocation import allocate
-from placements.topology import catalog
-from placements.topology.base import Topology
-from placements.topology.faults import Faults
+from railyard.placements.linkload.traffic import stencil
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.native.messages import Message, arrivals_s
 
 TORUS = "gemini-4x4x4-two-nodes"

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from placements.linkload.traffic import stencil
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.topology import catalog
-from placements.topology.base import Topology
-from placements.topology.faults import Faults
+from railyard.placements.linkload.traffic import stencil
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.faults import Faults
 from railyard.torus.native.messages import Message, arrivals_s
 from railyard.torus.plan.plan import Shape
 

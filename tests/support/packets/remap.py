@@ -2,7 +2,7 @@
 
 A halo of 32 ranks shares `gemini-4x4x4` with a load on the other 32 nodes, in the router's network alone, in virtual
 time. The optimiser places the halo without the counters of the load (blind) and with them
-(`placements.linkload.background`). Then both placements run beside the load.
+(`railyard.placements.linkload.background`). Then both placements run beside the load.
 
 Leaves out a load that changes, and ranks that move while their program runs.
 """
@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.linkload import background
-from placements.linkload.background import Background
-from placements.linkload.traffic import Traffic, stencil
-from placements.orders import division
-from placements.orders.allocation import Allocation, allocate, taken
-from placements.orders.effort import Effort
-from placements.orders.placement import place
-from placements.topology import catalog
-from placements.topology.base import Topology
+from railyard.placements.linkload import background
+from railyard.placements.linkload.background import Background
+from railyard.placements.linkload.traffic import Traffic, stencil
+from railyard.placements.orders import division
+from railyard.placements.orders.allocation import Allocation, allocate, taken
+from railyard.placements.orders.effort import Effort
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from railyard.torus.native.messages import Message, Simulated, arrivals_s, simulated
 from railyard.torus.plan.plan import Shape
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from placements.linkload import model, traffic
-from placements.linkload.patterns import make
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.topology import catalog
-from placements.topology.base import Topology
+from railyard.placements.linkload import model, traffic
+from railyard.placements.linkload.patterns import make
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from railyard.torus.native.messages import Message, simulated
 
 GRID, RANKS_PER_NODE, CELLS = (16, 16, 16), 16, 32

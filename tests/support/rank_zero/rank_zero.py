@@ -22,9 +22,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from placements.launchers import files
-from placements.topology import catalog
 from railyard.base.checkout import BUILD, CHECKOUT
+from railyard.placements.launchers import files
+from railyard.placements.topology import catalog
 
 HERE = Path(__file__).parent
 BENCHMARKS = CHECKOUT / "benchmarks"

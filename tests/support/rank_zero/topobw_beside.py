@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from support.rank_zero import rank_zero
 
-from placements.topology import catalog
-from placements.topology.base import Link, Topology
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Link, Topology
 from railyard.torus.native.messages import Message, arrivals_s
 
 TORUS = "gemini-4x4x4-two-nodes"

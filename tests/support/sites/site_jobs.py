@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT
+from railyard.placements.topology import catalog
 from railyard.records.record import Record
 from railyard.records.store import archive
 from railyard.torus.plan.plan import Shape

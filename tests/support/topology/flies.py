@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from placements.topology import catalog
-from placements.topology.base import Topology
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 
 RATES = {"local": 25.0, "global": 20.0, "cable": 12.5, "host": 12.5}
 Document = dict[str, Any]

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from placements.linkload.model import PROTOCOLS, LinkLoads, load
-from placements.linkload.traffic import Traffic
-from placements.topology import catalog
+from railyard.placements.linkload.model import PROTOCOLS, LinkLoads, load
+from railyard.placements.linkload.traffic import Traffic
+from railyard.placements.topology import catalog
 from support.topology import flies
 from support.topology.flies_by_hand import ways
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from placements.topology.base import Coordinate, Link, Router, Topology, rail_suffix
+from railyard.placements.topology.base import Coordinate, Link, Router, Topology, rail_suffix
 
 RATES = {"fibre": 2.0, "host": 1.0}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from placements.topology.base import LinkClass
-from placements.topology.torus import Dimension, Torus
+from railyard.placements.topology.base import LinkClass
+from railyard.placements.topology.torus import Dimension, Torus
 
 RATES: dict[str, float] = {
     LinkClass.MEZZANINE: 2.34,

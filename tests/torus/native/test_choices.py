@@ -12,10 +12,10 @@ import pytest
 from support.commands import HUNG_S
 from support.topology.topologies import gemini
 
-from placements.topology import catalog
-from placements.topology.base import Topology
-from placements.topology.chosen.routes import BY_PART, MINIMAL
-from placements.topology.faults import Faults
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.chosen.routes import BY_PART, MINIMAL
+from railyard.placements.topology.faults import Faults
 from railyard.torus.native.messages import HEALTHY, Message, simulated
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import addresses, router_description

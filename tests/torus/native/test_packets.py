@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.packets import hot_spot, injection, stalls
 
-from placements.topology import catalog
-from placements.topology.faults import Faults
+from railyard.placements.topology import catalog
+from railyard.placements.topology.faults import Faults
 from railyard.torus.native.messages import Message, arrivals_s
 from railyard.torus.plan.plan import ETHERNET_BYTES
 

@@ -17,7 +17,7 @@ from support.commands import BIN as BIN_OF_VENV
 from support.commands import HUNG_S, Run, environment
 from support.topology.topologies import gemini
 
-from placements.topology import catalog
+from railyard.placements.topology import catalog
 from railyard.torus.engines import netns, router
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import plan, router_description

@@ -13,8 +13,8 @@ import yaml
 from support.commands import Run
 from support.topology import flies
 
-from placements.hosts import in_job, naming
-from placements.topology import catalog
+from railyard.placements.hosts import in_job, naming
+from railyard.placements.topology import catalog
 from railyard.torus.slurm import cluster as slurm
 
 REASON = slurm.missing()

@@ -21,12 +21,12 @@ from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environm
 from support.reframe import assert_passed, reading, third_launch_waits
 from support.waiting import wait_until
 
-from placements.hosts.binding import Binding
-from placements.launchers import render
-from placements.orders.allocation import allocate
-from placements.orders.placement import place
-from placements.orders.rank_orders import orders as rank_orders
-from placements.topology import catalog
+from railyard.placements.hosts.binding import Binding
+from railyard.placements.launchers import render
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import orders as rank_orders
+from railyard.placements.topology import catalog
 from railyard.records.record import Record, load
 from railyard.records.store import archive
 from railyard.torus.engines import netns

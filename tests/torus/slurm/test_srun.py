@@ -18,12 +18,12 @@ from support.commands import HUNG_S, Run
 from support.sites import nic_jobs
 from support.waiting import wait_until
 
-from placements.launchers import Rendered, render
-from placements.orders.allocation import allocate
-from placements.orders.placement import Placement, place
-from placements.topology import catalog
-from placements.topology.base import Topology
 from railyard.jobs import constraints
+from railyard.placements.launchers import Rendered, render
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from railyard.torus.slurm import cluster as slurm
 from railyard.torus.virtual import lifecycle
 

@@ -1,0 +1,258 @@
+"""Group records into comparable cases, and reduce each launch to one number per series.
+
+Models: the pools of records that agree (`railyard.records.comparable` has the rule), the combinations that a case
+compares (placements, NIC policies or their pairs) and each launch's value, the median of its repeats. Leaves out:
+verdicts (`railyard.analysis.stats.verdicts`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.analysis.stats import medians
+from railyard.analysis.stats.medians import Summary
+from railyard.records import comparable, noise
+from railyard.records.benchmark import Label, Labels
+from railyard.records.json_io import Json
+from railyard.records.record import Launch, Origin, Record, Software, Status
+from railyard.records.store import entries
+from railyard.records.units import Fom
+
+#: What a combination consists of, for people.
+_PARTS = {"placement": "placement", "NIC policy": "nic_policy", "software": "software"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Combination:
+    """One placement with one NIC policy and one software: what a comparison compares."""
+
+    placement: str
+    nic_policy: str
+    software: Software = Software.NATIVE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One launch's value of one series, in the FOM's unit; `job` identifies the job that started the launch.
+
+    `repeats` are its raw samples, those of several pairs of hosts or ranks one after another.
+    """
+
+    value: float
+    job: str = ""
+    repeats: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Count how launches ended; `ok` are results.
+
+    `void` ended well but the guard refused them. Of the results `unverified` are from a program that does not check its
+    data, and `cannot_tell` have a placement that is not proved.
+    """
+
+    ok: int = 0
+    failed: int = 0
+    not_measured: int = 0
+    void: int = 0
+    unverified: int = 0
+    cannot_tell: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
+
+    @property
+    def planned(self) -> int:
+        """Return the number of all launches."""
+        return self.ok + self.failed + self.not_measured + self.void
+
+    @property
+    def endings(self) -> dict[str, int]:
+        """Return the counts by the names that documents use."""
+        return {
+            "ok": self.ok,
+            "failed": self.failed,
+            "not_measured": self.not_measured,
+            "void": self.void,
+        }
+
+    def text(self, *, zeros: bool = True) -> str:
+        """Return `5 with a result, 1 void, 0 failed, 0 not measured`, the zeros left out on request."""
+        counts = {
+            "with a result": self.ok,
+            "void": self.void,
+            "failed": self.failed,
+            "not measured": self.not_measured,
+        }
+        return ", ".join(f"{count} {word}" for word, count in counts.items() if count or zeros)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Records that may be compared: one at least."""
+
+    key: str
+    records: tuple[Record, ...]
+    combinations: tuple[Combination, ...]
+
+    @property
+    def first(self) -> Record:
+        """Return the record from which the fields that all share are read."""
+        return self.records[0]
+
+    @property
+    def origin(self) -> Origin:
+        """Return where all its numbers come from."""
+        return self.first.origin
+
+    @property
+    def baseline(self) -> Combination:
+        """Return what changes are relative to: the combination named plain or default, else the case's first."""
+        plain = [
+            combination for combination in self.combinations if combination.placement == "plain"
+        ] or list(self.combinations)
+        default = [
+            combination for combination in plain if combination.nic_policy in {"library-default", "default"}
+        ]
+        native = [combination for combination in default or plain if combination.software is Software.NATIVE]
+        return (native or default or plain)[0]
+
+    @property
+    def head(self) -> str:
+        """Return what its combinations differ in, for a table's head."""
+        return " + ".join(self._differing) or "placement"
+
+    def name(self, combination: Combination) -> str:
+        """Return a combination's name for people: only what differs between the combinations."""
+        return " + ".join(getattr(combination, _PARTS[part]) for part in self._differing or ["placement"])
+
+    @property
+    def _differing(self) -> list[str]:
+        """Return what its combinations differ in."""
+        return [
+            part
+            for part, name in _PARTS.items()
+            if len({getattr(combination, name) for combination in self.combinations}) > 1
+        ]
+
+
+def group(records: Iterable[Record]) -> list[Case]:
+    """Return the cases in the order of origin, system, check and size; every record is in exactly one of them."""
+    cases: dict[str, list[Record]] = {}
+    for record in _once(records):
+        cases.setdefault(comparable.pool_key(record), []).append(record)
+    return sorted(
+        (
+            _case(key, sorted(members, key=lambda record: (record.created, record.id)))
+            for key, members in cases.items()
+        ),
+        key=_order,
+    )
+
+
+def _once(records: Iterable[Record]) -> list[Record]:
+    """Return one record per job: of those made before and after it ended, the one with the most results."""
+    by_job: dict[str, Record] = {}
+    for record in records:
+        if _results(record) > _results(by_job.setdefault(record.job, record)):
+            by_job[record.job] = record
+    return list(by_job.values())
+
+
+def _results(record: Record) -> int:
+    return sum(launch.is_result for launch in record.launches)
+
+
+def differences(one: Case, other: Case) -> list[str]:
+    """Return why two cases are not one: the names of the fields that differ, or that a checkout cannot be trusted."""
+    first, second = dict(flat(comparable.pool(one.first))), dict(flat(comparable.pool(other.first)))
+    names = [name for name in sorted(first.keys() | second.keys()) if first.get(name) != second.get(name)]
+    return names or ["a checkout with uncommitted changes, or none"]
+
+
+def flat(part: Json, prefix: str = "") -> Iterator[tuple[str, Json]]:
+    """Yield the leaves of nested objects with their dotted names; arrays are leaves."""
+    if isinstance(part, Mapping):
+        for name in sorted(part):
+            yield from flat(part[name], f"{prefix}.{name}" if prefix else name)
+    else:
+        yield prefix, part
+
+
+def launches(case: Case) -> Iterator[tuple[Record, Launch]]:
+    """Return all launches of a case with their records, in order."""
+    return ((record, launch) for record in case.records for launch in record.launches)
+
+
+def tally(case: Case, combination: Combination | None = None) -> Tally:
+    """Return how the launches of a combination, or of all, ended."""
+    chosen = [
+        launch for _, launch in launches(case) if combination is None or combination_of(launch) == combination
+    ]
+    ok = [launch for launch in chosen if launch.is_result]
+    return Tally(
+        ok=len(ok),
+        failed=sum(launch.status is Status.FAILED for launch in chosen),
+        not_measured=sum(launch.status is Status.NOT_MEASURED for launch in chosen),
+        void=sum(launch.is_void for launch in chosen),
+        unverified=sum(launch.verified is not True for launch in ok),
+        cannot_tell=sum(launch.placement_verdict == "cannot-tell" for launch in ok),
+    )
+
+
+def noise_percent(case: Case) -> float:
+    """Return the largest difference between two groups of a case's launches that shows nothing."""
+    return max(map(noise.floor_percent, case.records))
+
+
+def combination_of(launch: Launch) -> Combination:
+    """Return the combination that a launch ran."""
+    return Combination(placement=launch.placement, nic_policy=launch.nic_policy, software=launch.software)
+
+
+def observations(case: Case) -> dict[tuple[Fom, Labels], dict[Combination, list[Observation]]]:
+    """Return for each series (FOM and labels, in order of appearance) the values of each combination's results.
+
+    Labels that name hosts or ranks are evidence and no part of the key. A launch that measured a series between several
+    pairs of them still has one value, the median over the pairs.
+    """
+    observed: dict[tuple[Fom, Labels], dict[Combination, list[Observation]]] = {}
+    for record, launch in launches(case):
+        if not launch.is_result:
+            continue
+        for (fom, labels), samples in entries.launch_samples(launch).items():
+            value, repeats = entries.value_of(samples), tuple(itertools.chain.from_iterable(samples))
+            of_series = observed.setdefault((fom, labels), {}).setdefault(combination_of(launch), [])
+            of_series.append(Observation(value=value, job=record.job, repeats=repeats))
+    return observed
+
+
+def summary(observed: Sequence[Observation], noise_percent: float = 0.0) -> Summary:
+    """Return the statistics of one group of launches; raises ValueError for none."""
+    values, of_jobs = [launch.value for launch in observed], [launch.job for launch in observed]
+    return medians.summarise(values, noise_percent, of_jobs)
+
+
+def frozen_labels(labels: Mapping[str, Label]) -> Labels:
+    """Return labels as a key, sorted by name."""
+    return tuple(sorted(labels.items()))
+
+
+def _case(key: str, records: Sequence[Record]) -> Case:
+    request = records[0].case
+    combinations = [
+        Combination(placement=one, nic_policy=other, software=whose)
+        for one in request.placements
+        for other in request.nic_policies
+        for whose in request.software
+    ]
+    return Case(key=key, records=tuple(records), combinations=tuple(combinations))
+
+
+def _order(case: Case) -> tuple[Json, ...]:
+    record = case.first
+    size = len(record.case.allocation["nodes"])
+    names = (record.origin, record.system.name, record.case.benchmark, record.case.check)
+    return (*map(str, names), size, record.created, case.key)

@@ -1,0 +1,319 @@
+"""Compare the combinations of one case series by series, and word what a comparison shows.
+
+Models: which points of a case are judged together (all points of one figure of merit are one family of tests), and
+careful words: a best combination is named only if it is significantly better than every other. Leaves out: what a
+judgement is (`railyard.analysis.cases.judgement`), and points of a curve (`railyard.analysis.cases.curves`), where
+nothing is ranked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from railyard.analysis.cases import cases, judgement
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.cases.judgement import Comparison, Evidence, Group, Series
+from railyard.analysis.stats import contrast
+from railyard.analysis.stats.contrast import FEWEST
+from railyard.analysis.stats.verdicts import Finding, Outcome, Verdict
+from railyard.analysis.text.numbers import percent
+from railyard.records import programs
+from railyard.records.benchmark import Labels
+from railyard.records.record import COMPUTED
+from railyard.records.rules import looks
+from railyard.records.units import Better, Fom
+
+#: Labels that are axes of curves if they have more than one value.
+AXES = ("hops", "size_bytes")
+#: A sentence names at most this many combinations one by one.
+MANY = 4
+#: At most this many figures of one combination alone are stated one by one.
+MANY_ALONE = 2
+#: FOMs shown first, in this order.
+FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
+
+
+def comparisons(case: Case) -> list[Comparison]:
+    """Return the comparisons of a case's points: first the FOMs of `FIRST`, then by appearance."""
+    observed = cases.observations(case)
+    curves = curve_foms(observed)
+    floor, baseline = cases.noise_percent(case), case.name(case.baseline)
+    tallies = {combination: cases.tally(case, combination) for combination in case.combinations}
+    looked = looks.tests(case.first.case.parameters)
+    families: dict[Fom, list[Series]] = {}
+    for (fom, labels), by_combination in observed.items():
+        if fom not in curves:
+            evidence = {
+                case.name(combination): Evidence(
+                    values=[launch.value for launch in launches],
+                    jobs=[launch.job for launch in launches],
+                    repeats=[value for launch in launches for value in launch.repeats],
+                    noise_percent=floor,
+                    tally=tallies[combination],
+                )
+                for combination in case.combinations
+                for launches in [by_combination.get(combination, [])]
+            }
+            series = Series(labels=labels, evidence=evidence, deterministic=case.origin in COMPUTED)
+            families.setdefault(fom, []).append(series)
+    judged = [
+        member
+        for fom, family in families.items()
+        for member in judgement.compare(fom, family, baseline, looked=looked)
+    ]
+    judged = _once(judged, case.first.case.benchmark)
+    return sorted(judged, key=lambda comparison: rank_of(comparison.fom)[0])
+
+
+def _once(judged: Sequence[Comparison], benchmark: str) -> list[Comparison]:
+    """Mark each comparison whose figure follows from another one at the same point."""
+    at_point: dict[Labels, set[str]] = {}
+    for member in judged:
+        at_point.setdefault(member.labels, set()).add(member.fom)
+    return [
+        dataclasses.replace(member, follows=programs.leader(benchmark, member.fom, at_point[member.labels]))
+        for member in judged
+    ]
+
+
+def rank_of(fom: Fom) -> tuple[int, str]:
+    """Return the key that sorts FOMs for the page: those of `FIRST` first, the others by name."""
+    return FIRST.index(fom) if fom in FIRST else len(FIRST), fom
+
+
+def curve_foms(series: Iterable[tuple[Fom, Labels]]) -> set[Fom]:
+    """Return the FOMs that have an axis: a label of `AXES` with more than one value."""
+    values: dict[tuple[Fom, str], set[object]] = {}
+    for fom, labels in series:
+        for name, value in labels:
+            if name in AXES:
+                values.setdefault((fom, name), set()).add(value)
+    return {fom for (fom, _), on_axis in values.items() if len(on_axis) > 1}
+
+
+def title(comparison: Comparison) -> str:
+    """Return the FOM without its unit, and the labels, for people."""
+    stem = "figure of merit" if comparison.fom.stem == "fom" else comparison.fom.stem
+    return " ".join(filter(None, [stem, label_text(comparison.labels)]))
+
+
+def label_text(labels: Labels) -> str:
+    """Return labels for people: `X, size 65,536 bytes`; empty for none."""
+    return ", ".join(_label(name, value) for name, value in labels)
+
+
+def _label(name: str, value: str | int) -> str:
+    if name == "dimension":
+        return str(value)
+    if name == "hops":
+        return f"{value} hop{'' if value == 1 else 's'}"
+    if name == "pairs_per_node":
+        return f"{value} pair{'' if value == 1 else 's'} per node"
+    if name.endswith("_bytes") and isinstance(value, int):
+        return f"{name.removesuffix('_bytes').replace('_', ' ')} {value:,} bytes"
+    return f"{name.replace('_', ' ')} {value}"
+
+
+def verdict_text(comparison: Comparison, group: Group) -> str:
+    """Return what may be stated of a group against the baseline: better, worse, or why neither; or "best".
+
+    A figure that follows another has no verdict of its own: `as iteration_us`.
+    """
+    verdict = comparison.verdict
+    if group.summary is None:
+        return str(Finding.NO_VALUE)
+    if comparison.follows:
+        return f"as {comparison.follows}"
+    if group.name == comparison.baseline:
+        return "best" if verdict.outcome is Outcome.BEST and verdict.best == group.name else ""
+    if group.finding is Finding.NO_VALUE:
+        return "no baseline"
+    if group.finding is Finding.TOO_FEW:
+        return f"{group.finding} (needs {FEWEST}{' jobs' if comparison.by_job else ''})"
+    return str(group.finding)
+
+
+def sentence(comparison: Comparison) -> str:
+    """Return what may be stated, in one or two sentences; it ends with the combinations that have no value."""
+    without = [group.name for group in comparison.groups if group.summary is None]
+    missing = f" No value for {listed(without)}." if without else ""
+    return _statement(comparison) + missing
+
+
+def _statement(comparison: Comparison) -> str:
+    verdict = comparison.verdict
+    if comparison.follows and verdict.outcome is not Outcome.ALONE:
+        return f"The same measurement as {comparison.follows}, which is judged."
+    match verdict.outcome:
+        case Outcome.ALONE:
+            return _alone(comparison)
+        case Outcome.UNDIRECTED:
+            return "This figure has no better direction; nothing is ranked."
+        case Outcome.TOO_FEW:
+            return _too_few(comparison)
+        case Outcome.BEST | Outcome.EXACT:
+            return f"{_leader(comparison)}; {_evidence(verdict)}."
+    return _no_difference(comparison)
+
+
+def _too_few(comparison: Comparison) -> str:
+    """Return what is stated against the baseline, if anything, and how many launches would name the best of all."""
+    fewest = min(group.summary.n for group in comparison.measured if group.summary)
+    needs = (
+        f"n too small (n = {fewest}; {FEWEST} {'jobs' if comparison.by_job else 'launches'} each are needed)"
+    )
+    differing = [group for group in comparison.measured if group.finding in (Finding.BETTER, Finding.WORSE)]
+    if not differing:
+        return f"No difference is stated: {needs}."
+    differing.sort(key=lambda group: abs(group.change_percent or math.inf))
+    changes = [f"{group.name} {_change_text(group)}" for group in differing]
+    differ = (
+        listed(changes) if len(changes) <= MANY else f"from {changes[0]} to {changes[-1]}, of {len(changes)}"
+    )
+    counts = Counter(
+        group.finding
+        for group in comparison.measured
+        if group.finding in (Finding.NO_DIFFERENCE, Finding.TOO_FEW)
+    )
+    others = "".join(
+        f"; {finding} for {count} other{'' if count == 1 else 's'}" for finding, count in counts.items()
+    )
+    word = "lowest" if comparison.fom.better is Better.LOWER else "highest"
+    return f"Against {comparison.baseline}: {differ}{others}. No {word} of all is named: {needs}."
+
+
+def _change_text(group: Group) -> str:
+    """Return a group's change from the baseline with its interval: `+5.2 % (95 %: +3.1 to +7.4 %)`."""
+    if group.change_percent is None:
+        return "by an unbounded share"
+    text = percent(group.change_percent)
+    interval = group.change_interval
+    if interval is None:
+        return text
+    low, high = map(percent, interval)
+    return f"{text} (95 %: {low.removesuffix(' %')} to {high})"
+
+
+def statements(comparisons: Sequence[Comparison]) -> list[tuple[str, str, str]]:
+    """Return title, sentence and outcome of each comparison; neighbours with equal sentences share one.
+
+    More than MANY_ALONE figures of one combination alone share one, too: their medians are in the case's table. A title
+    that several have is followed by the unit, which distinguishes a rate from a time of the same name.
+    """
+    times = Counter(map(title, comparisons))
+    stated = [
+        (
+            title(member) + (f" ({member.unit.text})" if times[title(member)] > 1 else ""),
+            sentence(member),
+            str(member.verdict.outcome),
+        )
+        for member in comparisons
+    ]
+    single = [statement for statement in stated if statement[2] == Outcome.ALONE]
+    if len(single) > MANY_ALONE:
+        stated = [statement for statement in stated if statement[2] != Outcome.ALONE]
+    grouped = itertools.groupby(stated, key=lambda statement: statement[1:])
+    joined = [(", ".join(heading for heading, _, _ in members), *same) for same, members in grouped]
+    if len(single) > MANY_ALONE:
+        text = "One combination alone, nothing to compare; the medians are in the table of the case."
+        joined.append((f"{len(single)} figures", text, str(Outcome.ALONE)))
+    return joined
+
+
+def _evidence(verdict: Verdict[str]) -> str:
+    if verdict.p_holm is None:
+        return "a deterministic model, so no test applies"
+    subject = "the difference is" if len(verdict.apart) == 1 else "every difference is"
+    return f"{subject} significant (Welch's test, Holm: p {p_text(verdict.p_holm)})"
+
+
+def p_text(p_value: float) -> str:
+    """Return `= 0.013` or `< 0.001`; a value above the level of significance is never rounded to it."""
+    if p_value < 0.001:
+        return "< 0.001"
+    rounded = f"{p_value:.2g}"
+    misleads = (float(rounded) < contrast.ALPHA) != (p_value < contrast.ALPHA)
+    return f"= {p_value:.3g}" if misleads else f"= {rounded}"
+
+
+def _alone(comparison: Comparison) -> str:
+    if not comparison.measured:
+        return "No launch has a value."
+    (group,) = comparison.measured
+    assert group.summary is not None
+    value = comparison.format.text(group.summary.median)
+    return f"Median {value} {comparison.unit.text}; {group.name} alone, nothing to compare."
+
+
+def _leader(comparison: Comparison) -> str:
+    best = comparison.group(comparison.verdict.best)
+    assert best.summary is not None  # a verdict names groups that have values
+    word, side = ("lowest", "below") if comparison.fom.better is Better.LOWER else ("highest", "above")
+    value = f"{comparison.format.text(best.summary.median)} {comparison.unit.text}"
+    others = [group for group in comparison.measured if group is not best]
+    others.sort(key=lambda group: group.name != comparison.baseline)
+    return f"{best.name} is {word} ({value}), {_distances(comparison, best, others, side)}"
+
+
+def _distances(comparison: Comparison, best: Group, others: Sequence[Group], side: str) -> str:
+    """Return how far the others are from the best: all by name, or of more than MANY the nearest and the farthest."""
+    texts = [_distance(comparison, best, other, side) for other in others]
+    if len(others) <= MANY:
+        return listed(texts)
+    changes = [abs(judgement.change_percent(best.sample, other.sample) or math.inf) for other in others]
+    ranked = sorted(range(len(others)), key=changes.__getitem__)
+    return f"from {texts[ranked[0]]} to {texts[ranked[-1]]}, of {len(others)}"
+
+
+def _distance(comparison: Comparison, best: Group, other: Group, side: str) -> str:
+    """Return `5.2 % below plain (95 %: 3.1 to 7.4 %)`; values of a model have no interval."""
+    change = judgement.change_percent(best.sample, other.sample)
+    if change is None:
+        return f"an unbounded share {side} {other.name}"
+    text = f"{percent(abs(change), signed=False)} {side} {other.name}"
+    test = comparison.of_best.get(other.name)
+    interval = judgement.percent_interval(best, test.interval if test else None)
+    if interval is None:
+        return text
+    low, high = sorted(math.copysign(1, change) * bound for bound in interval)
+    return f"{text} (95 %: {percent(low, signed=low < 0).removesuffix(' %')} to {percent(high, signed=high < 0)})"
+
+
+def _no_difference(comparison: Comparison) -> str:
+    verdict, best = comparison.verdict, comparison.group(comparison.verdict.best)
+    others = [group for group in comparison.measured if group is not best]
+    alike = [best.name, *(group.name for group in others if group.name not in verdict.apart)]
+    text = f"No difference shown between {listed(alike)}{_excluded(comparison, alike)}."
+    if comparison.is_exact:
+        text = f"No difference between {listed(alike)}: equal in the model."
+    side = "below" if comparison.fom.better is Better.LOWER else "above"
+    if verdict.noise:
+        alike_but = [group for group in others if group.name in verdict.noise]
+        floor = percent(verdict.noise_percent, signed=False)
+        far = _distances(comparison, best, alike_but, side)
+        text = f"{text} {best.name} is {far}, which is within the noise floor of {floor}."
+    if not verdict.apart:
+        return text
+    worse = [group for group in others if group.name in verdict.apart]
+    return f"{text} {best.name} is {_distances(comparison, best, worse, side)}: {_evidence(verdict)}."
+
+
+def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
+    """Return how large a difference the launches exclude: no evidence of one is no evidence of none."""
+    most = comparison.excluded_percent(names)
+    if most is None:
+        return ""
+    most = max(most, *(group.evidence.noise_percent for group in comparison.groups))
+    if most > 100:
+        units = "jobs" if comparison.by_job else "launches"
+        return f"; the {units} vary too much to exclude a difference below {most:,.0f} %"
+    return f"; a difference above {percent(most, signed=False)} is excluded (99 %)"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))

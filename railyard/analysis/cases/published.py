@@ -1,0 +1,271 @@
+"""Compare what a paper published with what was measured here.
+
+Models: the published numbers of a case's studies and benchmark. Where one names what of ours answers it, the answer is
+of two placements or NIC policies in the first figure of merit, or of two series. Measured, emulated, simulated and
+modelled numbers are answers of their own, and nothing is summed over origins. Leaves out: any judgement of the
+agreement, because the machines differ, and a virtual torus is scaled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.analysis.cases import cases, comparison
+from railyard.analysis.cases.cases import Case, Combination, Observation
+from railyard.analysis.cases.judgement import Comparison, Group
+from railyard.analysis.stats import medians
+from railyard.analysis.stats.verdicts import Outcome
+from railyard.analysis.text.numbers import MINUS, percent, size_text
+from railyard.records import studies
+from railyard.records.benchmark import Labels
+from railyard.records.record import Origin
+from railyard.records.studies import Contrast, Published, Shown
+from railyard.records.units import Better, Fom
+
+#: Columns of the table by origin, from left to right.
+COLUMNS = (Origin.MEASURED, Origin.EMULATED, Origin.SIMULATED, Origin.MODELLED)
+ABSOLUTE = frozenset({Shown.VALUE, Shown.DIFFERENCE})
+Observed = Mapping[tuple[Fom, Labels], Mapping[Combination, Sequence[Observation]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """One published number, by origin the answers, (value, where it comes from), and why they differ from it."""
+
+    study: str
+    figure: str
+    quantity: str
+    value: str
+    of: Mapping[Origin, Sequence[tuple[str, str]]]
+    differs: str
+
+
+def rows(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Answers]:
+    """Return every published number that any case answers, in the studies' order."""
+    names = dict.fromkeys(name for case, _ in judged for name in case.first.case.studies)
+    return [
+        Answers(
+            study=study.citation,
+            figure=number.figure,
+            quantity=number.quantity,
+            value=f"{number.value:g} {number.unit}".replace("-", MINUS),
+            of=answers,
+            differs=re.sub(r"(?<!\w)-(?=\d)", MINUS, number.differs),
+        )
+        for study in studies.of(names)
+        for number in study.published
+        if any((answers := _answers(study.name, number, judged)).values())
+    ]
+
+
+def _answers(
+    name: str, number: Published, judged: Sequence[tuple[Case, Sequence[Comparison]]]
+) -> dict[Origin, list[tuple[str, str]]]:
+    answers: dict[Origin, list[tuple[str, str]]] = {origin: [] for origin in COLUMNS}
+    for case, comparisons in judged:
+        if name in case.first.case.studies and case.first.case.benchmark == number.benchmark:
+            answer = (here(number, case, comparisons), _source(case))
+            if answer[0] and answer not in answers[case.origin]:
+                answers[case.origin].append(answer)
+    return answers
+
+
+def _source(case: Case) -> str:
+    """Return `simtorus: rowcol_paper, blue-waters, 343 ranks`."""
+    request = case.first.case
+    ranks = max((len(launch.ranks) for record in case.records for launch in record.launches), default=0)
+    topology = request.topology.name if request.topology else ""
+    run = ", ".join(filter(None, [request.check, topology, f"{ranks} ranks"]))
+    return f"{case.first.system.name}: {run}"
+
+
+def reasons(shown: Sequence[Answers]) -> list[tuple[str, str]]:
+    """Return how the runs of each study that is shown differ from ours in general: (citation, reason)."""
+    citations = {row.study for row in shown}
+    return [
+        (study.citation, study.differs)
+        for study in studies.all_studies().values()
+        if study.citation in citations and study.differs
+    ]
+
+
+def unanswered(grouped: Sequence[Case]) -> list[str]:
+    """Return the benchmarks that a study of these cases published numbers of, and that no case here ran."""
+    names = list(dict.fromkeys(name for case in grouped for name in case.first.case.studies))
+    missing = []
+    for study in studies.of(names):
+        ran = {case.first.case.benchmark for case in grouped if study.name in case.first.case.studies}
+        wanted = dict.fromkeys(number.benchmark for number in study.published if number.benchmark not in ran)
+        missing += [f"{study.name}: {benchmark} was not run" for benchmark in wanted]
+    return missing
+
+
+def here(published: Published, case: Case, comparisons: Sequence[Comparison]) -> str:
+    """Return what a case answers to a published number, as text; empty if it has no answer."""
+    contrast = published.compare
+    if contrast is None:
+        return ""
+    if not _is_on_grid(contrast, case.first.case.parameters.get("grid", [])):
+        return ""
+    torus = case.first.provenance["torus"]
+    if contrast.shown in ABSOLUTE and torus is not None and torus["rate_scale"] != 1:
+        return ""  # a scaled torus has ratios, no rates and times of the machine's
+    if contrast.baseline:
+        return _of_combinations(contrast, case, comparisons)
+    return _of_series(contrast, case)
+
+
+def _is_on_grid(contrast: Contrast, grid: object) -> bool:
+    """Return whether a case's process grid, whatever its record holds there, is one that a contrast is about."""
+    extents = grid if isinstance(grid, list) else []
+    has_dimensions = contrast.dimensions in (0, len(extents))
+    return has_dimensions and (contrast.side == 0 or extents == [contrast.side] * len(extents))
+
+
+def _of_combinations(contrast: Contrast, case: Case, comparisons: Sequence[Comparison]) -> str:
+    of_fom = [
+        member
+        for member in comparisons
+        if contrast.fom in ("", member.fom) and contrast.labels.items() <= dict(member.labels).items()
+    ]
+    if not of_fom:
+        return _of_largest_size(contrast, case)
+    first = of_fom[0]
+    ours, base = _group(case, first, contrast, ours=True), _group(case, first, contrast, ours=False)
+    if ours is None and base is None:
+        return ""
+    if ours is None or base is None or ours.summary is None or base.summary is None:
+        return "not measured"
+    if contrast.shown is not Shown.CHANGE:
+        return _shown(contrast, first.fom, ours.summary.median, base.summary.median)
+    change = medians.change_percent(ours.summary.median, base.summary.median)
+    if change is None:
+        return ""
+    if round(change, 2) == 0:
+        return f"no difference ({comparison.title(first)})"
+    is_better = (change < 0) == (first.fom.better is Better.LOWER)
+    shown = f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'}"
+    alike = first.verdict.outcome is Outcome.NO_DIFFERENCE and not {ours.name, base.name} & {
+        *first.verdict.apart
+    }
+    title = comparison.title(first)
+    return f"no difference shown ({shown}; {title})" if alike else f"{shown} ({title})"
+
+
+def _of_largest_size(contrast: Contrast, case: Case) -> str:
+    """Return the answer of the last point of a curve over message sizes, which the text names."""
+    curve = [
+        (size, fom, by_combination)
+        for (fom, labels), by_combination in cases.observations(case).items()
+        if fom == contrast.fom and isinstance(size := dict(labels).get("size_bytes"), int)
+    ]
+    if not curve:
+        return ""
+    size, fom, by_combination = max(curve, key=lambda point: point[0])
+    ours, base = _median(by_combination, contrast, ours=True), _median(by_combination, contrast, ours=False)
+    if ours is None or base is None:
+        return "" if ours is base else "not measured"
+    return f"{_shown(contrast, fom, ours, base)} ({size_text(size)})"
+
+
+def _median(
+    by_combination: Mapping[Combination, Sequence[Observation]], contrast: Contrast, *, ours: bool
+) -> float | None:
+    """Return the median over launches of the first combination that a contrast names."""
+    for combination, values in by_combination.items():
+        if _is_named(combination, contrast, ours=ours):
+            return cases.summary(values).median
+    return None
+
+
+def _of_series(contrast: Contrast, case: Case) -> str:
+    """Return the answer of two series at the largest message size that both have, unless the labels name one."""
+    observed = cases.observations(case)
+    if contrast.shown is Shown.VALUE:
+        return _one_value(contrast, observed, case)
+    if contrast.shown is Shown.APART:
+        return _most_apart(contrast, observed)
+    pairs = [
+        (dict(labels).get("size_bytes", 0), ours, base, fom)
+        for (fom, labels), by_combination in observed.items()
+        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+        for base in [_middle(observed.get((fom, _instead(labels, contrast)), {}), case)]
+        for ours in [_middle(by_combination, case)]
+        if ours is not None and base is not None
+    ]
+    if not pairs:
+        return ""
+    _, ours, base, fom = max(pairs, key=lambda pair: int(pair[0]))
+    return _shown(contrast, fom, ours, base)
+
+
+def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
+    values = [
+        (value, fom)
+        for (fom, labels), by_combination in observed.items()
+        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+        for value in [_middle(by_combination, case)]
+        if value is not None
+    ]
+    if not values:
+        return ""
+    median = medians.summarise([value for value, _ in values]).median
+    return f"{contrast.factor * median:.4g} {values[0][1].unit.text}"
+
+
+def _most_apart(contrast: Contrast, observed: Observed) -> str:
+    """Return, as text, the largest range of samples of one series in percent of its smallest, over all launches."""
+    ranges = [
+        (100 * (max(samples) / min(samples) - 1), int(dict(labels).get("size_bytes", 0)), len(samples))
+        for (fom, labels), by_combination in observed.items()
+        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+        for observations in by_combination.values()
+        for samples in [[sample for launch in observations for sample in launch.repeats]]
+        if len(samples) > 1 and min(samples) > 0
+    ]
+    if not ranges:
+        return ""
+    most_percent, size, count = max(ranges)
+    where = f"{size_text(size)}, " if size else ""
+    return f"{percent(most_percent, signed=False)} at most ({where}n = {count})"
+
+
+def _shown(contrast: Contrast, fom: Fom, ours: float, base: float) -> str:
+    match contrast.shown:
+        case Shown.DIFFERENCE:
+            return f"{ours - base:.3g} {fom.unit.text}"
+        case Shown.SHARE:
+            return percent(100 * ours / base, signed=False)
+        case Shown.TIMES:
+            is_rate = fom.better is Better.HIGHER
+            return f"{ours / base if is_rate else base / ours:.3g} times"
+    change = medians.change_percent(ours, base)
+    return "" if change is None else percent(change)
+
+
+def _instead(labels: Labels, contrast: Contrast) -> Labels:
+    return cases.frozen_labels({**dict(labels), **contrast.against})
+
+
+def _middle(by_combination: Mapping[Combination, Sequence[Observation]], case: Case) -> float | None:
+    """Return the median over launches of the first combination that has any."""
+    for combination in case.combinations:
+        if values := by_combination.get(combination):
+            return cases.summary(values).median
+    return None
+
+
+def _group(case: Case, compared: Comparison, contrast: Contrast, *, ours: bool) -> Group | None:
+    """Return the first group that a contrast names; the other of placement and NIC policy is free."""
+    for combination, group in zip(case.combinations, compared.groups, strict=True):
+        if _is_named(combination, contrast, ours=ours):
+            return group
+    return None
+
+
+def _is_named(combination: Combination, contrast: Contrast, *, ours: bool) -> bool:
+    name = combination.placement if contrast.placement else combination.nic_policy
+    wanted = (contrast.placement or contrast.nic_policy) if ours else contrast.baseline
+    return name == wanted

@@ -1,0 +1,128 @@
+"""Score each combination (placement, NIC policy, software) against its baseline, over a system's cases.
+
+Models: one row for every system, origin, baseline and combination; cases in which a combination has no value are
+counted, not dropped. Leaves out: curves, whose points are not ranked; the score itself
+(`railyard.analysis.stats.score`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from railyard.analysis.cases.cases import Case, Combination
+from railyard.analysis.cases.judgement import Comparison
+from railyard.analysis.cases.titles import title
+from railyard.analysis.stats import score
+from railyard.analysis.stats.score import Ratio, Score
+from railyard.analysis.stats.verdicts import Finding
+from railyard.analysis.text.numbers import Format, counted
+from railyard.records.record import combination_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One row; `missing` is the number of cases that requested the combination and have no value of it.
+
+    `only` is the title of the case with a value, if there is just one.
+    """
+
+    system: str
+    origin: str
+    combination: str
+    baseline: str
+    score: Score | None
+    missing: int
+    only: str
+
+    @property
+    def value(self) -> str:
+        """Return the score as text."""
+        return f"{self.score.value:.3f}" if self.score else "no value"
+
+    @property
+    def interval(self) -> str:
+        """Return the 95 % interval as text, or why there is none."""
+        if self.score is None or self.score.low is None:
+            return "too few launches or jobs"
+        return f"{self.score.low:.3f} to {self.score.high:.3f}"
+
+    @property
+    def cases(self) -> str:
+        """Return in how many cases the combination has a value, and in how many it has none."""
+        missing = f", {self.missing} without a value" if self.missing else ""
+        return f"{self.score.cases if self.score else 0}{missing}"
+
+    @property
+    def verdict(self) -> Finding:
+        """Return what the score shows."""
+        return self.score.finding if self.score else Finding.NO_VALUE
+
+
+def faster(name: str, score: Score, baseline: str) -> str:
+    """Return `a is 2.11 times as fast as b (95 %: 2.09 to 2.13, 3 cases)`, the faster one first."""
+    value, low, high = score.value, score.low, score.high
+    if value < 1:
+        name, baseline, value = baseline, name, 1 / value
+        low, high = (None, None) if low is None or high is None else (1 / high, 1 / low)
+    form = Format.for_values([value - 1 or 1.0])
+    decimals = Format(decimals=min(4, max(2, form.decimals - 2 if form.decimals is not None else 4)))
+    between = "" if low is None or high is None else f"95 %: {decimals.text(low)} to {decimals.text(high)}, "
+    return f"{name} is {decimals.text(value)} times as fast as {baseline} ({between}{_basis(score)})"
+
+
+def _basis(score: Score) -> str:
+    """Return of how many cases and jobs a score is: `1 case, in this job` where launches are compared."""
+    cases = counted(score.cases, "case")
+    if score.jobs is None:
+        return cases
+    ours, theirs = score.jobs
+    if not score.by_job:
+        return f"{cases}, in {'this job' if ours == 1 else f'these {ours} jobs'}"
+    same = f"{counted(ours, 'shared job')}" if score.is_shared else f"{counted(ours, 'job')} per side"
+    return f"{cases}, {same if ours == theirs else f'{ours} and {theirs} jobs'}"
+
+
+#: System, origin, combination and baseline.
+_Key = tuple[str, str, str, str]
+
+
+@dataclass(slots=True)
+class _Row:
+    ratios: list[Ratio] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+    missing: int = 0
+
+
+def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Standing]:
+    """Return a row for each combination that some case compares with its baseline, in the order of the cases."""
+    rows: dict[_Key, _Row] = {}
+    for case, comparisons in judged:
+        for combination in case.combinations:
+            if combination != case.baseline:
+                key = (case.first.system.name, str(case.origin), _name(combination), _name(case.baseline))
+                row, name = rows.setdefault(key, _Row()), case.name(combination)
+                ratios = [ratio for one in comparisons if (ratio := one.ratio(name, (case.key,))) is not None]
+                row.ratios += ratios
+                row.titles += [title(case)] if ratios else []
+                row.missing += not ratios
+    scored: dict[_Key, Score | None] = {}
+    for family in {(system, origin, baseline): None for system, origin, _, baseline in rows}:
+        members = {key: row.ratios for key, row in rows.items() if (*key[:2], key[3]) == family}
+        scored |= score.scores(members)
+    return [
+        Standing(
+            system=key[0],
+            origin=key[1],
+            combination=key[2],
+            baseline=key[3],
+            score=scored[key],
+            missing=row.missing,
+            only=row.titles[0] if len(row.titles) == 1 else "",
+        )
+        for key, row in rows.items()
+    ]
+
+
+def _name(combination: Combination) -> str:
+    return combination_name(combination.placement, combination.nic_policy, combination.software)

@@ -1,0 +1,166 @@
+"""Tables: a comparison or a panel as rows of finished text, the same for page, terminal and Markdown.
+
+Leaves out: markup. Text is not escaped here; the page's template does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railyard.analysis.cases import comparison as comparisons
+from railyard.analysis.cases.cases import Tally
+from railyard.analysis.cases.curves import AXIS_TEXT, Panel, Point
+from railyard.analysis.cases.judgement import Comparison, Group
+from railyard.analysis.stats.medians import Interval, Summary, percentiles
+from railyard.analysis.text.datatable import DataTable
+from railyard.analysis.text.numbers import NOTHING, Format, counted, percent, size_text
+
+TOO_FEW = "n too small for 95 %"
+EXACT = "exact (model)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One combination or side of a comparison, or one point of a line; what does not apply is empty."""
+
+    name: str
+    median: str
+    interval: str
+    n: str
+    span: str
+    spread: str = ""
+    repeats: str = ""
+    change: str = ""
+    between: str = ""
+    p_holm: str = ""
+    verdict: str = ""
+    note: str = ""
+
+
+_STATISTICS = ("median", "95 % interval", "n", "min to max")
+
+
+def comparison_data(members: Sequence[Comparison]) -> DataTable:
+    """Return the numbers behind the figure of comparisons of one FOM."""
+    return _data(
+        ("series", "combination"),
+        [(comparisons.label_text(member.labels) or "all", rows(member)) for member in members],
+    )
+
+
+def panel_data(panel: Panel) -> DataTable:
+    """Return the numbers behind a panel's lines."""
+    lines = [
+        (line.name or "all", [_point_row(panel, point) for point in line.points]) for line in panel.lines
+    ]
+    return _data(("line", AXIS_TEXT[panel.axis]), lines)
+
+
+def _data(heads: Sequence[str], sections: Sequence[tuple[str, Sequence[Row]]]) -> DataTable:
+    cells = [
+        (name, row.name, row.median, row.interval, row.n, row.span)
+        for name, of_name in sections
+        for row in of_name
+    ]
+    return DataTable(columns=(*heads, *_STATISTICS), rows=cells, numbers=frozenset(_STATISTICS))
+
+
+def rows(comparison: Comparison) -> list[Row]:
+    """Return a row for each combination or side, those without a value too."""
+    return [_row(comparison, group) for group in comparison.groups]
+
+
+def _row(comparison: Comparison, group: Group) -> Row:
+    evidence, form = group.evidence, comparison.format
+    count, planned = len(evidence.values), evidence.tally.planned if evidence.tally else 0
+    n = f"{count} of {planned}" if planned > count or (evidence.tally and not count) else str(count)
+    if group.sample and group.sample.by_job:
+        n = counted(len(group.sample.values), "job")
+    verdict, note = comparisons.verdict_text(comparison, group), _note(evidence.tally, count)
+    if group.summary is None:
+        return Row(
+            name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note
+        )
+    change = NOTHING if group.change_percent is None else percent(group.change_percent)
+    interval = group.change_interval
+    between = "" if interval is None else " to ".join(map(percent, interval)).replace(" %", "", 1)
+    if group.name == comparison.baseline:
+        change = "baseline"
+    if comparison.is_exact:
+        value = form.text(group.summary.median)
+        return Row(
+            name=group.name,
+            median=value,
+            interval=EXACT,
+            n=n,
+            span="",
+            change=change,
+            verdict=verdict,
+            note=note,
+        )
+    return Row(
+        name=group.name,
+        median=form.text(group.summary.median),
+        interval=interval_text(group.summary.interval, form),
+        n=n,
+        span=span_text(group.summary, form),
+        spread=spread_text(group.summary),
+        repeats=_repeats(evidence.repeats, form),
+        change=change,
+        between=between,
+        p_holm=comparisons.p_text(group.test.p_holm).removeprefix("= ") if group.test else "",
+        verdict=verdict,
+        note=note,
+    )
+
+
+def spread_text(summary: Summary) -> str:
+    """Return the run-to-run variation: `1.2 %`, or a dash for a single launch."""
+    return NOTHING if summary.spread_percent is None else percent(summary.spread_percent, signed=False)
+
+
+def _repeats(repeats: Sequence[float], form: Format) -> str:
+    """Return the 5th and 95th percentile of all repeats of all launches."""
+    if not repeats:
+        return NOTHING
+    low, _, high = percentiles(repeats)
+    return f"{form.text(low)} to {form.text(high)}"
+
+
+def _note(tally: Tally | None, values: int) -> str:
+    """Return in words the launches that are no results or have no value, and results that were not verified."""
+    if tally is None:
+        return ""
+    counts = (
+        (tally.void, "void"),
+        (tally.failed, "failed"),
+        (tally.not_measured, "not measured"),
+        (tally.ok - values, "without this figure"),
+        (tally.unverified, "with data not verified"),
+        (tally.cannot_tell, "with placement not proved"),
+    )
+    return ", ".join(f"{count} {word}" for count, word in counts if count > 0)
+
+
+def _point_row(panel: Panel, point: Point) -> Row:
+    form = Format.for_values([point.summary.median])
+    return Row(
+        name=size_text(point.x) if panel.axis == "size_bytes" else f"{point.x}",
+        median=form.text(point.summary.median),
+        interval=EXACT if panel.is_exact else interval_text(point.summary.interval, form),
+        n=str(point.summary.n),
+        span="" if panel.is_exact else span_text(point.summary, form),
+    )
+
+
+def interval_text(interval: Interval | None, form: Format) -> str:
+    """Return `9,231 to 9,431 (this job)`, or why there is no interval."""
+    if interval is None:
+        return TOO_FEW
+    return f"{form.text(interval.low)} to {form.text(interval.high)} ({interval.of})"
+
+
+def span_text(summary: Summary, form: Format) -> str:
+    """Return the smallest and the largest launch."""
+    return f"{form.text(summary.minimum)} to {form.text(summary.maximum)}"

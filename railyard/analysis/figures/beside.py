@@ -1,0 +1,247 @@
+"""The figures of programs that ran at once: victims against loads, and copies of one program against one alone.
+
+Leaves out: how a factor is made (`railyard.analysis.stats.impact`), and which launches are compared
+(`railyard.analysis.cases.impacts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from railyard.analysis.cases import impacts
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.cases.comparison import label_text
+from railyard.analysis.cases.impacts import Copies, Impact
+from railyard.analysis.figures import svg
+from railyard.analysis.figures.drawing import DataTable, Drawing
+from railyard.analysis.stats.impact import Factor, Statistic
+from railyard.analysis.stats.medians import Summary
+from railyard.analysis.stats.verdicts import Finding
+from railyard.records.units import Better, Fom
+
+#: These figures are no benchmark's own (`railyard.analysis.figures.registry`).
+OF_ANY_CASE = True
+IMPACT_TITLE = "Victim under load"
+COPIES_TITLE = "Copies at once"
+_ROW_IN = 0.5
+_SHIFT = {Statistic.AVERAGE: -0.2, Statistic.P99: 0.0, Statistic.P999: 0.2}
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """Return the figures of a case in which programs ran beside the measured one; nothing for any other."""
+    if not case.first.case.roles:
+        return []
+    return [*_impact(impacts.impacts(case)), *_copies(impacts.copies(case))]
+
+
+def _impact(rows: Sequence[Impact]) -> list[Drawing]:
+    if not rows:
+        return []
+    sentences = " ".join(_sentences(rows))
+    return [
+        Drawing(
+            name="impact",
+            title=IMPACT_TITLE,
+            description=f"{IMPACT_TITLE}: impact factors by load; 1 is as alone. {sentences}",
+            paint=lambda figure: _paint(figure.subplots(), rows),
+            data=_impact_data(rows),
+            height_in=1.2 + _ROW_IN * len(rows),
+            statement=sentences,
+        )
+    ]
+
+
+def _name(rows: Sequence[Impact], row: Impact) -> str:
+    """Return a load, and what distinguishes its rows if it has several."""
+    parts = [row.load]
+    if len({other.combination for other in rows}) > 1:
+        parts += [row.combination.placement, row.combination.nic_policy]
+    if len({other.labels for other in rows}) > 1:
+        parts.append(_figure(rows, row))
+    return ", ".join(parts)
+
+
+def _figure(rows: Sequence[Impact], row: Impact) -> str:
+    """Return the figure of merit, with the labels in which the rows differ."""
+    common = frozenset.intersection(*(frozenset(other.labels) for other in rows))
+    labels = tuple(label for label in row.labels if label not in common)
+    return ", ".join(filter(None, [_stem(row.fom), label_text(labels)]))
+
+
+def _sentences(rows: Sequence[Impact]) -> Iterator[str]:
+    """Yield a sentence for each load, and one for all of those that have too few launches for an interval."""
+    bare = [row for row in rows if row.headline.value is not None and row.headline.low is None]
+    bare = [] if len(bare) < 2 else bare
+    yield from (_sentence(rows, row) for row in rows if row not in bare)
+    if bare:
+        counts = sorted({min(row.headline.launches) for row in bare})
+        few = " or ".join(map(str, counts)) + (" launch" if counts == [1] else " launches")
+        listed = ", ".join(
+            f"{_name(rows, row)} {row.headline.value:.2f}{_p99(row, ' (p99 {:.2f})')}" for row in bare
+        )
+        yield f"Average impact factors of {_stem(bare[0].fom)}: {listed}; no interval, no difference shown (n = {few})."
+
+
+def _p99(row: Impact, words: str) -> str:
+    value = next((one.value for one in row.factors if one.statistic is Statistic.P99), None)
+    return "" if value is None else words.format(value)
+
+
+def _sentence(rows: Sequence[Impact], impact: Impact) -> str:
+    factor = impact.headline
+    if factor.value is None:
+        return f"Under {_name(rows, impact)}: no factor."
+    rest = _p99(impact, ", of p99 {:.2f}")
+    shown = (
+        "a difference is shown"
+        if factor.finding in (Finding.BETTER, Finding.WORSE)
+        else "no difference is shown"
+    )
+    of = f"impact factor of {_stem(impact.fom)} under {_name(rows, impact)}"
+    return f"The {of}: on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
+
+
+def _stem(fom: Fom) -> str:
+    return fom.stem.removeprefix(impacts.PAIRS).replace("_", " ")
+
+
+def _between(factor: Factor) -> str:
+    if factor.low is None or factor.high is None:
+        count = min(factor.launches)
+        return f" (n = {count} launch{'es' if count > 1 else ''}: no interval)"
+    return f" (95 % interval {factor.low:.2f} to {factor.high:.2f})"
+
+
+def _paint(axes: Axes, measured: Sequence[Impact]) -> None:
+    for number, statistic in enumerate(Statistic):
+        colour, rows, values = svg.sentinel(number), [], []
+        for row, impact in enumerate(measured):
+            factor = next(one for one in impact.factors if one.statistic is statistic)
+            if factor.value is None:
+                continue
+            rows.append(row + _SHIFT[statistic])
+            values.append(factor.value)
+            if factor.low is not None and factor.high is not None:
+                axes.plot([factor.low, factor.high], [rows[-1]] * 2, "-", color=colour, linewidth=2)
+        if not rows:  # too few samples of every row: a word in the legend without a point would mislead
+            continue
+        axes.plot(
+            values,
+            rows,
+            svg.MARKERS[number],
+            color=colour,
+            markersize=6,
+            linestyle="none",
+            label=str(statistic),
+        )
+    axes.axvline(1, color=svg.INK, linewidth=0.9)
+    svg.name_rows(axes, [svg.clean(_name(measured, impact)) for impact in measured])
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.margins(x=0.08)
+    axes.set_xlabel("impact factor (1: as alone, above: worse)")
+    axes.set_title(IMPACT_TITLE)
+    axes.legend(loc="best", fontsize="small")
+
+
+def _impact_data(measured: Sequence[Impact]) -> DataTable:
+    words = ("load", "placement", "NIC policy", "figure of merit", "statistic")
+    numbers = ("factor", "low", "high", "p (Holm)", "GPCNeT's", "launches", "samples", "load sent (GB/s)")
+    rows = [
+        (
+            impact.load,
+            impact.combination.placement,
+            impact.combination.nic_policy,
+            _figure(measured, impact),
+            str(factor.statistic),
+            _number(factor.value),
+            _number(factor.low),
+            _number(factor.high),
+            _number(factor.p_holm, ".2g"),
+            _number(factor.gpcnet),
+            "{} and {}".format(*factor.launches),
+            "{} and {}".format(*factor.samples),
+            _number(impact.sent_gbyte_s, ".3g"),
+        )
+        for impact in measured
+        for factor in impact.factors
+    ]
+    return DataTable(columns=(*words, *numbers), rows=rows, numbers=frozenset(numbers))
+
+
+def _number(value: float | None, form: str = ".3f") -> str:
+    return "" if value is None else format(value, form)
+
+
+def _copies(rows: Sequence[Copies]) -> list[Drawing]:
+    if not rows:
+        return []
+    sentences = " ".join(_copies_sentence(row) for row in rows)
+    return [
+        Drawing(
+            name="copies",
+            title=COPIES_TITLE,
+            description=f"{COPIES_TITLE}, against one copy alone. {sentences}",
+            paint=lambda figure: _paint_copies(figure.subplots(), rows),
+            data=_copies_data(rows),
+            height_in=1.2 + _ROW_IN * len(rows),
+            statement=sentences,
+        )
+    ]
+
+
+def _copies_sentence(row: Copies) -> str:
+    slowest = _worse(row, row.slowest)
+    words = f"{row.count} copies at once: the slowest has {row.slowest.median:.4g} {row.fom.unit.text}"
+    return f"{words}, {slowest:.2f} times worse than one copy alone ({row.alone.median:.4g})."
+
+
+def _worse(row: Copies, value: Summary) -> float:
+    lower = row.fom.better is Better.LOWER
+    above, below = (value.median, row.alone.median) if lower else (row.alone.median, value.median)
+    return above / below if below else float("nan")
+
+
+def _paint_copies(axes: Axes, copies: Sequence[Copies]) -> None:
+    for number, (name, part) in enumerate((("slowest copy", "slowest"), ("median copy", "median"))):
+        values = [_worse(pair, getattr(pair, part)) for pair in copies]
+        rows = [row + 0.2 * number - 0.1 for row in range(len(copies))]
+        axes.plot(
+            values,
+            rows,
+            svg.MARKERS[number],
+            color=svg.sentinel(number),
+            markersize=6,
+            linestyle="none",
+            label=name,
+        )
+    axes.axvline(1, color=svg.INK, linewidth=0.9)
+    svg.name_rows(axes, [svg.clean(_row_name(pair)) for pair in copies])
+    axes.margins(x=0.08)
+    axes.set_xlabel("times worse than one copy alone")
+    axes.set_title(COPIES_TITLE)
+    axes.legend(loc="best", fontsize="small")
+
+
+def _row_name(row: Copies) -> str:
+    return ", ".join(filter(None, [row.fom.stem, row.combination.placement, label_text(row.labels)]))
+
+
+def _copies_data(copies: Sequence[Copies]) -> DataTable:
+    numbers = ("copies", "one alone", "slowest", "median", "sum", "slowest, times worse", "launches")
+    rows = [
+        (
+            _row_name(row),
+            str(row.count),
+            f"{row.alone.median:.5g}",
+            f"{row.slowest.median:.5g}",
+            f"{row.median.median:.5g}",
+            f"{row.total.median:.5g}" if row.total else "",
+            f"{_worse(row, row.slowest):.3f}",
+            str(row.slowest.n),
+        )
+        for row in copies
+    ]
+    return DataTable(columns=("figure of merit", *numbers), rows=rows, numbers=frozenset(numbers))

@@ -1,0 +1,123 @@
+"""Draw curves over the extent of the grid: Peña et al., EuroMPI'13, Figure 6, of cases that differ in size alone.
+
+Models: cases of one check on one machine and one build whose grids are squares or cubes of several sizes; a line for
+each combination, the first figure of merit of the check. Leaves out: grids with unequal extents, and any ranking: each
+size has its own comparison in its own case.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from railyard.analysis.cases import comparison
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.cases.curves import Line, Panel, Point
+from railyard.analysis.cases.judgement import Comparison
+from railyard.analysis.cases.titles import TIMES
+from railyard.analysis.figures import general
+from railyard.analysis.figures.drawing import Drawing
+from railyard.analysis.text.numbers import percent
+from railyard.records import comparable, json_io
+from railyard.records.json_io import Json
+from railyard.records.record import COMPUTED
+
+#: What of a check's request its sizes share.
+_ASKED = frozenset({"benchmark", "check", "nic_policies", "placements", "software"})
+#: The ranks along a dimension, the case, its first comparison.
+Member = tuple[int, Case, Comparison]
+
+
+def drawings_of_cases(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Drawing]:
+    """Return a figure for each family of cases; `judged` are cases with their comparisons, in the page's order."""
+    return [_drawing(members, number) for number, members in enumerate(_families(judged), 1)]
+
+
+def _families(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[list[Member]]:
+    """Return cases that differ in their extent alone, by extent; two sizes at least."""
+    families: dict[str, dict[int, Member]] = {}
+    for case, comparisons in judged:
+        extent = _extent(case)
+        if extent and comparisons:
+            families.setdefault(_key(case), {})[extent] = extent, case, comparisons[0]
+    return [
+        [members[extent] for extent in sorted(members)] for members in families.values() if len(members) > 1
+    ]
+
+
+def _extent(case: Case) -> int:
+    """Return the ranks along each dimension of a square or cubic grid; 0 for any other."""
+    grid = case.first.case.parameters.get("grid")
+    if not isinstance(grid, list) or len(grid) < 2 or any(type(side) is not int for side in grid):
+        return 0
+    first: int = grid[0]
+    return first if grid == [first] * len(grid) else 0
+
+
+def _key(case: Case) -> str:
+    """Return what the cases of a family share: all that records of one case do, but for size and nodes.
+
+    Of a checkout with changes the code may differ from run to run, so the run is part of the key.
+    """
+    record = case.first
+    parameters = record.case.parameters
+    unsized = {name: part for name, part in parameters.items() if name not in {"grid", "cells"}}
+    cells, run = parameters.get("cells"), record.provenance["reframe"]
+    shared = comparable.pool(record)
+    request = {name: part for name, part in record.document["case"].items() if name in _ASKED}
+    is_clean = record.provenance["railyard"]["git_dirty"] is False
+    parts: dict[str, Json] = {
+        **shared,
+        "case": request,
+        "topology": record.case.topology and record.case.topology.sha256,
+        "parameters": {
+            **unsized,
+            "dimensions": len(parameters["grid"]),
+            "cells": cells[:1] if isinstance(cells, list) else cells,
+        },
+        "run": "" if is_clean else run["session"] if run else record.sha256,
+    }
+    return json_io.canonical(parts)
+
+
+def _drawing(members: Sequence[Member], number: int) -> Drawing:
+    drawn = general.panel_drawing(_panel(members), f"extent-{number}")
+    return dataclasses.replace(drawn, statement=_statement(members))
+
+
+def _panel(members: Sequence[Member]) -> Panel:
+    _, first, compared = members[0]
+    points: dict[str, list[Point]] = {}
+    for extent, _, judged in members:
+        for group in judged.groups:
+            if group.summary:
+                points.setdefault(group.name, []).append(Point(x=extent, summary=group.summary))
+    grid = f" {TIMES} ".join("N" * len(first.first.case.parameters["grid"]))
+    return Panel(
+        fom=compared.fom,
+        subject=f"{first.first.case.benchmark}, {comparison.title(compared)}",
+        axis="extent",
+        title=", ".join([f"grid {grid}", str(first.origin)]),
+        lines=tuple(Line(name=name, points=tuple(of_line)) for name, of_line in points.items()),
+        is_exact=first.origin in COMPUTED,
+    )
+
+
+def _statement(members: Sequence[Member]) -> str:
+    """Return what changed to the baseline at the size where it is most; of equals, the largest."""
+    extent, _, widest = max(members, key=lambda member: (_most_percent(member[2]), member[0]))
+    changes = [f"{name} {percent(change)}" for name, change in _changes(widest)]
+    where = f"At extent {extent}, where changes are largest, to {widest.baseline}"
+    return f"{where}: {', '.join(changes)}." if changes else ""
+
+
+def _most_percent(compared: Comparison) -> float:
+    return max((round(abs(change), 1) for _, change in _changes(compared)), default=0.0)
+
+
+def _changes(compared: Comparison) -> list[tuple[str, float]]:
+    return [
+        (group.name, group.change_percent)
+        for group in compared.groups
+        if group.change_percent is not None and group.name != compared.baseline
+    ]

@@ -1,0 +1,93 @@
+"""Describe one figure of a page: how it is painted, its description in words, and the numbers behind it.
+
+Models: a `Drawing` is data with one function that paints it; the page, the SVG files and the tests take what they need
+from it. Leaves out: which drawings a case has (`railyard.analysis.figures.registry`), SVG
+(`railyard.analysis.figures.svg`), markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from railyard.analysis.figures import svg
+from railyard.analysis.text.datatable import DataTable as DataTable
+
+WIDTH_IN = 4.6
+HEIGHT_IN = 3.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A figure of one case.
+
+    `name` is short and unique in its case (letters, digits, '-': it becomes a file's name), `description` states in
+    words what it shows, `paint` draws on an empty figure of `width_in` x `height_in` inches, inside
+    `svg.style()`, with colours from `svg.sentinel` and `svg.INK` alone. `statement` is a sentence for the page's
+    summary, or empty. `foms` are the figures of merit that this drawing takes over: the page then draws no general
+    figure of them and states no general comparison.
+    """
+
+    name: str
+    title: str
+    description: str
+    paint: Callable[[Figure], None]
+    data: DataTable
+    width_in: float = WIDTH_IN
+    height_in: float = HEIGHT_IN
+    statement: str = ""
+    foms: frozenset[str] = frozenset()
+
+
+def inline_svg(drawing: Drawing, prefix: str) -> str:
+    """Return the drawing as an `<svg>` element for a page; `prefix` makes its ids unique there."""
+    return _written(
+        drawing, lambda shown, figure: svg.inline(figure, f"{prefix}{shown.name}", shown.description)
+    )
+
+
+def svg_file(drawing: Drawing) -> str:
+    """Return the drawing as an SVG file of its own, light and dark."""
+    return _written(drawing, lambda shown, figure: svg.standalone(figure, shown.name, shown.description))
+
+
+def made(name: str, make: Callable[[], Iterable[Drawing]]) -> list[Drawing]:
+    """Return the drawings that a function makes, or the one line of `failed`."""
+    try:
+        return list(make())
+    except Exception as error:  # one family of figures must not take the page of all records with it
+        return [failed(name, error)]
+
+
+def failed(name: str, error: Exception) -> Drawing:
+    """Return one line for the place of a figure that could not be drawn, with the error."""
+    text = f"{name}: not drawn: {type(error).__name__}: {' '.join(str(error).split())}"
+    return Drawing(
+        name=name,
+        title=name,
+        description=text,
+        paint=lambda figure: _write_line(figure, text),
+        data=DataTable(columns=["error"], rows=[[text]]),
+        height_in=0.3,
+    )
+
+
+def _write_line(figure: Figure, text: str) -> None:
+    figure.text(0, 0.5, text, va="center", fontsize=9, color=svg.INK)
+
+
+def _written(drawing: Drawing, write: Callable[[Drawing, Figure], str]) -> str:
+    with svg.style():
+        try:
+            return write(drawing, _painted(drawing))
+        except Exception as error:  # as above; matplotlib may fail when it paints or when it writes
+            shown = failed(drawing.name, error)
+            return write(shown, _painted(shown))
+
+
+def _painted(drawing: Drawing) -> Figure:
+    figure = Figure(figsize=(drawing.width_in, drawing.height_in), layout="constrained")
+    drawing.paint(figure)
+    return figure

@@ -1,0 +1,285 @@
+"""Draw comparisons as points with intervals and every launch's dot, curves as lines, both as SVG.
+
+Models: what is drawn from `Comparison` and `Panel`. A point is the median over launches, its bar the 95 %
+interval; where n is too small for one there is no bar. Colour is never the only difference: lines differ in marker and
+dash, combinations have rows of their own. Leaves out: the SVG's fitness for the page (`railyard.analysis.figures.svg`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from railyard.analysis.cases import comparison, curves, tables
+from railyard.analysis.cases.curves import Line, Panel
+from railyard.analysis.cases.judgement import Comparison, Group
+from railyard.analysis.figures import scales, svg
+from railyard.analysis.figures.drawing import WIDTH_IN, Drawing
+from railyard.analysis.judge.judged import Judged
+from railyard.analysis.stats import medians
+from railyard.analysis.text.numbers import Format, percent, size_text
+from railyard.base.errors import InputError
+
+#: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
+SHOWN_FOMS = 1
+_ROW_IN = 0.42
+_NAME_CHARACTERS = 32
+_MOST_SIZES = 7
+
+
+def drawings_of(comparisons: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
+    """Return the figures of the first comparisons and of all panels."""
+    drawings = [
+        comparison_drawing(members, f"f{number}")
+        for number, members in enumerate(by_fom(comparisons)[:SHOWN_FOMS])
+    ]
+    return drawings + [panel_drawing(panel, f"p{number}") for number, panel in enumerate(panels)]
+
+
+def comparison_drawing(members: Sequence[Comparison], name: str) -> Drawing:
+    """Return the figure of the comparisons of one FOM: a row for each combination of each series."""
+    return Drawing(
+        name=name,
+        title=_comparison_title(members),
+        description=describe_comparison(members),
+        paint=lambda figure: draw_comparison(figure.subplots(), members),
+        data=tables.comparison_data(members),
+        height_in=1.05 + _ROW_IN * sum(len(member.groups) for member in members),
+    )
+
+
+def panel_drawing(panel: Panel, name: str) -> Drawing:
+    """Return the figure of a panel of curves."""
+    return Drawing(
+        name=name,
+        title=_panel_title(panel),
+        description=describe_panel(panel),
+        paint=lambda figure: draw_panel(figure.subplots(), panel),
+        data=tables.panel_data(panel),
+    )
+
+
+def overview_svg(judged: Judged) -> str:
+    """Return one standalone picture: a comparison of placements and a curve over hops, as far as there are any.
+
+    Takes the first case that has each. Raises InputError when there is neither.
+    """
+    compared = next(
+        (member for one in judged.cases if len(one.case.combinations) > 1 for member in one.comparisons), None
+    )
+    hops = next((panel for one in judged.cases for panel in one.panels if panel.axis == "hops"), None)
+    drawers: list[Callable[[Axes], None]] = []
+    texts = []
+    if compared:
+        drawers.append(lambda axes: draw_comparison(axes, [compared]))
+        texts.append(describe_comparison([compared]))
+    if hops:
+        drawers.append(lambda axes: draw_panel(axes, hops))
+        texts.append(describe_panel(hops))
+    if not drawers:
+        raise InputError(
+            "records",
+            "",
+            problem="nothing to draw",
+            valid="a case with several placements or a curve over hops",
+        )
+    with svg.style():
+        figure = Figure(figsize=(WIDTH_IN * len(drawers), 2.9), layout="constrained")
+        grid = figure.subplots(1, len(drawers), squeeze=False)
+        for axes, draw in zip(grid[0], drawers, strict=True):
+            draw(axes)
+        return svg.standalone(figure, "overview", " ".join(texts))
+
+
+def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
+    """Draw rows from the top in the order of members and combinations; x is the FOM."""
+    rows = [(member, group) for member in members for group in member.groups]
+    for row, (member, group) in enumerate(rows):
+        _draw_row(axes, row, group, _series(member)[member.groups.index(group)])
+    svg.name_rows(axes, [_row_name(members, member, group) for member, group in rows])
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.margins(x=0.08)
+    scales.name_x(axes, members[0].fom)
+    axes.set_title(_comparison_title(members))
+
+
+def _series(member: Comparison) -> list[int]:
+    """Return the number of each group's colour and marker: its own, or that of its NIC policy where all have one."""
+    policies = [group.name.partition(" + ")[2] for group in member.groups]
+    order = list(dict.fromkeys(policies))
+    return [order.index(policy) for policy in policies] if all(policies) else list(range(len(policies)))
+
+
+def _comparison_title(members: Sequence[Comparison]) -> str:
+    return _title(comparison.title(members[0]) if len(members) == 1 else members[0].fom.stem)
+
+
+def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
+    colour = svg.sentinel(series)
+    values = group.evidence.values
+    shifts = [0.2 + 0.1 * (index % 2) for index in range(len(values))]
+    axes.plot(
+        values, [row + shift for shift in shifts], ".", color=colour, alpha=0.55, markersize=5, zorder=2
+    )
+    if group.summary is None:
+        axes.text(
+            0.02,
+            row,
+            "no value",
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=9.5,
+            style="italic",
+        )
+        return
+    if group.summary.interval:
+        interval = group.summary.interval
+        axes.plot([interval.low, interval.high], [row, row], "-", color=colour, linewidth=2.2, zorder=3)
+    marker = svg.MARKERS[series % len(svg.MARKERS)]
+    axes.plot([group.summary.median], [row], marker, color=colour, markersize=7, zorder=4)
+
+
+def _row_name(members: Sequence[Comparison], member: Comparison, group: Group) -> str:
+    labels = comparison.label_text(member.labels) if len(members) > 1 else ""
+    parts = [labels] if labels and len(member.groups) == 1 else [labels, group.name]
+    name = svg.clean(": ".join(filter(None, parts)))
+    return name if len(name) <= _NAME_CHARACTERS else name[: _NAME_CHARACTERS - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def draw_panel(axes: Axes, panel: Panel) -> None:
+    """Draw lines of medians with intervals; message sizes on a logarithmic axis, and rates then too."""
+    for series, line in enumerate(panel.lines):
+        _draw_line(axes, line, series)
+    xs = sorted({point.x for line in panel.lines for point in line.points})
+    if panel.axis == "size_bytes":
+        _size_axes(axes, panel, xs)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        legend_rows = -(-len(panel.lines) // 3)
+        highest = max(point.summary.maximum for line in panel.lines for point in line.points)
+        axes.set_ylim(0, (1 + 0.18 * legend_rows) * highest or 1)
+    axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
+    scales.name_y(axes, panel.fom)
+    axes.set_title(_panel_title(panel))
+    if len(panel.lines) > 1:
+        axes.legend(
+            title=None,
+            ncols=min(3, len(panel.lines)),
+            loc="upper right" if panel.axis == "hops" else "best",
+            handlelength=2.6,
+            columnspacing=1.2,
+        )
+
+
+def _panel_title(panel: Panel) -> str:
+    return _title(", ".join(filter(None, [panel.subject, panel.title])))
+
+
+def _draw_line(axes: Axes, line: Line, series: int) -> None:
+    colour, depth = svg.sentinel(series), 3 + series
+    xs = [point.x for point in line.points]
+    axes.plot(
+        xs,
+        [point.summary.median for point in line.points],
+        linestyle=svg.DASHES[series % len(svg.DASHES)],
+        marker=svg.MARKERS[series % len(svg.MARKERS)],
+        markersize=5.5,
+        linewidth=1.6,
+        label=svg.clean(line.name)[:_NAME_CHARACTERS] or "all",
+        color=colour,
+        zorder=depth,
+    )
+    for point in line.points:
+        ends = point.summary.interval
+        low, high = (ends.low, ends.high) if ends else (point.summary.minimum, point.summary.maximum)
+        axes.plot([point.x, point.x], [low, high], "-", linewidth=1.0, color=colour, zorder=depth)
+
+
+def _size_axes(axes: Axes, panel: Panel, xs: Sequence[int]) -> None:
+    if xs[0] > 0:
+        axes.set_xscale("log", base=2)
+    else:
+        axes.set_xscale("symlog", base=2, linthresh=1)
+    step = -(-len(xs) // _MOST_SIZES)
+    axes.xaxis.set_major_locator(FixedLocator(list(xs)[::step]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
+    lows = [point.summary.minimum for line in panel.lines for point in line.points]
+    if min(lows) > 0:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    else:
+        axes.set_ylim(bottom=0)
+
+
+def _title(text: str) -> str:
+    return svg.clean(text[:1].upper() + text[1:])
+
+
+def describe_comparison(members: Sequence[Comparison]) -> str:
+    """Return the figure in words, for screen readers."""
+    first = members[0]
+    parts = [_describe_group(members, member, group) for member in members for group in member.groups]
+    return f"{first.fom.stem} in {first.unit.text}: {'; '.join(parts)}."
+
+
+def _describe_group(members: Sequence[Comparison], member: Comparison, group: Group) -> str:
+    name = _row_name(members, member, group)
+    if group.summary is None:
+        return f"{name} no value"
+    text = member.format.text
+    interval = group.summary.interval
+    between = (
+        f", 95 % interval {text(interval.low)} to {text(interval.high)} of {interval.of}" if interval else ""
+    )
+    change = "" if group.change_percent is None else f", {percent(group.change_percent)} to {member.baseline}"
+    return f"{name} median {text(group.summary.median)}{between}{change}"
+
+
+def describe_panel(panel: Panel) -> str:
+    """Return the panel in words: what is drawn, and each line's first and last point."""
+    lines = [
+        f"{line.name or 'all'} from {line.points[0].summary.median:.4g} at {line.points[0].x} "
+        f"to {line.points[-1].summary.median:.4g} at {line.points[-1].x}"
+        for line in panel.lines
+        if line.points
+    ]
+    over = curves.AXIS_TEXT[panel.axis]
+    fixed = f", {panel.title}" if panel.title else ""
+    return f"{panel.subject} in {panel.unit.text} over {over}{fixed}: {'; '.join(lines)}."
+
+
+def tick(panel: Panel, x: int) -> str:
+    """Return a value of the panel's axis in words: `3 hops`, `64 KiB`."""
+    return size_text(x) if panel.axis == "size_bytes" else comparison.label_text(((panel.axis, x),))
+
+
+def ends(panel: Panel) -> str:
+    """Return the first and the last point of each line, in words."""
+    parts = []
+    form = Format.for_values([line.points[0].summary.median for line in panel.lines])
+    for line in panel.lines:
+        first, last = line.points[0], line.points[-1]
+        change = medians.change_percent(last.summary.median, first.summary.median)
+        moved = (
+            f"{Format.for_values([last.summary.median]).text(last.summary.median)} at {tick(panel, last.x)}"
+        )
+        if panel.axis == "hops" and change is not None:
+            moved = f"{percent(change)} at {tick(panel, last.x)}"
+        value = f"{form.text(first.summary.median)} {panel.unit.text} at {tick(panel, first.x)}"
+        parts.append(f"{line.name or 'all'} {value}" + (f", {moved}" if len(line.points) > 1 else ""))
+    if panel.is_exact:
+        return f"{'; '.join(parts)}: {tables.EXACT}."
+    fewest = min(point.summary.n for line in panel.lines for point in line.points)
+    return f"{'; '.join(parts)}. Medians, n = {fewest}{'' if fewest >= medians.ENOUGH else ': no interval'}."
+
+
+def by_fom(comparisons: Iterable[Comparison]) -> list[list[Comparison]]:
+    """Return the comparisons that share a figure: those of one FOM, in their order."""
+    return [list(members) for _, members in itertools.groupby(comparisons, key=lambda member: member.fom)]

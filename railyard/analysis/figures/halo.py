@@ -1,0 +1,98 @@
+"""Where a halo exchange spends its time: packing, posting, waiting, unpacking, for each variant and combination.
+
+Models: one figure of stacked bars, each part the median over launches of the slowest rank's time, so that a bar need
+not be as long as the iteration. Leaves out: the comparison of iterations, which is a general figure.
+"""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from railyard.analysis.cases import cases
+from railyard.analysis.cases.cases import Case, Combination
+from railyard.analysis.figures import scales, svg
+from railyard.analysis.figures.drawing import Drawing
+from railyard.analysis.text.datatable import DataTable
+from railyard.records import units
+
+WAIT = units.fom("wait_us", "us", "lower")
+PARTS = ("pack", "post", "wait", "unpack")
+_ROW_IN = 0.42
+#: If one part is this share of an iteration in every row, there is nothing to draw.
+_ALL = 0.9
+
+#: The median of each part, in microseconds.
+Parts = dict[str, float]
+Key = tuple[str, Combination]
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """Return one figure if the records have the time of waiting, and more than that."""
+    parts_of = {key: _parts(medians) for key, medians in _medians(case).items() if "wait_us" in medians}
+    if not parts_of or all(max(parts.values()) >= _ALL * sum(parts.values()) for parts in parts_of.values()):
+        return []
+    ordered = sorted(parts_of, key=lambda key: case.combinations.index(key[1]))
+    rows = {_name(case, *key): parts_of[key] for key in ordered}
+    title = "Where the time of an iteration goes"
+    sentences = "; ".join(
+        f"{name} {', '.join(f'{p} {v:,.{0 if v >= 1000 else 1}f}' for p, v in parts.items())}"
+        for name, parts in rows.items()
+    )
+    return [
+        Drawing(
+            name="halo-parts",
+            title=title,
+            description=f"{title}, medians in {WAIT.unit.text}: {sentences}.",
+            paint=lambda figure: _paint(figure, title, rows),
+            data=_data(rows),
+            height_in=1.45 + _ROW_IN * len(rows),
+        )
+    ]
+
+
+def _medians(case: Case) -> dict[Key, dict[str, float]]:
+    by_key: dict[Key, dict[str, float]] = {}
+    for (fom, labels), by_arm in cases.observations(case).items():
+        if set(dict(labels)) <= {"variant"}:
+            for combination, values in by_arm.items():
+                key = str(dict(labels).get("variant", "")), combination
+                summary = cases.summary(values)
+                by_key.setdefault(key, {})[fom] = summary.median
+    return by_key
+
+
+def _parts(medians: dict[str, float]) -> Parts:
+    """Return the parts of an iteration; posting is the time of the exchange without that of waiting."""
+    return {
+        "pack": medians.get("pack_us", 0.0),
+        "post": max(0.0, medians["exchange_us"] - medians["wait_us"]),
+        "wait": medians["wait_us"],
+        "unpack": medians.get("unpack_us", 0.0),
+    }
+
+
+def _name(case: Case, variant: str, combination: Combination) -> str:
+    names = [variant, case.name(combination) if len(case.combinations) > 1 or not variant else ""]
+    return ": ".join(filter(None, names))
+
+
+def _data(rows: dict[str, Parts]) -> DataTable:
+    columns = ("combination", *(f"{part} ({WAIT.unit.text})" for part in PARTS))
+    numbers = [(name, *(f"{parts[part]:.1f}" for part in PARTS)) for name, parts in rows.items()]
+    return DataTable(columns=columns, rows=numbers, numbers=frozenset(columns[1:]))
+
+
+def _paint(figure: Figure, title: str, rows: dict[str, Parts]) -> None:
+    axes = figure.subplots()
+    for series, part in enumerate(PARTS):
+        starts = [sum(parts[before] for before in PARTS[:series]) for parts in rows.values()]
+        lengths = [parts[part] for parts in rows.values()]
+        axes.barh(
+            range(len(rows)), lengths, 0.6, left=starts, color=svg.sentinel(series), alpha=0.85, label=part
+        )
+    axes.set_yticks(range(len(rows)), [svg.clean(name) for name in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    scales.name_x(axes, WAIT)
+    axes.set_title(title)
+    figure.legend(loc="outside lower center", ncols=len(PARTS))

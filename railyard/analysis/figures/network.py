@@ -1,0 +1,495 @@
+"""Draw the network of a case: links as wide as their predicted load, and nodes as large as the bytes that they sent.
+
+Models: the bytes of one exchange between neighbours in the grid of ranks, with the nodes that the ranks ran on, by the
+link-load model (`railyard.placements.linkload`). A torus is unrolled into planes, a tree has a row per level, a
+dragonfly a ring of routers per group. Networks of many routers are drawn by blocks of routers, a block by its busiest
+link. Where the launch counted the bytes of its NICs, a second panel of the placement shows them. A link with a fault
+has a mark and its fault in words, with the times of one that came and went. Leaves out: counted bytes of links between
+routers, which records do not have; second rails; programs whose traffic is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from railyard.analysis.cases import cases
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.figures import svg
+from railyard.analysis.figures.drawing import DataTable, Drawing
+from railyard.base.errors import InputError
+from railyard.placements.arrays import Ints, np
+from railyard.placements.linkload import model, traffic
+from railyard.placements.linkload.model import LinkLoads
+from railyard.placements.linkload.patterns import make
+from railyard.placements.linkload.traffic import Traffic
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Router, Topology
+from railyard.placements.topology.dragonflies.grouped import Grouped
+from railyard.records.record import Case as Request
+from railyard.records.record import Launch
+
+#: These figures are no benchmark's own (`railyard.analysis.figures.registry`).
+OF_ANY_CASE = True
+TITLE = "Load of the network"
+#: The traffic pattern of each benchmark whose traffic is known.
+PATTERNS = {"halo": "stencil6", "minighost": "stencil27"}
+#: Above so many routers neighbours are drawn as one block.
+MOST_CELLS = 256
+#: Only the most loaded lines of a panel are drawn.
+MOST_LINES = 1000
+_MOST_PANELS = 6
+_COLUMNS = 3
+_WIDEST_PT = 4.5
+#: More lines than this are drawn narrower.
+_MOST_WIDE = 400
+
+#: What is drawn as one dot: a router, or a block of routers.
+Cell = tuple[int, ...]
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One placement: its loads, and the index in `topology.nodes` of the node of each rank; shape (ranks,).
+
+    `counted_bytes` are those that the NICs of each node with ranks sent during the launch, by the same index. `faults`
+    are those of links, in words, by the link's name.
+    """
+
+    placement: str
+    nodes: Ints
+    loads: LinkLoads
+    counted_bytes: Mapping[int, int] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def most_counted(self) -> float:
+        """Return what the busiest node sent over the mean of the nodes that ran ranks; 0 if nothing was counted."""
+        total = sum(self.counted_bytes.values())
+        return max(self.counted_bytes.values()) * len(self.counted_bytes) / total if total else 0.0
+
+    @property
+    def most_predicted(self) -> float:
+        """Return the same ratio by the model."""
+        sent = self.loads.host_out_bytes[np.unique(self.nodes)]
+        return float(sent.max() / sent.mean()) if sent.sum() else 0.0
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """Return one figure if the traffic, the topology and the nodes of the ranks are known."""
+    request = case.first.case
+    ranks = {len(launch.ranks) for _, launch in cases.launches(case) if launch.is_result}
+    topology, sent = _topology(request), _traffic(request, ranks)
+    if topology is None or sent is None:
+        return []
+    panels = list(_panels(case, topology, sent))[:_MOST_PANELS]
+    if not panels or not any(panel.loads.slowest_s for panel in panels):
+        return []
+    return [drawing(panels)]
+
+
+def drawing(panels: Sequence[Panel]) -> Drawing:
+    """Return the figure of the panels of one topology, of which there is at least one."""
+    topology = panels[0].loads.topology
+    drawn = layout(topology)
+    width, height = _size(drawn)
+    columns = min(_COLUMNS, len(panels)) if width / height < 3 else 1
+    is_counted = any(panel.counted_bytes for panel in panels)
+    side_by_side = is_counted and columns == 1
+    rows = -(-len(panels) // columns) * (2 if is_counted and not side_by_side else 1)
+    panel_in = (7.6 if len(panels) > 1 or side_by_side else 4.6) / (2 if side_by_side else columns)
+    return Drawing(
+        name="network",
+        title=TITLE,
+        description=f"{TITLE}: {topology.name}. {_in_words(panels)}.",
+        paint=lambda figure: paint(figure, panels, drawn, columns),
+        data=data(panels),
+        width_in=panel_in * (2 if side_by_side else columns),
+        height_in=0.35 + rows * (0.55 + min(3.6, max(1.0, panel_in * height / width))),
+        statement=f"{_in_words(panels)}." if len(panels) > 1 else "",
+    )
+
+
+def _topology(request: Request) -> Topology | None:
+    """Return the case's topology if this checkout has the same file of it; the name in a record is never a path."""
+    if request.topology is None or request.topology.name.partition("+")[0] not in catalog.known():
+        return None
+    try:
+        topology = catalog.load(request.topology.name)
+    except InputError:  # of a rule for routes that this checkout does not know
+        return None
+    return topology if topology.sha256 == request.topology.sha256 else None
+
+
+def _traffic(request: Request, ranks: Collection[int]) -> Traffic | None:
+    """Return what a launch sends in one exchange; None if that is not known, or no launch has the grid's ranks."""
+    grid, cells = request.parameters.get("grid"), request.parameters.get("cells")
+    first = cells[0] if isinstance(cells, list) and cells else cells
+    values = request.parameters.get("values", 1)
+    if request.benchmark not in PATTERNS or not isinstance(grid, list):
+        return None
+    if not isinstance(first, int) or not all(isinstance(number, int) for number in [values, *grid]):
+        return None
+    if min(first, values, *grid) < 1 or math.prod(grid) not in ranks:
+        return None
+    size = traffic.face_bytes(first, len(grid), 8 * values)
+    return make(PATTERNS[request.benchmark], tuple(grid), size_bytes=size)
+
+
+def _panels(case: Case, topology: Topology, sent: Traffic) -> Iterator[Panel]:
+    """Yield a panel for each placement, by its first launch that is a result and has the node of each rank."""
+    index = _node_indices(case.first.case, topology)
+    first: dict[str, tuple[Launch, Ints]] = {}
+    for _, launch in cases.launches(case):
+        if launch.is_result and launch.placement not in first:
+            nodes = _nodes_of(launch, index)
+            if len(nodes) == sent.ranks:
+                first[launch.placement] = launch, nodes
+    for placement in case.first.case.placements:
+        if placement in first:
+            launch, nodes = first[placement]
+            loads = model.load(topology, nodes, sent, model.PROTOCOLS["payload"])
+            counted = {
+                node: sent for node, sent in _counted(launch, index).items() if node in set(nodes.tolist())
+            }
+            yield Panel(
+                placement=placement,
+                nodes=nodes,
+                loads=loads,
+                counted_bytes=counted,
+                faults=_faults(case.first.provenance["torus"] or {}),
+            )
+
+
+def _faults(torus: Mapping[str, Any]) -> dict[str, str]:
+    """Return the faults that a record lists as `NAME: WORDS`; names of nodes are no links, so they are not drawn."""
+    return {name: words for name, _, words in (line.partition(": ") for line in torus.get("faults", ()))}
+
+
+def _counted(launch: Launch, index: Mapping[str, int]) -> dict[int, int]:
+    """Return the bytes that the NICs of each known node sent."""
+    sent: dict[int, int] = {}
+    for nic in launch.nics or ():
+        if nic.node in index:
+            sent[index[nic.node]] = sent.get(index[nic.node], 0) + nic.tx_bytes
+    return sent
+
+
+def _node_indices(request: Request, topology: Topology) -> Mapping[str, int]:
+    """Return the index in `topology.nodes` of each granted node; the nodes of a router take its slots in order."""
+    routers = {coordinate: index for index, coordinate in enumerate(topology.coordinates)}
+    taken: dict[Cell, int] = {}
+    indices = {}
+    for node in request.allocation["nodes"]:
+        coordinate = tuple(node["coordinate"] or ())
+        slot = taken.get(coordinate, 0)
+        if coordinate in routers and slot < topology.nodes_at(coordinate):
+            indices[str(node["name"])] = int(topology.first_node[routers[coordinate]]) + slot
+            taken[coordinate] = slot + 1
+    return indices
+
+
+def _nodes_of(launch: Launch, index: Mapping[str, int]) -> Ints:
+    """Return the node of each rank in the order of ranks; shape (ranks,), empty where a node is not known."""
+    ranks = launch.ranks
+    if not all(host in index for host in ranks.hosts):
+        return np.zeros(0, dtype=np.int64)
+    nodes = np.array([index[host] for host in ranks.hosts], dtype=np.int64)
+    return nodes[np.array(ranks.host_of, dtype=np.int64)]
+
+
+def _in_words(panels: Sequence[Panel]) -> str:
+    slowest = ", ".join(f"{panel.placement} {_micro(panel.loads.slowest_s)}" for panel in panels)
+    hosts = sorted({_micro(panel.loads.slowest_host_s) for panel in panels})
+    text = f"Predicted time of the slowest link in one exchange: {slowest}; of a node's own link {' to '.join(hosts)}"
+    counted = ", ".join(
+        f"{panel.placement} {panel.most_counted:.2f} times" for panel in panels if panel.most_counted
+    )
+    if counted:
+        text += f". Counted by the NICs, the busiest node sent, of the mean of all: {counted}"
+    links = {link.name for link in panels[0].loads.topology.links()} if panels[0].faults else set()
+    faults = "; ".join(f"{name} {words}" for name, words in panels[0].faults.items() if name in links)
+    return f"{text}. Faults of links: {faults}" if faults else text
+
+
+def _micro(seconds: float) -> str:
+    return f"{1e6 * seconds:,.3g} \N{MICRO SIGN}s"
+
+
+def data(panels: Sequence[Panel]) -> DataTable:
+    """Return the loads of each panel: its busiest and its slowest link, the mean, and the links that a byte travels."""
+    columns = (
+        "placement",
+        "busiest link (bytes)",
+        "slowest link (us)",
+        "mean of links (us)",
+        "links per byte",
+        "busiest node, of the mean, predicted",
+        "counted",
+        "counted in all (bytes)",
+    )
+    rows = [
+        (
+            panel.placement,
+            f"{panel.loads.link_bytes.max(initial=0.0):,.0f}",
+            f"{1e6 * panel.loads.slowest_s:,.3f}",
+            f"{1e6 * panel.loads.mean_s:,.3f}",
+            f"{panel.loads.mean_dilation:.2f}",
+            f"{panel.most_predicted:.2f}",
+            f"{panel.most_counted:.2f}" if panel.counted_bytes else "not counted",
+            f"{sum(panel.counted_bytes.values()):,}" if panel.counted_bytes else "not counted",
+        )
+        for panel in panels
+    ]
+    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:]))
+
+
+# Where routers are drawn.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The cell of each router of the first rail, and the place of each cell."""
+
+    cell_of: Mapping[Router, Cell]
+    points: Mapping[Cell, Point]
+
+
+def layout(topology: Topology) -> Layout:
+    """Return where the routers of a topology are drawn."""
+    cell_of = _cells(topology)
+    return Layout(cell_of=cell_of, points=_points(topology, cell_of))
+
+
+def _cells(topology: Topology) -> dict[Router, Cell]:
+    """Return the cell of each router of the first rail: itself, or a block of neighbours if there are many."""
+    factor, is_large = _factor(topology), _is_large(topology)
+    routers = [router for router in topology.routers if router.rail == 0]
+    if topology.rings is not None:
+        return {router: tuple(at // factor for at in router.coordinate) for router in routers}
+    if isinstance(topology, Grouped) and is_large:
+        return {router: (router.coordinate[0],) for router in routers}
+    return {router: (router.level, at // (factor if is_large else 1)) for at, router in enumerate(routers)}
+
+
+def _is_large(topology: Topology) -> bool:
+    return len(topology.routers) > MOST_CELLS * topology.rails
+
+
+def _factor(topology: Topology) -> int:
+    """Return how many routers along an axis, or of a level, are one cell."""
+    if topology.rings is None:
+        return -(-len(topology.routers) // topology.rails // MOST_CELLS)
+    factor = 1
+    while math.prod(-(-extent // factor) for extent in topology.extents) > MOST_CELLS:
+        factor += 1
+    return factor
+
+
+def _points(topology: Topology, cell_of: Mapping[Router, Cell]) -> dict[Cell, Point]:
+    """Return the place of each cell."""
+    ordered = list(dict.fromkeys(cell_of.values()))
+    if topology.rings is not None:
+        width = -(-topology.extents[0] // _factor(topology)) + 1.0
+        height = max(cell[1] if len(cell) > 1 else 0 for cell in ordered) + 1.5
+        return {
+            cell: (
+                cell[0] + width * (cell[2] if len(cell) > 2 else 0),
+                (cell[1] if len(cell) > 1 else 0) + height * sum(cell[3:]),
+            )
+            for cell in ordered
+        }
+    if isinstance(topology, Grouped):
+        members: dict[int, list[Cell]] = {}
+        for router, cell in cell_of.items():
+            members.setdefault(router.coordinate[0], []).append(cell)
+        return {
+            cell: point
+            for at, group in enumerate(members.values())
+            for cell, point in _ring(list(dict.fromkeys(group)), at, len(members))
+        }
+    levels: dict[int, list[Cell]] = {}
+    for cell in ordered:
+        levels.setdefault(cell[0], []).append(cell)
+    widest = max(map(len, levels.values()))
+    return {
+        cell: ((at + 0.5) * widest / len(row), 0.28 * widest * level)
+        for level, row in levels.items()
+        for at, cell in enumerate(row)
+    }
+
+
+def _ring(cells_of_group: Sequence[Cell], group: int, groups: int) -> Iterator[tuple[Cell, Point]]:
+    """Yield the places of the routers of a group: a small ring around the group's place on a large one."""
+    count = len(cells_of_group)
+    large, small = max(3.0, groups * (1.0 if count > 1 else 0.3)), 0.0 if count == 1 else 1.6
+    angle = 2 * math.pi * group / groups
+    for at, cell in enumerate(cells_of_group):
+        turn = angle + 2 * math.pi * at / count
+        yield (
+            cell,
+            (
+                large * math.cos(angle) + small * math.cos(turn),
+                large * math.sin(angle) + small * math.sin(turn),
+            ),
+        )
+
+
+def _size(drawn: Layout) -> Point:
+    """Return width and height of the picture, in the unit of its points."""
+    xs, ys = zip(*drawn.points.values(), strict=True)
+    return max(xs) - min(xs) + 2.0, max(ys) - min(ys) + 2.0
+
+
+# How a panel is painted.
+
+
+def paint(figure: Figure, panels: Sequence[Panel], drawn: Layout, columns: int) -> None:
+    """Draw the panels of one topology, all on the scale of the slowest link of any.
+
+    What was counted is below what is predicted, or in one column beside it.
+    """
+    worst = max(panel.loads.slowest_s for panel in panels)
+    most = max((of_node for panel in panels for of_node in panel.counted_bytes.values()), default=0)
+    rows = -(-len(panels) // columns)
+    side_by_side = bool(most) and columns == 1
+    grid = figure.subplots(
+        rows * (2 if most and not side_by_side else 1), 2 if side_by_side else columns, squeeze=False
+    )
+    for axes in grid.ravel():
+        axes.set_axis_off()
+    predicted, counted = (
+        (grid[:, 0], grid[:, 1]) if side_by_side else (grid[:rows].ravel(), grid[rows:].ravel())
+    )
+    columns = 2 if side_by_side else columns
+    for axes, panel in zip(predicted, panels, strict=False):
+        _paint_panel(axes, panel, drawn, worst)
+        _name_panel(axes, panel, f"slowest link {_micro(panel.loads.slowest_s)}", columns)
+    for axes, panel in zip(counted, panels if most else [], strict=False):
+        _paint_counted(axes, panel, drawn, most)
+        busiest = max(panel.counted_bytes.values(), default=0)
+        _name_panel(axes, panel, f"counted, at most {busiest / 1e6:,.1f} MB", columns)
+    figure.suptitle(TITLE, x=0.01, ha="left", fontsize=10.5)
+
+
+def _name_panel(axes: Axes, panel: Panel, text: str, columns: int) -> None:
+    """Name a panel, in two lines where others are beside it."""
+    axes.set_title(f"{svg.clean(panel.placement)}{chr(10) if columns > 1 else ': '}{text}")
+
+
+def _paint_counted(axes: Axes, panel: Panel, drawn: Layout, most: int) -> None:
+    """Draw each cell as large as the bytes that its busiest node sent."""
+    topology = panel.loads.topology
+    sent: dict[Cell, int] = dict.fromkeys(drawn.points, 0)
+    for node, of_node in panel.counted_bytes.items():
+        cell = drawn.cell_of[Router(coordinate=topology.nodes[node].coordinate)]
+        sent[cell] = max(sent[cell], of_node)
+    axes.scatter(
+        [x for x, _ in drawn.points.values()],
+        [y for _, y in drawn.points.values()],
+        s=[9 + 90 * sent[cell] / most for cell in drawn.points],
+        color=[svg.sentinel(2 if sent[cell] else 5) for cell in drawn.points],
+        alpha=0.8,
+        linewidths=0,
+    )
+    axes.set_aspect("equal")
+    axes.margins(0.06)
+
+
+def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
+    cell_of, points = drawn.cell_of, drawn.points
+    topology = panel.loads.topology
+    between: dict[tuple[Cell, Cell], float] = {}
+    within: dict[Cell, float] = {}
+    seconds = panel.loads.link_s.ravel().tolist()
+    rates = panel.loads.rate_gbyte_s.ravel().tolist()
+    for position, (link_s, rate) in enumerate(zip(seconds, rates, strict=True)):
+        if rate <= 0:
+            continue
+        link = topology.link_at(position)
+        ends = sorted((cell_of[link.source], cell_of[link.target]))
+        share = link_s / worst
+        if ends[0] == ends[1] or (topology.rings is not None and ends[0][2:] != ends[1][2:]):
+            for cell in ends:
+                within[cell] = max(within.get(cell, 0.0), share)
+        else:
+            key = ends[0], ends[1]
+            between[key] = max(between.get(key, 0.0), share)
+    _draw_links(axes, between, points)
+    _mark_faults(axes, panel, drawn)
+    used = {cell_of[Router(coordinate=topology.nodes[node].coordinate)] for node in panel.nodes.tolist()}
+    for is_used in (False, True):
+        chosen = [cell for cell in points if (cell in used) is is_used]
+        axes.scatter(
+            [points[cell][0] for cell in chosen],
+            [points[cell][1] for cell in chosen],
+            s=[9 + 60 * within.get(cell, 0.0) for cell in chosen],
+            color=svg.sentinel(0 if is_used else 5),
+            alpha=0.95 if is_used else 0.35,
+            linewidths=0,
+            zorder=3,
+        )
+    axes.set_aspect("equal")
+    axes.margins(0.06)
+
+
+def _draw_links(axes: Axes, between: Mapping[tuple[Cell, Cell], float], points: Mapping[Cell, Point]) -> None:
+    """Draw each link as a line whose width and strength are its share; one that closes a ring as two short ends."""
+    is_ring = {key for key in between if _closes(*key, points)}
+    lines, shares = [], []
+    most_loaded = sorted(between.items(), key=lambda pair: -pair[1])[:MOST_LINES]
+    for (one, other), share in most_loaded:
+        start, end = points[one], points[other]
+        if (one, other) in is_ring:
+            away = [0.45 * (a > b) - 0.45 * (a < b) for a, b in zip(start, end, strict=True)]
+            lines += [
+                (start, (start[0] + away[0], start[1] + away[1])),
+                (end, (end[0] - away[0], end[1] - away[1])),
+            ]
+            shares += [share, share]
+        else:
+            lines.append((start, end))
+            shares.append(share)
+    widest_pt = _WIDEST_PT * min(1.0, _MOST_WIDE / len(lines)) if lines else 0.0
+    for is_loaded, colour in ((False, svg.sentinel(5)), (True, svg.sentinel(1))):
+        chosen = [at for at, share in enumerate(shares) if (share > 0) is is_loaded]
+        if not chosen:  # matplotlib takes no empty list of strengths
+            continue
+        axes.add_collection(
+            LineCollection(
+                [lines[at] for at in chosen],
+                linewidths=[0.1 * widest_pt + widest_pt * shares[at] for at in chosen],
+                alpha=[0.4 + 0.55 * shares[at] for at in chosen] if is_loaded else 0.3,
+                colors=colour,
+                zorder=2,
+            )
+        )
+
+
+def _mark_faults(axes: Axes, panel: Panel, drawn: Layout) -> None:
+    """Mark each cable with a fault by a cross and the fault in words; both directions are one cable."""
+    marks: dict[Point, str] = {}
+    for link in panel.loads.topology.first_rail if panel.faults else ():
+        if link.name in panel.faults:
+            one, other = sorted((drawn.cell_of[link.source], drawn.cell_of[link.target]))
+            start, end = drawn.points[one], drawn.points[other]
+            is_short = not _closes(one, other, drawn.points)
+            middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2) if is_short else start
+            marks[middle] = panel.faults[link.name]
+    for (x, y), words in marks.items():
+        axes.scatter([x], [y], marker="x", s=46, linewidths=2, color=svg.sentinel(3), zorder=4)
+        axes.annotate(words, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7, zorder=5)
+
+
+def _closes(one: Cell, other: Cell, points: Mapping[Cell, Point]) -> bool:
+    """Return whether a line between two cells of a torus would cross others: the link that closes a ring."""
+    if len(one) < 3:
+        return False
+    return abs(points[one][0] - points[other][0]) > 1.5 or abs(points[one][1] - points[other][1]) > 1.5

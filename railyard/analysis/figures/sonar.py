@@ -1,0 +1,161 @@
+"""Counters' view of messages of known size: bytes a ping and bandwidth efficiency (Pedretti et al. 2013, Figure 5).
+
+Models: medians over the soundings of all good launches; a line for each kind of ping and payload. Leaves out: the
+packets and the destination's counters; the records have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from railyard.analysis.cases import cases
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.figures import svg
+from railyard.analysis.figures.drawing import DataTable, Drawing
+from railyard.analysis.stats import protocols
+from railyard.analysis.text.numbers import percent, size_text
+
+EFFICIENCY = "efficiency_percent"
+SENT, RECEIVED = "source_sent_bytes", "source_received_bytes"
+CLAIMED = frozenset(
+    {
+        EFFICIENCY,
+        *(
+            f"{end}_{way}_{unit}"
+            for end in ("source", "destination")
+            for way in ("sent", "received")
+            for unit in ("bytes", "packets_count")
+        ),
+    }
+)
+_MOST_TICKS = 7
+
+Points = dict[int, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Size in bytes -> median of one FOM, for one kind of ping and payload."""
+
+    name: str
+    points: Mapping[int, float]
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """Efficiency and counted bytes; nothing when no launch left them."""
+    efficiency = curves_of(case, EFFICIENCY)
+    sent, received = curves_of(case, SENT, " sent"), curves_of(case, RECEIVED, " received")
+    if not efficiency:
+        return []
+    return [_efficiency(efficiency), _bytes(sent, received)]
+
+
+def curves_of(case: Case, fom: str, suffix: str = "") -> list[Curve]:
+    """Return the curves of a FOM, in the order of their names."""
+    curves: dict[str, Points] = {}
+    for (name, labels), by_arm in cases.observations(case).items():
+        named = dict(labels)
+        if name == fom and {"ping", "payload", "size_bytes"} <= named.keys():
+            line = f"{named['ping']}, {named['payload']}{suffix}"
+            values = [launch.value for observed in by_arm.values() for launch in observed]
+            curves.setdefault(line, {})[int(named["size_bytes"])] = median(values)
+    return [Curve(name=name, points=dict(sorted(points.items()))) for name, points in sorted(curves.items())]
+
+
+def _efficiency(curves: Sequence[Curve]) -> Drawing:
+    title = "Bandwidth efficiency by message size"
+    return Drawing(
+        name="efficiency",
+        title=title,
+        description=f"{title}: payload over the bytes that the source's counters saw. {_statement(curves)}",
+        paint=lambda figure: _paint(figure.subplots(), curves, title, "%", logarithmic=False),
+        data=_data(curves, "%"),
+        statement=_statement(curves),
+        foms=CLAIMED,
+    )
+
+
+def _bytes(sent: Sequence[Curve], received: Sequence[Curve]) -> Drawing:
+    curves = [*sent, *received]
+    title = "Bytes counted at the source for one message"
+    return Drawing(
+        name="counted",
+        title=title,
+        description=f"{title}, by message size, sent and received.",
+        paint=lambda figure: _paint(figure.subplots(), curves, title, "bytes", logarithmic=True),
+        data=_data(curves, "bytes"),
+        statement=_protocols(sent, received),
+        foms=CLAIMED,
+    )
+
+
+def _protocols(sent: Sequence[Curve], received: Sequence[Curve]) -> str:
+    """Return the protocols of each kind of ping: sizes, bytes on the wire for each byte, and header."""
+    parts = []
+    for out, back in zip(sent, received, strict=False):
+        fitted = protocols.find(out.points, back.points)
+        texts = [
+            f"{size_text(protocol.smallest)} to {size_text(protocol.largest)} {protocol.bytes_per_byte:.3g} bytes "
+            f"per byte and a header of {protocol.header_bytes:.0f}"
+            for protocol in fitted
+        ]
+        parts.append(f"{out.name.removesuffix(' sent')}: " + ", ".join(texts))
+    return f"Protocols by message size. {'; '.join(parts)}." if parts else ""
+
+
+def _statement(curves: Sequence[Curve]) -> str:
+    """Return the ends of each curve in words."""
+    parts = []
+    for curve in curves:
+        small, *_, large = curve.points if len(curve.points) > 1 else (*curve.points, *curve.points)
+        ends = (percent(curve.points[size], signed=False) for size in (small, large))
+        parts.append(
+            f"{curve.name}: "
+            + ", ".join(f"{e} at {size_text(s)}" for e, s in zip(ends, (small, large), strict=True))
+        )
+    return "Payload of all bytes counted: " + "; ".join(parts) + "."
+
+
+def _paint(axes: Axes, curves: Sequence[Curve], title: str, unit: str, *, logarithmic: bool) -> None:
+    for series, curve in enumerate(curves):
+        axes.plot(
+            list(curve.points),
+            list(curve.points.values()),
+            linestyle=svg.DASHES[series % len(svg.DASHES)],
+            marker=svg.MARKERS[series % len(svg.MARKERS)],
+            markersize=4.5,
+            linewidth=1.6,
+            color=svg.sentinel(series),
+            label=svg.clean(curve.name),
+        )
+    sizes = sorted({size for curve in curves for size in curve.points})
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(sizes[:: -(-len(sizes) // _MOST_TICKS)]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
+    if logarithmic and all(value > 0 for curve in curves for value in curve.points.values()):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    axes.set_xlabel("message size")
+    axes.set_ylabel(unit)
+    axes.set_title(title)
+    axes.legend(loc="best", handlelength=2.6)
+
+
+def _data(curves: Sequence[Curve], unit: str) -> DataTable:
+    columns = ("curve", "size (bytes)", unit)
+    return DataTable(
+        columns=columns,
+        rows=[
+            (curve.name, str(size), f"{value:.6g}")
+            for curve in curves
+            for size, value in curve.points.items()
+        ],
+        numbers=frozenset(columns[1:]),
+    )

@@ -1,0 +1,271 @@
+"""Draw the links of a torus: what is missing where, and the rates by dimension and class (Ezell, CUG'13).
+
+Models: every link of every launch that left series, failed launches too, since a launch fails because a link is
+bad. A link with several launches shows its worst one. Leaves out: the verdict's words; the launch's reason has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from railyard.analysis.cases import cases
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.figures import svg
+from railyard.analysis.figures.drawing import DataTable, Drawing
+from railyard.analysis.text.numbers import percent
+
+RATE, MISSING = "bandwidth_gbyte_s", "missing_percent"
+#: Six digits at most: no machine has a longer coordinate, and matplotlib cannot draw numbers of any length.
+LINK = re.compile(r"([XYZ])([+-]) (\d{1,6}),(\d{1,6}),(\d{1,6})>\d{1,6},\d{1,6},\d{1,6}")
+#: From this share of its rate on a link that is missing something is marked with the number.
+MARKED_PERCENT = 2.0
+#: A dimension with more rings than this shows the worst link of all rings at each place.
+RINGS_MAX = 64
+_FULL_PERCENT = 40.0
+
+Coordinate = tuple[int, int, int]
+
+
+#: No axis has more ticks, whatever coordinates a record names.
+TICKS_MAX = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkView:
+    """One directed link: where it starts, its rates (GB/s) over all rounds and launches, the most that was missing."""
+
+    name: str
+    dimension: str
+    direction: str
+    source: Coordinate
+    link_class: str
+    rates: tuple[float, ...]
+    missing_percent: float
+
+    @property
+    def best_gbyte_s(self) -> float:
+        return max(self.rates)
+
+    @property
+    def position(self) -> int:
+        """Return where it starts along its dimension."""
+        return self.source["XYZ".index(self.dimension)]
+
+    @property
+    def ring(self) -> tuple[int, ...]:
+        """The coordinates that its ring shares."""
+        along = "XYZ".index(self.dimension)
+        return tuple(value for index, value in enumerate(self.source) if index != along)
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """Return the heat map and the spread; nothing if no launch has series of links."""
+    links = links_of(case)
+    return [_map(links), _spread(links)] if links else []
+
+
+def links_of(case: Case) -> list[LinkView]:
+    """Return the links of all launches, in the order of dimension and place."""
+    by_link: dict[str, dict[str, list[float]]] = {}
+    classes: dict[str, str] = {}
+    for fom, labels, samples in _series(case):
+        name = str(labels.get("link", ""))
+        if LINK.fullmatch(name):
+            by_link.setdefault(name, {}).setdefault(fom, []).extend(samples)
+            classes[name] = str(labels.get("class", "unknown"))
+    views = [_view(name, foms, classes[name]) for name, foms in by_link.items() if foms.get(RATE)]
+    return sorted(views, key=lambda view: (view.dimension, view.ring, view.position, view.direction))
+
+
+def _series(case: Case) -> Iterator[tuple[str, Mapping[str, str | int], Sequence[float]]]:
+    for _, launch in cases.launches(case):
+        for series in launch.series:
+            yield series.fom, series.labels, series.samples
+
+
+def _view(name: str, foms: Mapping[str, Sequence[float]], link_class: str) -> LinkView:
+    match = LINK.fullmatch(name)
+    assert match is not None
+    x, y, z = (int(match[group]) for group in (3, 4, 5))
+    return LinkView(
+        name=name,
+        dimension=match[1],
+        direction=match[2],
+        source=(x, y, z),
+        link_class=link_class,
+        rates=tuple(foms[RATE]),
+        missing_percent=max(foms.get(MISSING, [0.0])),
+    )
+
+
+# ---- heat map ----
+
+
+def _map(links: Sequence[LinkView]) -> Drawing:
+    dimensions = sorted({link.dimension for link in links})
+    heights = [len(_rows(_of(links, dimension))) for dimension in dimensions]
+    return Drawing(
+        name="links",
+        title="What is missing on each link",
+        description=_map_text(links),
+        paint=lambda figure: _paint_map(figure, links, dimensions, heights),
+        data=_map_data(links),
+        height_in=1.2 + 0.9 * len(dimensions) + 0.09 * sum(heights),
+        statement=_statement(links),
+        foms=frozenset({RATE, MISSING}),
+    )
+
+
+def _of(links: Sequence[LinkView], dimension: str) -> list[LinkView]:
+    return [link for link in links if link.dimension == dimension]
+
+
+def _rows(links: Sequence[LinkView]) -> list[tuple[int, ...]]:
+    """Return the rings of a dimension from the top, or one row for all."""
+    rings = sorted({link.ring for link in links})
+    return rings if len(rings) <= RINGS_MAX else [()]
+
+
+def _paint_map(
+    figure: Figure, links: Sequence[LinkView], dimensions: Sequence[str], heights: Sequence[int]
+) -> None:
+    ratios = [1 + height for height in heights]
+    grid = figure.subplots(len(dimensions), 1, squeeze=False, height_ratios=ratios)
+    for axes, dimension in zip(grid[:, 0], dimensions, strict=True):
+        _paint_dimension(axes, dimension, _of(links, dimension))
+
+
+def _paint_dimension(axes: Axes, dimension: str, links: Sequence[LinkView]) -> None:
+    rows = _rows(links)
+    worst: dict[tuple[int, float], float] = {}
+    for link in links:
+        row = rows.index(link.ring) if len(rows) > 1 or rows[0] else 0
+        position = row, link.position + (0.0 if link.direction == "+" else 0.5)
+        worst[position] = max(worst.get(position, 0.0), link.missing_percent)
+    for (row, left), missing in worst.items():
+        _paint_cell(axes, row, left, missing)
+    extent = max(link.position for link in links) + 1
+    axes.set_xlim(0, extent)
+    axes.set_ylim(len(rows), 0)
+    places = range(0, extent, 1 + extent // TICKS_MAX)
+    axes.set_xticks([position + 0.5 for position in places], [str(position) for position in places])
+    others = "".join(name for name in "XYZ" if name != dimension)
+    axes.set_yticks([0.5, len(rows) - 0.5] if len(rows) > 1 else [0.5], _row_names(rows))
+    axes.set_ylabel(f"ring at {','.join(others)}")
+    axes.set_xlabel(f"{dimension} of the sender; left half {dimension}+, right half {dimension}-")
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+
+
+def _row_names(rows: Sequence[tuple[int, ...]]) -> list[str]:
+    ends = [rows[0], rows[-1]] if len(rows) > 1 else [rows[0]]
+    return [",".join(map(str, ring)) or "all" for ring in ends]
+
+
+def _paint_cell(axes: Axes, row: int, left: float, missing: float) -> None:
+    """Paint a sound link pale; the more is missing, the fuller the second colour."""
+    bad = missing >= MARKED_PERCENT
+    colour = svg.sentinel(1 if bad else 0)
+    alpha = 0.35 + 0.65 * min(1.0, missing / _FULL_PERCENT) if bad else 0.18
+    cell = Rectangle((left + 0.02, row + 0.06), 0.46, 0.88, facecolor=colour, alpha=alpha, linewidth=0)
+    axes.add_patch(cell)
+    if bad:
+        axes.text(
+            left + 0.25, row + 0.5, f"{missing:.0f}", ha="center", va="center", fontsize=7, color=svg.INK
+        )
+
+
+def bad_links(links: Sequence[LinkView]) -> list[LinkView]:
+    """Return those with something missing, the worst first."""
+    bad = [link for link in links if link.missing_percent >= MARKED_PERCENT]
+    return sorted(bad, key=lambda link: -link.missing_percent)
+
+
+def _statement(links: Sequence[LinkView]) -> str:
+    bad = bad_links(links)
+    if not bad:
+        return f"All {len(links)} links carry what their peers carry."
+    named = ", ".join(
+        f"{link.name} ({percent(link.missing_percent, signed=False)} missing)" for link in bad[:3]
+    )
+    more = f", and {len(bad) - 3} more" if len(bad) > 3 else ""
+    return f"{len(bad)} of {len(links)} links carry less than they should: {named}{more}."
+
+
+def _map_text(links: Sequence[LinkView]) -> str:
+    return f"A cell for each directed link, by dimension and ring, darker where more is missing. {_statement(links)}"
+
+
+def _map_data(links: Sequence[LinkView]) -> DataTable:
+    return DataTable(
+        columns=("link", "class", "best rate (GB/s)", "missing (%)"),
+        rows=[
+            (link.name, link.link_class, f"{link.best_gbyte_s:.6f}", f"{link.missing_percent:.1f}")
+            for link in links
+        ],
+        numbers=frozenset({"best rate (GB/s)", "missing (%)"}),
+    )
+
+
+# ---- lowest, mean, highest ----
+
+
+def _groups(links: Sequence[LinkView]) -> dict[str, list[float]]:
+    """Return the best rates of the links of each dimension and class."""
+    groups: dict[str, list[float]] = {}
+    for link in links:
+        groups.setdefault(f"{link.dimension} {link.link_class}", []).append(link.best_gbyte_s)
+    return dict(sorted(groups.items()))
+
+
+def _spread(links: Sequence[LinkView]) -> Drawing:
+    groups = _groups(links)
+    return Drawing(
+        name="rates",
+        title="Rates by dimension and link class",
+        description="Lowest, mean and highest rate of the links of each dimension and class. "
+        + "; ".join(
+            f"{name}: {min(rates):.4g} to {max(rates):.4g} GB/s, mean {fmean(rates):.4g}"
+            for name, rates in groups.items()
+        ),
+        paint=lambda figure: _paint_spread(figure.subplots(), groups),
+        data=_spread_data(groups),
+        height_in=1.1 + 0.42 * len(groups),
+        foms=frozenset({RATE, MISSING}),
+    )
+
+
+def _paint_spread(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
+    for row, rates in enumerate(groups.values()):
+        axes.plot([min(rates), max(rates)], [row, row], "-", color=svg.sentinel(0), linewidth=1.6)
+        axes.plot(rates, [row] * len(rates), "|", color=svg.sentinel(0), markersize=9, alpha=0.5)
+        axes.plot([fmean(rates)], [row], "o", color=svg.sentinel(0), markersize=6)
+    svg.name_rows(axes, list(groups))
+    axes.set_xlim(left=0)
+    axes.set_xlabel("GB/s (1e9 bytes/s); a mark a link, their mean a dot")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.set_title("Rates by dimension and link class")
+
+
+def _spread_data(groups: Mapping[str, Sequence[float]]) -> DataTable:
+    columns = ("links", "count", "min (GB/s)", "avg (GB/s)", "max (GB/s)")
+    return DataTable(
+        columns=columns,
+        rows=[
+            (
+                name,
+                str(len(rates)),
+                *(f"{value:.6f}" for value in (min(rates), fmean(rates), max(rates))),
+            )
+            for name, rates in groups.items()
+        ],
+        numbers=frozenset(columns[1:]),
+    )

@@ -1,0 +1,181 @@
+"""Judge records once: cases, sides and series over dates are one value, which page, screen, tables and exports print.
+
+Models: which records form a case, what each case shows, which sides are compared unasked, and the scores. What a
+judgement is, `railyard.analysis.cases.judgement` decides. Leaves out: drawings, whose library is slow to load, and
+formats.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from railyard.analysis.cases import cases, comparison, curves, scoreboard
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.cases.curves import Panel
+from railyard.analysis.cases.judgement import Comparison
+from railyard.analysis.cases.scoreboard import Standing
+from railyard.analysis.compare import compare, gather, sides
+from railyard.analysis.compare.compare import Versus
+from railyard.analysis.over import allocations, dates, sizes, text
+from railyard.analysis.over.allocations import Spread
+from railyard.analysis.over.dates import Dated
+from railyard.analysis.over.sizes import Scaled
+from railyard.analysis.stats import contrast
+from railyard.analysis.stats.verdicts import Outcome
+from railyard.analysis.text.datatable import DataTable
+from railyard.base.errors import InputError
+from railyard.records import json_io
+from railyard.records.json_io import Json
+from railyard.records.record import Record
+from railyard.records.store import entries
+from railyard.records.store.entries import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Over:
+    """Series over dates with their changes, families over sizes, spreads over allocations."""
+
+    dated: Sequence[Dated]
+    scaled: Sequence[Scaled]
+    spreads: Sequence[Spread]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One table with the sentence that sums it up."""
+
+    title: str
+    sentence: str
+    table: DataTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCase:
+    """A case, the comparisons of its combinations, and its curves."""
+
+    case: Case
+    comparisons: tuple[Comparison, ...]
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """All that records show: cases in the order of the page, and the sides if any are compared.
+
+    Scores and series over dates are computed when a format first prints them.
+    """
+
+    cases: tuple[JudgedCase, ...]
+    sides: Versus | None = None
+
+    @property
+    def grouped(self) -> list[Case]:
+        """Return the cases alone."""
+        return [judged.case for judged in self.cases]
+
+    @functools.cached_property
+    def standings(self) -> list[Standing]:
+        """Return the score of each combination against its baseline."""
+        return scoreboard.standings([(judged.case, judged.comparisons) for judged in self.cases])
+
+    @property
+    def by_chance(self) -> str:
+        """Return how many combinations are named best, and how many chance alone could name; empty without tests.
+
+        Every figure of merit of a case is one family of tests, which names a false winner with `ALPHA` at most.
+        """
+        families: dict[tuple[str, str], list[Comparison]] = {}
+        for judged in self.cases:
+            for member in judged.comparisons:
+                told_apart = member.verdict.outcome in (Outcome.BEST, Outcome.NO_DIFFERENCE)
+                if told_apart and not (member.follows or member.is_exact):
+                    families.setdefault((judged.case.key, member.fom), []).append(member)
+        if not families:
+            return ""
+        named = sum(member.verdict.outcome is Outcome.BEST for of in families.values() for member in of)
+        tests = f"{len(families)} famil{'y' if len(families) == 1 else 'ies'} of tests"
+        expected = f"{contrast.ALPHA * len(families):.2g}"
+        return f"Chance alone would name a winner in at most {expected} of {tests}; winners named: {named}."
+
+    @functools.cached_property
+    def over(self) -> Over:
+        """Return what the records show over dates, sizes and allocations."""
+        records = [entries.of_record(record) for case in self.grouped for record in case.records]
+        return Over(
+            dated=dates.dated(records), scaled=sizes.scaled(records), spreads=allocations.spreads(records)
+        )
+
+
+def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | None = None) -> Judged:
+    """Return what records show; `texts` are the sides to compare, by default the systems that ran the same.
+
+    Raises InputError for a side that chooses nothing, and for a baseline that is no side.
+    """
+    versus = _versus([entries.of_record(record) for record in records], texts, baseline)
+    return Judged(cases=tuple(map(judge_case, cases.group(records))), sides=versus)
+
+
+def judge_case(case: Case) -> JudgedCase:
+    """Return a case with its comparisons and curves."""
+    return JudgedCase(
+        case=case, comparisons=tuple(comparison.comparisons(case)), panels=tuple(curves.panels(case))
+    )
+
+
+def _versus(records: Sequence[Entry], texts: Sequence[str], baseline: str | None) -> Versus | None:
+    names = list(texts) or _systems(records)
+    if len(names) < 2:
+        if texts or baseline:
+            raise InputError("--compare", "", ", ".join(names) or "none", "at least two sides")
+        return None
+    parsed = sides.parse(names, lambda: records)
+    for side in parsed:
+        if not side.paths:
+            sides.require(side, records)
+    base = baseline or names[0]
+    if base not in names:
+        raise InputError("--baseline", "", base, f"one of {', '.join(names)}")
+    return compare.compare(gather.sources(parsed, lambda: records), names, base)
+
+
+def _systems(records: Iterable[Entry]) -> list[str]:
+    """Return `system=NAME` of the systems that ran the same check and parameters, of the first such origin."""
+    settings = [entry.setting for entry in records]
+    for origin in dict.fromkeys(setting["origin"] for setting in settings):
+        ran: dict[tuple[str, str], set[str]] = {}
+        for setting in settings:
+            if setting["origin"] == origin:
+                key = setting["check"], json_io.canonical(setting["parameters"])
+                ran.setdefault(key, set()).add(setting["system"])
+        names = {name for systems in ran.values() if len(systems) > 1 for name in systems}
+        if names:
+            return [f"system={name}" for name in sorted(names)]
+    return []
+
+
+def sections(judged: Over) -> list[Section]:
+    """Return the tables that have rows: changes of level, scaling, spread over allocations."""
+    steady = text.allocations_sentence(judged.spreads, allocations.LIMIT_PERCENT)
+    parts = (
+        (
+            "Changes of level over dates",
+            text.changes_sentence(judged.dated),
+            text.changes_table(judged.dated),
+        ),
+        ("Weak and strong scaling", "", text.sizes_table(judged.scaled)),
+        ("Spread over allocations", steady, text.allocations_table(judged.spreads)),
+    )
+    return [
+        Section(title=title, sentence=sentence, table=table) for title, sentence, table in parts if table.rows
+    ]
+
+
+def documents(judged: Over) -> list[Json]:
+    """Return the documents of the three commands of `railyard over`."""
+    return [
+        text.dates_document(judged.dated),
+        text.sizes_document(judged.scaled),
+        text.allocations_document(judged.spreads, allocations.LIMIT_PERCENT),
+    ]

@@ -1,0 +1,167 @@
+"""Answer how many launches and jobs find a difference, as a table and as JSON.
+
+Models: the power of the test that decides (`railyard.analysis.plan.power`) for one noise. A noise that was estimated
+from a pilot gives a range. Leaves out: where the noise comes from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from railyard.analysis.plan import power
+from railyard.analysis.plan.noise import Noise
+from railyard.analysis.stats.contrast import FEWEST
+from railyard.analysis.text.datatable import DataTable
+from railyard.analysis.text.numbers import percent
+from railyard.records.json_io import Json
+
+#: The probabilities of finding the difference, of which the answers are the columns.
+WANTED = (0.8, 0.95)
+FORMAT = "railyard-plan/1"
+
+
+#: A number, and the least and the most that it may be; None for more than are tried.
+Range = tuple[int | None, int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The answers for one noise, each for the probabilities of `WANTED`; None where no number is enough.
+
+    `launches` per combination and `jobs` per side find the difference, `everywhere` are launches that find it at all
+    points. Each is a number with the range that the pilot leaves open. `within` and `between` are the smallest shares
+    that today's launches, and `sides` jobs per side, find.
+    """
+
+    noise: Noise
+    launches: Sequence[Range]
+    everywhere: Sequence[Range]
+    jobs: Sequence[Range]
+    within: Sequence[float | None]
+    between: Sequence[float | None]
+    sides: int
+
+
+def planned(noise: Noise, change: float) -> Plan:
+    """Return the answers for one noise; those on jobs are empty where the spread between jobs is unknown."""
+    tests = max(1, noise.combinations - 1) * noise.points
+    of_combinations: dict[str, Any] = {"tests": tests, "floor": noise.floor}
+    sides = max(noise.jobs, FEWEST)
+    of_jobs = _of_jobs(noise)
+
+    def launches(wanted: float) -> Range:
+        return _range(noise, lambda one: power.enough(one.within, change, wanted, **of_combinations))
+
+    def jobs(wanted: float) -> Range:
+        return _range(
+            noise, lambda one: power.enough(_of_jobs(one) or 0.0, change, wanted, floor=noise.floor)
+        )
+
+    return Plan(
+        noise=noise,
+        launches=[launches(wanted) for wanted in WANTED],
+        everywhere=[launches(wanted ** (1 / noise.points)) for wanted in WANTED] if noise.points > 1 else [],
+        jobs=[] if of_jobs is None else [jobs(wanted) for wanted in WANTED],
+        within=[
+            power.detectable(noise.launches, noise.within, wanted, **of_combinations) for wanted in WANTED
+        ],
+        between=[]
+        if of_jobs is None
+        else [power.detectable(sides, of_jobs, wanted, floor=noise.floor) for wanted in WANTED],
+        sides=sides,
+    )
+
+
+def _of_jobs(noise: Noise) -> float | None:
+    """Return the relative spread of a job's median, of all reasons."""
+    if noise.between is None:
+        return None
+    return math.hypot(noise.between, noise.within * power.of_medians(noise.launches))
+
+
+def _range(noise: Noise, enough: Callable[[Noise], int | None]) -> Range:
+    low, high = noise.limits()
+    return enough(noise), enough(low), enough(high)
+
+
+def head(check: str, noise: Noise) -> str:
+    """Return what was measured, and its noise."""
+    between = (
+        f"unknown between jobs{': the archive has 1 job' if noise.jobs else ''} (--between gives it)"
+        if noise.between is None
+        else f"{percent(100 * noise.between, signed=False)} between {f'{noise.jobs} ' if noise.jobs else ''}jobs"
+    )
+    within = percent(100 * noise.within, signed=False)
+    return f"{noise.what or check}: noise {within} between launches, {between}"
+
+
+def table(plan: Plan, change: float) -> DataTable:
+    """Return the answers as rows."""
+    size, noise = percent(100 * change, signed=False), plan.noise
+    launches = f"{noise.launches} launch{'' if noise.launches == 1 else 'es'}"
+    rows = [
+        (
+            f"launches of each of {noise.combinations} combinations that find {size}",
+            *map(_count, plan.launches),
+        ),
+        *(
+            [(f"the same at all {noise.points} points", *map(_count, plan.everywhere))]
+            if plan.everywhere
+            else []
+        ),
+        (f"difference that {launches} find between combinations", *map(_share, plan.within)),
+    ]
+    if plan.jobs:
+        rows += [
+            (f"jobs per side, of {launches}, that find {size}", *map(_count, plan.jobs)),
+            (f"difference that {plan.sides} jobs per side find", *map(_share, plan.between)),
+        ]
+    columns = ("", *(f"in {wanted:.0%} of cases".replace("%", " %") for wanted in WANTED))
+    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:]))
+
+
+def _count(counts: Range) -> str:
+    """Return `7`, or `7 (5 to 11)` where the pilot leaves a range open."""
+    number, low, high = (f"more than {power.MOST}" if count is None else str(count) for count in counts)
+    return number if low == high else f"{number} ({low} to {high})"
+
+
+def _share(share: float | None) -> str:
+    return "none" if share is None else percent(100 * share, signed=False)
+
+
+def document(check: str, change: float, plans: Sequence[Plan]) -> dict[str, Json]:
+    """Return the answers as one JSON document; shares are in percent."""
+
+    def percents(shares: Sequence[float | None]) -> list[float | None]:
+        return [None if share is None else round(100 * share, 4) for share in shares]
+
+    return {
+        "format": FORMAT,
+        "check": check,
+        "find_percent": 100 * change,
+        "probabilities": list(WANTED),
+        "plans": [
+            {
+                "what": plan.noise.what,
+                "noise_percent": percents([plan.noise.within])[0],
+                "between_percent": percents([plan.noise.between])[0],
+                "jobs_measured": plan.noise.jobs,
+                "combinations": plan.noise.combinations,
+                "launches_measured": plan.noise.launches,
+                "points": plan.noise.points,
+                "launches": [number for number, *_ in plan.launches],
+                "launches_range": [limits for _, *limits in plan.launches],
+                "launches_at_all_points": [number for number, *_ in plan.everywhere],
+                "jobs": [number for number, *_ in plan.jobs],
+                "jobs_range": [limits for _, *limits in plan.jobs],
+                "launches_find_percent": percents(plan.within),
+                "jobs_per_side": plan.sides,
+                "jobs_find_percent": percents(plan.between),
+            }
+            for plan in plans
+        ],
+    }

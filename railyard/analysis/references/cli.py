@@ -1,0 +1,165 @@
+"""`railyard references`: references for ReFrame from archived records.
+
+Leaves out: what a reference is (`railyard.records.references`) and how it is made
+(`railyard.analysis.references.update`).
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+
+from railyard.base.commands import Commands, example
+from railyard.base.errors import InputError, RunError
+from railyard.records import references
+from railyard.records.cli import archive_option, index_of
+from railyard.records.record import Status
+from railyard.records.references import Entry
+from railyard.records.store import archive
+from railyard.records.store.entries import Entry as Indexed
+
+NEEDED = "a case with 6 good launches of a commit without changes"
+
+file_option = click.option(
+    "-o",
+    "--output",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=references.FILE,
+    help="The file of references.  [default: checks/references/archive.yaml of the checkout]",
+)
+
+
+@click.group("references", cls=Commands)
+def commands() -> None:
+    """Write and judge references for ReFrame, so that a regression fails `reframe -r`."""
+
+
+@commands.command(epilog=example("railyard references update"))
+@archive_option
+@file_option
+@click.option(
+    "--accept-regressions",
+    "accept",
+    is_flag=True,
+    help="Also accept records that are worse than the references allow, and name them in the history.",
+)
+def update(root: Path, file: Path, accept: bool) -> None:
+    """Add the archive's good records of commits without changes to the history that references follow from.
+
+    A case needs 6 launches. A record that is worse than its references allow is left out and named. Where no case has
+    a reference, nothing is written, and that is an error: nothing could ever get worse.
+    """
+    from railyard.analysis.references.update import (
+        updated,  # SciPy takes a second that other commands need not wait
+    )
+
+    after = updated(index_of(root).entries(), references.load(file), accept=accept)
+    count = sum(len(of_check) for of_check in after.references.values())
+    if not count:
+        why = after.notes[0] if after.notes else "no record"
+        raise InputError(str(root), "", problem=f"no reference ({why})", valid=NEEDED)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        archive.write_whole(file, references.text(after.references), replace=True)
+    except OSError as error:
+        raise RunError(f"{file} could not be written: {error.strerror}") from error
+    for note in after.notes:
+        click.echo(note)
+    click.echo(f"wrote {file}: {count} case{'' if count == 1 else 's'}")
+
+
+@commands.command(epilog=example("railyard references show"))
+@file_option
+def show(file: Path) -> None:
+    """Show the references: check, case, history, and for each variable what the next run would find."""
+    from railyard.analysis.references import update
+
+    entries = references.load(file)
+    if not entries:
+        raise InputError(
+            str(file), "", problem="no references", valid="a file that `railyard references update` wrote"
+        )
+    family = max(1, update.variables_of(entries))
+    for check, of_check in sorted(entries.items()):
+        for case, entry in sorted(of_check.items()):
+            _show_case(f"{check}, {case}", entry, family)
+
+
+def _show_case(title: str, entry: Entry, family: int) -> None:
+    from railyard.analysis.references import update
+
+    about = entry.about
+    records = f"{about.records} record{'' if about.records == 1 else 's'}"
+    click.echo(f"{title}: {records}, n = {about.launches}, {about.date}, commit {about.commit[:12]}")
+    for past in entry.history:
+        for change in past.accepted:
+            click.echo(f"  accepted {past.created[:10]}, commit {past.commit[:12]}: {change}")
+    now = update.limits_of(entry, family)
+    limits = {str(name): limit for name, limit in now.of.items()}
+    launches = entry.history[-1].launches if entry.history else 0
+    if now.shift is not None:
+        click.echo(f"  all variables together: {100 * math.expm1(max(0.0, now.shift)):.1f} % allowed")
+    for name, reference in sorted(entry.references.items()):
+        line = f"  {name:<40} {reference.median:>12.6g} {reference.unit}, {100 * reference.tolerance:.1f} % allowed"
+        if name in limits:
+            limit = limits[name]
+            power = f"find 10 % in {limit.found_of_100} of 100 runs"
+            line += f"; {launches} launches at {100 * limit.noise:.1f} % noise {power}"
+        click.echo(line)
+
+
+@commands.command(epilog=example("railyard references judge --summary summary.md"))
+@archive_option
+@file_option
+@click.option(
+    "--summary",
+    "summary_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Markdown file with the changed variables alone, short enough for a comment on GitHub, as well.",
+)
+def judge(root: Path, file: Path, summary_file: Path | None) -> None:
+    """Hold the newest good record of each check and case against the references; end with 1 if a variable is worse.
+
+    It is an error if none of them has a reference. A case without a reference whose check has others is a warning.
+    """
+    from railyard.analysis.references import judging, summary
+
+    history = references.load(file)
+    values = {key: references.medians(entry) for key, entry in sorted(_newest(root).items())}
+    judgements = {key: judging.judged(*key, of_case, history) for key, of_case in values.items()}
+    warnings = [line for judgement in judgements.values() for line in judgement.missing]
+    worse = [f"{check}: {line}" for (check, _), judgement in judgements.items() for line in judgement.worse]
+    judged = sum(judgement.judged for judgement in judgements.values())
+    for line in [*(f"warning: {line}" for line in warnings), *(f"worse: {line}" for line in worse)]:
+        click.echo(line)
+    if summary_file:
+        entries = {
+            (check, case): history[check][case] for check, case in values if case in history.get(check, {})
+        }
+        changed = [
+            change
+            for (check, case), entry in entries.items()
+            for change in summary.changes(check, values[check, case], entry, judgements[check, case].names)
+        ]
+        text = summary.markdown(judged, changed, warnings, entries.values())
+        archive.write_whole(summary_file, text, replace=True)
+    if not judged and any(judgement.is_new for judgement in judgements.values()):
+        click.echo("no reference on this kind of machine: these records are its first")
+        return
+    if not judged:
+        raise InputError(str(root), "", problem=f"no record has a reference in {file}", valid=NEEDED)
+    click.echo(f"{judged} variable{'' if judged == 1 else 's'} judged, {len(worse)} worse")
+    if worse:
+        raise click.exceptions.Exit(1)
+
+
+def _newest(root: Path) -> dict[tuple[str, str], Indexed]:
+    """Return the newest good record of each check and case of an archive."""
+    good = [entry for entry in index_of(root).entries() if entry.own["status"] == Status.OK]
+    return {
+        (entry.setting["check"], references.case_of(entry.head)): entry
+        for entry in sorted(good, key=lambda entry: str(entry.own["created"]))
+    }

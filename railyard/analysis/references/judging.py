@@ -1,0 +1,97 @@
+"""Compare a run with the limits of its check and case, in lines for people.
+
+Models: limits from the history, or, in a file without one, the references alone. If all variables are worse alike, that
+is one line, because the machine may be another. Leaves out: what the limits are
+(`railyard.analysis.references.limits`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from railyard.analysis.references import update
+from railyard.records.references import Entry, References, kind_of
+from railyard.records.units import Better, Fom
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The comparison of a run with its references: one line per variable in `worse` and in `missing`.
+
+    `missing` are those that could not be compared. `judged` is the number of variables that were compared. `is_new` if
+    the case has references on other kinds of machine alone. `names` are those of the worse variables.
+    """
+
+    worse: tuple[str, ...]
+    missing: tuple[str, ...]
+    judged: int
+    is_new: bool = False
+    names: tuple[str, ...] = ()
+
+
+def judged(check: str, case: str, variables: Mapping[Fom, float], references: References) -> Judgement:
+    """Compare the variables of a run, variable -> value, with the references of its check and case."""
+    cases = references.get(check, {})
+    entry, values = cases.get(case), {str(name): value for name, value in variables.items()}
+    if entry is None:
+        others = f"{check} has references of {len(cases)} other case(s), such as {next(iter(cases), '')!r}"
+        missing = f"{check}: no reference for this case: {case!r}; {others}"
+        is_new = any(kind_of(case)[0] == kind_of(other)[0] for other in cases)
+        return Judgement(worse=(), missing=(missing,) if cases else (), judged=0, is_new=is_new)
+    compared = {name: value for name, value in values.items() if name in entry.references}
+    names, shift = worse_of(entry, compared, max(1, update.variables_of(references)))
+    lines = [_regression(name, compared[name], entry) for name in names]
+    return Judgement(
+        worse=(_together(names, shift, compared, entry),)
+        if _are_alike(names, shift, compared, entry)
+        else tuple(lines),
+        missing=tuple(
+            f"{check}: no value of {name}, which has a reference"
+            for name in sorted(entry.references.keys() - values.keys())
+        ),
+        judged=len(compared),
+        names=tuple(names),
+    )
+
+
+def worse_of(entry: Entry, values: Mapping[str, float], family: int) -> tuple[list[str], float]:
+    """Return the variables that are worse than allowed, and by which logarithm all are, if that is too much; else 0."""
+    now = update.limits_of(entry, family)
+    names, shift = now.worse({name: values[name] for name in now.of if name in values})
+    unknown = [
+        name
+        for name, value in values.items()
+        if name not in now.of and not entry.references[name].is_met(value)
+    ]
+    return sorted([*names, *unknown]), shift
+
+
+def _change(name: str, value: float, entry: Entry) -> float:
+    return 100 * abs(value / entry.references[name].median - 1)
+
+
+def _are_alike(names: list[str], shift: float, values: Mapping[str, float], entry: Entry) -> bool:
+    """Return whether all variables are worse by about the same share, as on a slower machine."""
+    logarithms = [abs(math.log(values[name] / entry.references[name].median)) for name in names]
+    return bool(shift) and len(names) == len(values) and max(logarithms) < 2 * shift < 4 * min(logarithms)
+
+
+def _together(names: list[str], shift: float, values: Mapping[str, float], entry: Entry) -> str:
+    changes = [_change(name, values[name], entry) for name in names]
+    return (
+        f"{len(names)} of {len(values)} variables are {min(changes):.1f} to {max(changes):.1f} % worse, all by about "
+        f"{100 * math.expm1(shift):.1f} %: another machine, or a change that slows everything; "
+        f"last passed at commit {entry.about.commit[:12]} of {entry.about.date} (n = {entry.about.launches})"
+    )
+
+
+def _regression(name: str, value: float, entry: Entry) -> str:
+    reference, about = entry.references[name], entry.about
+    side = "above" if reference.better is Better.LOWER else "below"
+    return (
+        f"{name}: {value:.6g} {reference.unit} is {_change(name, value, entry):.1f} % {side} the reference "
+        f"{reference.median:.6g} {reference.unit} ({100 * reference.tolerance:.1f} % allowed in any run); "
+        f"last passed at commit {about.commit[:12]} of {about.date} (n = {about.launches})"
+    )

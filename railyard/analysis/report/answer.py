@@ -1,0 +1,295 @@
+"""Answer first: what the records compare, which is better, by how much, how sure, and on what.
+
+Models: the head of the page. Its sentences and its figure are the scores, of sides and of combinations; its conditions
+and its glossary name only what these records have. Leaves out: single figures of merit (the cases below), markup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from railyard.analysis.cases.cases import Case
+from railyard.analysis.cases.scoreboard import Standing, faster
+from railyard.analysis.cases.titles import ORIGIN_NOTES
+from railyard.analysis.compare import text as versus_text
+from railyard.analysis.figures import svg
+from railyard.analysis.figures.drawing import DataTable, Drawing
+from railyard.analysis.judge.judged import Judged
+from railyard.analysis.stats.score import Score
+from railyard.analysis.stats.verdicts import Finding
+from railyard.analysis.text.numbers import counted
+from railyard.placements.hosts.binding import BINDINGS, Binding
+from railyard.placements.nics.policies import library_default, policies
+from railyard.placements.nics.policies.base import NicPolicy
+from railyard.placements.orders.choices import choices
+from railyard.placements.orders.rank_orders import orders
+from railyard.placements.orders.word import Word
+from railyard.records.record import Origin
+
+TITLE = "How many times as fast as the baseline"
+BY_LIBRARY = library_default.POLICY.name
+_ROW_IN = 0.24
+_NAME_CHARACTERS = 44
+#: Axes from end to end by more than this factor have few numbers.
+_WIDE = 4
+#: Marker and series colour of what a row shows; all others are open circles.
+_MARKS = {Finding.BETTER: ("^", 2), Finding.WORSE: ("v", 1)}
+_OPEN = ("o", 5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of the figure: a side or a combination against its baseline; `score` is None without a value."""
+
+    name: str
+    baseline: str
+    group: str
+    score: Score | None
+    cases: str
+
+
+def sentences(judged: Judged) -> list[str]:
+    """Return the answer, a sentence per side and per system; empty if nothing is compared."""
+    sides = versus_text.answers(judged.sides) if judged.sides else []
+    return [*sides, *(_best(members) for members in _by_baseline(judged.standings))]
+
+
+def drawing(judged: Judged) -> Drawing | None:
+    """Return the figure of all ratios with their intervals; None if nothing is compared."""
+    rows = _rows(judged)
+    if not any(row.score for row in rows):
+        return None
+    return Drawing(
+        name="answer",
+        title=TITLE,
+        description=f"{TITLE}, above 1 is better. {' '.join(map(_described, rows))}",
+        paint=lambda figure: _paint(figure.subplots(), rows),
+        data=_data(rows),
+        width_in=7.6,
+        height_in=0.9 + _ROW_IN * (len(rows) + len(_headings(rows))),
+    )
+
+
+def conditions(grouped: Sequence[Case]) -> dict[str, str]:
+    """Return on what the records were made, when, by which code, and what identifies them; empty for none."""
+    records = [record for case in grouped for record in case.records]
+    if not records:
+        return {}
+    systems = (f"{one.system.name} ({one.system.partition}, {one.system.environment})" for one in records)
+    topologies = (one.case.topology.name for one in records if one.case.topology)
+    libraries = (str((one.provenance["mpi"] or {}).get("library") or "") for one in records)
+    code = (one.provenance["railyard"] for one in records)
+    written = (
+        f"{one['version']} ({str(one['git_commit'] or 'commit not known')[:12]}"
+        f"{', with changes' if one['git_dirty'] else ''})"
+        for one in code
+    )
+    days = sorted(one.created[:10] for one in records)
+    jobs = len({one.job for one in records})
+    digest = hashlib.sha256("".join(sorted(one.sha256 for one in records)).encode()).hexdigest()
+    origins = [origin for origin in Origin if any(case.origin is origin for case in grouped)]
+    return {
+        "systems": _listed(systems),
+        "topologies": _listed(topologies),
+        "MPI": _listed(re.split(r",|\. ", library)[0] for library in libraries),
+        **{f"{origin} numbers": ORIGIN_NOTES[origin] for origin in origins},
+        "dates": " to ".join(sorted({days[0], days[-1]})),
+        "evidence": f"{counted(len(records), 'record')} of {counted(jobs, 'job')}",
+        "written by railyard": _listed(written),
+        "sha256 of the records' digests": digest,
+    }
+
+
+def glossary(grouped: Sequence[Case]) -> list[tuple[str, str]]:
+    """Return the placements, node choices, bindings and NIC policies of these records, and what each does."""
+    rows: dict[str, str] = {}
+    unbound: dict[str, None] = {}
+    for case in grouped:
+        has_choice = _nics_per_node(case) > 1 and BY_LIBRARY in case.first.case.nic_policies
+        for placement in case.first.case.placements:
+            name, _, binding = placement.partition("/")
+            order, _, choice = name.partition("@")
+            rows |= _does(order.partition(":")[0], orders())
+            rows |= _does(choice.partition(":")[0], choices())
+            rows |= {f"/{binding}": _sentence(BINDINGS[Binding(binding)])} if binding in set(Binding) else {}
+            unbound |= {placement: None} if has_choice and binding in {"", Binding.NONE} else {}
+        for policy in case.first.case.nic_policies:
+            rows |= _does(policy, policies())
+    if unbound:
+        names = ", ".join(unbound)
+        rows[BY_LIBRARY] += f" It may choose by processor, and nothing bound the ranks under {names}."
+    return list(rows.items())
+
+
+def _nics_per_node(case: Case) -> int:
+    stated = case.first.case
+    return max(len(stated.devices or ()), stated.topology.rails if stated.topology else 1)
+
+
+def _does(name: str, members: Mapping[str, Word | NicPolicy]) -> dict[str, str]:
+    """Return a name with what it does; `nic-1` is described as its form `nic-K` is."""
+    member = members.get(name) or members.get(re.sub(r"-\d+$", "-K", name))
+    if not member:
+        return {}
+    does = re.sub(r"\bK\b", name.rpartition("-")[2], member.does)
+    is_chosen = isinstance(member, NicPolicy) and name != BY_LIBRARY
+    return {name: _sentence(f"local rank k sends through {does}" if is_chosen else does)}
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _by_baseline(standings: Iterable[Standing]) -> Iterator[list[Standing]]:
+    groups: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
+    for row in standings:
+        groups[row.system, row.origin, row.baseline].append(row)
+    yield from groups.values()
+
+
+def _best(members: Sequence[Standing]) -> str:
+    """Return what the scores of the combinations of one system show, the best first."""
+    baseline, count = _plain(members[0].baseline), len(members) + 1
+    (only, *others) = {row.only for row in members if row.score} or {""}
+    case = f", {only}" if only and not others else ""
+    where = f"{members[0].system} ({members[0].origin}{case})"
+    scored = [(row.score, _name(row)) for row in members if row.score]
+    scored.sort(key=lambda pair: -pair[0].value)
+    worse = [pair for pair in scored if pair[0].finding is Finding.WORSE]
+    if any(score.finding is Finding.BETTER for score, _ in scored):
+        score, name = next(pair for pair in scored if pair[0].finding is Finding.BETTER)
+        among = f", the highest score of {count} combinations" if count > 2 else ""
+        slower = f"; {_slower(len(worse), len(members) - 1)}" if worse else ""
+        return f"{where}: {faster(name, score, baseline)}{among}{slower}."
+    if worse:
+        score, name = worse[-1]
+        none = f"nothing is shown to be faster than {baseline}; {_slower(len(worse), len(members))}"
+        return f"{where}: {none}. {faster(name, score, baseline)}."
+    if scored and all(score.finding is Finding.NO_DIFFERENCE for score, _ in scored):
+        return f"{where}: no difference from {baseline} is shown, in {counted(len(members), 'combination')}."
+    return f"{where}: no winner among {count} combinations can be named."
+
+
+def _slower(count: int, others: int) -> str:
+    """Return how many of the other combinations are slower than the baseline."""
+    if count == others:
+        return "the other is slower" if others == 1 else f"all {others} others are slower"
+    return f"{count} of the {others} others {'is' if count == 1 else 'are'} slower"
+
+
+def _plain(combination: str) -> str:
+    """Return a combination's name without the policy that sets nothing."""
+    return combination.removesuffix(" + library-default")
+
+
+def _name(row: Standing) -> str:
+    """Return a combination's name, and whether it is the baseline's own placement once more."""
+    name = _plain(row.combination)
+    same = name.replace("/none", "") == _plain(row.baseline).replace("/none", "")
+    return f"{name} (A/A control)" if same else name
+
+
+def _rows(judged: Judged) -> list[Row]:
+    rows = []
+    if judged.sides:
+        base = versus_text.shown(judged.sides.baseline)
+        rows = [
+            Row(
+                name=versus_text.shown(name),
+                baseline=base,
+                group=f"sides ({origin})",
+                score=score,
+                cases=str(score.cases) if score else "0",
+            )
+            for (origin, name), score in judged.sides.scores.items()
+        ]
+    return rows + [
+        Row(
+            name=_name(row),
+            baseline=_plain(row.baseline),
+            group=f"{row.system} ({row.origin})",
+            score=row.score,
+            cases=row.cases,
+        )
+        for row in judged.standings
+    ]
+
+
+def _headings(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((row.group, row.baseline) for row in rows))
+
+
+def _described(row: Row) -> str:
+    value = f"{row.score.value:.2f} ({row.score.finding})" if row.score else "no value"
+    return f"{row.group}: {row.name} against {row.baseline} {value}."
+
+
+def _data(rows: Sequence[Row]) -> DataTable:
+    columns = ("of", "combination or side", "baseline", "ratio", "95 % interval", "cases", "verdict")
+    cells = [
+        (
+            row.group,
+            row.name,
+            row.baseline,
+            f"{row.score.value:.3f}" if row.score else "no value",
+            f"{row.score.low:.3f} to {row.score.high:.3f}"
+            if row.score and row.score.low is not None
+            else "none",
+            row.cases,
+            str(row.score.finding if row.score else Finding.NO_VALUE),
+        )
+        for row in rows
+    ]
+    return DataTable(columns=columns, rows=cells, numbers=frozenset({"ratio", "95 % interval"}))
+
+
+def _paint(axes: Axes, rows: Sequence[Row]) -> None:
+    """Draw each group under its heading, the baseline as a line at 1, a marker and a bar per row."""
+    names: list[str] = []
+    for heading in _headings(rows):
+        names.append(svg.clean(f"{heading[0]}: {heading[1]} = 1"))
+        for row in rows:
+            if (row.group, row.baseline) == heading:
+                _draw(axes, len(names), row.score)
+                names.append(_short(row.name))
+    axes.axvline(1.0, color=svg.INK, linewidth=1.0, zorder=1)
+    svg.name_rows(axes, names)
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    low, high = min(low, 0.8), max(high, 1.25)
+    axes.set_xlim(low, high)
+    subs = (1.0, 2.0, 5.0) if high / low > _WIDE else (1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 9.0)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.tick_params(axis="x", top=True, labeltop=True)
+    axes.set_xlabel("times as fast (right is better)")
+    for label, name in zip(axes.get_yticklabels(), names, strict=True):
+        label.set_fontweight("bold" if name.endswith(" = 1") else "normal")
+
+
+def _draw(axes: Axes, at: int, score: Score | None) -> None:
+    if score is None:
+        axes.text(1.0, at, " no value", va="center", fontsize=9.5, style="italic")
+        return
+    marker, series = _MARKS.get(score.finding, _OPEN)
+    colour = svg.sentinel(series)
+    if score.low is not None and score.high is not None:
+        axes.plot([score.low, score.high], [at, at], "-", color=colour, linewidth=2.2, zorder=3)
+    axes.plot([score.value], [at], marker, color=colour, markersize=7, zorder=4)
+
+
+def _short(name: str) -> str:
+    name = svg.clean(name)
+    return name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(filter(None, texts)))

@@ -1,0 +1,181 @@
+"""`railyard report`: records in, one page out, and one screen that sums it up.
+
+Models: which records are reported and where the page goes. Everything is read, judged once and rendered before
+anything is written, and each file appears whole or not at all. Heavy imports (matplotlib) wait until the command runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from railyard.base.checkout import RESULTS
+from railyard.base.commands import example
+from railyard.base.errors import InputError, RunError
+from railyard.records.cli import files_of, pass_over
+from railyard.records.record import Record
+from railyard.records.store import archive
+
+_MANY = 20
+
+
+@click.command(
+    epilog=example(
+        "railyard report -o report.html results/example", "railyard report --format text results/example"
+    )
+)
+@click.argument("records", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write.  [default: report.html for a page, else the standard output; none with --figure alone]",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "text", "md", "csv", "json", "openmetrics", "bencher"]),
+    default="html",
+    show_default=True,
+    help="A page, one screen of text, Markdown for a job's summary, CSV for spreadsheets, JSON for programs, "
+    "OpenMetrics and Bencher's JSON for services that watch figures over time.",
+)
+@click.option(
+    "--compare", "sides", multiple=True, help="A side to compare, as in `railyard compare`; twice or more."
+)
+@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Summary for programs, as well.",
+)
+@click.option(
+    "--figure",
+    "figure_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Overview picture, an SVG file.",
+)
+@click.option(
+    "--figures",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for every figure as an SVG file.",
+)
+@click.option(
+    "--parquet",
+    "parquet_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The rows of the CSV as an Apache Parquet file, as well; needs polars (`make parquet`).",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No summary on the terminal.")
+def report(
+    *,
+    records: tuple[Path, ...],
+    output: Path | None,
+    form: str,
+    sides: tuple[str, ...],
+    baseline: str | None,
+    json_file: Path | None,
+    figure_file: Path | None,
+    folder: Path | None,
+    parquet_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Write one self-contained HTML page, or another format, from RECORDS.
+
+    RECORDS are record files or folders that hold them (an archive, or one system of it). Without any, they are the
+    archive of this checkout, `results/`. Systems of one origin that ran the same are compared with each
+    other, the first by name as baseline, unless --compare names sides.
+    """
+    if parquet_file is not None and find_spec("polars") is None:
+        raise RunError("--parquet: Python's polars is not installed; run: make parquet")
+    from railyard.analysis.cases import modelled  # imported here: takes 1 s, and --help does not need it
+    from railyard.analysis.figures import general
+    from railyard.analysis.judge.judged import judge
+    from railyard.analysis.report import exports, screen
+    from railyard.analysis.report.exports import Format
+
+    if output is None and form == "html" and not (figure_file or folder or parquet_file):
+        output = Path("report.html")
+    read, chosen = load(records or (RESULTS,), quiet), Format(form)
+    judged = judge(modelled.records(read), sides, baseline)
+    recorded = judge(read, sides, baseline) if chosen in exports.DATA or json_file or parquet_file else judged
+    content = (
+        exports.text(recorded if chosen in exports.DATA else judged, chosen)
+        if output or form != "html"
+        else ""
+    )
+    written: list[tuple[Path, str]] = []
+    if output:
+        written.append((output, content))
+    if json_file:
+        written.append((json_file, exports.text(recorded, Format.JSON)))
+    if figure_file:
+        written.append((figure_file, general.overview_svg(judged)))
+    if folder:
+        written += [(folder / name, content) for name, content in exports.svg_files(judged)]
+    if folder is not None:
+        _make(folder)
+    for path, content in written:
+        _write(path, content)
+    if parquet_file is not None:
+        from railyard.analysis.report import monitors
+
+        _write(parquet_file, monitors.parquet(exports.rows(recorded)))
+    if output is None and form != "html":
+        click.echo(content, nl=False)
+    elif not quiet:
+        for line in screen.lines(judged, _shown(written, folder)):
+            click.echo(line)
+
+
+def _shown(written: Sequence[tuple[Path, str]], folder: Path | None) -> list[str]:
+    """Return the files to name on the screen; those of `--figures` as one line."""
+    single = [str(path) for path, _ in written if folder is None or path.parent != folder]
+    inside = len(written) - len(single)
+    return [*single, f"{folder}/ ({inside} figures)"] if inside else single
+
+
+def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
+    """Return the records that the arguments name; a bad one of a folder is skipped with a line.
+
+    Raises InputError for a bad record that was named, a missing file and a folder without records.
+    """
+    named = {str(argument) for argument in arguments if not argument.is_dir()}
+    bad: list[InputError] = []
+
+    def refused(error: InputError) -> None:
+        if error.source in named:
+            raise error
+        pass_over(error)
+        bad.append(error)
+
+    files = list(dict.fromkeys(path for argument in arguments for path in files_of(argument)))
+    shown: Iterable[Path] = files
+    if len(files) >= _MANY and not quiet:
+        from rich.console import Console
+        from rich.progress import track
+
+        shown = track(files, "reading records", console=Console(stderr=True), transient=True)
+    read = list(archive.iterate(shown, refused))
+    if bad and not read:
+        raise bad[0]
+    return read
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder} could not be made: {error.strerror}") from error
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    try:
+        archive.write_bytes(path, [content.encode() if isinstance(content, str) else content], replace=True)
+    except OSError as error:
+        raise RunError(f"{path} could not be written: {error.strerror}") from error

@@ -1,0 +1,378 @@
+"""The report for other readers: Markdown for a job's summary page, CSV for spreadsheets, JSON, SVG files.
+
+Models: one function per format, from judged cases to text. Text from a stranger's record is escaped for its format.
+Leaves out: the HTML page (`railyard.analysis.report.page`).
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import operator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from railyard.analysis.cases import cases, comparison, tables
+from railyard.analysis.cases.cases import Case, Combination, Tally
+from railyard.analysis.cases.curves import Panel
+from railyard.analysis.cases.judgement import Comparison, Group
+from railyard.analysis.cases.scoreboard import Standing
+from railyard.analysis.cases.titles import title
+from railyard.analysis.compare import text as versus_text
+from railyard.analysis.compare.compare import Versus
+from railyard.analysis.figures import by_extent, drawing, mpi_profile
+from railyard.analysis.judge.judged import Judged, JudgedCase, Section, documents, sections
+from railyard.analysis.report import case_view, monitors, page, screen
+from railyard.analysis.stats.medians import Summary
+from railyard.analysis.stats.verdicts import Finding
+from railyard.records import json_io
+from railyard.records.json_io import Json
+from railyard.records.units import Fom
+
+
+class Format(StrEnum):
+    """What `railyard report --format` writes."""
+
+    HTML = "html"
+    TEXT = "text"
+    MD = "md"
+    CSV = "csv"
+    JSON = "json"
+    OPENMETRICS = "openmetrics"
+    BENCHER = "bencher"
+
+
+#: Formats for programs, which get the numbers as they were recorded (`railyard.analysis.cases.modelled`).
+DATA = frozenset({Format.CSV, Format.JSON, Format.OPENMETRICS, Format.BENCHER})
+
+
+def text(judged: Judged, form: Format) -> str:
+    """Return the report in a format."""
+    match form:
+        case Format.HTML:
+            return page.html(judged)
+        case Format.TEXT:
+            return "".join(f"{line}\n" for line in screen.lines(judged, []))
+        case Format.MD:
+            return markdown(judged)
+        case Format.CSV:
+            return csv_text(judged)
+        case Format.JSON:
+            return json_io.text(json_document(judged))
+        case Format.OPENMETRICS:
+            return monitors.openmetrics(rows(judged))
+        case Format.BENCHER:
+            return monitors.bencher(rows(judged))
+
+
+# ---- JSON ----
+
+SUMMARY_FORMAT = "railyard-summary/1"
+
+
+def json_document(judged: Judged) -> dict[str, Json]:
+    """Return statements and statistics, series over dates, and the comparison of sides if there is one.
+
+    Medians and intervals are in the FOM's unit. Raw samples are left out, because the records have them.
+    """
+    sides = {} if judged.sides is None else {"sides": versus_text.document(judged.sides)}
+    cases = [_case_summary(case) for case in judged.cases]
+    return {"format": SUMMARY_FORMAT, "cases": cases, "over": documents(judged.over), **sides}
+
+
+def _case_summary(judged: JudgedCase) -> dict[str, Json]:
+    case = judged.case
+    return {
+        "title": title(case),
+        "origin": str(case.origin),
+        "system": case.first.document["system"],
+        "check": case.first.case.check,
+        "records": [record.id for record in case.records],
+        "statuses": {
+            record.id: {"status": str(record.status), "reason": record.reason} for record in case.records
+        },
+        "launches": cases.tally(case).endings,
+        "comparisons": [_comparison_summary(case, member) for member in judged.comparisons],
+        "curves": [_panel_summary(panel) for panel in judged.panels],
+    }
+
+
+def _comparison_summary(case: Case, judged: Comparison) -> dict[str, Json]:
+    return {
+        "fom": judged.fom,
+        "labels": dict(judged.labels),
+        "better": str(judged.fom.better),
+        "follows": judged.follows,
+        "baseline": judged.baseline,
+        "outcome": str(judged.verdict.outcome),
+        "tests": judged.tests,
+        "best": judged.verdict.best,
+        "sentence": comparison.sentence(judged),
+        "combinations": [
+            {
+                "name": group.name,
+                "placement": combination.placement,
+                "nic_policy": combination.nic_policy,
+                "software": str(combination.software),
+                "launches": (group.evidence.tally or Tally()).endings,
+                "change_percent": group.change_percent,
+                "change_interval_percent": group.change_interval and list(group.change_interval),
+                "p_value": group.test and group.test.estimate.p_value,
+                "p_holm": group.test and group.test.p_holm,
+                "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
+                **_summary_fields(group.summary),
+            }
+            for combination, group in zip(case.combinations, judged.groups, strict=True)
+        ],
+    }
+
+
+def _summary_fields(summary: Summary | None) -> dict[str, Json]:
+    """Return the fields of a summary; of none, all are null but `n`, which is 0."""
+    names = ("n", "median", "minimum", "maximum", "interval", "spread_percent")
+    fields = dict.fromkeys(names) if summary is None else dataclasses.asdict(summary)
+    return {name: fields[name] for name in names} | ({"n": 0} if summary is None else {})
+
+
+def _panel_summary(panel: Panel) -> dict[str, Json]:
+    return {
+        "fom": panel.fom,
+        "subject": panel.subject,
+        "axis": panel.axis,
+        "title": panel.title,
+        "lines": [
+            {
+                "name": line.name,
+                "points": [{"x": point.x, **_summary_fields(point.summary)} for point in line.points],
+            }
+            for line in panel.lines
+        ],
+    }
+
+
+# ---- Markdown ----
+
+
+def markdown(judged: Judged) -> str:
+    """Return verdicts in words, the sides compared, the score table, the comparisons, and what was not measured."""
+    parts = [
+        "# Interconnect benchmark report",
+        *(_sides(judged.sides) if judged.sides else []),
+        *([_score_table(judged.standings)] if judged.standings else []),
+        *(part for section in sections(judged.over) for part in _over(section)),
+        *(part for case in judged.cases for part in _case(case)),
+        *_absent(judged.grouped),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _sides(versus: Versus) -> Iterator[str]:
+    """Yield the statements on the sides, and a table with every side of every row that two sides or more have."""
+    yield _list(versus_text.sentences(versus))
+    head = ("case", "figure", "side", *_COLUMNS, "differs in")
+    rows = [
+        (line.case, line.figure, line.row.name, *_cells(line.row), line.differs)
+        for line in versus_text.lines(versus)
+    ]
+    if rows:
+        yield "## Sides compared\n\n" + _table(head, rows)
+
+
+#: Columns of tables of comparisons; `_cells` are their contents.
+_COLUMNS = ("median", "change", "95 % of the change", "p (Holm)", "verdict", "95 % of the median", "n")
+_cells = operator.attrgetter("median", "change", "between", "p_holm", "verdict", "interval", "n")
+
+
+def _over(section: Section) -> Iterator[str]:
+    yield f"## {section.title}"
+    if section.sentence:
+        yield _plain(section.sentence)
+    yield _table(section.table.columns, section.table.rows)
+
+
+def _case(judged: JudgedCase) -> Iterator[str]:
+    case = judged.case
+    yield f"## {_plain(title(case))} ({case.origin})"
+    yield f"Launches: {cases.tally(case).text()}."
+    if judged.comparisons:
+        yield _list([f"{heading}: {text}" for heading, text, _ in comparison.statements(judged.comparisons)])
+        rows = [
+            (f"{comparison.title(member)}, {member.unit.text}", row.name, *_cells(row), row.note)
+            for member in judged.comparisons
+            for row in tables.rows(member)
+        ]
+        yield _table(("figure", case.head, *_COLUMNS, "notes"), rows)
+
+
+def _score_table(standings: Sequence[Standing]) -> str:
+    head = ("system", "combination", "baseline", "score", "95 % interval", "cases", "verdict", "origin")
+    cells = operator.attrgetter(
+        "system", "combination", "baseline", "value", "interval", "cases", "verdict", "origin"
+    )
+    return "## Scores\n\n" + _table(head, map(cells, standings))
+
+
+def _absent(grouped: Sequence[Case]) -> list[str]:
+    absent = page.not_measured(grouped)
+    return ["## What was not measured", _table(("what", "why"), absent)] if absent else []
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [_row(head), "|" + "---|" * len(head), *map(_row, rows)]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {_plain(item)}" for item in items)
+
+
+def _plain(text: str) -> str:
+    """Return text that Markdown shows unchanged, on one line, and that makes no element, link or table."""
+    escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", " ".join(text.split()))
+    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"@(?=\w)|(?<=\w):(?=//)|(?<=www)\.", lambda mark: f"{mark[0]}<!-- -->", escaped)
+
+
+# ---- CSV ----
+
+HEAD = (
+    "origin",
+    "system",
+    "check",
+    "case",
+    "fom",
+    "unit",
+    "labels",
+    "placement",
+    "nic_policy",
+    "software",
+    "n",
+    "void",
+    "failed",
+    "not_measured",
+    "median",
+    "interval_low",
+    "interval_high",
+    "interval_of",
+    "minimum",
+    "maximum",
+    "spread_percent",
+    "change_percent",
+    "change_low_percent",
+    "change_high_percent",
+    "p_value",
+    "p_holm",
+    "verdict",
+    "outcome",
+    "best",
+)
+
+
+def csv_text(judged: Judged) -> str:
+    """Return a row for each combination of each comparison and each point of each curve, numbers in full."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, HEAD, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(_harmless, rows(judged)))
+    return file.getvalue()
+
+
+def rows(judged: Judged) -> Iterator[dict[str, object]]:
+    """Yield a row for each combination of each comparison and each point of each curve."""
+    for of_case in judged.cases:
+        for member in of_case.comparisons:
+            for combination, group in zip(of_case.case.combinations, member.groups, strict=True):
+                yield _comparison_row(of_case.case, member, combination, group)
+        for panel in of_case.panels:
+            yield from _panel_rows(of_case.case, panel)
+
+
+def _head(case: Case, fom: Fom) -> dict[str, object]:
+    return {
+        "origin": str(case.origin),
+        "system": case.first.system.name,
+        "check": case.first.case.check,
+        "case": title(case),
+        "fom": fom,
+        "unit": fom.unit.text,
+    }
+
+
+def _comparison_row(
+    case: Case, member: Comparison, combination: Combination, group: Group
+) -> dict[str, object]:
+    tally = group.evidence.tally or Tally()
+    row = {
+        **_head(case, member.fom),
+        "labels": comparison.label_text(member.labels),
+        "placement": combination.placement,
+        "nic_policy": combination.nic_policy,
+        "software": str(combination.software),
+        "n": 0,
+        "void": tally.void,
+        "failed": tally.failed,
+        "not_measured": tally.not_measured,
+        "change_percent": group.change_percent,
+        "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
+        "outcome": str(member.verdict.outcome),
+        "best": member.verdict.best,
+    }
+    if group.test:
+        row |= {"p_value": group.test.estimate.p_value, "p_holm": group.test.p_holm}
+    if group.change_interval:
+        row |= dict(zip(("change_low_percent", "change_high_percent"), group.change_interval, strict=True))
+    return row | (_statistics(group.summary) if group.summary else {})
+
+
+def _panel_rows(case: Case, panel: Panel) -> Iterator[dict[str, object]]:
+    for line in panel.lines:
+        for point in line.points:
+            labels = ", ".join(
+                filter(None, [panel.subject, panel.title, line.name, f"{panel.axis} {point.x}"])
+            )
+            yield {**_head(case, panel.fom), "labels": labels, **_statistics(point.summary)}
+
+
+def _statistics(summary: Summary) -> dict[str, object]:
+    interval = summary.interval
+    return {
+        "n": summary.n,
+        "median": summary.median,
+        "interval_low": interval and interval.low,
+        "interval_high": interval and interval.high,
+        "interval_of": interval and interval.of,
+        "minimum": summary.minimum,
+        "maximum": summary.maximum,
+        "spread_percent": summary.spread_percent,
+    }
+
+
+def _harmless(row: Mapping[str, object]) -> dict[str, object]:
+    """Return a row in which text that a spreadsheet would take for a formula begins with an apostrophe."""
+    return {
+        name: f"'{value}"
+        if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}
+        else value
+        for name, value in row.items()
+    }
+
+
+# ---- SVG files ----
+
+
+def svg_files(judged: Judged) -> Iterator[tuple[str, str]]:
+    """Yield every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
+    for figure in drawing.made("applications", lambda: mpi_profile.drawings_of_cases(judged.grouped)):
+        yield f"applications-{figure.name}.svg", drawing.svg_file(figure)
+    members = [(one.case, one.comparisons) for one in judged.cases]
+    for figure in drawing.made("extents", lambda: by_extent.drawings_of_cases(members)):
+        yield f"{figure.name}.svg", drawing.svg_file(figure)
+    for number, judged_case in enumerate(judged.cases, 1):
+        for figure in case_view.draw(judged_case).drawings:
+            yield f"case-{number}-{figure.name}.svg", drawing.svg_file(figure)

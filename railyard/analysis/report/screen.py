@@ -1,0 +1,131 @@
+"""Print the last screen of a command: the answer, the evidence, what it shows, and where the page is.
+
+Models: at most `HEIGHT` lines of at most `WIDTH` columns; a longer path is not cut. The statements are the page's.
+Cases with a named winner come first, and the cases that have no room are counted.
+Leaves out: tables (the page, `--format md`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Sequence
+
+from railyard.analysis.cases import cases, comparison
+from railyard.analysis.cases.cases import Case, Tally
+from railyard.analysis.cases.titles import title
+from railyard.analysis.judge.judged import Judged, JudgedCase
+from railyard.analysis.report import answer, case_view
+from railyard.analysis.report.case_view import Statement
+from railyard.analysis.stats.verdicts import Outcome
+from railyard.analysis.text.numbers import Format, counted
+from railyard.records.record import Origin
+from railyard.records.units import Fom
+
+WIDTH = 100
+HEIGHT = 24
+#: Lines for the statement of one case or of one side.
+_LINES = 2
+_INDENT = "    "
+#: Statements of these outcomes come first, in this order; all others come last.
+_ORDER = (Outcome.BEST, Outcome.EXACT, Outcome.NO_DIFFERENCE, Outcome.TOO_FEW, "own", "curve")
+#: What the numbers of each origin are, in a line.
+_ORIGINS = {
+    Origin.EMULATED: "real MPI on a virtual torus with scaled rates; comparable with each other only",
+    Origin.SIMULATED: "simulated with SimGrid: no measurement of a machine",
+    Origin.MODELLED: "computed by the link-load model: no program ran",
+    Origin.MEASURED: "measured on the system named",
+}
+
+
+def lines(judged: Judged, written: Sequence[str]) -> list[str]:
+    """Return the screen of judged records; `written` are the files that were written."""
+    evidence = ["", *_evidence(judged.grouped)]
+    chance = [f"  {judged.by_chance}"] if judged.by_chance else []
+    tail = [*chance, "", "Files", *(f"  {path}" for path in written)] if written else chance
+    room = HEIGHT - len(evidence) - len(tail) - 3
+    answers = _first([_statement_lines(text) for text in answer.sentences(judged)], room // 2)
+    head = ["Answer", *itertools.chain(*answers)] if answers else []
+    findings = _findings(judged, room - len(head))
+    return [*map(_cut, [*head, *evidence[not head :], "", "Found", *findings]), *tail]
+
+
+def _evidence(grouped: Sequence[Case]) -> list[str]:
+    records = sum(len(case.records) for case in grouped)
+    launches = sum(map(cases.tally, grouped), Tally()).text(zeros=False) or "none"
+    origins = dict.fromkeys(case.origin for case in grouped)
+    return [
+        f"Evidence: {counted(len(grouped), 'case')} in {counted(records, 'record')}; launches: {launches}",
+        *(f"  {origin}: {_ORIGINS[origin]}" for origin in origins),
+    ]
+
+
+def _findings(judged: Judged, room: int) -> list[str]:
+    """Return the statements that `room` lines hold, and the number of cases left out."""
+    strongest = sorted(((one.case, _strongest(one)) for one in judged.cases), key=lambda pair: _rank(pair[1]))
+    of_cases = [_case_lines(case, statement) for case, statement in strongest]
+    shown = _first(of_cases, room)
+    left_out = len(of_cases) - len(shown)
+    more = [f"  {counted(left_out, 'more case')}: see the page"] if left_out else []
+    return [line for block in [*shown, more] for line in block]
+
+
+def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:
+    """Return as many blocks as fit into `room` lines, leaving one line for a note if some are left out."""
+    for count in range(len(blocks), 0, -1):
+        if sum(map(len, blocks[:count])) + (count < len(blocks)) <= room:
+            return list(blocks[:count])
+    return []
+
+
+def _strongest(judged: JudgedCase) -> Statement | None:
+    return min(case_view.statements(case_view.draw(judged)), key=_rank, default=None)
+
+
+def _rank(statement: Statement | None) -> int:
+    return _ORDER.index(statement.outcome) if statement and statement.outcome in _ORDER else len(_ORDER)
+
+
+def _case_lines(case: Case, statement: Statement | None) -> list[str]:
+    """Return a case's title and a statement that the page makes of it, or what was measured."""
+    tally = cases.tally(case)
+    launches = (
+        f"{tally.ok} of {tally.planned} launches" if tally.ok < tally.planned else counted(tally.ok, "launch")
+    )
+    name = f"{case.first.case.check} on {case.first.system.name}"
+    head = f"  {name}: {title(case)} ({case.origin}, {launches})"
+    return [head, *_wrapped(f"{statement.title}: {statement.text}" if statement else _values(case))]
+
+
+def _values(case: Case) -> str:
+    """Return the range of the case's first figure of merit, for a case of which the page states nothing."""
+    by_fom: dict[Fom, list[float]] = {}
+    for (fom, _), of_combination in cases.observations(case).items():
+        launches = itertools.chain.from_iterable(of_combination.values())
+        by_fom.setdefault(fom, []).extend(launch.value for launch in launches)
+    if not by_fom:
+        return "No launch has a result."
+    fom = min(by_fom, key=comparison.rank_of)
+    values, unit = by_fom[fom], fom.unit.text
+    form = Format.for_values([min(values), max(values)])
+    more = f"; {counted(len(by_fom) - 1, 'more figure')} on the page" if len(by_fom) > 1 else ""
+    span = f"{form.text(min(values))} to {form.text(max(values))} {unit}"
+    return f"{fom.stem.capitalize()}: {span}, {counted(len(values), 'value')}{more}."
+
+
+def _statement_lines(text: str) -> list[str]:
+    first, *rest = textwrap.wrap(
+        text, WIDTH - 2, max_lines=_LINES, placeholder=" ...", subsequent_indent="  "
+    )
+    return [f"  {first}", *(f"  {line}" for line in rest)]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, max_lines=_LINES, placeholder=" ...", initial_indent=_INDENT, subsequent_indent=_INDENT
+    )
+
+
+def _cut(line: str) -> str:
+    """Return a line of at most `WIDTH` columns."""
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..."

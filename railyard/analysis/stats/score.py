@@ -1,0 +1,149 @@
+"""Score how much better a side is than a baseline over all cases, as a geometric mean with an interval.
+
+Models: each case (everything but the figure of merit) counts once, by the first of its figures of merit that has a
+better direction; a ratio is turned so that above 1 is better. The scores against one baseline are one family of tests,
+and a unit of several rows counts once (`railyard.analysis.stats.contrast`). A score of one row is that row's test.
+Leaves out:
+weights, figures of merit without a direction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from railyard.analysis.stats import contrast, samples, verdicts
+from railyard.analysis.stats.contrast import Test
+from railyard.analysis.stats.samples import Sample
+from railyard.analysis.stats.verdicts import Finding
+from railyard.records.units import Better, Fom
+
+Key = TypeVar("Key")
+#: A case with the ratios of its first figure of merit that has a direction, one for each of its points.
+Chosen = Mapping[tuple[object, ...], Sequence["Ratio"]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """One contribution: samples of the side and of the baseline, of one case and figure of merit, and their test."""
+
+    case: tuple[object, ...]
+    fom: Fom
+    side: Sample
+    baseline: Sample
+    test: Test | None
+    finding: Finding
+    noise_percent: float = 0.0
+    looked: float = 1.0
+    is_exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """`value` above 1 is better than the baseline; `low` and `high` bound 95 %, None without enough launches or jobs.
+
+    `finding` is what may be stated. If jobs are compared (`by_job`), `jobs` are the fewest of the side and of the
+    baseline in any case; `is_shared` is whether both sides ran in the same jobs. If launches are compared, the score
+    holds for these jobs alone, and `jobs` is their number, twice. It is None for exact values of a model.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    cases: int
+    finding: Finding
+    jobs: tuple[int, int] | None
+    by_job: bool
+    is_shared: bool
+
+
+def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
+    """Return the score of each side; None if no case has a figure of merit with a direction on both sides.
+
+    There is no interval with fewer than `contrast.FEWEST` units on either side of any case.
+    """
+    chosen = {key: _headline(of_side) for key, of_side in ratios.items()}
+    several = {
+        key: of_side for key, of_side in chosen.items() if len(_all(of_side)) > 1 or _is_exact(of_side)
+    }
+    estimates = {
+        key: contrast.of_variances(_value(of_side), [])
+        if _is_exact(of_side)
+        else samples.weighted(_rows(of_side))
+        for key, of_side in several.items()
+    }
+    tested = {key: estimate for key, estimate in estimates.items() if estimate is not None}
+    looked = max((ratio.looked for of_side in chosen.values() for ratio in _all(of_side)), default=1.0)
+    tests: dict[Key, Test | None] = dict(
+        zip(tested, contrast.decide(list(tested.values()), looked=looked), strict=True)
+    )
+    tests |= {
+        key: _own(_all(of_side)[0]) for key, of_side in chosen.items() if of_side and key not in several
+    }
+    return {key: _score(of_side, tests.get(key)) if of_side else None for key, of_side in chosen.items()}
+
+
+def _own(ratio: Ratio) -> Test | None:
+    """Return the test of a ratio, turned so that above 0 is better."""
+    return ratio.test.times(_sign(ratio)) if ratio.test else None
+
+
+def _rows(chosen: Chosen) -> list[tuple[float, Sample, Sample]]:
+    return [
+        (_sign(ratio) / len(chosen) / len(members), ratio.side, ratio.baseline)
+        for members in chosen.values()
+        for ratio in members
+    ]
+
+
+def _value(chosen: Chosen) -> float:
+    """Return the logarithm of a score."""
+    return math.fsum(weight * samples.shift(side, baseline) for weight, side, baseline in _rows(chosen))
+
+
+def _is_exact(chosen: Chosen) -> bool:
+    return bool(chosen) and all(ratio.is_exact for ratio in _all(chosen))
+
+
+def _score(chosen: Chosen, test: Test | None) -> Score:
+    ratios = _all(chosen)
+    value = test.estimate.value if test else _value(chosen)
+    low, high = (math.exp(bound) for bound in bounds) if (bounds := test and test.interval) else (None, None)
+    floor = max(ratio.noise_percent for ratio in ratios)
+    finding = verdicts.of_score(test, [ratio.finding for ratio in ratios], floor)
+    by_job = all(ratio.side.by_job for ratio in ratios)
+    fewest = min(ratio.side.jobs for ratio in ratios), min(ratio.baseline.jobs for ratio in ratios)
+    every = len({job for ratio in ratios for job in ratio.side.of_jobs})
+    is_shared = all(set(ratio.side.of_jobs) & set(ratio.baseline.of_jobs) for ratio in ratios)
+    return Score(
+        value=math.exp(value),
+        low=low,
+        high=high,
+        cases=len(chosen),
+        finding=Finding.EQUAL if _is_exact(chosen) and value == 0 else finding,
+        jobs=None if _is_exact(chosen) else fewest if by_job else (every, every),
+        by_job=by_job,
+        is_shared=is_shared,
+    )
+
+
+def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
+    """Return for each case the ratios of its first FOM with a direction; several labels count as one case."""
+    by_case: dict[tuple[object, ...], list[Ratio]] = {}
+    for ratio in ratios:
+        if ratio.fom.better is Better.NEITHER or not ratio.side.is_ratio:
+            continue
+        members = by_case.setdefault(ratio.case, [])
+        if not members or members[0].fom == ratio.fom:
+            members.append(ratio)
+    return by_case
+
+
+def _all(chosen: Chosen) -> list[Ratio]:
+    return [ratio for members in chosen.values() for ratio in members]
+
+
+def _sign(ratio: Ratio) -> float:
+    return -1.0 if ratio.fom.better is Better.LOWER else 1.0

@@ -1,0 +1,138 @@
+"""Decide what launches show. Sentence, table, score, export and reference all print what this module decides.
+
+Models: one `Finding` per test of two groups (`railyard.analysis.stats.contrast`); one `Verdict` per comparison, made of
+its findings; one `Finding` per score. A deterministic origin needs no test: its groups are compared as they are. Leaves
+out: how a finding is worded, and how large a difference matters to the reader.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from railyard.analysis.stats.contrast import Test
+from railyard.analysis.stats.medians import Summary
+from railyard.records.units import Better
+
+Key = TypeVar("Key")
+
+
+class Finding(StrEnum):
+    """The possible results of comparing one group with another."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    EQUAL = "equal"  # the same value in a deterministic model
+    NO_DIFFERENCE = "no difference shown"
+    MIXED = "mixed"  # a score: none shown, and better in some cases, worse in others
+    TOO_FEW = "n too small"
+    UNRANKED = "not ranked"  # the FOM has no better direction
+    NO_VALUE = "no value"
+
+
+class Outcome(StrEnum):
+    """The possible results of comparing several groups."""
+
+    BEST = "best"  # one group is significantly better than every other
+    NO_DIFFERENCE = "no difference shown"  # the best median is not significantly better than every other
+    TOO_FEW = "n too small"  # so few launches or jobs that none is compared
+    EXACT = "exact"  # a deterministic model: no spread, no test needed
+    ALONE = "alone"  # fewer than two groups have a value
+    UNDIRECTED = "undirected"  # the FOM has no better direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict(Generic[Key]):
+    """The verdict on several groups: `best` has the best median, and `outcome` is whether it wins.
+
+    `apart` are the groups than which it is significantly better; if that is all others, the outcome is BEST. `noise`
+    are the groups whose difference from it is significant, but not above the noise floor `noise_percent`. `p_holm` is
+    the largest corrected p-value of the tests of `best` against `apart`; None without tests.
+    """
+
+    outcome: Outcome
+    best: Key | None
+    apart: tuple[Key, ...] = ()
+    p_holm: float | None = None
+    noise: tuple[Key, ...] = ()
+    noise_percent: float = 0.0
+
+
+def of_test(
+    test: Test | None, better: Better, noise_percent: float = 0.0, *, is_ratio: bool = True
+) -> Finding:
+    """Return what a test shows of its first side: the one rule that decides a difference.
+
+    A difference is found if the test's interval excludes 0, and the estimate is above the noise floor.
+    """
+    if better is Better.NEITHER:
+        return Finding.UNRANKED
+    if test is None:
+        return Finding.TOO_FEW
+    if not test.is_significant or is_noise(test, noise_percent, is_ratio=is_ratio):
+        return Finding.NO_DIFFERENCE
+    return Finding.BETTER if (test.estimate.value < 0) == (better is Better.LOWER) else Finding.WORSE
+
+
+def is_noise(test: Test, noise_percent: float, *, is_ratio: bool = True) -> bool:
+    """Return whether the estimate is within the noise floor, a share of the larger side."""
+    return is_ratio and -100 * math.expm1(-abs(test.estimate.value)) <= noise_percent
+
+
+def exactly(ours: Summary, theirs: Summary, better: Better) -> Finding:
+    """Return how two groups of a deterministic model compare."""
+    if better is Better.NEITHER:
+        return Finding.UNRANKED
+    if ours.median == theirs.median:
+        return Finding.EQUAL
+    return Finding.BETTER if (ours.median < theirs.median) == (better is Better.LOWER) else Finding.WORSE
+
+
+def is_flat(groups: Mapping[Key, Summary]) -> bool:
+    """Return whether no group varies from launch to launch."""
+    return all(group.minimum == group.maximum for group in groups.values())
+
+
+def judge(
+    groups: Mapping[Key, Summary], better: Better, findings: Mapping[Key, Finding], tests: Mapping[Key, Test]
+) -> Verdict[Key]:
+    """Return what groups show together.
+
+    `findings` are those of the best group (`best_of`) against each other one, `tests` the tests behind them, none in a
+    deterministic model.
+    """
+    if len(groups) < 2:
+        return Verdict(outcome=Outcome.ALONE, best=None)
+    if better is Better.NEITHER:
+        return Verdict(outcome=Outcome.UNDIRECTED, best=None)
+    best = best_of(groups, better)
+    beaten = tuple(key for key, finding in findings.items() if finding is Finding.BETTER)
+    is_best = len(beaten) == len(findings)
+    if Finding.TOO_FEW in findings.values():
+        return Verdict(outcome=Outcome.TOO_FEW, best=best)
+    won = Outcome.BEST if tests else Outcome.EXACT
+    floor = max(group.noise_percent for group in groups.values())
+    return Verdict(
+        outcome=won if is_best else Outcome.NO_DIFFERENCE,
+        best=best,
+        apart=beaten,
+        p_holm=max((tests[key].p_holm for key in beaten if key in tests), default=None),
+        noise=tuple(key for key, test in tests.items() if test.is_significant and key not in beaten),
+        noise_percent=floor,
+    )
+
+
+def best_of(groups: Mapping[Key, Summary], better: Better) -> Key:
+    """Return the group with the best median; of equal ones the first."""
+    sign = 1 if better is Better.LOWER else -1
+    return min(groups, key=lambda key: sign * groups[key].median)
+
+
+def of_score(test: Test | None, findings: Sequence[Finding], noise_percent: float = 0.0) -> Finding:
+    """Return what a score shows; `findings` are those of the cases behind it, which only a score without one names."""
+    finding = of_test(test, Better.HIGHER, noise_percent)
+    is_mixed = finding is Finding.NO_DIFFERENCE and {Finding.BETTER, Finding.WORSE} <= set(findings)
+    return Finding.MIXED if is_mixed else finding

@@ -1,0 +1,187 @@
+"""Define the command `railyard links`, which prints the link loads of placements without running a program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from railyard.base.commands import example
+from railyard.base.errors import InputError
+from railyard.placements.cli.options import UNKNOWN, SharedOptions, shared
+from railyard.placements.linkload import faulty, model, traffic
+from railyard.placements.linkload.model import PROTOCOLS, LinkLoads
+from railyard.placements.linkload.patterns import make, patterns
+from railyard.placements.linkload.traffic import Traffic
+from railyard.placements.orders import spec
+from railyard.placements.topology import fault_words
+
+HEADINGS = (
+    "slowest\nlink\nms",
+    "mean\nlink\nms",
+    "slowest\nhost\nms",
+    "hop-\nbytes\nGB",
+    "links\na byte\nmean",
+    "\n\nmax",
+    "sent a\nrouter\nMB",
+    "\n\nmax",
+)
+MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().items())
+
+
+@click.command(epilog=example("railyard links gemini-4x4x4 --grid 4x4x4 --placements plain,custom"))
+@shared
+@click.option(
+    "--placements",
+    default="cart-create,custom",
+    show_default=True,
+    help=f"Placements to compare, with commas between: {spec.words()}.",
+)
+@click.option(
+    "--pattern",
+    type=click.Choice(list(patterns())),
+    default="stencil6",
+    show_default=True,
+    help=f"Traffic of the ranks: {MESSAGES}.",
+)
+@click.option(
+    "--within",
+    default="",
+    help="Dimensions of a collective's groups: X for rows, XZ for planes.  [default: all]",
+)
+@click.option(
+    "--sizes",
+    help="Bytes to a face, edge, corner neighbour (stencils), or of a block.  [default: those of --cells]",
+)
+@click.option(
+    "--cells",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    help="Local cells (8 bytes each) per dimension.",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(sorted(PROTOCOLS)),
+    default="payload",
+    show_default=True,
+    help="Bytes on the wire: the payload alone, or Gemini's 96 + 9 (put) or 24 + 81 (get) per 64.",
+)
+@click.option(
+    "--slowest", type=click.IntRange(0), default=3, show_default=True, help="Number of slowest links to name."
+)
+@click.option(
+    "--faults",
+    default="",
+    help="Faults of the network (lost lanes, cables down): arguments of `railyard torus fault`, "
+    "separated by semicolons.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every link of every placement.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File (.svg, .png) for a heat map of the last placement.",
+)
+def links(
+    *,
+    options: SharedOptions,
+    placements: str,
+    pattern: str,
+    within: str,
+    sizes: str | None,
+    cells: int,
+    protocol: str,
+    slowest: int,
+    faults: str,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Predict bytes and seconds on every link of TOPOLOGY under some placements. Nothing is run."""
+    if plot is not None:
+        from railyard.placements.linkload import (
+            heatmap,  # the plotting library takes longer to load than the model to run
+        )
+
+        heatmap.check_path(plot)
+    if options.topology == UNKNOWN:
+        raise InputError("topology", "", UNKNOWN, "a topology whose links are known")
+    granted = options.granted()
+    wrong = fault_words.parse(granted.topology, faults)
+    faulty.check(wrong)
+    sent = options.traffic or _modelled(options, pattern, within=within, sizes=sizes, cells=cells)
+    left = options.left(granted.topology)
+    loads_by_name = {}
+    for name in placements.split(","):
+        placed = options.placed(name, granted, sent).indices
+        loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong)
+        loads_by_name[name] = loads if left is None else left.beside(loads)
+    if as_json:
+        click.echo(json.dumps({name: _document(loads) for name, loads in loads_by_name.items()}))
+    else:
+        _print(granted.topology.name, loads_by_name, slowest)
+    if plot is not None:
+        name, loads = list(loads_by_name.items())[-1]
+        what = options.matrix.name if options.matrix else pattern
+        heatmap.draw(loads, f"{what} on {granted.topology.name}, placement {name}", plot)
+
+
+def _modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:
+    given = _sizes(sizes) if sizes else traffic.face_bytes(cells, len(options.grid))
+    return make(pattern, options.grid, size_bytes=given, within=within)
+
+
+def _sizes(text: str) -> tuple[float, ...]:
+    try:
+        sizes = tuple(float(word) for word in text.split(","))
+    except ValueError as error:
+        raise InputError("--sizes", "", text, "one to three numbers of bytes, as 32768,512,8") from error
+    if not 1 <= len(sizes) <= 3 or not all(0 <= size < float("inf") for size in sizes):
+        raise InputError("--sizes", "", text, "one to three numbers of bytes, 0 or more")
+    return sizes
+
+
+def _print(topology: str, loads_by_name: dict[str, LinkLoads], slowest: int) -> None:
+    """Print a row for each placement, then its slowest links by name."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("", *HEADINGS, title=f"predicted on {topology}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name, loads in loads_by_name.items():
+        injected = loads.injected_bytes / 1e6
+        numbers = (
+            *(loads.slowest_s * 1e3, loads.mean_s * 1e3, loads.slowest_host_s * 1e3),
+            *(loads.hop_bytes / 1e9, loads.mean_dilation, loads.max_dilation),
+            *(injected.mean(), injected.max()),
+        )
+        table.add_row(name, *(f"{number:.3g}" for number in numbers))
+    console = Console()
+    console.print(table)
+    for name, loads in loads_by_name.items():
+        for link, size, seconds in loads.slowest(slowest):
+            left = size / seconds / 1e9 if seconds else link.rate_gbyte_s
+            rate = f"{link.link_class}, {left:.2f} GB/s"
+            text = f"{name}: {link.name} ({rate}): {size / 1e6:.4g} MB, {seconds * 1e3:.4g} ms"
+            console.print(text, highlight=False)
+
+
+def _document(loads: LinkLoads) -> dict[str, Any]:
+    return {
+        "protocol": loads.protocol.name,
+        "slowest_s": loads.slowest_s,
+        "mean_s": loads.mean_s,
+        "slowest_host_s": loads.slowest_host_s,
+        "hop_bytes": loads.hop_bytes,
+        "mean_dilation_hops": loads.mean_dilation,
+        "max_dilation_hops": loads.max_dilation,
+        "injected_bytes": {
+            "mean": float(loads.injected_bytes.mean()),
+            "max": float(loads.injected_bytes.max()),
+        },
+        "links": [
+            {"link": link.name, "class": str(link.link_class), "bytes": size, "seconds": seconds}
+            for link, size, seconds in loads.slowest(loads.link_s.size)
+        ],
+    }

@@ -1,0 +1,85 @@
+"""`railyard nics`: what a NIC policy means for each rank of a node, and the settings of a stack for it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import click
+
+from railyard.base.commands import example
+from railyard.placements.nics import policies
+from railyard.placements.nics.policies import Assigned, Host
+from railyard.placements.nics.stacks import Settings, settings, stacks
+from railyard.placements.topology import catalog
+
+
+@click.command(epilog=example("railyard nics", "railyard nics --stack ucx --policy round-robin"))
+@click.argument("topology", required=False)
+@click.option(
+    "--policy",
+    help=f"NIC policy: {', '.join(policies.policies())}.",
+    metavar="POLICY",
+)
+@click.option("--stack", metavar="STACK", help=f"Software that chooses NICs: {', '.join(stacks())}.")
+@click.option(
+    "--ranks-per-node", type=click.IntRange(1), default=2, show_default=True, help="Ranks of each node."
+)
+@click.option(
+    "--devices", help="Names of a node's NICs, by rail, as mlx5_0:1,mlx5_2:1.  [default: nic0,nic1,...]"
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: variables, by local rank, and the wrapper script."
+)
+def nics(
+    *,
+    topology: str | None,
+    policy: str | None,
+    stack: str | None,
+    ranks_per_node: int,
+    devices: str | None,
+    as_json: bool,
+) -> None:
+    """Print the settings that make STACK obey POLICY on the nodes of TOPOLOGY (default catalyst-dual-rail).
+
+    Without --policy or --stack: which stack can express which policy.
+    """
+    if policy is None or stack is None:
+        _print_table()
+        return
+    topo = catalog.load(topology or "catalyst-dual-rail")
+    on = policies.host(topo, ranks_per_node, devices.split(",") if devices else None)
+    chosen_policy = policies.parse(policy, topo.rails)
+    variables = settings(chosen_policy, stack, on)
+    assigned = policies.assign(chosen_policy, on)
+    if as_json:
+        click.echo(json.dumps(_document(variables, assigned, on)))
+        return
+    for local, chosen in enumerate(assigned):
+        names = ",".join(on.nics[nic] for nic in chosen) or "the library's choice"
+        click.echo(f"# local rank {local}: {names}")
+    for name, value in variables.environment.items():
+        click.echo(f"export {name}={shlex.quote(value)}")
+    click.echo(variables.wrapper(), nl=False)
+
+
+def _document(variables: Settings, assigned: Assigned, on: Host) -> dict[str, object]:
+    return {
+        "environment": dict(variables.environment),
+        "by_local_rank": [dict(own) for own in variables.by_local_rank],
+        "nics": [[on.nics[nic] for nic in chosen] for chosen in assigned],
+        "wrapper": variables.wrapper(),
+    }
+
+
+def _print_table() -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    kinds = [kind for kind in policies.policies().values() if not kind.by_library]
+    columns = [Column(name.replace("-", "-\n"), no_wrap=True) for name in ("stack", *map(str, kinds))]
+    table = Table(*columns, box=box.SIMPLE_HEAD)
+    for name, stack in stacks().items():
+        table.add_row(name, *("yes" if kind in stack.policies() else "-" for kind in kinds))
+    Console().print(table)

@@ -1,0 +1,85 @@
+"""A Slingshot fabric's table of connections: rows in which a switch's port meets a node's NIC, both by xname.
+
+    x1000c0r3j16p0,x1000c0s0b0n0h0,edge,0        port, NIC, kind of link, group
+
+xnames are HPE Cray EX's physical names: x cabinet, c chassis, then r router, j jack, p port, or s slot, b board,
+n node, h NIC. A row may hold more, separated by commas, blanks or tabs. A column `group` (or `src_group`, `group_id`)
+numbers the group; without one each cabinet is a group, as liquid-cooled cabinets are cabled. Coordinates are (group,
+switch in its group, 0), switches sorted by xname. A node with several NICs has the switch of the first. Rows
+that join two switches contain no node.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import re
+from dataclasses import dataclass
+
+from railyard.base.host_names import natural
+from railyard.placements.hosts.sources.located import (
+    CoordinateSource,
+    NodeCoordinates,
+    OddLineError,
+    located,
+    read_lines,
+    whole_number,
+)
+from railyard.placements.hosts.text import content_lines
+from railyard.placements.topology.base import Coordinate
+
+PORT = re.compile(r"\b(x(\d+)c\d+r\d+)(?:j\d+)?(?:p\d+)?\b")
+NIC = re.compile(r"\b(x\d+c\d+s\d+b\d+n\d+)(?:h(\d{1,9}))?\b")
+GROUPS = ("group", "src_group", "group_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class _Edge:
+    """One NIC at one switch; ordered by node, then NIC."""
+
+    node: str
+    nic: int
+    group: int
+    switch: str
+
+
+def matches(text: str) -> bool:
+    """Return whether any line has both a switch's port and a node's NIC."""
+    return any(PORT.search(line) and NIC.search(line) for _, line in content_lines(text))
+
+
+def parse(text: str, source: str) -> NodeCoordinates:
+    """Return node's xname -> (group, switch, 0); InputError for a group that is no number."""
+    edges, odd = _edges(text, source)
+    switches = sorted({(edge.group, natural(edge.switch)) for edge in edges})
+    by_group = itertools.groupby(switches, key=operator.itemgetter(0))
+    number_of = {pair: number for _, pairs in by_group for number, pair in enumerate(pairs)}
+    coordinates: dict[str, Coordinate] = {}
+    for edge in sorted(edges, key=lambda e: (natural(e.node), e.nic)):
+        coordinates.setdefault(edge.node, (edge.group, number_of[edge.group, natural(edge.switch)], 0))
+    return located(coordinates, odd, dimensions=("group", "switch", ""))
+
+
+def _edges(text: str, source: str) -> tuple[list[_Edge], list[OddLineError]]:
+    group_column: list[int] = []
+    cabinets: dict[str, int] = {}
+    edges: list[_Edge] = []
+
+    def read(number: int, line: str) -> None:
+        words = [word.strip("\"'") for word in re.split(r"[,;\s]+", line)]
+        port, nic = PORT.search(line), NIC.search(line)
+        if not (port and nic):
+            group_column.extend(words.index(name) for name in GROUPS if name in words)
+            return
+        if group_column and group_column[0] < len(words):
+            group = whole_number(words[group_column[0]], source, number, "a group's number")
+        else:
+            group = cabinets.setdefault(port[2], len(cabinets))
+        edges.append(_Edge(node=nic[1], nic=int(nic[2] or 0), group=group, switch=port[1]))
+
+    return edges, read_lines(content_lines(text), read)
+
+
+SOURCE = CoordinateSource(
+    name="slingshot", does="a fabric's table of ports and NICs", precedence=50, matches=matches, parse=parse
+)

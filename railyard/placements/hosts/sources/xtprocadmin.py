@@ -1,0 +1,93 @@
+"""The table of Cray's xtprocadmin: a line for each node, under a header.
+
+      NID    (HEX)    NODENAME     TYPE    STATUS        MODE
+        1      0x1  c0-0c0s0n1  compute        up       batch
+
+A node's host is `nid` and its number in five digits. With columns for the torus coordinate (x, y, z or x_coord,
+y_coord, z_coord, as the service database has them) the table is a source by itself; without, it gives the physical
+names of interconnect.txt their hosts (`railyard.placements.hosts.sources.names`). Service nodes are left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from railyard.base.errors import InputError
+from railyard.placements.hosts.sources.located import (
+    CoordinateSource,
+    Line,
+    NodeCoordinates,
+    OddLineError,
+    located,
+    put,
+    read_lines,
+    whole_number,
+)
+from railyard.placements.hosts.text import content_lines
+from railyard.placements.topology.base import Coordinate
+
+COORDINATES = (("x", "y", "z"), ("x_coord", "y_coord", "z_coord"))
+
+
+def matches(text: str) -> bool:
+    """Return whether the first line is the table's header."""
+    return {"nid", "nodename"} <= set(_header(text))
+
+
+def parse(text: str, source: str) -> NodeCoordinates:
+    """Return host -> coordinate; InputError where the table has none, or names the line."""
+    header = _header(text)
+    columns = next((names for names in COORDINATES if set(names) <= set(header)), None)
+    if columns is None:
+        valid = "columns x, y, z; or interconnect.txt as the source and this table as --names"
+        raise InputError(source, "line 1", " ".join(header), valid)
+    coordinates: dict[str, Coordinate] = {}
+
+    def read(number: int, line: str) -> None:
+        if row := _row(line, header, source, number):
+            x, y, z = (whole_number(row[column], source, number, "a coordinate") for column in columns)
+            put(coordinates, host(row, source, number), (x, y, z), source=source, number=number)
+
+    return located(coordinates, read_lines(_lines(text), read))
+
+
+def hosts(text: str, source: str) -> tuple[dict[str, str], list[OddLineError]]:
+    """Return physical name -> host of the compute nodes, and the errors of lines that are odd."""
+    header = _header(text)
+    by_name: dict[str, str] = {}
+
+    def read(number: int, line: str) -> None:
+        if row := _row(line, header, source, number):
+            by_name[row["nodename"]] = host(row, source, number)
+
+    return by_name, read_lines(_lines(text), read)
+
+
+def host(row: dict[str, str], source: str, number: int) -> str:
+    """Return the host of a row: `nid00017` for node 17."""
+    return f"nid{whole_number(row['nid'], source, number, 'a node number'):05d}"
+
+
+def _lines(text: str) -> Iterator[Line]:
+    return itertools.islice(content_lines(text), 1, None)
+
+
+def _row(line: str, header: list[str], source: str, number: int) -> dict[str, str] | None:
+    """Return the fields of a line by the names of their columns; None for a service node."""
+    words = line.split()
+    if len(words) < len(header):
+        raise OddLineError(source, f"line {number}", line, f"{len(header)} columns: {' '.join(header)}")
+    row = dict(zip(header, words, strict=False))
+    return row if row.get("type", "compute") == "compute" else None
+
+
+def _header(text: str) -> list[str]:
+    first = next((line for _, line in content_lines(text)), "")
+    return [re.sub(r"[()]", "", word).lower() for word in first.split()]
+
+
+SOURCE = CoordinateSource(
+    name="xtprocadmin", does="its table with coordinates", precedence=40, matches=matches, parse=parse
+)

@@ -1,0 +1,26 @@
+"""NCCL (RCCL reads the same): NCCL_IB_HCA, NCCL_CROSS_NIC, or over TCP NCCL_SOCKET_IFNAME; = begins exact names.
+
+A GPU takes its nearest NICs of those listed, so there is no variable that deals NICs to ranks in turn.
+"""
+
+from __future__ import annotations
+
+from railyard.placements.nics.stack import NicStack, one_nic, same, with_always
+
+SOURCE = "[NCCL user guide](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html)"
+STACK = NicStack(
+    name="nccl",
+    setters={
+        "nic-K": same(NCCL_IB_HCA="={nic}"),
+        "local-nic": same(NCCL_IB_HCA="={nics}", NCCL_CROSS_NIC="0"),
+    },
+    source=SOURCE,
+)
+OTHER = NicStack(
+    name="nccl-socket",
+    setters=with_always(
+        {"NCCL_NET": "Socket"},
+        {**one_nic(NCCL_SOCKET_IFNAME="={nic}"), "stripe": same(NCCL_SOCKET_IFNAME="={nics}")},
+    ),
+    source=SOURCE,
+)

@@ -1,0 +1,96 @@
+"""Geometric mapping: ranks and nodes, both points in space, are halved together until one node is left.
+
+Nodes are cut across their longest extent, each dimension measured in seconds per byte of its links, so that slow
+dimensions are kept short; ranks are cut where theirs is longest, in as many as the nodes' halves hold. With `axes` the
+ranks' cut lies along the torus dimension that the grid dimension was given, so whole blocks keep their sides; without,
+each side is cut where it is longest. After M. Deveci et al., "Geometric mapping of tasks to processors on parallel
+computers with mesh or torus networks", IEEE TPDS 30(9), 2019. Works on any set of nodes: gaps only move the cuts.
+
+Leaves out the wrap-around of torus and grid: a monotone map of one ring onto another closes by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from railyard.placements.arrays import Floats, Ints, NDArray, np
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The rules of a bisection.
+
+    `axes[g]` is the torus dimension that is cut together with grid dimension g; with None, grid and torus are cut
+    independently. `weights` scale the torus dimensions before the longest one is cut.
+    """
+
+    axes: tuple[int, ...] | None
+    weights: tuple[float, ...]
+    lead_by_ranks: bool = False
+
+
+def bisect(ranks: Floats, nodes: Floats, slots: int, plan: Plan) -> NDArray[np.int32]:
+    """Return the node of each rank (index into `nodes`).
+
+    `ranks` has shape (ranks, grid dimensions), `nodes` (nodes, torus dimensions); at most `slots` ranks per node.
+    """
+    node_of_rank = np.empty(len(ranks), dtype=np.int32)
+    weighed = nodes * np.array(plan.weights)
+    todo = [(np.arange(len(ranks)), np.arange(len(nodes)))]
+    while todo:
+        some, places = todo.pop()
+        if len(places) == 1:
+            node_of_rank[some] = places[0]
+            continue
+        todo.extend(_halves(ranks, weighed, some, places=places, slots=slots, plan=plan))
+    return node_of_rank
+
+
+def _halves(
+    ranks: Floats, nodes: Floats, some: Ints, *, places: Ints, slots: int, plan: Plan
+) -> Iterator[tuple[Ints, Ints]]:
+    across, along = _cut(
+        np.ptp(ranks[some], axis=0) if len(some) else np.zeros(ranks.shape[1]), nodes[places], plan
+    )
+    ordered = places[_sorted(nodes[places], along)]
+    half = _half(nodes[ordered, along])
+    lined = some[_sorted(ranks[some], across)]
+    count = _count(len(some), half, len(places), slots)
+    yield lined[:count], ordered[:half]
+    yield lined[count:], ordered[half:]
+
+
+def _cut(rank_extents: Floats, nodes: Floats, plan: Plan) -> tuple[int, int]:
+    """Return the grid dimension and the torus dimension that are cut."""
+    extents = np.ptp(nodes, axis=0)
+    if plan.axes is None:
+        return int(rank_extents.argmax()), int(extents.argmax())
+    paired = extents[list(plan.axes)]
+    usable = np.where(paired > 0, rank_extents if plan.lead_by_ranks else paired, -1.0)
+    across = int(usable.argmax()) if usable.max() >= 0 else 0
+    along = plan.axes[across] if usable.max() >= 0 else int(extents.argmax())
+    return across, along
+
+
+def _sorted(points: Floats, dimension: int) -> Ints:
+    """Return the indices of the points along one dimension; ties along the others in order."""
+    others = [points[:, d] for d in reversed(range(points.shape[1])) if d != dimension]
+    return np.lexsort((*others, points[:, dimension]))
+
+
+def _half(positions: Floats) -> int:
+    """Return where to cut sorted positions: between two planes within a fifth of the middle, else in the middle."""
+    count = len(positions)
+    steps = np.flatnonzero(np.diff(positions)) + 1
+    if len(steps):
+        nearest = int(steps[np.abs(steps - count / 2).argmin()])
+        if abs(nearest - count / 2) <= count / 5 or count <= 3:
+            return nearest
+    return count // 2
+
+
+def _count(ranks: int, half: int, places: int, slots: int) -> int:
+    """Return how many ranks go with the first half: their share, but no half may overflow."""
+    share = round(ranks * half / places)
+    return min(max(share, ranks - (places - half) * slots), half * slots)

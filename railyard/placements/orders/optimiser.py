@@ -1,0 +1,369 @@
+"""The order `optimised`: the placement whose slowest link is fastest, for given traffic on the very nodes granted.
+
+Five steps. Starts: every order that needs no file, every block shape on nodes in several orders, and the two point sets
+halved together (`railyard.placements.orders.bisection`), on a torus in every way to pair grid and torus dimensions; all
+are evaluated, so the result is never worse than the best of them. Trial: the three best get a first round of exchanges
+(`railyard.placements.orders.refine`). Main: the best of those gets the rest, with the sum's power rising from 8 to 32.
+Annealing: for up to 200 ranks, searches from that result and from random orders which accept worse exchanges at first;
+on a full machine the other steps end in a local optimum. Shortening: of placements with as fast a slowest link, the one
+with the smallest sum of all links' seconds; a message that passes fewer links waits less.
+
+The objective is the slowest link between routers. The slowest host link is held near what it was at the start: a
+placement that spares the network by sending more out of a node would be no gain. Where a host link takes more than
+twice as long as the slowest link, shortening may raise the latter to half of the former (`HOST_SHARE`).
+
+Where packets are spread over third groups, or the load decides, exchanges follow the minimal routes, but the link-load
+model judges what they lead to.
+
+Where counters show what other jobs load (`railyard.placements.linkload.background`), seconds are of what they leave of
+each link. The placement found without the counters is then one of the starts.
+
+One seed, one result: work is counted in trials, not in seconds. Only a run that its time limit ends depends on the
+machine; it returns the best so far.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from railyard.base.errors import InputError
+from railyard.placements.arrays import Ints, Ints32, NDArray, np
+from railyard.placements.linkload.background import Background
+from railyard.placements.linkload.model import Protocol, load
+from railyard.placements.linkload.traffic import Traffic, stencil
+from railyard.placements.orders import bisection, refine
+from railyard.placements.orders.bisection import Plan
+from railyard.placements.orders.effort import Effort
+from railyard.placements.orders.rank_orders import blocks, hilbert, orders, snake
+from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.walks import divides, grids, row_major, text
+
+ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
+PIECE_TRIALS = 200_000
+NODE_SHARE = 0.01  # of trials exchange all ranks of two nodes
+PATIENCE = 0.003  # end when two rounds together gain less
+LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
+#: Steps of an annealed search: power of the sum, and what the first exchanges may add to it. The sum is 1 for one
+#: slowest link. With 2 or 16 as the first power the slowest links were 1 to 8 % slower.
+ANNEALED = ((4, 1.0), (8, 0.3), (32, 0.3))
+SEARCHES = 6
+#: A link below this share of the slowest host link costs nothing but its part of the sum. Measured with LULESH: on a
+#: torus where the slowest link is at 0.4, the smallest sum is 7 % faster; on a dragonfly and a tree, at 0.8, slower.
+HOST_SHARE = 0.5
+#: What the first exchanges of each step that lowers the sum may add to it. The steps are repeated from the best result,
+#: in turn with more and with less freedom at first: with LULESH on a torus the sum falls by 5 % more. How often is
+#: limited by the trials: eight times for up to 78 ranks, and not for more than 625.
+SHORTENED = ((1.0, 0.3, 0.0), (4.0, 1.0, 0.3, 0.0))
+REPEATS = 8
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Candidate:
+    """A placement as positions in the allocation: seconds of its slowest link and host link, and of all links."""
+
+    name: str
+    at: Ints32
+    slowest_s: float
+    host_s: float
+    total_s: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Case:
+    """The input of a search: the arrays of refine.c, the traffic, and what it costs on the wire."""
+
+    problem: refine.Problem
+    traffic: Traffic
+    protocol: Protocol
+    background: Background | None
+
+    def evaluated(self, name: str, at: Ints32) -> Candidate:
+        """Return a placement with its seconds, by the link-load model where packets do not follow one route."""
+        allocation = self.problem.allocation
+        if allocation.topology.is_static:
+            slowest, host, total = refine.seconds(self.problem, at)
+        else:
+            nodes = allocation.indices[at[: self.traffic.ranks]]
+            loads = load(allocation.topology, nodes, self.traffic, self.protocol)
+            loads = loads if self.background is None else self.background.beside(loads)
+            slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
+        return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)
+
+
+def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Ints:
+    """Return the node of each rank (index into `topology.nodes`).
+
+    The default of `traffic` is a stencil's faces. Raises InputError for traffic of other ranks than the job's.
+    """
+    traffic = traffic or stencil(job.grid, (1.0,))
+    if traffic.ranks != job.ranks:
+        raise InputError("traffic", "ranks", traffic.ranks, f"{job.ranks}, as many as are placed")
+    return job.allocation.indices[search(job, traffic, effort).at[: job.ranks]]
+
+
+def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
+    """Return the best placement; its `name` is the start that it came from."""
+    deadline = time.monotonic() + effort.time_limit_s
+    if effort.background is not None and (effort.background.left == 1).all():
+        effort = replace(effort, background=None)
+    problem = refine.problem(
+        job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
+    )
+    case = _Case(problem=problem, traffic=traffic, protocol=effort.protocol, background=effort.background)
+    starts = [*_without_background(job, case, effort), *_evaluated(job, case, deadline)]
+    starts.sort(key=lambda start: (start.slowest_s, start.host_s))
+    if starts[0].slowest_s == 0:
+        return starts[0]
+    total = min(effort.trials_per_rank * problem.ranks, effort.most_trials)
+    trials = max(1, total // (len(ROUNDS) + 2))
+    seeds = itertools.count(1000 * (job.seed or 0) + 1)
+    refined = [
+        _round(case, start, trials, power=ROUNDS[0], seed=next(seeds), limit_s=start.host_s)
+        for start in starts[:3]
+        if time.monotonic() < deadline
+    ]
+    best = min([starts[0], *refined], key=lambda candidate: candidate.slowest_s)
+    _report(effort, 3 / (len(ROUNDS) + 2), best)
+    best = _main_rounds(case, best, trials, seeds=seeds, deadline=deadline, effort=effort)
+    candidates = [best, *_annealed(case, best, seeds=seeds, deadline=deadline, effort=effort)]
+    best = min(candidates, key=lambda candidate: candidate.slowest_s)
+    limit_s = max(best.slowest_s, HOST_SHARE * best.host_s) * (1 + ROUNDING)
+    host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
+
+    def is_within(one: Candidate) -> bool:
+        return one.slowest_s <= limit_s and one.host_s <= host_s
+
+    shortest = sorted(filter(is_within, starts), key=lambda start: start.total_s)[:1]
+    shortened = [
+        _shortened(case, candidate, limit_s, SHORTENED[0], seeds=seeds, deadline=deadline, effort=effort)
+        for candidate in [*filter(is_within, candidates), *shortest]
+    ]
+    best = min(shortened, key=lambda candidate: candidate.total_s)
+    repeats = effort.most_trials // 2 // (_trials(case, effort) * len(SHORTENED[1]))
+    for number in range(min(REPEATS, repeats)):
+        steps = SHORTENED[(number + 1) % 2]
+        best = _shortened(case, best, limit_s, steps, seeds=seeds, deadline=deadline, effort=effort)
+    return best
+
+
+def _trials(case: _Case, effort: Effort) -> int:
+    """Return the trials of one step of an annealed search or of shortening."""
+    return 2 * effort.trials_per_rank * case.problem.ranks
+
+
+def _annealed(
+    case: _Case, start: Candidate, *, seeds: Iterator[int], deadline: float, effort: Effort
+) -> Iterator[Candidate]:
+    """Yield what annealed searches end in: none for more ranks than an eighth of the trials allows.
+
+    Every second one begins with all ranks exchanged at random.
+    """
+    trials = _trials(case, effort)
+    for number in range(min(SEARCHES, effort.most_trials // 8 // (trials * len(ANNEALED)))):
+        current = start
+        if number % 2:
+            current = case.evaluated("random", np.random.default_rng(next(seeds)).permutation(start.at))
+        for power, allowed in ANNEALED:
+            if time.monotonic() > deadline:
+                return
+            current = _round(
+                case, current, trials, power=power, seed=next(seeds), limit_s=start.host_s, allowed=allowed
+            )
+        yield current
+
+
+def _shortened(
+    case: _Case,
+    start: Candidate,
+    limit_s: float,
+    steps: Sequence[float],
+    *,
+    seeds: Iterator[int],
+    deadline: float,
+    effort: Effort,
+) -> Candidate:
+    """Lower the sum of all links' seconds in some steps, where no link becomes slower than the limit."""
+    trials = min(_trials(case, effort), effort.most_trials // 8)
+    current = start
+    for allowed in steps:
+        if time.monotonic() > deadline:
+            return start
+        at = refine.refine(
+            case.problem,
+            current.at,
+            trials=trials,
+            power=1,
+            node_share=NODE_SHARE,
+            seed=next(seeds),
+            host_weight=limit_s / start.host_s if start.host_s else 0.0,
+            allowed=allowed,
+            limit_s=limit_s,
+        )
+        current = case.evaluated(start.name, at)
+    is_better = current.slowest_s <= limit_s and current.total_s < start.total_s
+    return current if is_better else start
+
+
+def _without_background(job: PlacementJob, case: _Case, effort: Effort) -> Iterator[Candidate]:
+    """Yield what a search of half the time finds without the counters, with its seconds under the background."""
+    if effort.background is not None:
+        alone = replace(effort, background=None, progress=None, time_limit_s=effort.time_limit_s / 2)
+        best = search(job, case.traffic, alone)
+        yield case.evaluated(f"{best.name} without background", best.at)
+
+
+def _main_rounds(
+    case: _Case,
+    best: Candidate,
+    trials: int,
+    *,
+    seeds: Iterator[int],
+    deadline: float,
+    effort: Effort,
+) -> Candidate:
+    """Refine the best placement in rounds of rising power, each in pieces so that the time limit is seen."""
+    current, limit_s = best, best.host_s
+    pieces = max(1, round(trials / PIECE_TRIALS))
+    slowest = [best.slowest_s]
+    for number, power in enumerate(ROUNDS[1:], start=1):
+        for _ in range(pieces):
+            if time.monotonic() > deadline:
+                return best
+            current = _round(case, current, trials // pieces, power=power, seed=next(seeds), limit_s=limit_s)
+            best = min(best, current, key=lambda candidate: candidate.slowest_s)
+        _report(effort, (number + 3) / (len(ROUNDS) + 2), best)
+        slowest.append(best.slowest_s)
+        if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
+            break
+    return best
+
+
+def _round(
+    case: _Case,
+    start: Candidate,
+    trials: int,
+    *,
+    power: int,
+    seed: int,
+    limit_s: float,
+    allowed: float = 0.0,
+) -> Candidate:
+    """Exchange ranks in some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
+    at = refine.refine(
+        case.problem,
+        start.at,
+        trials=trials,
+        power=power,
+        node_share=NODE_SHARE,
+        seed=seed,
+        host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
+        allowed=allowed,
+    )
+    return case.evaluated(start.name, at)
+
+
+def _report(effort: Effort, done: float, best: Candidate) -> None:
+    if effort.progress:
+        effort.progress(min(1.0, done), best.slowest_s)
+
+
+def _evaluated(job: PlacementJob, case: _Case, deadline: float) -> Iterator[Candidate]:
+    """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
+    for number, (name, at) in enumerate(_starts(job, case.traffic)):
+        yield case.evaluated(name, _fill(at, case.problem))
+        if number and time.monotonic() > deadline:
+            return
+
+
+def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+    """Yield name and placement (positions in the allocation) of everything worth evaluating."""
+    position = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
+    position[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
+    without_argument = replace(job, argument="")  # which is the seed of `optimised`
+    starts = [order for order in orders().values() if order.start]
+    for order in sorted(starts, key=lambda order: order.start):
+        try:
+            yield order.name, position[order.place(without_argument)]
+        except InputError:
+            continue  # custom, where the grid does not match the block; by-group, where there are no groups
+    if job.allocation.topology.rings is None:
+        slots = np.repeat(np.arange(len(job.allocation.indices), dtype=np.int64), job.ranks_per_node)
+        yield "random", _shuffled(slots)[: job.ranks].astype(np.int32)
+    yield from _bisections(job, traffic)
+    yield from _blocks(job)
+
+
+def _blocks(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
+    """Yield every block shape on nodes in the scheduler's order, along the snake and Hilbert curves, or by switch."""
+    if job.ranks > LARGE_RANKS:
+        return
+    walks = {"scheduler": np.arange(len(job.allocation.indices), dtype=np.int64)}
+    if job.allocation.topology.rings is None:
+        walks["by switch"] = np.argsort(job.allocation.switches, kind="stable")
+        walks["random"] = _shuffled(walks["scheduler"])
+    else:
+        walks["snake"] = snake.walk(job.allocation)
+        walks["hilbert"] = hilbert.walk(job.allocation)
+    for shape in grids(job.ranks_per_node, len(job.grid)):
+        if divides(shape, job.grid):
+            node = blocks.blocked(job.grid, shape) // job.ranks_per_node
+            for name, walk in walks.items():
+                yield f"blocks:{text(shape)} along {name}", walk[node].astype(np.int32)
+
+
+def _bisections(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+    nodes = job.allocation.cells.astype(np.float64)
+    topology = job.allocation.topology
+    has_axes = len(job.grid) > 1 and topology.rings is not None
+    geometries = [_spectral(traffic)] if traffic.is_measured or len(job.grid) == 1 else []
+    if not has_axes and len(job.grid) > 1:
+        geometries.append(row_major(job.grid).astype(np.float64))
+    for points in geometries:
+        for weights in topology.cut_weights:
+            plan = Plan(axes=None, weights=weights)
+            yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, plan)
+    if not has_axes:
+        return
+    points = row_major(job.grid).astype(np.float64)
+    even, slowness = topology.cut_weights
+    for axes in itertools.permutations(range(3), len(job.grid)):
+        for lead, weights in ((True, even), (False, even), (False, slowness)):
+            if job.ranks > LARGE_RANKS and not lead:
+                continue
+            plan = Plan(axes=axes, weights=weights, lead_by_ranks=lead)
+            name = "bisection " + "".join("XYZ"[d] for d in axes) + (" by ranks" if lead else "")
+            yield name, bisection.bisect(points, nodes, job.ranks_per_node, plan)
+
+
+def _shuffled(values: Ints) -> Ints:
+    return np.random.default_rng(0).permutation(values)
+
+
+def _spectral(traffic: Traffic) -> NDArray[np.float64]:
+    """Return ranks as points: the second to seventh eigenvector of the normalised traffic; shape (ranks, up to 6).
+
+    For traffic whose geometry is not known (a measured matrix): ranks that exchange much get points near each other.
+    """
+    from scipy.sparse import csr_array, diags_array  # imported here: most commands optimise nothing
+    from scipy.sparse.linalg import eigsh
+
+    matrix = traffic.matrix()
+    both: csr_array = csr_array(matrix + matrix.T)
+    if traffic.ranks < 16 or both.nnz == 0:
+        return np.arange(traffic.ranks, dtype=np.float64)[:, None]
+    degree = np.maximum(np.asarray(both.sum(axis=1)).ravel(), 1e-300)
+    scaled = diags_array(1 / np.sqrt(degree))
+    start = np.random.default_rng(0).random(traffic.ranks)
+    _, vectors = eigsh(scaled @ both @ scaled, k=7, which="LA", v0=start, tol=1e-3, maxiter=2000)
+    return np.asarray(vectors[:, -2::-1] / np.sqrt(degree)[:, None], dtype=np.float64)
+
+
+def _fill(at: Ints32, problem: refine.Problem) -> Ints32:
+    """Return the same placement with every empty slot taken by a rank without messages."""
+    free = problem.slots - np.bincount(at, minlength=len(problem.allocation.indices))
+    rest = np.repeat(np.arange(len(free), dtype=np.int32), free)
+    return np.ascontiguousarray(np.concatenate([at, rest]), dtype=np.int32)

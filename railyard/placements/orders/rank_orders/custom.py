@@ -1,0 +1,108 @@
+"""The order `custom`: a grid laid over a block of the torus, so that grid neighbours become torus neighbours.
+
+The two nodes of a router count as neighbours along Y (Peña et al., EuroMPI'13, section 4.1). Coordinates may have any
+number of dimensions. Leaves out: blocks with gaps, for which `optimised` can be used.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from railyard.base.errors import InputError
+from railyard.placements.arrays import Ints, np
+from railyard.placements.orders.allocation import Allocation
+from railyard.placements.orders.rank_orders.base import PlacementJob, RankOrder
+from railyard.placements.orders.walks import Grid, boustrophedon, grids, row_major, text
+from railyard.placements.topology.base import Topology
+
+#: For each dimension of a grid, the dimensions of the box of nodes that it covers.
+Groups = tuple[tuple[int, ...], ...]
+
+
+def place(job: PlacementJob) -> Ints:
+    """Return the node of each rank; raises InputError for a block with gaps, and for a grid that does not fit."""
+    allocation, grid = job.allocation, job.grid
+    box = _box(allocation)
+    if box is None:
+        nodes = f"{len(allocation.indices)} nodes of {text(allocation.block)} routers"
+        valid = "for custom every node of a block; for an allocation with gaps: optimised, hilbert, blocks"
+        raise InputError("placement", "allocation", nodes, valid)
+    if layout := _layout(box, grid, job.ranks_per_node):
+        groups, inside = layout
+        return _lay(allocation, grid, inside, groups=groups, box=box)
+    raise InputError("placement", "grid", text(grid), _matching(box, len(grid), job.ranks_per_node))
+
+
+def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[Groups, Grid] | None:
+    """Return the box dimensions that each grid dimension covers, and the grid on one node; None if nothing fits."""
+    for groups in _groupings(len(grid), len(box)):
+        for inside in grids(ranks_per_node, len(grid)):
+            if all(
+                g == f * math.prod(box[d] for d in group)
+                for g, f, group in zip(grid, inside, groups, strict=True)
+            ):
+                return groups, inside
+    return None
+
+
+def unfit(topology: Topology, grid: Grid, ranks_per_node: int) -> str:
+    """Return one line that explains why a grid fits no box of the machine's nodes; empty if it fits one."""
+    most = topology.box_of_cells(topology.extents)
+    nodes = math.prod(grid) // ranks_per_node
+    boxes = itertools.product(*(range(1, extent + 1) for extent in most[:-1]))
+    for box in ((*front, nodes // math.prod(front)) for front in boxes if nodes % math.prod(front) == 0):
+        if box[-1] <= most[-1] and _layout(box, grid, ranks_per_node):
+            return ""
+    return f"the grid {text(grid)} fits no box of {text(most)} nodes, {ranks_per_node} ranks per node"
+
+
+def _box(allocation: Allocation) -> Grid | None:
+    """Return the nodes along each axis of a block, or of a box from the origin, that is granted whole; else None."""
+    if allocation.is_whole_block:
+        return allocation.topology.box_of_cells(allocation.block)
+    most = allocation.cells.max(axis=0) + 1
+    return tuple(most.tolist()) if most.prod() == len(allocation.indices) else None
+
+
+def _lay(allocation: Allocation, grid: Grid, inside: Grid, *, groups: Groups, box: Grid) -> Ints:
+    """Return the node of each position. A grid dimension that covers several torus dimensions walks them in a snake."""
+    outer = row_major(grid) // np.array(inside)
+    cell = np.zeros((len(outer), len(box)), dtype=np.int64)
+    for dimension, group in enumerate(groups):
+        if group:
+            walk = boustrophedon(tuple(box[d] for d in group))
+            cell[:, list(group)] = walk[outer[:, dimension]]
+    return allocation.topology.nodes_in(cell)
+
+
+def _groupings(dimensions: int, axes: int) -> Iterator[Groups]:
+    """Yield every way to give the box's axes to the grid's dimensions; the natural one first."""
+    owners = itertools.product(range(dimensions), repeat=axes)
+    for owner in sorted(owners, key=lambda o: sum(abs(d - g) for d, g in enumerate(o))):
+        yield tuple(tuple(d for d in range(axes) if owner[d] == g) for g in range(dimensions))
+
+
+def _matching(box: Grid, dimensions: int, ranks_per_node: int) -> str:
+    fitting = {
+        tuple(f * math.prod(box[d] for d in group) for f, group in zip(inside, groups, strict=True))
+        for groups in _groupings(dimensions, len(box))
+        for inside in grids(ranks_per_node, dimensions)
+    }
+    some = [text(g) for g in sorted(fitting, key=lambda g: (max(g), g))]
+    return f"for custom on {text(box)} nodes: {', '.join(some[:8])}{', ...' if len(some) > 8 else ''}"
+
+
+ORDER = RankOrder(
+    name="custom",
+    does="the grid laid over a whole block of the torus, so that grid neighbours become torus neighbours; "
+    "both nodes of a router count along Y",
+    after='Peña et al., "Custom"',
+    place=place,
+    unfit=unfit,
+    needs_coordinates=True,
+    needs_grid=True,
+    all_nodes=True,
+    start=5,
+)

@@ -1,0 +1,134 @@
+"""Topology files: `load` and `parse` turn a YAML document into a `Topology` of the kind that one of its keys names.
+
+`KINDS` has a row for each kind: the key of the document that only this kind has, and the module of this folder whose
+`parse` reads it. The documents' schema is topologies/schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from railyard.base import schemas, yaml_io
+from railyard.base.checkout import TOPOLOGIES
+from railyard.base.errors import InputError
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.chosen import routes
+from railyard.placements.topology.torus import Torus
+
+SCHEMA = TOPOLOGIES / "schema.json"
+
+#: Key of a document -> module of this folder with `parse(document, common, source)`.
+KINDS: Mapping[str, str] = {
+    "dimensions": "torus",
+    "tree": "fattree",
+    "fat_tree": "fattree_levels",
+    "dragonfly": "dragonflies.dragonfly",
+    "dragonfly_plus": "dragonflies.dragonfly_plus",
+    "groups": "dragonflies.groups",
+}
+
+
+def known() -> list[str]:
+    """Return the names of the topologies that ship with railyard."""
+    return sorted(p.stem for p in TOPOLOGIES.glob("*.yml"))
+
+
+def load(name_or_path: str) -> Topology:
+    """Return the topology of a shipped name (`gemini-4x4x4`) or of a YAML file.
+
+    `NAME+CHOOSE` is that topology with routes that it chooses by this rule (`gemini-4x4x4+sprayed`).
+
+    Raises InputError, in one line, for a name or file that is not there, not YAML, or not a topology.
+    """
+    base, plus, choose = name_or_path.rpartition("+")
+    if plus:
+        return _chosen(load(base), choose, name_or_path)
+    path = Path(name_or_path)
+    if path.suffix not in {".yml", ".yaml"}:
+        path = TOPOLOGIES / f"{name_or_path}.yml"
+        if not path.is_file():
+            raise InputError(
+                "topology", "", name_or_path, f"{', '.join(known())}, or the path of a .yml file"
+            )
+    try:
+        document = yaml_io.read(path)
+    except OSError as error:
+        raise InputError("topology", "", str(path), f"a readable file ({error.strerror})") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        where = getattr(error, "problem_mark", None)
+        line = f"line {where.line + 1}" if where else ""
+        raise InputError(
+            str(path), line, getattr(error, "problem", None) or "text", "a YAML document"
+        ) from error
+    return parse(document, source=str(path))
+
+
+def parse(document: object, *, source: str) -> Topology:
+    """Return the topology that a loaded YAML document describes; InputError names what is wrong."""
+    document = _with_whole_numbers(document)
+    schemas.validate(document, schemas.validator(SCHEMA), source)
+    assert isinstance(document, dict)
+    rates = {str(name): float(rate) for name, rate in document["tile_rates_gbyte_s"].items()}
+    keys = [key for key in KINDS if key in document]
+    if len(keys) != 1:
+        valid = ", ".join(f"{key} ({module.rpartition('.')[2]})" for key, module in KINDS.items())
+        raise InputError(source, ", ".join(KINDS), sorted(document), f"exactly one of {valid}")
+    common = {
+        "name": document["name"],
+        "tile_rates_gbyte_s": rates,
+        "host_tiles": document["host"]["tiles"],
+        "nodes_per_router": document.get("nodes_per_router", 1),
+        "rails": document.get("rails", 1),
+        "sockets_per_node": document.get("sockets_per_node", 1),
+        "lanes_per_tile": document.get("lanes_per_tile", 3),
+        "hop_latency_us": float(document.get("hop_latency_us", 0)),
+        "routes": routes.parse(document.get("routes", {}), source),
+    }
+    kind = import_module(f"{__package__}.{KINDS[keys[0]]}")
+    topology: Topology = kind.parse(document, common, source)
+    _check_routes(topology, document[keys[0]], source)
+    return topology
+
+
+def _chosen(topology: Topology, choose: str, source: str) -> Topology:
+    """Return a topology with chosen routes, which are part of its name."""
+    document = topology.to_dict()
+    document |= {"name": f"{document['name']}+{choose}", "routes": {"choose": choose}}
+    return parse(document, source=source)
+
+
+def _check_routes(topology: Topology, part: Mapping[str, Any], source: str) -> None:
+    """Raise InputError for routes that this kind of network, or its other field `routes`, rules out."""
+    choose = topology.routes.choose
+    if choose not in topology.choices:
+        raise InputError(source, "routes.choose", choose, ", ".join(topology.choices))
+    if choose != routes.FIXED and "routes" in part:
+        raise InputError(
+            source, "routes.choose", choose, "fixed with routes of the kind's own (valiant_share, spread)"
+        )
+    parts = {topology.part(router) for router in topology.routers} if choose in routes.BY_PART else ()
+    if choose in routes.BY_PART and len(parts) < 3:
+        raise InputError(
+            source, "routes.choose", choose, "a minimal rule with fewer than three groups or routers"
+        )
+
+
+def _with_whole_numbers(part: object) -> object:
+    """Return the document with 2 for 2.0: to JSON Schema both are integers, to Python only one is."""
+    if isinstance(part, dict):
+        return {key: _with_whole_numbers(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_with_whole_numbers(value) for value in part]
+    return int(part) if isinstance(part, float) and part.is_integer() else part
+
+
+def torus(topology: Topology, what: str) -> Torus:
+    """Return the topology as a torus; InputError when `what` is requested of another kind of network."""
+    if not isinstance(topology, Torus):
+        raise InputError(what, "topology", topology.name, "a torus")
+    return topology

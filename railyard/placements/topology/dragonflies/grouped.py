@@ -1,0 +1,324 @@
+"""Groups of switches with global cables between every pair of groups: what `dragonfly` and `dragonfly_plus` share.
+
+Global cables. A pair of groups has `cables` of them. Group s numbers its global ports from 0, cable by cable; within
+one cable it counts the other groups: in the order of their numbers (`consecutive`), or by their distance from s going
+upwards and round (`palmtree`). With p ports in a group of n gates (the switches with global ports), port q is on gate
+floor(q n / p): consecutive ports are on one gate, and gates differ by at most one port. They are intended as the
+absolute and relative arrangements of the literature, which Z. Alzaid et al., "Global link arrangement for practical
+Dragonfly", ICS'20, name in their abstract. The papers that define them were not read.
+
+Minimal routes cross one global cable. Which of a pair's cables serves a node is its number in its group modulo the
+cables, so equal parts of the traffic to a group use them.
+
+Valiant's routes cross two: by way of a third group. `valiant_share` is the part of the traffic between groups that
+takes them. With `spread: packets` this part of every message is spread evenly over all third groups and over all cables
+on the way, as hardware does packet by packet; only the link-load model can do this. With `spread: nodes` it is that
+part of the destination nodes, to which the third groups are dealt in turn; every router decides by the
+destination alone, so the virtual and the simulated network do the same. Traffic from that third group is minimal.
+
+With `spread: load` each pair of groups has a share of its own, chosen by load: `by_load`. Only the link-load model can
+do this.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from railyard.base.errors import InputError
+from railyard.placements.arrays import Floats, Ints, NDArray, np
+from railyard.placements.topology.carried import Carried, summed
+from railyard.placements.topology.dragonflies import by_load, valiant
+from railyard.placements.topology.parts import Coordinate, Link, Router
+from railyard.placements.topology.switched import LinkType, Switched, Wiring, wire
+
+Columns = dict[str, Ints]
+
+LOCAL, GLOBAL = 0, 1
+GLOBAL_LENGTH = 16
+#: The value of `spread` with which loads decide.
+BY_LOAD = "load"
+#: Multiples of it, modulo 2 to the 32, are spread evenly (the golden ratio): the nodes below a share are chosen.
+SCATTER = 2654435761
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cables:
+    """How groups are joined and how traffic between them is routed."""
+
+    pairs: int = 1
+    arrangement: str = "consecutive"
+    local_tiles: int = 1
+    global_tiles: int = 1
+    valiant_share: float = 0.0
+    spread: str = "nodes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouped(Switched):
+    """Base of the kinds with groups: a kind defines which switches a group has, and how they are joined."""
+
+    #: The document's key of the kind.
+    key: ClassVar[str]
+    local_joins: ClassVar[str]
+    local_words: ClassVar[tuple[str, str]] = ("local", "local")
+    local_letters: ClassVar[tuple[str, str]] = ("l", "l")
+
+    group_count: int
+    cables: Cables
+
+    @property
+    @abstractmethod
+    def shape(self) -> Mapping[str, int]:
+        """Return what the document has on the switches of a group."""
+
+    @property
+    @abstractmethod
+    def members(self) -> int:
+        """Return the switches of a group, those with nodes first."""
+
+    @property
+    @abstractmethod
+    def leaves(self) -> int:
+        """Return the switches of a group that nodes are on."""
+
+    @property
+    @abstractmethod
+    def first_gate(self) -> int:
+        """Return the first switch of a group with global ports; the others follow to the end."""
+
+    @abstractmethod
+    def local_pairs(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield (source, target, label of the port, whether up) of every directed link within a group."""
+
+    @abstractmethod
+    def towards(self, here: Ints, there: Ints, number: Ints) -> Ints:
+        """Return the next switch of a group on the way from one of its switches to another.
+
+        `number` is the destination's, by which equal ways are dealt.
+        """
+
+    @abstractmethod
+    def gate_ways(self) -> Sequence[tuple[int, ...]]:
+        """Return the equal ways between two gates of a group, each as the switches on the way."""
+
+    @property
+    def link_types(self) -> tuple[LinkType, ...]:
+        cables = self.cables
+        return (
+            LinkType(
+                words=self.local_words,
+                letters=self.local_letters,
+                link_class="local",
+                tiles=cables.local_tiles,
+                joins=self.local_joins,
+            ),
+            LinkType(
+                words=("global", "global"),
+                letters=("g", "g"),
+                link_class="global",
+                tiles=cables.global_tiles,
+                joins="groups",
+            ),
+        )
+
+    def check_wired(self, what: str) -> None:
+        """Raise InputError where packets are spread over third groups, or the load decides, for the model alone."""
+        if self.cables.spread != "nodes":
+            valid = "spread: nodes; only the link-load model can spread packets or decide by load"
+            raise InputError(what, f"{self.key}.routes.spread", self.cables.spread, valid)
+
+    @property
+    def is_static(self) -> bool:
+        return super().is_static and self.cables.spread == "nodes"
+
+    def link_length(self, link: Link) -> float:
+        """Return more for a global cable than for any number of local links on a minimal way."""
+        return float(GLOBAL_LENGTH if link.dimension == GLOBAL else 1)
+
+    def part(self, router: Router) -> int:
+        """Return the router's group."""
+        return router.coordinate[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        cables = self.cables
+        part = {
+            "groups": self.group_count,
+            **self.shape,
+            "cables": cables.pairs,
+            "arrangement": cables.arrangement,
+            "local_tiles": cables.local_tiles,
+            "global_tiles": cables.global_tiles,
+            **_routes(cables),
+        }
+        return {**self._common(), self.key: part}
+
+    @property
+    def extents(self) -> Coordinate:
+        return self.group_count, self.leaves, 1
+
+    @property
+    def gates(self) -> int:
+        """Return the switches of a group with global ports."""
+        return self.members - self.first_gate
+
+    @cached_property
+    def plane(self) -> tuple[tuple[Coordinate, int], ...]:
+        levels = [(member, 0) for member in range(self.leaves)]
+        levels += [(member, 1) for member in range(self.members - self.leaves)]
+        return tuple(((group, at, 0), level) for group in range(self.group_count) for at, level in levels)
+
+    @cached_property
+    def hosts(self) -> Ints:
+        first = np.arange(self.group_count, dtype=np.int64)[:, None] * self.members
+        return np.asarray((first + np.arange(self.leaves)).ravel(), dtype=np.int64)
+
+    @cached_property
+    def gate(self) -> Ints:
+        """Return the member of group s that has cable k to group t, at [s, t, k]; 0 where s is t."""
+        count, pairs = self.group_count, self.cables.pairs
+        s, t, k = np.meshgrid(np.arange(count), np.arange(count), np.arange(pairs), indexing="ij")
+        other = (t - s - 1) % count if self.cables.arrangement == "palmtree" else t - (t > s)
+        port = k * (count - 1) + other
+        at = self.first_gate + port * self.gates // max(1, pairs * (count - 1))
+        return np.where(s == t, 0, at).astype(np.int64)
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        return self._wired[0]
+
+    @property
+    def local_link(self) -> Ints:
+        """Return the link from member u to member v of group g, at [g, u, v]; -1 where there is none."""
+        return self._wired[1]
+
+    @property
+    def global_link(self) -> Ints:
+        """Return cable k from group s to group t, at [s, t, k]; -1 where s is t."""
+        return self._wired[2]
+
+    @cached_property
+    def _wired(self) -> tuple[Wiring, Ints, Ints]:
+        local, within = self._local_columns()
+        far, across = self._global_columns(len(local["source"]))
+        columns = {name: np.concatenate([local[name], far[name]]) for name in local}
+        reverse = columns.pop("reverse")
+        wiring, number = wire(columns, reverse)
+        number = np.append(number, -1)
+        return wiring, number[within], number[across]
+
+    def _local_columns(self) -> tuple[Columns, Ints]:
+        pairs = list(self.local_pairs())
+        table = np.array(pairs, dtype=np.int64).reshape(-1, 4)
+        group = np.arange(self.group_count, dtype=np.int64)[:, None]
+        first = group * len(pairs)
+        within = np.full((self.group_count, self.members, self.members), -1, dtype=np.int64)
+        within[:, table[:, 0], table[:, 1]] = first + np.arange(len(pairs))
+        columns = {
+            "source": (group * self.members + table[:, 0]).ravel(),
+            "target": (group * self.members + table[:, 1]).ravel(),
+            "label": np.tile(table[:, 2], self.group_count),
+            "up": np.tile(table[:, 3], self.group_count),
+            "reverse": within[:, table[:, 1], table[:, 0]].ravel(),
+        }
+        zeros = np.zeros(len(columns["source"]), dtype=np.int64)
+        return {**columns, "kind": zeros + LOCAL, "cable": zeros}, within
+
+    def _global_columns(self, first: int) -> tuple[Columns, Ints]:
+        s, t, k = (at.astype(np.int64) for at in np.nonzero(self._apart))
+        across = np.full(self._apart.shape, -1, dtype=np.int64)
+        across[s, t, k] = first + np.arange(len(s))
+        return {
+            "source": s * self.members + self.gate[s, t, k],
+            "target": t * self.members + self.gate[t, s, k],
+            "label": t,
+            "up": (s < t).astype(np.int64),
+            "reverse": across[t, s, k],
+            "kind": np.full(len(s), GLOBAL, dtype=np.int64),
+            "cable": k,
+        }, across
+
+    @property
+    def _apart(self) -> NDArray[np.bool_]:
+        distinct = ~np.eye(self.group_count, dtype=bool)
+        return np.repeat(distinct[:, :, None], self.cables.pairs, axis=2)
+
+    # Routes.
+
+    @cached_property
+    def node_numbers(self) -> Ints:
+        """Return every node's number in its group; shape (nodes,)."""
+        group = self.groups[self.router_of_node]
+        first = np.searchsorted(group, np.arange(self.group_count))
+        return np.asarray(np.arange(len(group)) - first[group], dtype=np.int64)
+
+    @cached_property
+    def via(self) -> Ints:
+        """Return the third group on the way to every node, or -1 where the way is minimal; shape (nodes,)."""
+        count, share = self.group_count, self.cables.valiant_share
+        own = self.groups[self.router_of_node]
+        if self.cables.spread != "nodes" or not share:
+            return np.full(len(own), -1, dtype=np.int64)
+        chosen = np.arange(1, len(own) + 1, dtype=np.int64) * SCATTER % (1 << 32) < share * (1 << 32)
+        third = own + 1 + (np.cumsum(chosen) - 1) % (count - 1)
+        return np.where(chosen, third % count, -1).astype(np.int64)
+
+    def steps(self, here: Ints, node: Ints) -> Ints:
+        members = self.members
+        end = self.hosts[self.router_of_node[node]]
+        group, member, last = here // members, here % members, end // members
+        via = self.via[node]
+        aim = np.where((via >= 0) & (via != group) & (last != group), via, last)
+        number = self.node_numbers[node]
+        cable = number % self.cables.pairs
+        goal = np.where(group == aim, end % members, self.gate[group, aim, cable])
+        leaves = (group != aim) & (member == goal)
+        step = np.where(leaves, member, self.towards(member, goal, number))
+        return np.where(leaves, self.global_link[group, aim, cable], self.local_link[group, member, step])
+
+    # Link loads with packets spread over third groups.
+
+    def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
+        share = self.cables.valiant_share
+        if self.cables.spread == "nodes":
+            return super().carry_usual(source, node, sizes)
+        source, node, sizes = summed(source, node, sizes, len(self.nodes))
+        if self.cables.spread == BY_LOAD:
+            return by_load.carry(self, source, node, sizes)
+        to = self.router_of_node[node]
+        across = self.groups[source] != self.groups[to]
+        minimal = self.carry_along(self.hosts[source], node, np.where(across, sizes * (1 - share), sizes))
+        by_way = valiant.carry(self, source[across], to[across], sizes[across] * share)
+        return minimal + by_way
+
+
+def _routes(cables: Cables) -> dict[str, Any]:
+    """Return the document's part of routes; empty where all are minimal."""
+    if cables.spread == BY_LOAD:
+        return {"routes": {"spread": BY_LOAD}}
+    share = cables.valiant_share
+    return {"routes": {"valiant_share": share, "spread": cables.spread}} if share else {}
+
+
+def cables_of(entry: Mapping[str, Any], source: str) -> Cables:
+    """Return the cables and routes of a document's part; InputError names the field that is wrong."""
+    routes = entry.get("routes", {})
+    share = float(routes.get("valiant_share", 0))
+    by_load_alone = routes.get("spread") == BY_LOAD
+    if share and entry["groups"] < 3:
+        raise InputError(source, "routes.valiant_share", share, "0 with fewer than three groups")
+    if by_load_alone and (share or entry["groups"] < 3):
+        raise InputError(
+            source, "routes.spread", BY_LOAD, "no valiant_share with it, and three groups or more"
+        )
+    return Cables(
+        pairs=entry.get("cables", 1),
+        arrangement=entry.get("arrangement", "consecutive"),
+        local_tiles=entry.get("local_tiles", 1),
+        global_tiles=entry.get("global_tiles", 1),
+        valiant_share=share,
+        spread=routes.get("spread", "nodes") if share or by_load_alone else "nodes",
+    )

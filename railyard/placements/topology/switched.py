@@ -1,0 +1,333 @@
+"""Networks of switches as tables: the base of the kinds `fattree_levels`, `dragonfly` and `dragonfly_plus`.
+
+A kind defines its wiring as arrays and one function, `steps`, that gives the next link of many packets at once. Names,
+links, hops, detours, addresses and link loads follow from these two. Every node is a destination of its own, so that a
+kind can spread destinations over equal ways by their numbers.
+
+A switch's coordinate has three numbers, and the nodes are on switches of level 0. The rails are equal planes, so the
+arrays describe one of them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from railyard.base.errors import InputError
+from railyard.placements.arrays import Floats, Ints, NDArray, np
+from railyard.placements.topology import defaults
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.carried import Carried, added, summed
+from railyard.placements.topology.parts import (
+    Block,
+    Coordinate,
+    Destination,
+    Detours,
+    Link,
+    Node,
+    Router,
+    Switch,
+    rail_suffix,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkType:
+    """What the links of one type have in common: class, tiles, what they join, and how names and ports begin.
+
+    `words` and `letters` are those of the two directions of a cable; they differ where one direction leads up.
+    """
+
+    words: tuple[str, str]
+    letters: tuple[str, str]
+    link_class: str
+    tiles: int
+    joins: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Wiring:
+    """The directed links of one rail, sorted by source; every array has shape (links,).
+
+    `kind` is an index into the topology's `link_types`, `cable` the number of a cable among those that are parallel,
+    `label` what the port's name ends in, `reverse` the link of the same cable in the other direction. `up` is True for
+    one of the two links of each cable.
+    """
+
+    source: Ints
+    target: Ints
+    kind: Ints
+    cable: Ints
+    label: Ints
+    up: NDArray[np.bool_]
+    reverse: Ints
+
+
+def wire(columns: Mapping[str, Ints], reverse: Ints) -> tuple[Wiring, Ints]:
+    """Return the wiring of links in any order, sorted by source, and the new number of every link given.
+
+    The order of a switch's links is that in which they are given.
+    """
+    order = np.argsort(columns["source"], kind="stable")
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    sorted_columns = {name: values[order] for name, values in columns.items()}
+    up = sorted_columns.pop("up").astype(bool)
+    return Wiring(**sorted_columns, up=up, reverse=number[reverse[order]]), number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switched(Topology):
+    """Base of the kinds whose network is a table of switches and cables."""
+
+    has_groups: ClassVar[bool] = True
+    coordinate_names: ClassVar[tuple[str, ...]] = ("group", "switch")
+
+    #: What the switches of each level are called in names.
+    level_words: ClassVar[tuple[str, ...]] = ("r",)
+
+    @property
+    @abstractmethod
+    def link_types(self) -> tuple[LinkType, ...]:
+        """Return the types of the links."""
+
+    @property
+    @abstractmethod
+    def wiring(self) -> Wiring:
+        """Return the links of one rail."""
+
+    @property
+    @abstractmethod
+    def plane(self) -> tuple[tuple[Coordinate, int], ...]:
+        """Return coordinate and level of every switch of one rail."""
+
+    @property
+    @abstractmethod
+    def hosts(self) -> Ints:
+        """Return the index in `plane` of the switch of every coordinate; shape (coordinates,)."""
+
+    @abstractmethod
+    def steps(self, here: Ints, node: Ints) -> Ints:
+        """Return the link that packets take at switches `here` (indices in `plane`) to nodes (indices in `nodes`).
+
+        What it returns for packets that have arrived has no meaning. All arrays have the same shape.
+        """
+
+    @cached_property
+    def routers(self) -> tuple[Router, ...]:
+        """Return every switch, rail by rail, in the order of `plane`."""
+        return tuple(
+            Router(coordinate=at, rail=rail, level=level)
+            for rail in range(self.rails)
+            for at, level in self.plane
+        )
+
+    def router_name(self, router: Router) -> str:
+        """Return `r3-5`, or `leaf3-5` and `spine3-5` where switches differ."""
+        return self._word(router.level) + "-".join(map(str, router.coordinate[:2])) + rail_suffix(router.rail)
+
+    def _word(self, level: int) -> str:
+        words = self.level_words
+        return words[level] if level < len(words) else f"{words[-1]}{level}-"
+
+    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
+        """Return `n3-5-0`: the switch's coordinate, and the slot."""
+        return "n" + "-".join(map(str, (*coordinate[:2], slot)))
+
+    def links_from(self, router: Router) -> Iterator[Link]:
+        index = self._place(router)
+        first, last = np.searchsorted(self.wiring.source, [index, index + 1])
+        for number in range(first, last):
+            yield self.link(number, router.rail)
+
+    def link(self, number: int, rail: int = 0) -> Link:
+        """Return the link with a number in `wiring`, on a rail."""
+        link = self._links.get((number, rail))
+        if link is None:
+            link = self._links[number, rail] = self._make_link(number, rail)
+        return link
+
+    def _make_link(self, number: int, rail: int) -> Link:
+        wiring, count = self.wiring, len(self.plane)
+        source, target = (self.routers[rail * count + end[number]] for end in (wiring.source, wiring.target))
+        kind, cable = int(wiring.kind[number]), int(wiring.cable[number])
+        of = self.link_types[kind]
+        names = [self.router_name(Router(coordinate=e.coordinate, level=e.level)) for e in (source, target)]
+        suffix = (f"#{cable}" if cable else "") + (f"@{rail}" if rail else "")
+        back = int(not wiring.up[number])
+        return Link(
+            source=source,
+            target=target,
+            dimension=kind,
+            step=1 if wiring.up[number] else -1,
+            link_class=of.link_class,
+            tiles=of.tiles,
+            rate_gbyte_s=of.tiles * self.tile_rates_gbyte_s[of.link_class],
+            port=f"{of.letters[back]}{wiring.label[number]}" + (f"c{cable}" if cable else ""),
+            name=f"{of.words[back]} {'>'.join(names)}{suffix}",
+        )
+
+    def reverse(self, link: Link) -> Link:
+        return self.link(int(self.wiring.reverse[self._numbers[link.name]]), link.source.rail)
+
+    # Routes.
+
+    def destination(self, coordinate: Coordinate, slot: int = 0) -> Destination:
+        """Return the node itself: equal ways are dealt to nodes."""
+        return Destination(coordinate=coordinate, group=slot)
+
+    def next_link(self, router: Router, destination: Destination) -> Link:
+        row = self._rows.get(destination)
+        if row is None:
+            every = np.arange(len(self.plane), dtype=np.int64)
+            node = np.full(len(every), self._node_index(destination), dtype=np.int64)
+            row = self._rows[destination] = self.steps(every, node)
+        return self.link(int(row[self._place(router)]), router.rail)
+
+    def detours(self, gone: frozenset[str], rail: int) -> Detours:
+        """Return the exceptions by `defaults.detours`, for the destinations alone that a dead link concerns."""
+        dead = np.zeros(len(self.wiring.source), dtype=bool)
+        dead[[self._numbers[name] for name in gone]] = True
+        every = np.arange(len(self.plane), dtype=np.int64)
+        concerned = [
+            destination
+            for index, destination in enumerate(self.destinations)
+            if self._meets(every, np.full(len(every), index, dtype=np.int64), dead)
+        ]
+        return defaults.detours(self, gone, rail, concerned)
+
+    def _meets(self, here: Ints, node: Ints, dead: NDArray[np.bool_]) -> bool:
+        end, at = self.hosts[self.router_of_node[node]], here.copy()
+        while len(on := np.flatnonzero(at != end)):
+            link = self.steps(at[on], node[on])
+            if dead[link].any():
+                return True
+            at[on] = self.wiring.target[link]
+        return False
+
+    def hops(self, sources: Ints, destinations: Ints) -> Ints:
+        """Return the links on the usual route to the first node of a switch."""
+        ends = (
+            np.ravel_multi_index(tuple(np.moveaxis(at, -1, 0)), self.extents)
+            for at in (sources, destinations)
+        )
+        source, target = np.broadcast_arrays(*ends)
+        node = self.first_node[target.ravel()]
+        at, end = self.hosts[source.ravel()].copy(), self.hosts[target.ravel()]
+        lengths = np.zeros(at.shape, dtype=np.int64)
+        while len(on := np.flatnonzero(at != end)):
+            at[on] = self.wiring.target[self.steps(at[on], node[on])]
+            lengths[on] += 1
+        return lengths.reshape(source.shape)
+
+    # Link loads.
+
+    @cached_property
+    def link_rates(self) -> Floats:
+        """Return GB/s of every link of the first rail, in the order of `wiring`."""
+        rates = np.array([t.tiles * self.tile_rates_gbyte_s[t.link_class] for t in self.link_types])
+        return np.asarray(rates[self.wiring.kind], dtype=np.float64)
+
+    def link_at(self, flat: int) -> Link:
+        return self.link(flat)
+
+    def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
+        source, node, sizes = summed(source, node, sizes, len(self.nodes))
+        return self.carry_along(self.hosts[source], node, sizes)
+
+    def carry_along(self, at: Ints, node: Ints, sizes: Floats) -> Carried:
+        """Return the bytes of packets that follow `steps` from switches to nodes."""
+        loads, by_hops = np.zeros(len(self.wiring.source)), list[float]()
+        end = self.hosts[self.router_of_node[node]]
+        while len(at):
+            here = at == end
+            by_hops.append(float(sizes[here].sum()))
+            at, end, node, sizes = (values[~here] for values in (at, end, node, sizes))
+            link = self.steps(at, node)
+            loads += added(link, sizes, len(loads))
+            at = self.wiring.target[link]
+        return Carried(link_bytes=loads, hops_bytes=np.array(by_hops or [0.0]))
+
+    @property
+    def cut_weights(self) -> tuple[tuple[float, ...], ...]:
+        """Return weights that make a bisection cut between groups until each part has one group."""
+        return ((1e6, 1.0, 1.0),)
+
+    def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:
+        at, end = self.hosts[source].copy(), self.hosts[self.router_of_node[node]]
+        columns: list[NDArray[np.int32]] = []
+        while len(on := np.flatnonzero(at != end)):
+            link = self.steps(at[on], node[on])
+            columns.append(np.full(len(at), -1, dtype=np.int32))
+            columns[-1][on] = link
+            at[on] = self.wiring.target[link]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(at), 0), dtype=np.int32)
+
+    # Addresses, and views for people.
+
+    def block(self, destination: Destination) -> Block:
+        """Return the address of one node."""
+        node = Node(coordinate=destination.coordinate, slot=destination.group, name="")
+        return Block(offset=defaults.node_offset(self, node), bits=0)
+
+    def direction(self, link: Link) -> str:
+        return self.link_types[link.dimension].letters[0].upper() + ("+" if link.step > 0 else "-")
+
+    def joins(self, link: Link) -> str:
+        return self.link_types[link.dimension].joins
+
+    @cached_property
+    def groups(self) -> Ints:
+        """Return the group of every coordinate: its first number."""
+        return np.array([at[0] for at in self.coordinates], dtype=np.int64)
+
+    def switch_tree(self) -> Iterator[Switch]:
+        """Yield the switches with nodes, a switch for each group of them, and one above all."""
+        yield from switches_by_group(self)
+
+    # Places in tables.
+
+    def _place(self, router: Router) -> int:
+        """Return a switch's index in `plane`."""
+        return self.router_indices[router] - router.rail * len(self.plane)
+
+    def _node_index(self, destination: Destination) -> int:
+        return int(self.first_node[self.router_numbers[destination.coordinate]]) + destination.group
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """Return the number in `wiring` of every link by its name, on whichever rail."""
+        count = len(self.wiring.source)
+        return {self.link(k, rail).name: k for rail in range(self.rails) for k in range(count)}
+
+    @cached_property
+    def _links(self) -> dict[tuple[int, int], Link]:
+        return {}
+
+    @cached_property
+    def _rows(self) -> dict[Destination, Ints]:
+        return {}
+
+
+def switches_by_group(topology: Topology) -> Iterator[Switch]:
+    """Yield the routers with nodes as switches, a switch for each group of them, and one above all."""
+    names: dict[int, list[str]] = {}
+    for group, switch in zip(topology.groups.tolist(), topology.router_switches(), strict=True):
+        if switch.nodes:
+            yield switch
+            names.setdefault(group, []).append(switch.name)
+    for group, switches in names.items():
+        yield Switch(name=f"group{group}", switches=tuple(switches))
+    yield Switch(name="network", switches=tuple(f"group{group}" for group in names))
+
+
+def check_classes(source: str, types: tuple[LinkType, ...], rates: Mapping[str, Any]) -> None:
+    """Raise InputError when a type of link has a class without a rate."""
+    for of in types:
+        if of.link_class not in rates:
+            raise InputError(
+                source, "tile_rates_gbyte_s", sorted(rates), f"a rate for the class {of.link_class}"
+            )

@@ -1,0 +1,309 @@
+"""A torus of routers with classes of links along its dimensions, as Cray's Gemini.
+
+Routes are dimension order: X, then Y, then Z, the shortest way round in each. `ring.step` is the whole routing
+function. Tie rule: a destination exactly half-way round an even dimension is reached in the plus direction from an even
+coordinate and in the minus direction from an odd one, so that ties load both directions alike. After the first step of
+a tie the rest is no tie, so every router can decide alone.
+
+Addresses in a rail: x.y.(8 z + slot), slot 7 for the router itself. So a router needs X - 1 routes of 16 bits, Y - 1 of
+8 and Z - 1 of 3.
+
+Leaves out virtual channels; chosen routes are in `chosen`, routes round dead links are in `torus_detours`.
+
+Conventions, each tested in tests/placements/topology/test_topology.py:
+
+- Coordinates are (x, y, z), counted from 0. Node order is X slowest, Z fastest, then the node's slot on its router.
+- `pattern[i % len(pattern)]` is the class of the cable from coordinate i to i + 1 (modulo the extent).
+- An extent of 2 has ONE cable between its two routers, that of coordinate 0 upwards. Plus and minus are two names for
+  the same neighbour and the same link. An extent of 1 has no cable.
+
+Rates: Pedretti et al., CUG'13, Table II and section III.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from railyard.base.errors import InputError
+from railyard.placements.arrays import NDArray, np
+from railyard.placements.topology import ring, torus_detours, torus_loads
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.carried import Carried
+from railyard.placements.topology.chosen.routes import BY_PART, FIXED, MINIMAL
+from railyard.placements.topology.parts import (
+    Block,
+    Coordinate,
+    Destination,
+    Detours,
+    LatticeLink,
+    Link,
+    Node,
+    Router,
+    Switch,
+    comma,
+    rail_suffix,
+)
+
+DIMENSIONS = "XYZ"
+#: The slot of a router's own address, after those of its nodes.
+ROUTER_SLOT = 7
+#: The largest extents that the addresses reach.
+ADDRESSED = (64, 256, 32)
+#: Bits of an address below those of each dimension.
+ADDRESS_BITS = (16, 8, 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dimension:
+    """One torus dimension: its length in routers, the tiles of each link, the classes along it."""
+
+    extent: int
+    tiles: int
+    pattern: tuple[str, ...]
+
+    def link_class(self, index: int) -> str:
+        """Return the class of the cable between coordinates `index` and `index + 1`."""
+        return self.pattern[index % len(self.pattern)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Torus(Topology):
+    """One to three dimensions that close on themselves."""
+
+    calibration: ClassVar[str] = "gemini"
+    coordinate_names: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+
+    dimensions: tuple[Dimension, Dimension, Dimension]
+
+    @property
+    def extents(self) -> Coordinate:
+        x, y, z = self.dimensions
+        return x.extent, y.extent, z.extent
+
+    @property
+    def layout(self) -> str:
+        return "x".join(map(str, self.extents)) + " routers"
+
+    @cached_property
+    def routers(self) -> tuple[Router, ...]:
+        return tuple(Router(coordinate=c, rail=rail) for rail in range(self.rails) for c in self.coordinates)
+
+    def router_name(self, router: Router) -> str:
+        """Return `r0-1-2`."""
+        return "r" + "-".join(map(str, router.coordinate)) + rail_suffix(router.rail)
+
+    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
+        """Return `n0-1-2`; with several nodes per router `n0-1-2-s`."""
+        suffix = f"-{slot}" if self.nodes_per_router > 1 else ""
+        return "n" + "-".join(map(str, coordinate)) + suffix
+
+    def neighbour(self, coordinate: Coordinate, dimension: int, step: int) -> Coordinate:
+        """Return the coordinate one step along `dimension` (0, 1, 2), round the torus."""
+        moved = list(coordinate)
+        moved[dimension] = (moved[dimension] + step) % self.extents[dimension]
+        return moved[0], moved[1], moved[2]
+
+    def links_from(self, router: Router) -> Iterator[Link]:
+        """Yield the links X+ X- Y+ Y- Z+ Z-, without those that do not exist."""
+        for dimension, extent in enumerate(self.extents):
+            for step in _steps(router.coordinate[dimension], extent):
+                yield self.link(router, dimension, step)
+
+    def link(self, source: Router, dimension: int, step: int) -> Link:
+        """Return the link that leaves `source` along `dimension` in direction `step`."""
+        along = self.dimensions[dimension]
+        position = source.coordinate[dimension]
+        if along.extent == 2:
+            step = 1 if position == 0 else -1
+        lower = position if step > 0 else (position - 1) % along.extent
+        link_class = along.link_class(lower)
+        target = self.neighbour(source.coordinate, dimension, step)
+        direction = _direction(dimension, step)
+        ends = ">".join(map(comma, (source.coordinate, target)))
+        return Link(
+            source=source,
+            target=Router(coordinate=target, rail=source.rail),
+            dimension=dimension,
+            step=step,
+            link_class=link_class,
+            tiles=along.tiles,
+            rate_gbyte_s=along.tiles * self.tile_rates_gbyte_s[link_class],
+            port=direction.lower(),
+            name=f"{direction} {ends}" + (f"@{source.rail}" if source.rail else ""),
+        )
+
+    def reverse(self, link: Link) -> Link:
+        return self.link(link.target, link.dimension, -link.step)
+
+    def next_link(self, router: Router, destination: Destination) -> Link:
+        for dimension, extent in enumerate(self.extents):
+            move = ring.step(router.coordinate[dimension], destination.coordinate[dimension], extent)
+            if move:
+                return self.link(router, dimension, move)
+        raise ValueError(f"{self.router_name(router)} is the destination")
+
+    def closes_ring(self, link: Link) -> bool:
+        """Return whether a link leads from the last coordinate of a ring to its first, or back."""
+        last = self.extents[link.dimension] - 1
+        return link.source.coordinate[link.dimension] == (last if link.step > 0 else 0)
+
+    def waypoints(self, source: Coordinate, destination: Coordinate) -> Sequence[Coordinate]:
+        """Return the corners of the route: after X, after Y, and the destination."""
+        return [destination[: d + 1] + source[d + 1 :] for d in range(len(source))]
+
+    def detours(self, gone: frozenset[str], rail: int) -> Detours:
+        return torus_detours.Walker(self, gone, rail).detours()
+
+    def hops(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> NDArray[np.int64]:
+        return hops(sources, destinations, self.extents)
+
+    def mean_hops(self) -> float:
+        return mean_hops(self.extents)
+
+    @cached_property
+    def link_rates(self) -> NDArray[np.float64]:
+        """Return GB/s of the links of the first rail; shape (X, Y, Z, 3, 2), as in `torus_loads`."""
+        return torus_loads.link_rates(self)
+
+    def link_at(self, flat: int) -> Link:
+        *at, dimension, direction = map(int, np.unravel_index(flat, self.link_rates.shape))
+        return self.link(Router(coordinate=(at[0], at[1], at[2])), dimension, -1 if direction else 1)
+
+    def carry_usual(
+        self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
+    ) -> Carried:
+        return torus_loads.carry(self, source, node, sizes)
+
+    @property
+    def rings(self) -> Coordinate:
+        return self.extents
+
+    @property
+    def cut_weights(self) -> tuple[tuple[float, ...], ...]:
+        """Return equal steps, and steps as long as the mean seconds per byte of a dimension's links."""
+        rates = self.tile_rates_gbyte_s
+        slowness = tuple(
+            float(np.mean([10 / (d.tiles * rates[d.link_class(k)]) for k in range(d.extent)]))
+            for d in self.dimensions
+        )
+        return (1.0, 1.0, 1.0), slowness
+
+    def check_addresses(self) -> None:
+        for name, extent, limit in zip(DIMENSIONS, self.extents, ADDRESSED, strict=True):
+            if extent > limit:
+                valid = f"at most {limit} in a virtual torus"
+                raise InputError(self.name, f"dimensions.{name}.extent", extent, valid)
+
+    def node_offset(self, node: Node) -> int:
+        return _address(node.coordinate) + node.slot
+
+    def router_offset(self, router: Router) -> int:
+        return _address(router.coordinate) + ROUTER_SLOT
+
+    def block(self, destination: Destination) -> Block:
+        return Block(offset=_address(destination.coordinate), bits=ADDRESS_BITS[-1])
+
+    def prefixes(self, router: Router) -> Mapping[Block, Link]:
+        """Return one block for each other X, each other Y at this X, each other Z at this X and Y."""
+        prefixes = {}
+        for dimension, bits in enumerate(ADDRESS_BITS):
+            for target in range(self.extents[dimension]):
+                if target != router.coordinate[dimension]:
+                    at = (*router.coordinate[:dimension], target, 0, 0)[:3]
+                    there = (*router.coordinate[:dimension], target, *router.coordinate[dimension + 1 :])
+                    link = self.next_link(router, Destination(coordinate=there))
+                    prefixes[Block(offset=_address(at), bits=bits)] = link
+        return prefixes
+
+    def direction(self, link: Link) -> str:
+        return _direction(link.dimension, link.step)
+
+    def joins(self, link: Link) -> str:
+        return DIMENSIONS[link.dimension]
+
+    def switch_tree(self) -> Iterator[Switch]:
+        """Yield a switch for each router, one for each X plane above them, one above all: a tree has no more."""
+        yield from self.router_switches()
+        planes: dict[int, list[str]] = {}
+        for coordinate in self.coordinates:
+            planes.setdefault(coordinate[0], []).append(self.router_name(Router(coordinate=coordinate)))
+        for x, below in planes.items():
+            yield Switch(name=f"x{x}", switches=tuple(below))
+        yield Switch(name="torus", switches=tuple(f"x{x}" for x in planes))
+
+    def lattice_links(self) -> Iterator[LatticeLink]:
+        """Yield all links. A neighbour's only shortest way is its link, so rules that take those alone are allowed."""
+        if self.routes.choose in BY_PART:
+            raise InputError("topobw", "routes.choose", self.routes.choose, ", ".join((FIXED, *MINIMAL)))
+        for link in self.links():
+            if link.source.rail == 0:
+                yield LatticeLink(
+                    direction=self.direction(link),
+                    coordinate=link.source.coordinate,
+                    link_class=link.link_class,
+                    rate_gbyte_s=link.rate_gbyte_s,
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        dimensions = {
+            name: {"extent": d.extent, "tiles": d.tiles, "pattern": [str(c) for c in d.pattern]}
+            for name, d in zip(DIMENSIONS, self.dimensions, strict=True)
+        }
+        return {**self._common(), "dimensions": dimensions}
+
+
+def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> Torus:
+    """Return the torus of a topology document with `dimensions`; InputError names the field that is wrong."""
+    if common["nodes_per_router"] > ROUTER_SLOT:
+        raise InputError(source, "nodes_per_router", common["nodes_per_router"], "at most 7 on a torus")
+    rates = common["tile_rates_gbyte_s"]
+    x, y, z = (_dimension(document["dimensions"][name], name, rates, source) for name in DIMENSIONS)
+    return Torus(**common, dimensions=(x, y, z))
+
+
+def _dimension(entry: Mapping[str, Any], name: str, rates: Mapping[str, float], source: str) -> Dimension:
+    for link_class in entry["pattern"]:
+        if link_class not in rates:
+            valid = f"classes with a rate in tile_rates_gbyte_s: {', '.join(sorted(rates))}"
+            raise InputError(source, f"dimensions.{name}.pattern", link_class, valid)
+    return Dimension(extent=entry["extent"], tiles=entry["tiles"], pattern=tuple(entry["pattern"]))
+
+
+def mean_hops(extents: Coordinate) -> float:
+    """Return the mean hops over all ordered pairs of routers, a router with itself included: the closed form.
+
+    A ring of n routers has mean distance n/4 (even n) or (n*n - 1)/(4n) (odd n); dimensions add up.
+    """
+    return sum(n / 4 if n % 2 == 0 else (n * n - 1) / (4 * n) for n in extents)
+
+
+def hops(
+    sources: NDArray[np.int64], destinations: NDArray[np.int64], extents: Coordinate
+) -> NDArray[np.int64]:
+    """Return the links between routers on a shortest route round a torus, which a dimension-order route is.
+
+    `sources` and `destinations` have shape (..., 3) and broadcast; the result has the shape without the last axis.
+    """
+    ahead = np.abs(sources - destinations)
+    total: NDArray[np.int64] = np.minimum(ahead, np.array(extents) - ahead).sum(axis=-1)
+    return total
+
+
+def _steps(position: int, extent: int) -> tuple[int, ...]:
+    if extent == 1:
+        return ()
+    if extent == 2:
+        return (1,) if position == 0 else (-1,)
+    return (1, -1)
+
+
+def _direction(dimension: int, step: int) -> str:
+    return DIMENSIONS[dimension] + ("+" if step > 0 else "-")
+
+
+def _address(coordinate: Coordinate) -> int:
+    """Return the first address of a router's block."""
+    return sum(at << bits for at, bits in zip(coordinate, ADDRESS_BITS, strict=True))
