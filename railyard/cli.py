@@ -92,6 +92,12 @@ class Rooms(click.Group):
             ctx.fail(f"no command {args[0]!r}{near or '; railyard --help lists them'}")
         return super().resolve_command(ctx, args)
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        if _is_here("doctor"):
+            formatter.write("\n  ReFrame runs the benchmarks:  reframe -C reframe.yml -c checks -r\n")
+            formatter.write("\n  New here?  railyard doctor, then docs/tutorial.md\n")
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, commands in GROUPS.items():
             with formatter.section(heading):
@@ -106,18 +112,13 @@ class Rooms(click.Group):
 def _is_here(command: str) -> bool:
     """Return whether the room of a command is installed: a wheel has those that read."""
     module = COMMANDS[command][0].partition(":")[0]
-    return Path(__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py").is_file()
+    return Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py").is_file()
 
 
 @click.group(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="railyard")
 def cli() -> None:
-    """Reproducible, placement- and NIC-aware benchmarks of HPC interconnects.
-
-    ReFrame runs the benchmarks:  reframe -C reframe.yml -c checks -r
-
-    New here?  railyard doctor, then docs/tutorial.md
-    """
+    """Reproducible, placement- and NIC-aware benchmarks of HPC interconnects."""
 
 
 @plain_output()

@@ -1,14 +1,59 @@
-"""Find the members of a kind: objects of one name, each in a module of its own in one folder."""
+"""Find the members of a kind: objects of one name, each in a module of its own.
+
+Models: a kind is a package, such as `railyard.placements.launchers`. Its members are the modules of that package, those
+of the same folder (`placements/launchers`) below the checkout and each folder of the variable `RAILYARD_PATH`, and the
+entry points of the group of the package's name, which other packages declare. Leaves out what a member is.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
+import functools
+import itertools
+import os
+from collections import Counter
+from importlib import import_module, metadata
+from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
+
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError
+
+#: Folders with members of one's own, a colon between.
+PATH = "RAILYARD_PATH"
 
 
 def members(package: str, attribute: str) -> list[Any]:
-    """Import every module of a package and return their objects of that name, in the order of the modules' names."""
-    names = (f"{package}.{module.name}" for module in iter_modules(import_module(package).__path__))
-    modules = [import_module(name) for name in names]
-    return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
+    """Return the objects of one name of all modules of a kind, in the order of the modules' names."""
+    return [getattr(module, attribute) for module in modules(package).values() if hasattr(module, attribute)]
+
+
+def modules(package: str) -> dict[str, ModuleType]:
+    """Import every module of a kind; return name -> module, by name. InputError for a name that two modules have."""
+    home = import_module(package)
+    folders = [
+        folder
+        for root in (CHECKOUT, *map(Path, filter(None, os.environ.get(PATH, "").split(":"))))
+        if (folder := root.joinpath(*package.split(".")[1:])).is_dir() and str(folder) not in home.__path__
+    ]
+    home.__path__ += [str(folder) for folder in folders]
+    names = Counter(module.name for folder in home.__path__ for module in iter_modules([folder]))
+    own = [entry for entry in _entry_points() if entry.group == package]
+    names.update(entry.name for entry in own)
+    if twice := next((name for name, count in names.items() if count > 1), None):
+        raise InputError(
+            package, "", twice, f"one module of this name in {', '.join(home.__path__)} and packages"
+        )
+    imported = {
+        name: import_module(f"{package}.{name}") for name in names.keys() - {entry.name for entry in own}
+    }
+    imported |= {entry.name: entry.load() for entry in own}
+    return dict(sorted(imported.items()))
+
+
+@functools.cache
+def _entry_points() -> list[metadata.EntryPoint]:
+    """Return the members that installed packages declare."""
+    installed = itertools.chain.from_iterable(one.entry_points for one in metadata.distributions())
+    return [entry for entry in installed if entry.group.startswith("railyard.")]

@@ -1,49 +1,54 @@
-"""Members of a kind, each found in its folder: the tests of the placements name every one of them."""
+"""Members of one's own: a rank order in a folder, and one in a package with an entry point, with no other edit."""
 
 from __future__ import annotations
 
-import ast
-import re
-from functools import cache
+import os
+import subprocess
+from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT
+from support.commands import BIN, CHECKOUT
 
-from railyard.placements.hosts.sources import sources
-from railyard.placements.launchers import LAUNCHERS
-from railyard.placements.linkload.patterns import patterns
-from railyard.placements.nics.policies import policies
-from railyard.placements.nics.stacks import stacks
-from railyard.placements.orders.choices import choices
-from railyard.placements.orders.rank_orders import orders
-
-MEMBERS = {
-    "launcher": LAUNCHERS,
-    "rank order": orders(),
-    "node choice": choices(),
-    "NIC policy": policies(),
-    "NIC stack": stacks(),
-    "source of coordinates": sources(),
-    "traffic pattern": patterns(),
-}
+KIND = "railyard.placements.orders.rank_orders"
 
 
-@cache
-def texts() -> str:
-    """Return every string of the tests but their docstrings."""
-    strings = []
-    for path in sorted((CHECKOUT / "tests").rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        prose = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node not in prose)
-        strings += [node.value for node in constants if isinstance(node.value, str)]
-    return "\n".join(strings)
+def order(name: str) -> str:
+    """Return the source of an order that numbers the slots backwards."""
+    source = (CHECKOUT / "railyard/placements/orders/rank_orders/plain.py").read_text()
+    return source.replace('"plain"', f'"{name}"')
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind, members in MEMBERS.items() for name in members]
-)
-def test_every_member_has_a_test(kind: str, name: str) -> None:
-    assert re.search(rf"(?<![\w-]){name.removesuffix('K')}(?![a-z-])", texts()), (
-        f"no test names the {kind} {name}"
-    )
+def place(order: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [str(BIN / "railyard"), "place", "gemini-2x2x2", "--grid", "2x2x2", "--placement", order]
+    env = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+
+
+def in_folder(root: Path, name: str) -> None:
+    folder = root / "placements/orders/rank_orders"
+    folder.mkdir(parents=True)
+    (folder / f"{name}.py").write_text(order(name))
+
+
+def test_an_order_in_a_folder_of_the_path_is_found(tmp_path: Path) -> None:
+    in_folder(tmp_path, "mine")
+    assert place("mine").returncode == 2
+    done = place("mine", RAILYARD_PATH=f"/no/such/folder:{tmp_path}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_order_of_an_installed_package_is_found(tmp_path: Path) -> None:
+    (tmp_path / "my_site.py").write_text(order("mine"))
+    about = tmp_path / "my_site-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-site\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[{KIND}]\nmine = my_site\n")
+    done = place("mine", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["plain"])
+def test_a_member_that_exists_already_is_one_line(tmp_path: Path, name: str) -> None:
+    in_folder(tmp_path, name)
+    done = place(name, RAILYARD_PATH=str(tmp_path))
+    assert done.returncode == 2 and name in done.stderr and "Traceback" not in done.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.commands import CHECKOUT
 
-PRODUCT = ("railyard", "placements", "analysis", "checks", "perf", "tools")
+PRODUCT = ("railyard", "checks", "perf", "tools")
 
 #: Names of locals and parameters that describe what happened to a thing and not what it is. Name the thing:
 #: `rows`, not `found`; `node`, not `each`; `policy_name`, not `asked`. Fields of records are left alone.

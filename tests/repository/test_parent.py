@@ -47,7 +47,7 @@ def test_a_killed_worker_is_one_line() -> None:
 def test_every_pool_is_made_in_one_way() -> None:
     makers = [
         path.relative_to(CHECKOUT)
-        for folder in ("analysis", "checks", "perf", "placements", "railyard")
+        for folder in ("checks", "perf", "railyard")
         for path in (CHECKOUT / folder).rglob("*.py")
         if re.search(r"\b(Process)?Pool(Executor)?\(", path.read_text())
     ]

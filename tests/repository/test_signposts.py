@@ -23,7 +23,7 @@ OTHER = {
     r": placement\.(hostfile|hosts|rankfile)$": "files that `railyard place` writes",
     r": code\.(begun|ended|WHEN)$": "files of a stage directory",
     r": railyard\.Placed$": "an attribute of the package, made by its `__getattr__`",
-    r"setup\.py: railyard[./](placements|analysis|suite)$": "modules and files in the wheel",
+    r"setup\.py: railyard/suite$": "files in the wheel",
     r": topology\.nodes$": "an attribute of a variable",
     r": kernel\.sched_": "a setting of Linux",
     r": railyard\.TORUS\.HOST$": "a network namespace",

@@ -37,7 +37,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("wheel")
     source, packages = folder / "source", folder / "packages"
     source.mkdir()
-    tracked = "git ls-files -z railyard placements analysis checks benchmarks results/schema results/studies"
+    tracked = "git ls-files -z railyard placements checks benchmarks results/schema results/studies"
     tracked += " results/presets setup.py pyproject.toml README.md LICENSE"
     copied = f"{tracked} | tar -c --null -T - | tar -x -C {source}"
     subprocess.run(copied, shell=True, cwd=CHECKOUT, check=True)

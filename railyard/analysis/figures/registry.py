@@ -1,6 +1,6 @@
 """Find the figures of a case: those of its benchmark first, then the ones that any case may have.
 
-Models: each module of this folder that has a function `drawings` is a family of figures, and nothing else lists it. The
+Models: each module of this kind that has a function `drawings` is a family of figures, and nothing else lists it. The
 module has the name of its benchmark, or `OF_ANY_CASE` if it is for all of them. A benchmark without a family has the
 general figures alone: comparisons as points with intervals, curves over hops and message size.
 """
@@ -8,14 +8,12 @@ general figures alone: comparisons as points with intervals, curves over hops an
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.figures.drawing import Drawing, made
+from railyard.base.members import modules
 
 
 @functools.cache
@@ -24,9 +22,7 @@ def families() -> Mapping[str, ModuleType]:
 
     `drawings` takes a `Case` and returns a sequence of `Drawing`, empty for a case that lacks what they need.
     """
-    names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
-    modules = {name: importlib.import_module(f"{__package__}.{name}") for name in names}
-    return {name: module for name, module in modules.items() if hasattr(module, "drawings")}
+    return {name: module for name, module in modules(str(__package__)).items() if hasattr(module, "drawings")}
 
 
 def of_benchmarks() -> Mapping[str, ModuleType]:
