@@ -3,8 +3,8 @@
 Models: on a virtual torus all nodes share one machine, so that two measurements of the same placement differ by up to
 `SAME_PERCENT` (`python -m perf same`), even if a test calls the difference significant. On the network `router`,
 the error estimate of a launch limits how much too long its times may be. The floor is the median of these estimates if
-that is larger. Leaves out other origins, whose floor is 0: the launches of a real machine show its noise, and a model has
-none.
+that is larger. Leaves out other origins, whose floor is 0: the launches of a real machine show its noise, and a model
+has none.
 """
 
 from __future__ import annotations
