@@ -230,6 +230,7 @@ echo ' "node": {{"host": "cn1", "boot": "b0", "nics": [], "gpus": [1, 2, 3, 4]}}
 """
 
 
+@pytest.mark.built
 def test_doctor_asks_a_site_that_wants_an_account_for_two_partitions(
     machine: dict[str, str], tmp_path: Path
 ) -> None:

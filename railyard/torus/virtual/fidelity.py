@@ -7,8 +7,7 @@ railyard-counters, which reads the processors and the busiest link every tenth o
 - `void` if for more than `HOST_SHARE` of the time with traffic no link was busy, but the processors were, or the one
   that spends most time on packets: the machine limited the packets, and not the network;
 - `void` on the network `router` if the error estimate (`error_bound`) is above 5 %. On the network `kernel` the delay
-of
-  packets is unknown, so only the terms steal and throttling make a launch void, each above 5 %;
+  of packets is unknown, so only the terms steal and throttling make a launch void, each above 5 %;
 - `cannot-tell` if nothing was observed, or there was too little traffic for a verdict;
 - `ok` otherwise.
 
