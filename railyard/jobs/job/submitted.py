@@ -155,8 +155,7 @@ class Placed:
     to the NICs of each local rank, and `gpus` to its GPU; `others` are the nodes where these differ. `roles` maps a
     placement to the hosts of each companion's ranks. With `has_groups` the first number of a node's coordinate is its
     group. `described` nodes, of `kinds` kinds and `boots` boots of kernels, wrote descriptions. `own_names`
-    maps a host's own name to the
-    scheduler's, where they differ.
+    maps a host's own name to the scheduler's, where they differ.
     """
 
     allocation: Mapping[str, Any]
