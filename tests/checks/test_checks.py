@@ -129,7 +129,7 @@ def test_launches_are_plain_lines_in_a_seeded_random_order_and_the_record_says_h
     assert_passed(done)
     script = next(tmp_path.rglob("rfm_job.sh")).read_text()
     lines = re.findall(
-        r"^timeout --foreground -k 30 \d+ mpirun -np 8 --map-by seq --hostfile (\S+)\.hostfile --bind-to none halo .*$",
+        r"^RAILYARD_LIMIT_S=\d+ mpirun -np 8 --map-by seq --hostfile (\S+)\.hostfile --bind-to none halo .*$",
         script,
         re.M,
     )

@@ -88,7 +88,7 @@ def into(tmp_path: Path) -> list[str]:
 
 def third_launch_waits(go: Path) -> str:
     """Return a `-S` word: the launches after the second wait for a file, so none ends before a test did its part."""
-    return (
-        "preparations=timeout() { until test ! -e launch-001.ended -o -e "
-        f'{go}; do sleep 0.1; done; command timeout "$@"; }}'
+    waits = f"until test ! -e launch-001.ended -o -e {go}; do sleep 0.1; done"
+    return "preparations=" + "; ".join(
+        f'{launcher}() {{ {waits}; command {launcher} "$@"; }}' for launcher in ("timeout", "mpirun")
     )
