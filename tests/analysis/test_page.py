@@ -98,7 +98,7 @@ QUESTIONS = {
     "which system is better, by how much, how sure": r"vtorus is 1\.\d+ times as fast as vtorus-degraded \(",
     "can that be trusted": r"cannot tell which is faster\. A side needs at least 4 jobs",
     "which placement is best": r"vtorus \(emulated, halo, .+\): custom is 1\.\d+ times as fast as plain \(95 %: 1\.",
-    "how many cases are behind it": r"times as fast as plain \(95 %: [\d. to]+, 1 case\)",
+    "how many cases are behind it": r"times as fast as plain \(95 %: [\d. to]+, 1 case, in this job\)",
     "on what machine, with which MPI": r"vtorus \(netns, openmpi\); .*\s+topologies\s+gemini-4x4x4.*\s+MPI\s+Open MPI",
     "how many jobs": r"4 records of 4 jobs",
     "what is custom": r"custom\s+[A-Z]",
