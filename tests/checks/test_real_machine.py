@@ -91,7 +91,7 @@ def test_without_a_topology_all_that_is_left_passes_and_each_thing_left_out_has_
     ]
     few = re.findall(r"WARNING: halo_3d: (.*requested.*)", done.stdout + done.stderr)
     assert few == [
-        "2 combinations need 4 launches each before one can be named the best; 3 are requested; "
+        "2 combinations need 4 launches each before they can be compared; 3 are requested; "
         "run: railyard plan halo_3d --find 5%"
     ]
     assert "hops_range" in done.stdout and "needs 25 nodes; jobs on site:compute have 16" in done.stdout

@@ -142,7 +142,9 @@ def test_carry_fills_the_folder_that_was_named_and_leaves_the_mirror_alone(tmp_p
     )
     folder = tmp_path / "carried"
     elsewhere = str(tmp_path / "environments")  # where no build of the checkout is waited for
+    lock = CHECKOUT / "containers/spack-repo/locks/debian12-x86_64-openmpi.lock"  # this Spack solves nothing
     changes = {"MIRROR": str(mirror), "BASES": "no", "PACKAGES": "lulesh", "RAILYARD_ENVIRONMENTS": elsewhere}
+    changes["LOCK"] = str(lock)
     done = run(tmp_path, CHECKOUT / "containers/carry", folder, spack, **changes)
     assert done.returncode == 0, done.stderr
     assert {"railyard.bundle", "spack", "mirror"} <= {file.name for file in folder.iterdir()}

@@ -104,7 +104,7 @@ def test_the_halo_under_several_mpis_is_one_job_with_a_record_for_each(tmp_path:
     )
     sides_say = [f"environment={mpi.environment_name}" in compared.stdout for mpi in here]
     assert compared.returncode == 0 and all(sides_say), compared.stdout + compared.stderr
-    assert "n too small (needs 5 jobs) in 1" in compared.stdout, compared.stdout
+    assert "n too small (needs 4 jobs) in 1" in compared.stdout, compared.stdout
 
 
 def test_one_mpi_alone_is_nothing_to_compare(tmp_path: Path) -> None:

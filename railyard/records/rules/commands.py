@@ -230,7 +230,7 @@ def _lines(read: Record, launch: Launch, first: str) -> Iterator[Line]:
                 launch.placement,
                 devices=read.case.devices,
                 first=first,
-                by_script=read.origin is Origin.MEASURED,
+                by_script=read.origin is Origin.MEASURED or launch.counts_its_nics,
                 family=launcher if first == wrapper else "",
                 stated=str(read.case.parameters.get("nic_settings", "")),
             )
@@ -270,7 +270,7 @@ def _placed(read: Record, name: str, ranks: int) -> Iterator[Placement]:
 def _program(read: Record, launch: Launch, words: Sequence[str]) -> tuple[str, str]:
     """Return what is wrong with the words of the program, and the words without the image and the counting of NICs."""
     benchmark = read.case.benchmark
-    if read.origin is Origin.MEASURED:
+    if launch.counts_its_nics:
         words = _uncounted(benchmark, words)
     if launch.software is Software.IMAGE:
         inside = next(
