@@ -25,6 +25,7 @@ machine; it returns the best so far.
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,10 +35,10 @@ from railyard.placements.arrays import Ints, Ints32, NDArray, np
 from railyard.placements.linkload.background import Background
 from railyard.placements.linkload.model import Protocol, load
 from railyard.placements.linkload.traffic import Traffic, stencil
-from railyard.placements.orders import bisection, refine
+from railyard.placements.orders import bisection, folds, products, refine
 from railyard.placements.orders.bisection import Plan
 from railyard.placements.orders.effort import Effort
-from railyard.placements.orders.rank_orders import blocks, hilbert, orders, snake
+from railyard.placements.orders.rank_orders import blocks, custom, hilbert, orders, snake
 from railyard.placements.orders.rank_orders.base import PlacementJob
 from railyard.placements.orders.walks import divides, grids, row_major, text
 
@@ -273,13 +274,25 @@ def _report(effort: Effort, done: float, best: Candidate) -> None:
 
 def _evaluated(job: PlacementJob, case: _Case, deadline: float) -> Iterator[Candidate]:
     """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
-    for number, (name, at) in enumerate(_starts(job, case.traffic)):
+    for number, (name, at) in enumerate(_numbered_starts(job, case.traffic)):
         yield case.evaluated(name, _fill(at, case.problem))
         if number and time.monotonic() > deadline:
             return
 
 
-def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+def _numbered_starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+    """Yield the starts for the job's own grid, and for every grid that measured traffic follows."""
+    yield from _starts(job)
+    if traffic.is_measured or len(job.grid) == 1:
+        yield from _bisections(job, _spectral(traffic))
+    for grid, ranks in products.recognised(traffic, 3) if traffic.is_measured else ():
+        for name, at in _starts(replace(job, grid=grid)):
+            placed = np.empty_like(at)
+            placed[ranks] = at
+            yield f"{name} of {text(grid)}", placed
+
+
+def _starts(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
     """Yield name and placement (positions in the allocation) of everything worth evaluating."""
     position = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
     position[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
@@ -293,8 +306,12 @@ def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]
     if job.allocation.topology.rings is None:
         slots = np.repeat(np.arange(len(job.allocation.indices), dtype=np.int64), job.ranks_per_node)
         yield "random", _shuffled(slots)[: job.ranks].astype(np.int32)
-    yield from _bisections(job, traffic)
+    yield from _bisections(job)
     yield from _blocks(job)
+    box = custom.box_of(job.allocation) if job.allocation.topology.rings else None
+    if box is not None and job.ranks == math.prod(box) == len(job.allocation.indices) and job.ranks <= LARGE_RANKS:
+        for cells in folds.folded(job.grid, box):
+            yield "fold", position[job.allocation.topology.nodes_in(cells)]
 
 
 def _blocks(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
@@ -315,20 +332,16 @@ def _blocks(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
                 yield f"blocks:{text(shape)} along {name}", walk[node].astype(np.int32)
 
 
-def _bisections(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+def _bisections(job: PlacementJob, places: NDArray[np.float64] | None = None) -> Iterator[tuple[str, Ints32]]:
+    """Yield the ranks halved with the nodes: by their places, shape (ranks, dimensions), or by the grid."""
     nodes = job.allocation.cells.astype(np.float64)
     topology = job.allocation.topology
-    has_axes = len(job.grid) > 1 and topology.rings is not None
-    geometries = [_spectral(traffic)] if traffic.is_measured or len(job.grid) == 1 else []
-    if not has_axes and len(job.grid) > 1:
-        geometries.append(row_major(job.grid).astype(np.float64))
-    for points in geometries:
+    points = row_major(job.grid).astype(np.float64) if places is None else places
+    if places is not None or topology.rings is None or len(job.grid) == 1:
         for weights in topology.cut_weights:
             plan = Plan(axes=None, weights=weights)
             yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, plan)
-    if not has_axes:
         return
-    points = row_major(job.grid).astype(np.float64)
     even, slowness = topology.cut_weights
     for axes in itertools.permutations(range(3), len(job.grid)):
         for lead, weights in ((True, even), (False, even), (False, slowness)):
