@@ -2,7 +2,7 @@
 
 Five steps. Starts: every order that needs no file, every block shape on nodes in several orders, and the two point sets
 halved together (`railyard.placements.orders.bisection`), on a torus in every way to pair grid and torus dimensions; all
-are evaluated, so the result is never worse than the best of them. Trial: the three best get a first round of exchanges
+are evaluated, so the result is never worse than the best of them. Trial: the six best get a first round of exchanges
 (`railyard.placements.orders.refine`). Main: the best of those gets the rest, with the sum's power rising from 8 to 32.
 Annealing: for up to 200 ranks, searches from that result and from random orders which accept worse exchanges at first;
 on a full machine the other steps end in a local optimum. Shortening: of placements with as fast a slowest link, the one
@@ -27,7 +27,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.errors import InputError
@@ -40,7 +40,7 @@ from railyard.placements.orders.bisection import Plan
 from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.rank_orders import blocks, custom, hilbert, orders, snake
 from railyard.placements.orders.rank_orders.base import PlacementJob
-from railyard.placements.orders.walks import divides, grids, row_major, text
+from railyard.placements.orders.walks import Grid, divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
 PIECE_TRIALS = 200_000
@@ -50,7 +50,9 @@ LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
 #: Steps of an annealed search: power of the sum, and what the first exchanges may add to it. The sum is 1 for one
 #: slowest link. With 2 or 16 as the first power the slowest links were 1 to 8 % slower.
 ANNEALED = ((4, 1.0), (8, 0.3), (32, 0.3))
-SEARCHES = 6
+SEARCHES = 12
+#: Starts that get a first round.
+REFINED = 6
 #: A link below this share of the slowest host link costs nothing but its part of the sum. Measured with LULESH: on a
 #: torus where the slowest link is at 0.4, the smallest sum is 7 % faster; on a dragonfly and a tree, at 0.8, slower.
 HOST_SHARE = 0.5
@@ -59,7 +61,11 @@ HOST_SHARE = 0.5
 #: limited by the trials: eight times for up to 78 ranks, and not for more than 625.
 SHORTENED = ((1.0, 0.3, 0.0), (4.0, 1.0, 0.3, 0.0))
 REPEATS = 8
+#: Messages of a rank for which the trials are meant.
+USUAL_MESSAGES = 12
 ROUNDING = 1e-9
+#: Of a grid that is recognised.
+DIMENSIONS = 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,28 +113,62 @@ def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Int
 
 
 def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
-    """Return the best placement; its `name` is the start that it came from."""
+    """Return the best placement; its `name` is the start that it came from.
+
+    Where measured traffic follows a grid, ranks are numbered along it during the search, so that another numbering of
+    the same program finds the same placement.
+    """
+    recognised = list(products.recognised(traffic, DIMENSIONS)) if traffic.is_measured else []
+    if not recognised:
+        return _search(job, traffic, effort, _starts(job, traffic))
+    ranks = recognised[0][1]
+    number = np.argsort(ranks).astype(np.int32)
+    renumbered = replace(traffic, source=number[traffic.source], target=number[traffic.target])
+    best = _search(job, renumbered, effort, _starts_along(job, traffic, recognised))
+    at = best.at.copy()
+    at[ranks] = best.at[: len(ranks)]
+    return replace(best, at=at)
+
+
+def _starts_along(
+    job: PlacementJob, traffic: Traffic, recognised: Sequence[tuple[Grid, Ints]]
+) -> Iterator[tuple[str, Ints32]]:
+    """Yield the starts for the job's own numbering and along every grid, for ranks numbered along the first one."""
+    ranks = recognised[0][1]
+    for name, at in _starts(job, traffic):
+        yield name, at[ranks]
+    for grid, along in recognised:
+        place_along = np.argsort(along)[ranks]
+        for name, at in _grid_starts(replace(job, grid=grid)):
+            yield f"{name} of {text(grid)}", at[place_along]
+
+
+def _search(
+    job: PlacementJob, traffic: Traffic, effort: Effort, named: Iterable[tuple[str, Ints32]]
+) -> Candidate:
+    """Return the best placement that is found from some starts."""
     deadline = time.monotonic() + effort.time_limit_s
+    named = tuple(named) if effort.background is not None else named  # evaluated twice
     if effort.background is not None and (effort.background.left == 1).all():
         effort = replace(effort, background=None)
     problem = refine.problem(
         job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
     )
     case = _Case(problem=problem, traffic=traffic, protocol=effort.protocol, background=effort.background)
-    starts = [*_without_background(job, case, effort), *_evaluated(job, case, deadline)]
+    starts = [*_without_background(job, case, effort, named), *_evaluated(named, case, deadline)]
     starts.sort(key=lambda start: (start.slowest_s, start.host_s))
     if starts[0].slowest_s == 0:
         return starts[0]
     total = min(effort.trials_per_rank * problem.ranks, effort.most_trials)
-    trials = max(1, total // (len(ROUNDS) + 2))
+    trials = max(1, total // (len(ROUNDS) + REFINED - 1))
     seeds = itertools.count(1000 * (job.seed or 0) + 1)
     refined = [
         _round(case, start, trials, power=ROUNDS[0], seed=next(seeds), limit_s=start.host_s)
-        for start in starts[:3]
+        for start in _unlike(starts)[:REFINED]
         if time.monotonic() < deadline
     ]
     best = min([starts[0], *refined], key=lambda candidate: candidate.slowest_s)
-    _report(effort, 3 / (len(ROUNDS) + 2), best)
+    _report(effort, REFINED / (len(ROUNDS) + REFINED - 1), best)
     best = _main_rounds(case, best, trials, seeds=seeds, deadline=deadline, effort=effort)
     candidates = [best, *_annealed(case, best, seeds=seeds, deadline=deadline, effort=effort)]
     best = min(candidates, key=lambda candidate: candidate.slowest_s)
@@ -144,16 +184,26 @@ def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
         for candidate in [*filter(is_within, candidates), *shortest]
     ]
     best = min(shortened, key=lambda candidate: candidate.total_s)
-    repeats = effort.most_trials // 2 // (_trials(case, effort) * len(SHORTENED[1]))
+    repeats = effort.most_trials // (_trials(case, effort) * len(SHORTENED[1]))
     for number in range(min(REPEATS, repeats)):
         steps = SHORTENED[(number + 1) % 2]
         best = _shortened(case, best, limit_s, steps, seeds=seeds, deadline=deadline, effort=effort)
     return best
 
 
+def _unlike(starts: Sequence[Candidate]) -> list[Candidate]:
+    """Return one of the starts that cost the same, in order: most are the same placement turned or mirrored."""
+    return list({(round(s.slowest_s, 12), round(s.total_s, 12)): s for s in reversed(starts)}.values())[::-1]
+
+
 def _trials(case: _Case, effort: Effort) -> int:
-    """Return the trials of one step of an annealed search or of shortening."""
-    return 2 * effort.trials_per_rank * case.problem.ranks
+    """Return the trials of one step of an annealed search or of shortening: fewer where each takes longer."""
+    messages = (
+        len(case.problem.other) / case.problem.ranks
+    )  # 0 only where nothing is sent, and nothing searched
+    return round(
+        2 * min(4.0, max(0.5, USUAL_MESSAGES / messages)) * effort.trials_per_rank * case.problem.ranks
+    )
 
 
 def _annealed(
@@ -164,7 +214,7 @@ def _annealed(
     Every second one begins with all ranks exchanged at random.
     """
     trials = _trials(case, effort)
-    for number in range(min(SEARCHES, effort.most_trials // 8 // (trials * len(ANNEALED)))):
+    for number in range(min(SEARCHES, effort.most_trials // 2 // (trials * len(ANNEALED)))):
         current = start
         if number % 2:
             current = case.evaluated("random", np.random.default_rng(next(seeds)).permutation(start.at))
@@ -209,11 +259,13 @@ def _shortened(
     return current if is_better else start
 
 
-def _without_background(job: PlacementJob, case: _Case, effort: Effort) -> Iterator[Candidate]:
+def _without_background(
+    job: PlacementJob, case: _Case, effort: Effort, named: Sequence[tuple[str, Ints32]]
+) -> Iterator[Candidate]:
     """Yield what a search of half the time finds without the counters, with its seconds under the background."""
     if effort.background is not None:
         alone = replace(effort, background=None, progress=None, time_limit_s=effort.time_limit_s / 2)
-        best = search(job, case.traffic, alone)
+        best = _search(job, case.traffic, alone, named)
         yield case.evaluated(f"{best.name} without background", best.at)
 
 
@@ -236,7 +288,7 @@ def _main_rounds(
                 return best
             current = _round(case, current, trials // pieces, power=power, seed=next(seeds), limit_s=limit_s)
             best = min(best, current, key=lambda candidate: candidate.slowest_s)
-        _report(effort, (number + 3) / (len(ROUNDS) + 2), best)
+        _report(effort, (number + REFINED) / (len(ROUNDS) + REFINED - 1), best)
         slowest.append(best.slowest_s)
         if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
             break
@@ -272,28 +324,23 @@ def _report(effort: Effort, done: float, best: Candidate) -> None:
         effort.progress(min(1.0, done), best.slowest_s)
 
 
-def _evaluated(job: PlacementJob, case: _Case, deadline: float) -> Iterator[Candidate]:
+def _evaluated(named: Iterable[tuple[str, Ints32]], case: _Case, deadline: float) -> Iterator[Candidate]:
     """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
-    for number, (name, at) in enumerate(_numbered_starts(job, case.traffic)):
+    for number, (name, at) in enumerate(named):
         yield case.evaluated(name, _fill(at, case.problem))
         if number and time.monotonic() > deadline:
             return
 
 
-def _numbered_starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
-    """Yield the starts for the job's own grid, and for every grid that measured traffic follows."""
-    yield from _starts(job)
+def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+    """Yield name and placement (positions in the allocation) of everything worth evaluating for a job's own grid."""
+    yield from _grid_starts(job)
     if traffic.is_measured or len(job.grid) == 1:
         yield from _bisections(job, _spectral(traffic))
-    for grid, ranks in products.recognised(traffic, 3) if traffic.is_measured else ():
-        for name, at in _starts(replace(job, grid=grid)):
-            placed = np.empty_like(at)
-            placed[ranks] = at
-            yield f"{name} of {text(grid)}", placed
 
 
-def _starts(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
-    """Yield name and placement (positions in the allocation) of everything worth evaluating."""
+def _grid_starts(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
+    """Yield name and placement of what a grid alone determines: named orders, halvings, blocks and folds."""
     position = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
     position[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
     without_argument = replace(job, argument="")  # which is the seed of `optimised`
@@ -309,7 +356,11 @@ def _starts(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
     yield from _bisections(job)
     yield from _blocks(job)
     box = custom.box_of(job.allocation) if job.allocation.topology.rings else None
-    if box is not None and job.ranks == math.prod(box) == len(job.allocation.indices) and job.ranks <= LARGE_RANKS:
+    if (
+        box is not None
+        and job.ranks == math.prod(box) == len(job.allocation.indices)
+        and job.ranks <= LARGE_RANKS
+    ):
         for cells in folds.folded(job.grid, box):
             yield "fold", position[job.allocation.topology.nodes_in(cells)]
 

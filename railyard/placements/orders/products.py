@@ -69,14 +69,16 @@ def _by_weight(traffic: Traffic) -> Iterator[sparse.csr_array]:
 def _factors(graph: sparse.csr_array) -> list[Ints] | None:
     """Return the place of each rank in each factor, each an array of shape (ranks,); None where it is no product.
 
-    Places follow a path or ring from end to end. A single factor must be one of these, or a clique.
+    Places follow a path or ring from end to end; every factor must be one of these, or a clique. The largest factor is
+    the first, and of equal ones that with the most bytes, so that their order does not depend on the ranks' numbers.
     """
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
 
     edges = np.array(sparse.triu(graph, 1).nonzero())
     classes = _classes(edges, graph.shape[0])
-    places = []
+    weights = np.asarray(sparse.triu(graph, 1).data)
+    places: list[tuple[int, float, Ints]] = []
     for kind in range(classes.max() + 1):
         kept = edges[:, classes != kind]
         rest = sparse.csr_array((np.ones(kept.shape[1]), (kept[0], kept[1])), shape=graph.shape)
@@ -85,11 +87,14 @@ def _factors(graph: sparse.csr_array) -> list[Ints] | None:
         order = _line(layers, across)
         if order is None:
             return None
-        places.append(order[layer_of])
-    extents = [int(place.max()) + 1 for place in places]
-    cells = np.ravel_multi_index(tuple(places), tuple(extents))
-    is_product = math.prod(extents) == graph.shape[0] == len(np.unique(cells))
-    return places if is_product else None
+        places.append((layers, float(weights[classes == kind].sum()), order[layer_of]))
+    places.sort(key=lambda factor: factor[:2], reverse=True)
+    extents = tuple(factor[0] for factor in places)
+    factors = [factor[2] for factor in places]
+    if math.prod(extents) != graph.shape[0]:
+        return None
+    is_product = len(np.unique(np.ravel_multi_index(tuple(factors), extents))) == graph.shape[0]
+    return factors if is_product else None
 
 
 def _classes(edges: Ints, ranks: int) -> Ints:
@@ -162,9 +167,11 @@ def _joined(factors: Sequence[Ints], dimensions: int) -> Iterator[tuple[Grid, In
     """Yield every grid of other extents that the factors form, the most even ones first."""
     extents = [int(place.max()) + 1 for place in factors]
     found: dict[Grid, tuple[tuple[int, ...], ...]] = {}
-    for groups in _partitions(sorted(range(len(factors)), key=extents.__getitem__, reverse=True), dimensions):
+    for groups in _partitions(range(len(factors)), dimensions):
         groups = sorted(groups, key=lambda group: -math.prod(extents[k] for k in group))
-        found.setdefault(tuple(math.prod(extents[k] for k in group) for group in groups), tuple(map(tuple, groups)))
+        found.setdefault(
+            tuple(math.prod(extents[k] for k in group) for group in groups), tuple(map(tuple, groups))
+        )
     for grid in sorted(found, key=sum):
         along = [_there_and_back([factors[k] for k in group]) for group in found[grid]]
         yield grid, np.argsort(np.ravel_multi_index(tuple(along), grid))
