@@ -1,9 +1,9 @@
 """Parse and validate a record: one job, one case, all launches with samples and evidence (docs/formats.md, "Record").
 
-Models: the documents of `schema/record-v2.json` and of its predecessor `record-v1.json`, the rules between their
-fields, and the id. The JSON document is the authority: id and file are made from it, and the dataclasses are typed
-views of it. The id depends on content only, so that re-indenting a record does not change it. Leaves out: where
-records are stored (`records.store.archive`), how one is made (`records.assemble`).
+Models: the documents of `schema/record-v2.json`, the rules between their fields, and the id. The JSON document is the
+authority: id and file are made from it, and the dataclasses are typed views of it. The id depends on content only, so
+that re-indenting a record does not change it. Leaves out: where records are stored (`records.store.archive`), how one
+is made (`records.assemble`).
 """
 
 from __future__ import annotations
@@ -16,19 +16,17 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-import orjson
-
 from railyard.base.errors import InputError
-from railyard.records import benchmark, json_io, spans, text_rules, versions
+from railyard.records import benchmark, json_io, spans, text_rules
 from railyard.records.benchmark import Series, Unmeasured
-from railyard.records.folded import nic_bytes, old_figures, ranks, tables
+from railyard.records.folded import tables
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
 from railyard.records.spans import Spans
 from railyard.records.units import Fom
 
-#: The version that this code writes; `records.versions` lists the others that it reads, with their differences.
+#: The version that this code writes and reads. Another one's records are read by its own railyard.
 FORMAT = "railyard-record/2.2"
 ID_DIGITS = 12
 #: Keys that are computed from the content, and therefore left out when it is hashed.
@@ -101,7 +99,7 @@ class Topology:
 class Case:
     """What the job was requested to measure. `allocation` is JSON: order, seed, nodes with name and coordinate.
 
-    `ranks_per_node`, `grid`, `block`, `cube` and `devices` are None in records before version 1.3, which lack them.
+    `ranks_per_node`, `grid`, `block`, `cube` and `devices` are None where the check has none of them.
     """
 
     check: str
@@ -225,8 +223,8 @@ class Launch:
 class Record:
     """A valid record. `source` is the file that it was read from, for messages; `document` must not be changed.
 
-    `sha256` identifies the record; `id`, its first 12 digits, is for people and file names. `run` is None in records
-    before version 1.3.
+    `sha256` identifies the record; `id`, its first 12 digits, is for people and file names. `run` is None in a record
+    that names no job.
     """
 
     source: str
@@ -277,18 +275,14 @@ def _valid(
     digest_of: Callable[[Mapping[str, Json]], str],
     written: bytes | None = None,
 ) -> Record:
-    if isinstance(document, dict) and str(document.get("schema")) in versions.WITH_TABLES:
-        json_io.validate(document, "record-v2.json", source)
-    else:
-        _validate_rows(document, source)
+    json_io.validate(document, "record-v2.json", source)
     text_rules.check(document, source, written)
     digest = digest_of(document)
     for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
-        if document.get(field, wanted) != wanted:
+        if document[field] != wanted:
             raise InputError(
                 source, field, document[field], f"{wanted}, the hash of the content: the record was changed"
             )
-    versions.check(document, source)
     record = _parse(document, source, digest)
     _check_times(record)
     _check_launches(record)
@@ -299,36 +293,6 @@ def _valid(
             source, "provenance.torus", problem="no virtual torus", valid="one, because origin is emulated"
         )
     return record
-
-
-def _validate_rows(document: Json, source: str) -> None:
-    """Validate a record of format 1, whose launches have one row per rank, against its schema."""
-    thin, new = _without_known_ranks(document)
-    json_io.validate(thin, "record-v1.json", source)
-    if len(_valid_ranks) > _MOST_RANKS:
-        _valid_ranks.clear()
-    _valid_ranks.update(new)
-
-
-#: Lists of ranks that the schema accepted before, as JSON, because thousands of launches have the same list.
-_valid_ranks: set[bytes] = set()
-_MOST_RANKS, _MOST_BYTES = 256, 1 << 16
-
-
-def _without_known_ranks(document: Json) -> tuple[Json, list[bytes]]:
-    """Return the document without lists of ranks that were validated before, and the lists that were not."""
-    try:
-        launches, new = [], []
-        for launch in document["launches"]:
-            written = orjson.dumps(launch["ranks"])
-            if written in _valid_ranks:
-                launches.append({**launch, "ranks": []})
-            else:
-                launches.append(launch)
-                new += [written] if len(written) <= _MOST_BYTES else []
-        return {**document, "launches": launches}, new
-    except (TypeError, KeyError):  # the document is no record; the schema names its fault
-        return document, []
 
 
 def from_content(content: Mapping[str, Json], source: str) -> Record:
@@ -346,16 +310,10 @@ def from_content(content: Mapping[str, Json], source: str) -> Record:
 
 
 def sealed(document: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a document with the id of its content and, from version 1.3 on, the sha256."""
+    """Return a document with the sha256 of its content and the id, its first digits."""
     digest = content_sha256(document)
-    whole = {} if document.get("schema") in versions.WITHOUT_DIGEST else {"sha256": digest}
     content = {key: value for key, value in document.items() if key not in DERIVED}
-    return {**content, "id": digest[:ID_DIGITS], **whole}
-
-
-def content_id(document: Mapping[str, Json]) -> str:
-    """Return the first 12 hex digits of `content_sha256`; too few to identify a record reliably."""
-    return content_sha256(document)[:ID_DIGITS]
+    return {**content, "id": digest[:ID_DIGITS], "sha256": digest}
 
 
 def content_sha256(document: Mapping[str, Json]) -> str:
@@ -376,7 +334,7 @@ def text(record: Record) -> str:
 
 
 def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
-    views = tables.Reader(document["tables"], source) if "tables" in document else _Rows(source)
+    views = tables.Reader(document["tables"], source)
     figures = _figures(document, source)
     return Record(
         source=source,
@@ -399,21 +357,14 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
 
 
 def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
-    """Return name -> figure of every series; raises InputError for one that a record of this version must declare."""
+    """Return name -> figure of every series; raises InputError for one that is not declared."""
     names = {
         item["fom"]: f"{field}[{number}].fom"
         for index, launch in enumerate(document["launches"])
         for field, items in _with_figures(launch, f"launches[{index}]")
         for number, item in enumerate(items)
     }
-    if versions.WITH_FIGURES in versions.younger_than(document["schema"]):
-        return {name: old_figures.read(name) for name in names}
     figures = benchmark.declared(document, source)
-    if document["case"]["benchmark"] == "lulesh":
-        figures = {
-            name: old_figures.read(name) if name in old_figures.RENAMED else figure
-            for name, figure in figures.items()
-        }
     for name in sorted(names.keys() ^ figures.keys()):
         if name in figures:
             raise InputError(
@@ -436,29 +387,6 @@ _SOFTWARE = {str(member): member for member in Software}
 _TUPLES = ("studies", "placements", "nic_policies", "grid", "block", "cube", "devices")
 
 
-class _Rows:
-    """Returns the ranks, NICs and hosts that launches of format 1 contain, as `tables.Reader` does for format 2."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def ranks(self, items: Sequence[Json], place: str) -> Ranks:
-        """Return the ranks of a launch; raises InputError unless they are 0, 1, 2, ... in order."""
-        benchmark.check_rows(items, self._source, place)
-        return ranks.of_rows(items)
-
-    def nics(self, rows: Sequence[Json] | None, _place: str) -> Nics | None:
-        """Return the NICs of a launch; None if they were not counted."""
-        return None if rows is None else nic_bytes.of_rows(rows)
-
-    def hosts(self, names: Sequence[str], _place: str) -> tuple[str, ...]:
-        """Return the host of each rank."""
-        return tuple(names)
-
-
-_Views = tables.Reader | _Rows
-
-
 def _parse_case(item: Mapping[str, Json], source: str) -> Case:
     tuples = {name: tuple(item[name]) for name in _TUPLES if item.get(name) is not None}
     topology = item["topology"] and Topology(
@@ -466,12 +394,13 @@ def _parse_case(item: Mapping[str, Json], source: str) -> Case:
     )
     software = tuple(map(Software, item.get("software", [Software.NATIVE])))
     allocation = item["allocation"]
-    if isinstance(allocation["nodes"], dict):
-        allocation = {**allocation, "nodes": tables.unfold_nodes(allocation["nodes"], source)}
+    allocation = {**allocation, "nodes": tables.unfold_nodes(allocation["nodes"], source)}
     return Case(**{**item, **tuples, "topology": topology, "software": software, "allocation": allocation})
 
 
-def _parse_launch(item: Mapping[str, Json], views: _Views, figures: Mapping[str, Fom], place: str) -> Launch:
+def _parse_launch(
+    item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
+) -> Launch:
     parsed = {
         "status": _STATUS[item["status"]],
         "placement_verdict": _VERDICT[item["placement_verdict"]],
@@ -491,14 +420,16 @@ def _parse_launch(item: Mapping[str, Json], views: _Views, figures: Mapping[str,
 
 
 def _parse_roles(
-    items: Sequence[Json], views: _Views, figures: Mapping[str, Fom], place: str
+    items: Sequence[Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
 ) -> tuple[Beside, ...]:
     return tuple(
         _parse_beside(item, views, figures, f"{place}.roles[{number}]") for number, item in enumerate(items)
     )
 
 
-def _parse_beside(item: Mapping[str, Json], views: _Views, figures: Mapping[str, Fom], place: str) -> Beside:
+def _parse_beside(
+    item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
+) -> Beside:
     parsed = {
         "status": Status(item["status"]),
         "hosts": views.hosts(item["hosts"], f"{place}.hosts"),

@@ -21,7 +21,6 @@ from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.records import benchmark, comparable, units, watched
 from railyard.records.benchmark import Labels
-from railyard.records.folded import old_figures
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
 from railyard.records.store.entries import Entry as Indexed
@@ -199,7 +198,7 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
         history=tuple(map(_past, about.get("history", ()))),
         suspects=tuple(map(_past, about.get("suspects", ()))),
         values={
-            fom: tuple(
+            _declared(name, about): tuple(
                 # A file of an earlier version has no numbers; its newest points are of one record.
                 Point(
                     median=median,
@@ -209,7 +208,6 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
                 for n, (median, noise, *record) in enumerate(points)
             )
             for name, points in about.get("values", {}).items()
-            if (fom := _declared(name, about)).unit is not units.UNDECLARED
         },
     )
 
@@ -220,10 +218,8 @@ def _past(past: Mapping[str, Json]) -> Past:
 
 
 def _declared(variable: str, about: Mapping[str, Json]) -> Fom:
-    """Return a variable with unit and direction; a file of an earlier version does not have them."""
+    """Return a variable with unit and direction."""
     figure = watched.figure(variable)
-    if "figures" not in about:
-        return old_figures.read(figure).named(variable)
     return units.fom(figure, **about["figures"][figure]).named(variable)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from support import rows
 
 from railyard.cli import cli
 
@@ -22,7 +23,7 @@ def output(path: Path, bad: str) -> Path:
         for name, a, b in links
     ]
     document = {
-        "format": "railyard-benchmark/1",
+        "format": "railyard-benchmark/3",
         "benchmark": "topobw",
         "version": "1",
         "parameters": {},
@@ -31,7 +32,7 @@ def output(path: Path, bad: str) -> Path:
         "ranks": [{"rank": 0, "host": "n0"}],
         "series": series,
     }
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(rows.output(document)))
     return path
 
 

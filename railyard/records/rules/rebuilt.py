@@ -67,7 +67,7 @@ def has_own_names(read: Record) -> bool:
 
 
 def ranks_per_node(read: Record) -> int:
-    """Return the ranks per node; records before version 1.3 lack the field, and the most on any host is returned."""
+    """Return the ranks per node; where the case lacks the field, the most on any host."""
     if read.case.ranks_per_node is not None:
         return read.case.ranks_per_node
     counts = [launch.ranks.counts() for launch in read.launches if launch.ranks]
@@ -75,7 +75,7 @@ def ranks_per_node(read: Record) -> int:
 
 
 def grid(read: Record) -> tuple[int, ...] | None:
-    """Return the process grid: the case's field, or the parameter `grid` in a record before version 1.3.
+    """Return the process grid: the case's field, or the parameter `grid` if the case lacks the field.
 
     None if it is not a list of positive integers.
     """
@@ -213,7 +213,7 @@ def expected_hosts(read: Record) -> dict[str, list[str] | None]:
 def _hosts_of_case(read: Record) -> dict[tuple[str, int, int | None], list[str] | None]:
     """Return the cache of a case, empty at first: (placement, ranks, ranks per node) -> host of each rank.
 
-    The third part is None from version 1.3 on, because the case contains it.
+    The third part is None where the case contains it.
     """
     return {}
 

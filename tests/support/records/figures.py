@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from railyard.records import benchmark, units
-from railyard.records.folded import old_figures
-from railyard.records.units import Fom
+from railyard.records import benchmark, own_figures, units
+from railyard.records.units import Better, Fom
 from railyard.reference import variables
 
 _OTHERS: dict[str, Fom] = {str(one): one for points in variables.EXAMPLES.values() for one, _ in points}
@@ -34,8 +33,8 @@ _OTHERS |= {
 
 
 def fom(name: str) -> Fom:
-    """Return the figure of a name: one of railyard's own, or one of the tests'."""
-    return _OTHERS.get(name) or old_figures.read(name)
+    """Return the figure of a name: one of railyard's own, one of the tests', or one without a unit."""
+    return _OTHERS.get(name) or own_figures.find(name) or Fom(name, units.UNDECLARED, Better.NEITHER)
 
 
 def of_series(*lists: Iterable[Any]) -> dict[str, Any]:
