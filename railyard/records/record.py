@@ -9,7 +9,7 @@ is made (`records.assemble`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from datetime import datetime
@@ -249,35 +249,25 @@ class Record:
 
 def load(path: Path) -> Record:
     """Return the record in a file; raises InputError for one that is truncated, invalid or does not match its id."""
-    return _valid(json_io.read(path), str(path), _sha256_as_read)
+    return validate(json_io.read(path), str(path))
 
 
 def parse(content: bytes, source: str) -> Record:
     """Return the record in a file's bytes; raises InputError as `load` does."""
-    return _valid(json_io.loads_bytes(content, source), source, _sha256_as_read)
+    return validate(json_io.loads_bytes(content, source), source)
 
 
 def parse_as_written(content: bytes, source: str) -> tuple[Record, bool]:
     """Return the record in a file's bytes, and whether `text` gives exactly these bytes; raises InputError."""
-    document, is_as_written = json_io.loads_as_written(content, source)
-    written = content if is_as_written else None
-    return _valid(document, source, _sha256_as_read, written), is_as_written
+    read = parse(content, source)
+    return read, text(read).encode("ascii") == json_io.unpacked(content, source)
 
 
 def validate(document: Json, source: str) -> Record:
     """Return the record in a JSON document; raises InputError, which names field, value and what is valid there."""
-    return _valid(document, source, content_sha256)
-
-
-def _valid(
-    document: Json,
-    source: str,
-    digest_of: Callable[[Mapping[str, Json]], str],
-    written: bytes | None = None,
-) -> Record:
     json_io.validate(document, "record-v2.json", source)
-    text_rules.check(document, source, written)
-    digest = digest_of(document)
+    text_rules.check(document, source)
+    digest = content_sha256(document)
     for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
         if document[field] != wanted:
             raise InputError(
@@ -301,7 +291,7 @@ def from_content(content: Mapping[str, Json], source: str) -> Record:
     Raises InputError for content that is no JSON or no valid record.
     """
     try:
-        document = json_io.loads(json_io.canonical(content), source)
+        document = json_io.loads_bytes(json_io.canonical(content).encode("ascii"), source)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -318,12 +308,6 @@ def sealed(document: Mapping[str, Json]) -> dict[str, Json]:
 
 def content_sha256(document: Mapping[str, Json]) -> str:
     """Return the sha256 of the canonical JSON of a document without its keys `id` and `sha256`."""
-    content = {key: value for key, value in document.items() if key not in DERIVED}
-    return hashlib.sha256(json_io.canonical(content).encode("ascii")).hexdigest()
-
-
-def _sha256_as_read(document: Mapping[str, Json]) -> str:
-    """Return the same as `content_sha256`, faster, for a document that was read from a file."""
     content = {key: value for key, value in document.items() if key not in DERIVED}
     return hashlib.sha256(json_io.canonical_bytes(content)).hexdigest()
 

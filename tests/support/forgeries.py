@@ -664,7 +664,7 @@ def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, st
 def refuses(document: Document, before: frozenset[tuple[str, str]]) -> bool:
     """Whether a document with digests that fit is no valid record, or has a fault that is not in `before`."""
     try:
-        read = record._valid(_resealed(document), "mutant", record._sha256_as_read)
+        read = record.validate(record.sealed(document), "mutant")
     except InputError:
         return True
     return bool(faults_of(read) - before)
@@ -697,12 +697,6 @@ def _free_columns(good: Record) -> set[str]:
     hosts = {launch["ranks"]["host"] for launch in document["launches"] if launch["ranks"]}
     hosts |= {each[name] for each in document["tables"]["nics"].values() for name in ("node", "nic")}
     return {f"tables.columns.{name}" for name in document["tables"]["columns"].keys() - hosts}
-
-
-def _resealed(document: Document) -> Document:
-    """As `record.sealed`, faster: a document that was read."""
-    digest = record._sha256_as_read(document)
-    return {**document, "id": digest[: record.ID_DIGITS], "sha256": digest}
 
 
 def _content(of: Record) -> bytes:
