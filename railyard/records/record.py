@@ -257,12 +257,6 @@ def parse(content: bytes, source: str) -> Record:
     return validate(json_io.loads_bytes(content, source), source)
 
 
-def parse_as_written(content: bytes, source: str) -> tuple[Record, bool]:
-    """Return the record in a file's bytes, and whether `text` gives exactly these bytes; raises InputError."""
-    read = parse(content, source)
-    return read, text(read).encode("ascii") == json_io.unpacked(content, source)
-
-
 def validate(document: Json, source: str) -> Record:
     """Return the record in a JSON document; raises InputError, which names field, value and what is valid there."""
     json_io.validate(document, "record-v2.json", source)

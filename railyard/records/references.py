@@ -165,7 +165,7 @@ def case_of(fields: Mapping[str, Json]) -> str:
 
 
 def kind_of(case: str) -> tuple[str, str]:
-    """Return a case's name without its kind of machine, and the kind; empty in a file of an earlier version."""
+    """Return a case's name without its kind of machine, and the kind."""
     name, _, kind = case.partition(ON)
     return name, kind
 
@@ -199,13 +199,7 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
         suspects=tuple(map(_past, about.get("suspects", ()))),
         values={
             _declared(name, about): tuple(
-                # A file of an earlier version has no numbers; its newest points are of one record.
-                Point(
-                    median=median,
-                    noise=noise,
-                    record=int(*record or [about["records"] + 1 + n - len(points)]),
-                )
-                for n, (median, noise, *record) in enumerate(points)
+                Point(median=median, noise=noise, record=record) for median, noise, record in points
             )
             for name, points in about.get("values", {}).items()
         },

@@ -33,15 +33,9 @@ Rule = Callable[[Record], Iterator[Fault]]
 
 def faults(read: Record, content: bytes | None = None) -> list[Fault]:
     """Return all faults that the strict check finds in a record; `content` are the bytes of its file, if it has one."""
-    is_as_written = content is None or json_io.unpacked(content, read.source) == record.text(read).encode()
-    return judged(read, is_as_written=is_as_written)
-
-
-def judged(read: Record, *, is_as_written: bool = True) -> list[Fault]:
-    """Return the same as `faults`, if it is known whether the file has exactly the bytes that railyard writes."""
     faults = [fault for check in RULES for fault in registry.guarded(check.__name__.strip("_"), check, read)]
     faults += registry.faults(read)
-    if not is_as_written:
+    if content is not None and json_io.unpacked(content, read.source) != record.text(read).encode():
         faults.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
     return faults
 

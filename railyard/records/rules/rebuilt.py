@@ -22,7 +22,7 @@ from railyard.placements.orders.placement import Placement, place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.records.record import Launch, Record, Status
-from railyard.records.rules.registry import of_case
+from railyard.records.rules.registry import answers
 
 #: The most nodes of an allocation that is rebuilt.
 MOST_NODES = 1 << 17
@@ -199,23 +199,15 @@ def expected_hosts(read: Record) -> dict[str, list[str] | None]:
     shape = grid(read)
     most = None if read.case.ranks_per_node is not None else ranks_per_node(read)
     ranks = {launch.placement: len(launch.ranks) for launch in read.launches if launch.status is Status.OK}
-    cached = _hosts_of_case(read)
+    cached = answers(read)
     hosts: dict[str, list[str] | None] = {}
     for name, count in ranks.items():
-        key = name, count if shape is None else math.prod(shape), most
+        ranks_of_case = count if shape is None else math.prod(shape)
+        key = "hosts", name, ranks_of_case, most
         if key not in cached:
-            cached[key] = _hosts(read, name, key[1])
+            cached[key] = _hosts(read, name, ranks_of_case)
         hosts[name] = cached[key]
     return hosts
-
-
-@of_case
-def _hosts_of_case(read: Record) -> dict[tuple[str, int, int | None], list[str] | None]:
-    """Return the cache of a case, empty at first: (placement, ranks, ranks per node) -> host of each rank.
-
-    The third part is None where the case contains it.
-    """
-    return {}
 
 
 def _hosts(read: Record, name: str, ranks: int) -> list[str] | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
@@ -101,6 +101,15 @@ def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
         return cached[key]
 
     return known
+
+
+@of_case
+def answers(read: Record) -> dict[Hashable, Any]:
+    """Return a dictionary of a case, empty at first: what rules worked out for a rule's name and other parts of a key.
+
+    Ask for it once per record, because it is found by a digest of the case.
+    """
+    return {}
 
 
 def once_a_case(check: Check) -> Check:

@@ -235,16 +235,11 @@ def _check_end(path: Path, stream: _Bounded) -> None:
 
 def parse(path: Path, member: Member) -> Record:
     """Return the record in a member; raises InputError if it is invalid or its path does not match its content."""
-    return parse_as_written(path, member)[0]
-
-
-def parse_as_written(path: Path, member: Member) -> tuple[Record, bool]:
-    """Return the record as `parse` does, and whether the member has exactly the bytes that railyard writes."""
     source = f"{path}: {member.path}"
-    read, is_as_written = record.parse_as_written(member.content, source)
+    read = record.parse(member.content, source)
     if (wanted := _path_of(read, member.content)) != member.path:
         raise InputError(source, "path", member.path, wanted)
-    return read, is_as_written
+    return read
 
 
 def unpack(path: Path, root: Path, *, seen: Callable[[Record], None] = lambda _: None) -> int:
