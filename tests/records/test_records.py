@@ -593,24 +593,6 @@ def test_provenance_of_here_fits_the_schema() -> None:
     assert record.validate(made, "here").provenance["machine"]["cpus"] == os.cpu_count()
 
 
-def test_provenance_outside_a_checkout_is_unknown(tmp_path: Path) -> None:
-    code = provenance.code(tmp_path)
-    assert (code["git_commit"], code["git_dirty"]) == (None, None)
-
-
-def test_provenance_tells_a_dirty_checkout(tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
-        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
-
-    git("init")
-    git("commit", "--allow-empty", "-m", "first")
-    assert provenance.code(tmp_path)["git_dirty"] is False
-    (tmp_path / "new").touch()
-    assert provenance.code(tmp_path)["git_dirty"] is True
-    assert len(provenance.code(tmp_path)["git_commit"]) == 40
-
-
 # ---- archive ----
 
 
@@ -660,21 +642,6 @@ def test_archive_without_hard_links_still_adds_once(tmp_path: Path, monkeypatch:
     assert len(list((tmp_path / "vtorus").iterdir())) == 1
 
 
-def test_a_file_that_must_not_grow_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
-    program = (
-        "import resource, sys; from pathlib import Path\n"
-        "from railyard.base.errors import RunError; from railyard.records import record\n"
-        "from railyard.records.store import archive\n"
-        "r = record.load(Path(sys.argv[1])); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "try: archive.add(r, Path(sys.argv[2]))\n"
-        "except RunError as error: print(error)\n"
-    )
-    done = run_python(program, DATA / "small.json", tmp_path / "archive")
-    assert done.stdout.count("\n") == 1
-    assert "could not be written" in done.stdout
-    assert [path for path in (tmp_path / "archive").rglob("*") if path.is_file()] == []
-
-
 def test_an_archive_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunError) as caught:
@@ -696,13 +663,6 @@ ADDER = (
 
 def python(program: str, *arguments: object) -> list[str]:
     return [sys.executable, "-c", program, *map(str, arguments)]
-
-
-def run_python(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    root = Path(__file__).parents[2]
-    return subprocess.run(
-        python(program, *arguments), capture_output=True, text=True, check=True, cwd=root, timeout=HUNG_S
-    )
 
 
 def test_several_processes_add_the_same_and_other_records(tmp_path: Path) -> None:

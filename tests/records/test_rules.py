@@ -23,7 +23,6 @@ from railyard.records import rules, strict_rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record
 from railyard.records.rules import commands, design, guard, rebuilt, times
-from railyard.records.store import archive
 from railyard.reference import schemas
 from railyard.torus.virtual import fidelity
 
@@ -86,13 +85,6 @@ def test_a_node_beside_the_job_is_idle_and_of_the_torus(words: str, change: Call
 
     half = on_half_a_torus()
     assert any(words in each for each in faults(forgeries.changed(half, forge)))
-
-
-def test_the_example_archive_passes_every_rule() -> None:
-    """The profiles are older than `run` and `spans`: they were converted to this format and lack these fields."""
-    for read in archive.load_all(CHECKOUT / "results" / "example"):
-        lacking = {"missing", "none; the nodes have 2 switches"} if read.run is None else set()
-        assert {each.text for each in rules.faults(read)} <= lacking, read.source
 
 
 @pytest.mark.parametrize(("senders", "is_refused"), [(2, False), (3, True)])
@@ -337,10 +329,6 @@ def test_every_strict_rule_refuses_a_mutated_measured_record_and_no_honest_one(n
     assert list(rule(forgeries.changed(MEASURED, MUTATED[name])))
 
 
-def test_there_are_at_least_60_kinds_of_forgery() -> None:
-    assert len(forgeries.ALL) >= 60
-
-
 @pytest.mark.parametrize("name", forgeries.ON_A_TORUS)
 def test_a_forgery_on_a_torus_is_refused(name: str) -> None:
     found = faults(forgeries.forged(TORUS, name))
@@ -474,15 +462,13 @@ Change = Callable[[dict[str, Any]], object]
 
 
 @pytest.mark.parametrize(
-    ("change", "is_accepted"),
+    "change",
     [
-        (lambda d: d["case"].update(topology=None), True),
-        (lambda d: [n.update(coordinate=None) for n in d["case"]["allocation"]["nodes"]], True),
+        lambda d: d["case"].update(topology=None),
+        lambda d: [n.update(coordinate=None) for n in d["case"]["allocation"]["nodes"]],
     ],
 )
-def test_a_measured_record_needs_no_topology_for_orders_that_need_none(
-    change: Change, is_accepted: bool
-) -> None:
+def test_a_measured_record_needs_no_topology_for_orders_that_need_none(change: Change) -> None:
     measured = evidence.good(origin="measured", order="contiguous")
 
     def forget(document: dict[str, Any]) -> None:
@@ -491,4 +477,4 @@ def test_a_measured_record_needs_no_topology_for_orders_that_need_none(
         if any(node["coordinate"] is None for node in document["case"]["allocation"]["nodes"]):
             in_launches(spans=None)(document)
 
-    assert (faults(forgeries.changed(measured, forget)) == []) is is_accepted
+    assert faults(forgeries.changed(measured, forget)) == []
