@@ -32,7 +32,7 @@ from support.waiting import wait_until
 from railyard.base import schemas
 from railyard.base.errors import InputError, RunError
 from railyard.records import benchmark, json_io, provenance, record
-from railyard.records.assemble import LaunchRun, absent, assemble
+from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.folded import columns, nic_bytes, tables
 from railyard.records.record import Status, Verdict
 from railyard.records.store import archive
@@ -567,14 +567,7 @@ def test_launches_that_are_not_described_are_listed_as_not_measured() -> None:
 
 
 def test_a_skipped_job_is_a_record_too() -> None:
-    made = absent(
-        status=Status.SKIPPED,
-        reason="needs a torus",
-        case=synthetic.case(),
-        system={"name": "v", "partition": "p", "environment": "e"},
-        origin="measured",
-        provenance=synthetic.provenance(torus=None),
-    )
+    made = synthetic.skipped("needs a torus")
     assert (made.status, made.reason, made.launches) == (Status.SKIPPED, "needs a torus", ())
 
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from railyard.records import record
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.record import Record, Software
 from support import rows
@@ -187,6 +188,13 @@ def halo(
     speed = HALO_SPEED if speed is None else speed
     made = case(placements=list(speed), launches_per_combination=launches)
     return job(made, halo_series(speed), seed=seed, **changes)
+
+
+def skipped(reason: str) -> Record:
+    """A job that was deliberately not run here."""
+    document = json.loads(record.text(halo(launches=1, origin="measured", torus=None)))
+    document |= {"status": "skipped", "reason": reason, "launches": [], "figures": {}}
+    return record.validate(record.sealed(document), "skipped")
 
 
 def hops(*, seed: int = 2, most: int = 6, launches: int = 3, **changes: Any) -> Record:

@@ -14,7 +14,7 @@ import hashlib
 import io
 import tarfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -242,8 +242,8 @@ def parse(path: Path, member: Member) -> Record:
     return read
 
 
-def unpack(path: Path, root: Path, *, seen: Callable[[Record], None] = lambda _: None) -> int:
-    """Add a bundle's records to the archive at `root` and return their number; `seen` is called with each record.
+def unpack(path: Path, root: Path) -> int:
+    """Add a bundle's records to the archive at `root` and return their number.
 
     The whole bundle is verified first, so that nothing is added from a bundle with any fault. Raises InputError for
     such a bundle, and RunError if the archive cannot be written.
@@ -252,8 +252,6 @@ def unpack(path: Path, root: Path, *, seen: Callable[[Record], None] = lambda _:
         parse(path, member)
     count = 0
     for member in members(path):
-        read = parse(path, member)
-        archive.add(read, root)
-        seen(read)
+        archive.add(parse(path, member), root)
         count += 1
     return count
