@@ -14,6 +14,7 @@ import gc
 import hashlib
 import itertools
 import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -114,27 +115,29 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None, *, again: bool 
 
 
 class _Many:
-    """Judges the records of large bids: `known` maps a key to an earlier judgement, `made` to one of this run."""
+    """Judges the records of large bids: `known` and `made` map keys to pickled judgements, earlier and new ones."""
 
-    def __init__(self, pool: ProcessPoolExecutor, known_lines: Mapping[bytes, bytes]) -> None:
+    def __init__(self, pool: ProcessPoolExecutor, known: Mapping[bytes, bytes]) -> None:
         """Judge records without an earlier judgement by the processes of `pool`."""
-        self.known = known_lines
+        self.known = known
         self.made: dict[bytes, bytes] = {}
         self._pool = pool
 
     def begin(self, batch: Sequence[_Task]) -> Callable[[], Sequence[_Verdict]]:
         """Begin to judge a batch, and return the function that waits for its verdicts."""
         keys = [_key(task) for task in batch]
-        lines = [self.known.get(key) for key in keys]
-        if None not in lines and None not in (parsed := [kept.parsed(line or b"") for line in lines]):
-            return lambda: [_again(task, record) for task, record in zip(batch, parsed, strict=True)]
+        pickled = [self.known[key] for key in keys if key in self.known]
+        if len(pickled) == len(keys):
+            return lambda: [
+                _again(task, pickle.loads(record)) for task, record in zip(batch, pickled, strict=True)
+            ]
         future = self._pool.submit(_judge_all, batch)
         return lambda: self._judged(keys, future.result())
 
     def _judged(self, keys: Sequence[bytes], verdicts: Sequence[_Verdict]) -> Sequence[_Verdict]:
         for key, verdict in zip(keys, verdicts, strict=True):
             if verdict.record is not None and not verdict.faults:
-                self.made[key] = kept.written(verdict.record)
+                self.made[key] = pickle.dumps(verdict.record)
         return verdicts
 
 
@@ -146,7 +149,7 @@ def _place(task: _Task) -> str:
     return f"{'bag' if task.digest else 'bundle'} {task.name}"
 
 
-def _again(task: _Task, record: Judged | None) -> _Verdict:
+def _again(task: _Task, record: Judged) -> _Verdict:
     """Return the verdict of an earlier run on a record, after comparing the file's digest."""
     try:
         if task.digest:

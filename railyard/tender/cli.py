@@ -20,11 +20,11 @@ from railyard.records.store import bag
 from railyard.records.store.bag import Bid
 from railyard.tender import (
     bids,
-    choice,
     completeness,
     evaluation,
     exports,
     judged,
+    measured,
     presets,
     request,
     retention,
@@ -123,7 +123,7 @@ def _left_out(files: Sequence[Path], request_file: Path) -> dict[Path, str]:
     """Return the files whose records do not answer a tender -> why; raises InputError if no record answers it."""
     wanted = request.load(request_file)
     judgements = {path: judged.of_record(record.parse(path.read_bytes(), str(path))) for path in files}
-    by_id = choice.left_out(wanted, list(judgements.values()))
+    by_id = measured.left_out(wanted, list(judgements.values()))
     reasons = {path: by_id[read.id] for path, read in judgements.items() if read.id in by_id}
     if len(reasons) == len(files):
         path, why = next(iter(reasons.items()))

@@ -309,7 +309,8 @@ def test_the_spreadsheet_is_a_workbook_with_numbers_as_numbers(
     assert names == ["Scores", "Cases", "Faults", "Notes", "Trust"]
     sheet = parts["xl/worksheets/sheet1.xml"]
     cells = {cell.get("r"): cell for cell in sheet.iterfind(".//m:c", space)}
-    assert "".join(cells["A5"].itertext()) == bags[0].name and cells["A5"].get("t") == "inlineStr"
+    texts = ["".join(text.itertext()) for text in parts["xl/sharedStrings.xml"].iterfind("m:si", space)]
+    assert texts[int("".join(cells["A5"].itertext()))] == bags[0].name and cells["A5"].get("t") == "s"
     assert cells["C5"].get("t") is None and float("".join(cells["C5"].itertext())) == pytest.approx(
         1.5, rel=0.05
     )
