@@ -20,6 +20,7 @@ from enum import StrEnum
 
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import FEWEST
+from railyard.analysis.text.numbers import counted as counted_text
 from railyard.records.benchmark import point
 from railyard.records.units import Better
 from railyard.tender import bids
@@ -95,18 +96,14 @@ class Measured:
         """Return value and bounds in one line."""
         bounds = self.bounds()
         if bounds is None:
-            return f"{self.value:.6g} (too few launches for an interval, {_jobs(len(self.by_job))})"
+            return f"{self.value:.6g} (too few launches for an interval, {counted_text(len(self.by_job), 'job')})"
         low, high = bounds
         whose = (
             f"{len(self.by_job)} jobs"
             if self.is_of_machine
-            else f"launches of {_jobs(len(self.by_job))} alone"
+            else f"launches of {counted_text(len(self.by_job), 'job')} alone"
         )
         return f"{self.value:.6g} (95 %: {low:.6g} to {high:.6g}, {whose})"
-
-
-def _jobs(count: int) -> str:
-    return f"{count} job{'' if count == 1 else 's'}"
 
 
 def answering(case: Case, records: Sequence[Judged]) -> list[Judged]:

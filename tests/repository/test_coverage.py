@@ -68,7 +68,9 @@ def is_there(anchor: str) -> bool:
     if page.endswith(".md"):
         path = PAGE.parent / page
         return path.is_file() and (not heading or heading in headings(path.read_text()))
-    return anchor.partition("%")[0] in check_names() or anchor in catalog.known() or (CHECKOUT / anchor).exists()
+    return (
+        anchor.partition("%")[0] in check_names() or anchor in catalog.known() or (CHECKOUT / anchor).exists()
+    )
 
 
 @functools.cache
