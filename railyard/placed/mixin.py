@@ -35,7 +35,7 @@ from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import complaints, interrupted, schedule, stagedir, submission, verdict
 from railyard.jobs import image as images
-from railyard.jobs.job import request, submitted
+from railyard.jobs.job import job_folder, request, submitted
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.partition import Partition
@@ -446,7 +446,7 @@ class Placed(_Variables):
 
     def _need_torus(self) -> None:
         folder = Path(self.stagedir)
-        if stagedir.torus_of(folder) is None and self.prepared.where.origin == "emulated":
+        if job_folder.torus(folder) is None and self.prepared.where.origin == "emulated":
             interrupted.recorded(folder)
             raise SanityError(f"the job had no torus: {complaints.first(folder / str(self.job.stderr))}")
 
@@ -460,7 +460,7 @@ class Placed(_Variables):
     def _wrong(self) -> str:
         """Return what is wrong with the record, in one line that names its file; empty for a good one."""
         placed = submitted.read_placed(Path(self.stagedir))
-        wrong = verdict.fault(self.record, placed.cannot if placed else ())
+        wrong = verdict.fault(self.record, placed.cannot)
         return f"{wrong} (record: {self.record_path})" if wrong else ""
 
 
