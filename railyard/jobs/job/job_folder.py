@@ -77,7 +77,7 @@ class JobFolder:
 
 
 def read(path: Path, reason: str = "") -> JobFolder:
-    """Return what a job left; `reason` is why it ended if its own output does not tell.
+    """Return what a job left; `reason` is why it ended if its own output does not have it.
 
     Raises InputError for a folder that holds no job.
     """
@@ -197,8 +197,8 @@ class LaunchFiles:
 
 def launch(path: Path, planned: Planned) -> LaunchFiles:
     """Return what the files of a launch in a stage directory contain."""
-    begun, ended = path / f"{planned.stem}.begun", path / f"{planned.stem}.ended"
-    start, end = _numbers(begun, (1, 2)), _numbers(ended, (2, 3))
+    start_file, end_file = path / f"{planned.stem}.begun", path / f"{planned.stem}.ended"
+    start, end = _numbers(start_file, (1, 2)), _numbers(end_file, (2, 3))
     evidence, stderr = json_object(path / f"{planned.stem}.evidence"), path / f"{planned.stem}.err"
     start = [time_s + waited_s(evidence) for time_s in start or ()]
     return LaunchFiles(
@@ -206,7 +206,7 @@ def launch(path: Path, planned: Planned) -> LaunchFiles:
         end=End(status=int(end[0]), time_s=end[1], monotonic_s=_item(end, 2)) if end else None,
         complaint="; ".join(filter(None, (complaints.first(stderr), complaints.beside(stderr)))),
         evidence=evidence,
-        is_cut_off=not end and (ended if start else begun).exists(),
+        is_cut_off=not end and (end_file if start else start_file).exists(),
         counted=Counted.read(path / f"{planned.stem}.nics"),
         together=json_object(path / f"{planned.stem}.roles") if planned.roles else {},
     )
