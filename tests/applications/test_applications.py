@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import re
+import subprocess
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support.commands import CHECKOUT
+from support.commands import BIN, CHECKOUT
 from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 
 from checks.applications import mcb
@@ -596,3 +598,18 @@ def test_osu_s_programs_that_the_page_names_are_those_of_the_checks() -> None:
     assert set(re.findall(r"`(osu_\w+)`", table)) == named - {"osu_all_multirail"}
     programs = re.findall(r'"(osu_\w+)"', "".join(re.findall(r"test = parameter\(([^)]*)\)", source)))
     assert len(programs) > 20 and set(programs) <= set(osu.PROGRAMS)
+
+
+def test_a_parser_of_a_site_s_package_reads_its_program(tmp_path: Path) -> None:
+    """The package declares an entry point, and nothing else is edited."""
+    source = CHECKOUT / "railyard/applications/programs/stream.py"
+    (tmp_path / "my_site.py").write_text(source.read_text().replace('program="STREAM"', 'program="mine"'))
+    about = tmp_path / "my_site-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-site\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[railyard.applications.programs]\nmine = my_site\n")
+    output = next((CHECKOUT / "tests/data/public/outputs").glob("stream-5*/output.txt"))
+    words = [str(BIN / "railyard"), "application", "try", "mine", "--output", str(output)]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.startswith("mine "), done.stdout + done.stderr
