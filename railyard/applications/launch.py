@@ -24,14 +24,12 @@ from pathlib import Path
 
 from railyard.applications import (
     convert,
-    elapsed,
-    judged,
+    left,
     mpip,
     patterns,
     persistent,
     programs,
     torus_counters,
-    witness,
 )
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser
@@ -52,7 +50,7 @@ def names_of_programs() -> list[str]:
 
 def is_application(benchmark: str) -> bool:
     """Return whether a benchmark is a third-party program with a parser here."""
-    return benchmark in (elapsed.BENCHMARK, *osu.PROGRAMS, *programs.parsers())
+    return benchmark in (left.ANY_PROGRAM, *osu.PROGRAMS, *programs.parsers())
 
 
 def need_parser(benchmark: str) -> None:
@@ -90,8 +88,8 @@ def read(
 
 
 def _parser_of(read_by: Mapping[str, Json]) -> Parser:
-    if judged.KEY in read_by:
-        return judged.parser(read_by[judged.KEY])
+    if left.REFRAME in read_by:
+        return left.of_reframe(read_by[left.REFRAME])
     return patterns.parser(patterns.load(read_by))
 
 
@@ -107,7 +105,7 @@ def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
     if benchmark in osu.PROGRAMS:
         return osu.parser(benchmark, parameters["sizes_bytes"], parameters.get("device", ""))
     need_parser(benchmark)
-    return elapsed.parse if benchmark == elapsed.BENCHMARK else programs.parsers()[benchmark]
+    return left.time if benchmark == left.ANY_PROGRAM else programs.parsers()[benchmark]
 
 
 def _document(
@@ -119,7 +117,7 @@ def _document(
     ranks: int,
     parse: Parser,
 ) -> tuple[dict[str, Json], str]:
-    seen = witness.load(folder / f"{stem}.witness")
+    seen = convert.load_witness(folder / f"{stem}.witness")
     convert.check_world(seen, ranks)
     reading = parse(text_of(folder / f"{stem}.out"), text_of(folder / f"{stem}.left"), f"{stem}.out")
     convert.check_threads(reading, seen, parameters.get("threads_per_rank"))

@@ -2,7 +2,7 @@
 
 Models: a launch's output takes the place of the job's while the functions run, so they need not know of launches; the
 files that the launch wrote are back in their places. The result is the launch's file `.left`, which
-`railyard.applications.judged` reads. Leaves out: when that happens (`railyard.placed.mixin`).
+`railyard.applications.left` reads. Leaves out: when that happens (`railyard.placed.mixin`).
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 from checks.applications import mcb
 from railyard.applications import convert, launch, mpip, patterns
 from railyard.applications import reading as patterns_of
+from railyard.applications.convert import Witness
 from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.programs import gpcnet, lulesh, osu, snap
 from railyard.applications.reading import Reading
-from railyard.applications.witness import Witness
 from railyard.base.errors import InputError
 from railyard.cli import cli
 from railyard.records import benchmark, watched
