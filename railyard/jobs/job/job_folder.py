@@ -81,12 +81,11 @@ def read(path: Path, reason: str = "") -> JobFolder:
 
     Raises InputError for a folder that holds no job.
     """
-    job = submitted.read(path)
-    enough = _text(path / ENOUGH)
+    job, placed, enough = submitted.read(path), submitted.read_placed(path), _text(path / ENOUGH)
     return JobFolder(
         path=path,
         job=job.of_rounds(int(enough)) if enough.isdecimal() else job,
-        placed=submitted.read_placed(path),
+        placed=placed,
         torus=torus(path),
         environment=json_object(path / ENVIRONMENT),
         machine=json_object(path / "machine.json"),
@@ -199,12 +198,12 @@ def launch(path: Path, planned: Planned) -> LaunchFiles:
     """Return what the files of a launch in a stage directory contain."""
     start_file, end_file = path / f"{planned.stem}.begun", path / f"{planned.stem}.ended"
     start, end = _numbers(start_file, (1, 2)), _numbers(end_file, (2, 3))
-    evidence, stderr = json_object(path / f"{planned.stem}.evidence"), path / f"{planned.stem}.err"
+    evidence = json_object(path / f"{planned.stem}.evidence")
     start = [time_s + waited_s(evidence) for time_s in start or ()]
     return LaunchFiles(
         start=Start(time_s=start[0], monotonic_s=_item(start, 1)) if start else None,
         end=End(status=int(end[0]), time_s=end[1], monotonic_s=_item(end, 2)) if end else None,
-        complaint="; ".join(filter(None, (complaints.first(stderr), complaints.beside(stderr)))),
+        complaint=complaints.explained(path / f"{planned.stem}.err"),
         evidence=evidence,
         is_cut_off=not end and (end_file if start else start_file).exists(),
         counted=Counted.read(path / f"{planned.stem}.nics"),

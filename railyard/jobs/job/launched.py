@@ -19,7 +19,7 @@ from railyard.jobs.job import job_folder
 from railyard.jobs.job.job_folder import JobFolder, LaunchFiles, Start
 from railyard.jobs.job.submitted import FILE, Planned, Submitted, read
 from railyard.placements.nics import stating
-from railyard.placements.nics.evidence import SETUP_BYTES, Found
+from railyard.placements.nics.evidence import SETUP_BYTES, Found, judge, senders
 from railyard.placements.nics.evidence import Verdict as NicVerdict
 from railyard.placements.nics.policies import Host
 from railyard.records.assemble import LaunchRun
@@ -113,14 +113,33 @@ def judge_nics(folder: JobFolder, launch: Planned, files: LaunchFiles) -> tuple[
         return nics, Found(verdict=NicVerdict.CANNOT_TELL)
     rows, assigned = placed.rows(launch.placement), placed.nics_by_row(launch.nic_policy)
     if nics is not None or not files.counted:
-        verdict = launching.judge_nics(hosts, rows, assigned, nics)
+        verdict = judge_bytes(hosts, rows, assigned, nics)
         return nics, _explained(job, launch.nic_policy, (nics, verdict), assigned)
     nics, reason = files.counted.nics(job.site.devices, hosts, placed.own_names)
-    verdict = launching.judge_nics(hosts, rows, assigned, nics, setup_bytes=SETUP_BYTES)
+    verdict = judge_bytes(hosts, rows, assigned, nics, setup_bytes=SETUP_BYTES)
     if verdict.verdict == NicVerdict.CANNOT_TELL and reason:
         verdict = Found(verdict=NicVerdict.CANNOT_TELL, reason=reason)
     verdict = _explained(job, launch.nic_policy, (nics, verdict), assigned)
     return nics, _with_gpus(verdict, placed.gpus_by_row(launch.nic_policy), rows, files.counted.gpus)
+
+
+def judge_bytes(
+    hosts: Sequence[str],
+    local_ranks: Sequence[int],
+    assigned: Sequence[Sequence[str]],
+    counted: Nics | None,
+    *,
+    setup_bytes: int = 0,
+) -> Found:
+    """Return the verdict on the bytes of NICs: whether those of `counted` went through the assigned ones.
+
+    `hosts` and `local_ranks` are those assigned to each rank, `assigned` the NICs of each local rank. `setup_bytes` per
+    rank may be MPI's own traffic. Without `counted` the verdict is `cannot-tell`.
+    """
+    nics = [tuple(own) for own in assigned]
+    return judge(
+        senders(hosts, local_ranks, nics), None if counted is None else counted.sent, setup_bytes=setup_bytes
+    )
 
 
 def _explained(
@@ -144,9 +163,20 @@ def _with_gpus(
     """Return the worse of the verdicts on NICs and GPUs: a wrong GPU fails the launch whatever its NICs sent."""
     if not assigned:
         return nics
-    gpus = launching.judge_gpus(assigned, rows, seen)
+    gpus = judge_gpus(assigned, rows, seen)
     is_worse = gpus.verdict == NicVerdict.NOT_OBEYED or nics.verdict == NicVerdict.OBEYED
     return gpus if is_worse else nics
+
+
+def judge_gpus(assigned: Sequence[str], local_ranks: Sequence[int], seen: Sequence[str | None]) -> Found:
+    """Return the verdict on the GPUs that the ranks report; `seen` has one entry for each rank, None for no report."""
+    for rank, (local, sees) in enumerate(zip(local_ranks, seen, strict=False)):
+        if sees is not None and sees != assigned[local]:
+            reason = f"rank {rank} sees GPU {sees}, assigned {assigned[local]}"
+            return Found(verdict=NicVerdict.NOT_OBEYED, reason=reason)
+    if len(seen) < len(local_ranks) or None in seen:
+        return Found(verdict=NicVerdict.CANNOT_TELL, reason="not every rank reported its GPU")
+    return Found(verdict=NicVerdict.OBEYED)
 
 
 def late(files: LaunchFiles, limit_s: int) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from railyard.base.checkout import CHECKOUT
-from railyard.jobs import launching
+from railyard.jobs.job import launched
 from railyard.jobs.nodes.counted import Counted
 from railyard.placements.nics.evidence import SETUP_BYTES, Found
 from railyard.placements.topology.base import Topology
@@ -72,7 +72,7 @@ def launch(
     assert counted is not None
     path.unlink()
     nics, _ = counted.nics(None, nodes, {})
-    verdict = launching.judge_nics(nodes, [0] * len(nodes), [["nic0"]], nics, setup_bytes=SETUP_BYTES)
+    verdict = launched.judge_bytes(nodes, [0] * len(nodes), [["nic0"]], nics, setup_bytes=SETUP_BYTES)
     return verdict, counted.rank_nics()
 
 
