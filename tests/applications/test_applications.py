@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 import re
-import subprocess
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support.commands import BIN, CHECKOUT
+from support.commands import BIN, CHECKOUT, ran
 from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 
 from checks.applications import mcb
@@ -609,7 +607,7 @@ def test_a_parser_of_a_site_s_package_reads_its_program(tmp_path: Path) -> None:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-site\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[railyard.applications.programs]\nmine = my_site\n")
     output = next((CHECKOUT / "tests/data/public/outputs").glob("stream-5*/output.txt"))
-    words = [str(BIN / "railyard"), "application", "try", "mine", "--output", str(output)]
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    done = ran(
+        BIN / "railyard", "application", "try", "mine", "--output", output, env={"PYTHONPATH": str(tmp_path)}
+    )
     assert done.returncode == 0 and done.stdout.startswith("mine "), done.stdout + done.stderr

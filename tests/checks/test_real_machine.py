@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from support.commands import BIN, CHECKOUT, environment
-from support.reframe import reading
+from support.reframe import into, reading, reframe_of
 
 from railyard.applications.programs import osu
 from railyard.base.errors import InputError
@@ -62,11 +62,8 @@ def dry_run(tmp_path: Path) -> DryRun:
     def run(*arguments: str, extras: str = "", features: str = ", ucx") -> subprocess.CompletedProcess[str]:
         config = tmp_path / "site.yml"
         config.write_text(SITE.format(extras=extras, features=features))
-        words = [str(BIN / "reframe"), "-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--nocolor"]
-        words += ["--system", "site", "--prefix", str(tmp_path), *reading(*arguments), "--dry-run"]
-        return subprocess.run(
-            [*words, *arguments], capture_output=True, text=True, cwd=CHECKOUT, env=environment(), check=False
-        )
+        words = ["-C", CHECKOUT / "reframe.yml", "-C", config, "--system", "site", "--prefix", tmp_path]
+        return reframe_of(*words, *reading(*arguments), "--dry-run", *arguments)
 
     return run
 
@@ -134,15 +131,9 @@ def test_a_script_ends_where_the_directory_is_another_jobs(dry_run: DryRun, tmp_
 
 def test_a_job_that_runs_nothing_is_no_success_of_the_job_before(tmp_path: Path) -> None:
     """With ReFrame's `--dont-restage` the files of the job before are still there."""
-    words = [str(BIN / "reframe"), "-C", str(CHECKOUT / "reframe.yml"), "--nocolor", "--system", "linkload"]
-    words += ["--prefix", str(tmp_path), "-S", f"archive={tmp_path}/archive", *reading("-n", "halo_smoke")]
-    words += ["-r", "-n", "halo_smoke", "--keep-stage-files"]
-    ended = [
-        subprocess.run(
-            [*words, *more], capture_output=True, text=True, cwd=CHECKOUT, env=environment(), check=False
-        )
-        for more in ([], ["--dont-restage", "-S", "preparations=exit 3"])
-    ]
+    words = ["-C", CHECKOUT / "reframe.yml", "--system", "linkload", "--prefix", tmp_path, *into(tmp_path)]
+    words += [*reading("-n", "halo_smoke"), "-r", "-n", "halo_smoke", "--keep-stage-files"]
+    ended = [reframe_of(*words), reframe_of(*words, "--dont-restage", "-S", "preparations=exit 3")]
     assert [done.returncode for done in ended] == [0, 1], ended[1].stdout
     assert "OK ]" not in ended[1].stdout and len(archive.load_all(tmp_path / "archive")) == 2
 
