@@ -20,9 +20,8 @@ from support.commands import CHECKOUT, HUNG_S
 from support.versions import LAST_WITH_ROWS, as_version, with_rows
 
 from railyard.analysis.cases import cases, comparison, overhead
-from railyard.analysis.compare import compare as versus
-from railyard.analysis.compare import sides
 from railyard.analysis.figures import overhead as figures_overhead
+from railyard.analysis.judge import sides, versus
 from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import page
 from railyard.base.errors import InputError
@@ -126,7 +125,7 @@ def test_sides_of_a_comparison_tell_native_from_image_and_name_other_images() ->
     ]
     chosen = sides.parse(["software=native", "software=image"], lambda: known)
     found = versus.compare([(known[:1], chosen)], [side.name for side in chosen], "software=native")
-    iteration = next(row for row in found.rows if row.key.fom == "iteration_us")
+    iteration = next(row for row in found.rows if row.row.key.fom == "iteration_us")
     native, image = (group.summary.median for group in iteration.comparison.groups if group.summary)
     assert image == pytest.approx(1.5 * native)
     assert iteration.differs == []

@@ -19,10 +19,10 @@ from markupsafe import Markup
 
 from railyard.analysis.cases import cases, published
 from railyard.analysis.cases.cases import Case, Tally
-from railyard.analysis.compare import text as versus_text
 from railyard.analysis.figures import by_extent as extents
 from railyard.analysis.figures import mpi_profile, render_all, svg
 from railyard.analysis.figures.drawing import Drawing, inline_svg, made
+from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged, sections
 from railyard.analysis.report import answer, case_view
 from railyard.analysis.report.case_view import FigureView
@@ -116,10 +116,10 @@ def html(judged: Judged) -> str:
             origin_columns=published.COLUMNS,
             reasons=published.reasons(answered),
             versus=versus,
-            versus_lines=versus_text.lines(versus) if versus else [],
-            versus_alone=versus_text.alone(versus) if versus else [],
-            versus_sentences=versus_text.in_common(versus) if versus else [],
-            shown=versus_text.shown,
+            versus_lines=words.lines(versus) if versus else [],
+            versus_alone=words.alone(versus) if versus else [],
+            versus_sentences=words.in_common(versus) if versus else [],
+            shown=words.shown,
             not_measured=not_measured(grouped),
             enough=medians.ENOUGH,
             alpha_percent=round(100 * contrast.ALPHA),

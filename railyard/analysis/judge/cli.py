@@ -1,6 +1,8 @@
-"""`railyard over`: what many records show over dates, sizes and allocations.
+"""`railyard compare` and `railyard over`: what the records of an archive show, side by side or as series.
 
-Models: which records are chosen, and where the result goes. Leaves out: what is computed and printed.
+Models: what the user names and where the result goes. Leaves out: what is computed and printed
+(`railyard.analysis.judge.versus`, `railyard.analysis.judge.over`, `railyard.analysis.judge.text`), which is imported
+where it is needed, because --help does not need NumPy.
 """
 
 from __future__ import annotations
@@ -9,21 +11,64 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from railyard.analysis.compare import sides
-from railyard.analysis.compare.sides import Side
-from railyard.analysis.text.datatable import DataTable
 from railyard.base.checkout import RESULTS
 from railyard.base.commands import Commands, example
 from railyard.base.errors import InputError
-from railyard.records.cli import entries_of
+from railyard.records.cli import entries_of, index_of, json_option
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry
 
+if TYPE_CHECKING:
+    from railyard.analysis.judge.sides import Side
+    from railyard.analysis.text.datatable import DataTable
+
 _F = TypeVar("_F", bound=Callable[..., Any])
+_fom_option = click.option(
+    "--fom",
+    "foms",
+    multiple=True,
+    help="Show only this figure of merit, such as iteration_us; may be repeated.",
+)
+
+
+@click.command(epilog=example("railyard compare placement=plain placement=custom"))
+@click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
+@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
+@click.option(
+    "--archive",
+    "root",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=RESULTS,
+    help="Archive that the sides choose from.  [default: results/ of the checkout]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs, with the values as recorded.")
+@_fom_option
+def compare(
+    *, sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
+) -> None:
+    """Compare two or more sides A B [...].
+
+    A side is KEY=VALUE[,KEY=VALUE...] with the keys system, partition, environment, check, topology, commit, mpi,
+    study, placement, nic, software (native, image), image (the beginning of its sha256), date (2026-11-21 or
+    2026-11-01..2026-11-21); or the path of an archive or record; or a bare
+    word that is a system, placement, NIC policy or date of the archive.
+    """
+    from railyard.analysis.judge import text, versus
+
+    if len(sides) < 2:
+        raise InputError("SIDE", "", problem=f"{len(sides)} side", valid="at least two sides")
+    archive = functools.cache(lambda: index_of(root))
+    compared = versus.of_texts(
+        sides, lambda **values: archive().entries(**values), baseline, foms, for_people=not as_json
+    )
+    if as_json:
+        _print_json(text.document(compared))
+    else:
+        click.echo("\n".join(text.terminal(compared)))
 
 
 @click.group(cls=Commands)
@@ -42,13 +87,8 @@ def _options(command: _F) -> _F:
             default=RESULTS,
             help="Archive, or a record file.  [default: results/ of the checkout]",
         ),
-        click.option(
-            "--fom",
-            "foms",
-            multiple=True,
-            help="Show only this figure of merit, such as iteration_us; may be repeated.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
+        _fom_option,
+        json_option,
     ):
         command = option(command)
     return command
@@ -61,18 +101,15 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
 
     KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
     """
-    from railyard.analysis.over import (
-        dates as of_dates,  # imported here: SciPy takes 1 s, and --help does not need it
-    )
-    from railyard.analysis.over import text
+    from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    series = of_dates.dated(_entries(root), side, foms)
+    series = over.dated(_entries(root), side, foms)
     _require(series, side, root)
     if as_json:
         _print_json(text.dates_document(series))
     else:
-        _print(text.changes_table(series), text.changes_sentence(series))
+        _print_table(text.changes_table(series), text.changes_sentence(series))
 
 
 @over.command("sizes", epilog=example("railyard over sizes check=halo_3d"))
@@ -82,15 +119,17 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
 
     KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
     """
-    from railyard.analysis.over import sizes, text
+    from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    families = sizes.scaled(_entries(root), side, foms)
+    families = over.scaled(_entries(root), side, foms)
     _require(families, side, root)
     if as_json:
         _print_json(text.sizes_document(families))
     else:
-        _print(text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks.")
+        _print_table(
+            text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks."
+        )
 
 
 @over.command("allocations", epilog=example("railyard over allocations check=halo_3d"))
@@ -110,19 +149,21 @@ def allocations_(
 
     KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
     """
-    from railyard.analysis.over import allocations, text
+    from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    spreads = allocations.spreads(_entries(root), side, foms, limit_percent)
+    spreads = over.spreads(_entries(root), side, foms, limit_percent)
     _require(spreads, side, root)
     if as_json:
         _print_json(text.allocations_document(spreads, limit_percent))
     else:
-        _print(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
+        _print_table(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
 
 
 def _require(series: Sequence[object], side: Side | None, root: Path) -> None:
     """Raise InputError if there is no series because the side chooses no record."""
+    from railyard.analysis.judge import sides
+
     if side is not None and not series:
         sides.require(side, _entries(root))
 
@@ -136,13 +177,15 @@ def _entries(root: Path) -> Iterator[Entry]:
 def _side(chosen: str) -> Side | None:
     if not chosen:
         return None
+    from railyard.analysis.judge import sides
+
     if "=" not in chosen:
         raise InputError("records", "", chosen, f"KEY=VALUE,... with keys {', '.join(sides.KEYS)}")
     (side,) = sides.parse([chosen], functools.partial(list[Entry]))
     return side
 
 
-def _print(table: DataTable, sentence: str) -> None:
+def _print_table(table: DataTable, sentence: str) -> None:
     if table.rows:
         for line in table.lines():
             click.echo(line)
