@@ -19,8 +19,8 @@ from support import synthetic
 from support.commands import CHECKOUT, HUNG_S
 from support.versions import LAST_WITH_ROWS, as_version, with_rows
 
-from railyard.analysis.cases import cases, comparison, overhead
-from railyard.analysis.figures import overhead as figures_overhead
+from railyard.analysis.cases import cases, comparison
+from railyard.analysis.figures import overhead
 from railyard.analysis.judge import sides, versus
 from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import page
@@ -157,11 +157,11 @@ def test_the_cost_is_the_change_of_each_pair_whatever_drifts() -> None:
 
 def test_the_page_states_and_draws_the_cost() -> None:
     made = job(BOTH, factor=1.04)
-    (drawing,) = figures_overhead.drawings(cases.group([made])[0])
+    (drawing,) = overhead.drawings(cases.group([made])[0])
     assert "iteration +4.0 % (n = 8: no interval)" in drawing.statement
     text = page.html(judge([made]))
     assert drawing.title in text and str(IMAGE["sha256"]) in text
-    assert figures_overhead.drawings(cases.group([job(["native"])])[0]) == []
+    assert overhead.drawings(cases.group([job(["native"])])[0]) == []
 
 
 def test_native_and_image_are_compared_by_their_names() -> None:

@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.scoreboard import Standing, faster
 from railyard.analysis.cases.titles import ORIGIN_NOTES
-from railyard.analysis.figures import svg
+from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged
@@ -260,7 +260,7 @@ def _paint(axes: Axes, rows: Sequence[Row]) -> None:
                 _draw(axes, len(names), row.score)
                 names.append(_short(row.name))
     axes.axvline(1.0, color=svg.INK, linewidth=1.0, zorder=1)
-    svg.name_rows(axes, names)
+    painting.name_rows(axes, names)
     axes.set_xscale("log")
     low, high = axes.get_xlim()
     low, high = min(low, 0.8), max(high, 1.25)

@@ -19,7 +19,7 @@ from railyard.analysis.cases.curves import Panel
 from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.cases.scoreboard import Standing
 from railyard.analysis.cases.titles import title
-from railyard.analysis.figures import by_extent, drawing, mpi_profile
+from railyard.analysis.figures import applications, by_extent, drawing
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged, JudgedCase, Section, documents, sections
 from railyard.analysis.judge.versus import Versus
@@ -349,7 +349,7 @@ def _harmless(row: Mapping[str, object]) -> dict[str, object]:
 
 def svg_files(judged: Judged) -> Iterator[tuple[str, str]]:
     """Yield every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
-    for figure in drawing.made("applications", lambda: mpi_profile.drawings_of_cases(judged.grouped)):
+    for figure in drawing.made("applications", lambda: applications.drawings_of_cases(judged.grouped)):
         yield f"applications-{figure.name}.svg", drawing.svg_file(figure)
     members = [(one.case, one.comparisons) for one in judged.cases]
     for figure in drawing.made("extents", lambda: by_extent.drawings_of_cases(members)):

@@ -19,9 +19,9 @@ from markupsafe import Markup
 
 from railyard.analysis.cases import cases, published
 from railyard.analysis.cases.cases import Case, Tally
+from railyard.analysis.figures import applications, svg
 from railyard.analysis.figures import by_extent as extents
-from railyard.analysis.figures import mpi_profile, render_all, svg
-from railyard.analysis.figures.drawing import Drawing, inline_svg, made
+from railyard.analysis.figures.drawing import Drawing, images, inline_svg, made
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged, sections
 from railyard.analysis.report import answer, case_view
@@ -78,14 +78,14 @@ def html(judged: Judged) -> str:
     """Return the page of judged records."""
     grouped, versus = judged.grouped, judged.sides
     drawn = [case_view.draw(case) for case in judged.cases]
-    images = render_all.images([case.drawings for case in drawn])
-    charts = made("applications", lambda: mpi_profile.drawings_of_cases(grouped))
+    pictures = images([case.drawings for case in drawn])
+    charts = made("applications", lambda: applications.drawings_of_cases(grouped))
     by_extent = made(
         "extents", lambda: extents.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases])
     )
     ratios = made("ratios", lambda: filter(None, [answer.drawing(judged)]))
     views = [
-        case_view.view(case, number, images[number - 1], grouped) for number, case in enumerate(drawn, 1)
+        case_view.view(case, number, pictures[number - 1], grouped) for number, case in enumerate(drawn, 1)
     ]
     shared = [
         pair
@@ -105,7 +105,7 @@ def html(judged: Judged) -> str:
             cases=views,
             shared=shared,
             applications=_figures(charts, "a"),
-            persistent_note=mpi_profile.persistent_note(mpi_profile.profiled(grouped)),
+            persistent_note=applications.persistent_note(applications.profiled(grouped)),
             by_extent=_figures(by_extent, "e"),
             over=sections(judged.over),
             extent_statements=[(figure.title, figure.statement) for figure in by_extent if figure.statement],
