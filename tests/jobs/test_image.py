@@ -18,10 +18,9 @@ import pytest
 from support import synthetic
 from support.commands import CHECKOUT, ran
 
-from railyard.analysis.cases import cases, comparison, overhead
-from railyard.analysis.compare import compare as versus
-from railyard.analysis.compare import sides
-from railyard.analysis.figures import overhead as figures_overhead
+from railyard.analysis.cases import cases, comparison
+from railyard.analysis.figures import overhead
+from railyard.analysis.judge import sides, versus
 from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import page
 from railyard.base.errors import InputError
@@ -116,7 +115,7 @@ def test_sides_of_a_comparison_tell_native_from_image_and_name_other_images() ->
     ]
     chosen = sides.parse(["software=native", "software=image"], lambda: known)
     found = versus.compare([(known[:1], chosen)], [side.name for side in chosen], "software=native")
-    iteration = next(row for row in found.rows if row.key.fom == "iteration_us")
+    iteration = next(row for row in found.rows if row.row.key.fom == "iteration_us")
     native, image = (group.summary.median for group in iteration.comparison.groups if group.summary)
     assert image == pytest.approx(1.5 * native)
     assert iteration.differs == []
@@ -148,11 +147,11 @@ def test_the_cost_is_the_change_of_each_pair_whatever_drifts() -> None:
 
 def test_the_page_states_and_draws_the_cost() -> None:
     made = job(BOTH, factor=1.04)
-    (drawing,) = figures_overhead.drawings(cases.group([made])[0])
+    (drawing,) = overhead.drawings(cases.group([made])[0])
     assert "iteration +4.0 % (n = 8: no interval)" in drawing.statement
     text = page.html(judge([made]))
     assert drawing.title in text and str(IMAGE["sha256"]) in text
-    assert figures_overhead.drawings(cases.group([job(["native"])])[0]) == []
+    assert overhead.drawings(cases.group([job(["native"])])[0]) == []
 
 
 def test_native_and_image_are_compared_by_their_names() -> None:
