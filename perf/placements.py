@@ -43,7 +43,7 @@ def torus_of(extents: tuple[int, int, int], nodes_per_router: int) -> Torus:
     document |= {"name": "gemini-" + "x".join(map(str, extents)), "nodes_per_router": nodes_per_router}
     for name, extent in zip("XYZ", extents, strict=True):
         document["dimensions"][name]["extent"] = extent
-    return catalog.torus(catalog.parse(document, source="bench"), "bench")
+    return catalog.as_torus(catalog.parse(document, source="bench"), "bench")
 
 
 def large_job() -> PlacementJob:

@@ -27,7 +27,6 @@ from railyard.placements.orders.rank_orders import ordered
 from railyard.placements.orders.rank_orders.base import PlacementJob
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.placements.topology.routing import route
 from railyard.placements.topology.torus import Torus
 from railyard.torus.modelled import programs
 
@@ -62,7 +61,7 @@ def by_routes(topo: Torus, nodes: np.ndarray, sent: Traffic, protocol: Protocol)
     for source, target, size in zip(sent.source, sent.target, sent.size_bytes, strict=True):
         here, there = (topo.nodes[nodes[rank]].coordinate for rank in (source, target))
         for start, end, share in ((here, there, protocol.forward), (there, here, protocol.backward)):
-            for link in route(topo, start, end):
+            for link in topo.route(start, end):
                 found[link.name] = found.get(link.name, 0.0) + share * size
     return {name: size for name, size in found.items() if size}
 

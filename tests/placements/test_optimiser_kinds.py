@@ -19,7 +19,6 @@ from railyard.placements.orders.rank_orders import ordered
 from railyard.placements.orders.rank_orders.base import PlacementJob
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Router, Topology
-from railyard.placements.topology.routing import walk
 
 PAYLOAD = PROTOCOLS["payload"]
 QUICK = Effort(trials_per_rank=50)
@@ -105,7 +104,7 @@ def test_the_table_holds_the_routes(topology: Topology) -> None:
         for column, node in list(enumerate(allocation.nodes))[::5]:
             places = table.routes[row, column]
             end = topology.destination(node.coordinate, node.slot)
-            assert [names[k] for k in places if k >= 0] == [k.name for k in walk(topology, start, end)]
+            assert [names[k] for k in places if k >= 0] == [k.name for k in topology.walk(start, end)]
 
 
 @every_kind
