@@ -20,8 +20,8 @@ from railyard.placements.linkload.background import LEAST, Background
 from railyard.placements.linkload.model import PROTOCOLS, LinkLoads, load
 from railyard.placements.linkload.traffic import stencil
 from railyard.placements.orders.allocation import allocate, occupied
-from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 

@@ -15,10 +15,8 @@ from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, optimiser, refine
 from railyard.placements.orders.allocation import allocate, occupied
 from railyard.placements.orders.bisection import Plan
-from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.optimiser import search
-from railyard.placements.orders.rank_orders import ordered
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, orders
 from railyard.placements.orders.walks import row_major
 
 PAYLOAD = PROTOCOLS["payload"]
@@ -38,7 +36,7 @@ def test_the_slowest_link_is_below_every_fixed_order(percent: float) -> None:
     found = load(job.allocation.topology, nodes, sent, PAYLOAD)
     assert sorted(nodes.tolist()) == sorted(np.repeat(job.allocation.indices, 16).tolist())
     fixed = {
-        kind: load(job.allocation.topology, ordered(kind, job), sent, PAYLOAD).slowest_s
+        kind: load(job.allocation.topology, orders()[kind].place(job), sent, PAYLOAD).slowest_s
         for kind in ("plain", "cart-create", "snake", "hilbert")
     }
     assert found.slowest_s <= min(fixed.values())
@@ -111,7 +109,7 @@ def test_the_host_links_are_not_paid_for_it() -> None:
     sent = stencil(job.grid, (1.0, 1.0, 1.0))
     found = search(job, sent, Effort(trials_per_rank=100))
     best_start = min(
-        (load(job.allocation.topology, ordered(kind, job), sent, PAYLOAD).slowest_host_s)
+        (load(job.allocation.topology, orders()[kind].place(job), sent, PAYLOAD).slowest_host_s)
         for kind in ("plain", "cart-create")
     )
     assert found.host_s <= 1.1 * best_start
@@ -152,7 +150,7 @@ def test_traffic_without_geometry_is_laid_out_by_its_spectrum() -> None:
     job = PlacementJob(allocation=granted, grid=(256,), ranks_per_node=4, seed=1)
     nodes = optimiser.optimised(job, sent, QUICK)
     ours = load(granted.topology, nodes, sent, PAYLOAD)
-    given = load(granted.topology, ordered("cart-create", job), sent, PAYLOAD)
+    given = load(granted.topology, orders()["cart-create"].place(job), sent, PAYLOAD)
     assert ours.slowest_s < 0.5 * given.slowest_s
 
 

@@ -14,9 +14,7 @@ from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import optimiser, refine, route_table
 from railyard.placements.orders.allocation import allocate, occupied
-from railyard.placements.orders.effort import Effort
-from railyard.placements.orders.rank_orders import ordered
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, orders
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Router, Topology
 
@@ -61,7 +59,7 @@ def test_the_slowest_link_is_below_every_order(topology: Topology) -> None:
     found = load(topology, nodes, sent, PAYLOAD)
     kinds = ["plain", "cart-create", "random"]
     kinds += ["by-group"] if topology.has_groups else []
-    others = {kind: load(topology, ordered(kind, job), sent, PAYLOAD).slowest_s for kind in kinds}
+    others = {kind: load(topology, orders()[kind].place(job), sent, PAYLOAD).slowest_s for kind in kinds}
     assert found.slowest_s <= max(min(others.values()), found.slowest_host_s / 2)
     assert found.slowest_s < 0.8 * others["random"]
 

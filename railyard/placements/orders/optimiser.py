@@ -36,9 +36,7 @@ from railyard.placements.linkload.model import Protocol, load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, refine
 from railyard.placements.orders.bisection import Plan
-from railyard.placements.orders.effort import Effort
-from railyard.placements.orders.rank_orders import blocks, hilbert, orders, snake
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, blocks, hilbert, orders, snake
 from railyard.placements.orders.walks import divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
