@@ -14,7 +14,7 @@ from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, optimiser, refine
 from railyard.placements.orders.allocation import allocate, occupied
-from railyard.placements.orders.bisection import Plan
+from railyard.placements.orders.bisection import Cuts
 from railyard.placements.orders.optimiser import search
 from railyard.placements.orders.rank_orders import Effort, PlacementJob, orders
 from railyard.placements.orders.walks import row_major
@@ -99,7 +99,9 @@ def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(
     )
     job = PlacementJob(allocation=granted, grid=(64,), ranks_per_node=1, seed=1)
     found = search(job, sent, QUICK)
-    monkeypatch.setattr(optimiser, "_shortened", lambda _case, start, *_others, **_options: start)
+    monkeypatch.setattr(
+        "railyard.placements.orders.optimiser._Search._shortened", lambda _, start, *_others: start
+    )
     assert found.slowest_s <= found.host_s / 2
     assert found.total_s < 0.95 * search(job, sent, QUICK).total_s
 
@@ -179,7 +181,7 @@ def test_bisection_fills_every_node(axes: tuple[int, ...] | None) -> None:
     granted = occupied(allocate(gemini("4x3x5")), 60, 2)
     nodes = granted.topology.node_coordinates[granted.indices].astype(float)
     points = row_major((6, len(granted.indices), 2)).astype(float)
-    found = bisection.bisect(points, nodes, 12, Plan(axes=axes, weights=(1.0, 2.0, 1.0)))
+    found = bisection.bisect(points, nodes, 12, Cuts(axes=axes, weights=(1.0, 2.0, 1.0)))
     assert np.bincount(found, minlength=len(nodes)).tolist() == [12] * len(nodes)
 
 

@@ -12,7 +12,7 @@ from support.topology.mesh import mesh
 from railyard.base.errors import InputError
 from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
-from railyard.placements.orders import optimiser, refine, route_table
+from railyard.placements.orders import optimiser, refine
 from railyard.placements.orders.allocation import allocate, occupied
 from railyard.placements.orders.rank_orders import Effort, PlacementJob, orders
 from railyard.placements.topology import catalog
@@ -94,7 +94,7 @@ def test_refinement_agrees_with_the_model_on_random_machines(document: flies.Doc
 @every_kind
 def test_the_table_holds_the_routes(topology: Topology) -> None:
     allocation = job_on(topology).allocation
-    table = route_table.table(allocation)
+    table = refine.table(allocation)
     names = [link.name for link in topology.first_rail]
     switches = np.unique(topology.router_of_node[allocation.indices])
     for row, switch in list(enumerate(switches.tolist()))[::3]:
@@ -108,7 +108,7 @@ def test_the_table_holds_the_routes(topology: Topology) -> None:
 @every_kind
 def test_neighbourhoods_are_switches_and_groups(topology: Topology) -> None:
     allocation = job_on(topology).allocation
-    table = route_table.table(allocation)
+    table = refine.table(allocation)
     router = topology.router_of_node[allocation.indices]
     for node, (first, end, group_first, group_end) in enumerate(table.near.tolist()):
         assert set(table.by_switch[first:end]) == set(np.flatnonzero(router == router[node]))
@@ -125,7 +125,7 @@ def test_unknown_wiring_is_refused_in_one_line() -> None:
 
 
 def test_more_routes_than_memory_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(route_table, "MOST_PAIRS", 100)
+    monkeypatch.setattr(refine, "MOST_PAIRS", 100)
     with pytest.raises(InputError, match="at most") as error:
         optimiser.optimised(job_on(KINDS["dragonfly"]), None, QUICK)
     assert "\n" not in str(error.value)
