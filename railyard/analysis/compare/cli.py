@@ -7,7 +7,6 @@ Models: what the user names and where the result goes. Leaves out: what is compa
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +16,7 @@ import click
 from railyard.analysis.compare import gather as gathering
 from railyard.analysis.compare import sides
 from railyard.analysis.compare.gather import Gathered
-from railyard.base.checkout import RESULTS
-from railyard.base.commands import example
+from railyard.base.commands import archive_option, example, fom_option, json_option, print_json
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
 from railyard.records.cli import index_of
@@ -30,20 +28,9 @@ if TYPE_CHECKING:
 @click.command(epilog=example("railyard compare placement=plain placement=custom"))
 @click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
 @click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
-@click.option(
-    "--archive",
-    "root",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=RESULTS,
-    help="Archive that the sides choose from.  [default: results/ of the checkout]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs, with the values as recorded.")
-@click.option(
-    "--fom",
-    "foms",
-    multiple=True,
-    help="Show only this figure of merit, such as iteration_us; may be repeated.",
-)
+@archive_option("Archive that the sides choose from.")
+@json_option("Print JSON for programs, with the values as recorded.")
+@fom_option()
 def compare(
     *, sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
 ) -> None:
@@ -58,7 +45,7 @@ def compare(
     if as_json:
         from railyard.analysis.compare import text
 
-        click.echo(json.dumps(text.document(versus), indent=1, ensure_ascii=False))
+        print_json(text.document(versus))
     else:
         _print(versus)
 

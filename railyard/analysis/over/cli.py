@@ -6,7 +6,6 @@ Models: which records are chosen, and where the result goes. Leaves out: what is
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,11 +15,17 @@ import click
 from railyard.analysis.compare import sides
 from railyard.analysis.compare.sides import Side
 from railyard.analysis.text.datatable import DataTable
-from railyard.base.checkout import RESULTS
-from railyard.base.commands import Commands, example
+from railyard.base.commands import (
+    PATH,
+    Commands,
+    archive_option,
+    example,
+    fom_option,
+    json_option,
+    print_json,
+)
 from railyard.base.errors import InputError
 from railyard.records.cli import entries_of
-from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -35,20 +40,9 @@ def _options(command: _F) -> _F:
     """Add the options that the three commands share."""
     for option in (
         click.argument("chosen", required=False, default="", metavar="[KEY=VALUE,...]"),
-        click.option(
-            "--archive",
-            "root",
-            type=click.Path(path_type=Path),
-            default=RESULTS,
-            help="Archive, or a record file.  [default: results/ of the checkout]",
-        ),
-        click.option(
-            "--fom",
-            "foms",
-            multiple=True,
-            help="Show only this figure of merit, such as iteration_us; may be repeated.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
+        archive_option("Archive, or a record file.", PATH),
+        fom_option(),
+        json_option(),
     ):
         command = option(command)
     return command
@@ -70,7 +64,7 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
     series = of_dates.dated(_entries(root), side, foms)
     _require(series, side, root)
     if as_json:
-        _print_json(text.dates_document(series))
+        print_json(text.dates_document(series))
     else:
         _print(text.changes_table(series), text.changes_sentence(series))
 
@@ -88,7 +82,7 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
     families = sizes.scaled(_entries(root), side, foms)
     _require(families, side, root)
     if as_json:
-        _print_json(text.sizes_document(families))
+        print_json(text.sizes_document(families))
     else:
         _print(text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks.")
 
@@ -116,7 +110,7 @@ def allocations_(
     spreads = allocations.spreads(_entries(root), side, foms, limit_percent)
     _require(spreads, side, root)
     if as_json:
-        _print_json(text.allocations_document(spreads, limit_percent))
+        print_json(text.allocations_document(spreads, limit_percent))
     else:
         _print(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
 
@@ -148,7 +142,3 @@ def _print(table: DataTable, sentence: str) -> None:
             click.echo(line)
         click.echo()
     click.echo(sentence)
-
-
-def _print_json(document: dict[str, Json]) -> None:
-    click.echo(json.dumps(document, indent=1, ensure_ascii=False))
