@@ -17,7 +17,7 @@ from support.topology.topologies import gemini
 from railyard.placements.topology import catalog
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import counters, error_bound, fidelity, launch, netem, packet_budget
+from railyard.torus.virtual import counters, error_bound, fidelity, kernel_limits, launch, packet_budget
 from railyard.torus.virtual.counters import CounterReading
 from railyard.torus.virtual.fidelity import GuardVerdict, WatchInterval
 
@@ -354,4 +354,4 @@ def test_latency_is_scaled_where_the_topology_says_what_a_hop_costs() -> None:
     router = next(n for n in made.namespaces if n.name == "r0-0-0")
     assert [shaper for shaper in router.shapers if (shaper.interface, shaper.delay_us) == ("x+", 800)]
     assert all(s.delay_us is None for n in plan.make(topo, Shape()).namespaces for s in n.shapers)
-    assert not netem.can_scale(gemini("2x1x1"))
+    assert not kernel_limits.can_scale(gemini("2x1x1"))
