@@ -25,9 +25,7 @@ AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces
 LINKS = tuple(
     dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1"))
 )
-QUIET = WatchInterval(
-    seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, link="a:x+", packets=3, bytes=300
-)
+QUIET = WatchInterval(seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, packets=3, bytes=300)
 AT_RATE = dataclasses.replace(QUIET, idle=0.0, softirq=0.3, link_share=0.95, packets=2000, bytes=4_000_000)
 HELD_BACK = dataclasses.replace(AT_RATE, link_share=0.3)
 IDLE = dataclasses.replace(HELD_BACK, idle=0.5)

@@ -247,16 +247,11 @@ def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: Pr
 
     `progress` is called with the number of items done.
     """
+    results: list[Result] = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        futures = [pool.submit(work, item) for item in items]
-        try:
-            results = []
-            for done, future in enumerate(futures, start=1):
-                results.append(future.result())
-                progress(done)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+        for result in pool.map(work, items):
+            results.append(result)
+            progress(len(results))
     return results
 
 

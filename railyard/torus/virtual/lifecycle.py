@@ -41,7 +41,7 @@ from railyard.placements.topology import faults as fault_model
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import DEFAULT, engines, netns, router
-from railyard.torus.engines.base import Containers, Engine, NodeOrder, Progress
+from railyard.torus.engines.base import Containers, NodeOrder, Progress
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape, TorusPlan
 from railyard.torus.slurm import cluster
@@ -393,7 +393,9 @@ def _remove(name: str, *, also: str = "", finished: bool = False) -> None:
     torus = read(name)
     netns.remove(name)
     for engine in engines().values():
-        if engine.name == also or _may_have_nodes(name, torus, engine):
+        # Without torus.json any engine may have nodes of this name.
+        has_nodes = torus.engine == engine.name if torus is not None else name in engine.tori()
+        if engine.name == also or has_nodes:
             engine.remove(name, 0 if finished else UNFINISHED_S)
     shutil.rmtree(RUN / name, ignore_errors=True)
 
@@ -406,16 +408,6 @@ def _mark_incomplete(name: str) -> None:
         document = {**json.loads(path.read_text(encoding="utf-8")), "complete": False}
         temporary.write_text(json.dumps(document, indent=1), encoding="utf-8")
         temporary.rename(path)
-
-
-def _may_have_nodes(name: str, torus: VirtualTorus | None, engine: Engine) -> bool:
-    """Return whether an engine may have nodes of a torus.
-
-    It is the engine in `torus`. If that is None, it is every engine that finds nodes of this name.
-    """
-    if torus is not None:
-        return torus.engine == engine.name
-    return name in engine.tori()
 
 
 def _orphans() -> dict[str, int]:
