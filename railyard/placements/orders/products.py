@@ -1,7 +1,7 @@
 """Recognise the grid behind a matrix: the number of a rank says nothing about where it belongs.
 
-Halos, rings, hypercubes and the rows and columns of an FFT are Cartesian products of paths, rings and cliques, whatever
-the ranks are called. Two edges of one rank that are sides of a square without diagonals belong to different factors, and
+Halos, rings, hypercubes and rows and columns of an FFT are Cartesian products of paths, rings and cliques, whatever the
+ranks are called. Two edges of one rank that are sides of a square without diagonals belong to different factors, and
 a square's opposite sides to the same one; two edges without a square, or in a triangle, belong to one factor. That
 relation, closed, is the product's factorisation (W. Imrich and I. Peterin, "Recognizing Cartesian products in linear
 time", Discrete Mathematics 307, 2007); a graph that is no product has one factor. A rank's place in a factor is the
