@@ -23,7 +23,7 @@ from railyard.records import rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record
 from railyard.records.rules import commands, design, guard, rebuilt, times
-from railyard.reference import schemas
+from railyard.reference import catalogue
 from railyard.torus.virtual import fidelity
 
 TORUS = evidence.on_a_torus()
@@ -344,7 +344,7 @@ def test_an_error_in_a_rule_is_a_fault_and_not_the_end() -> None:
 
 
 def test_every_rule_has_a_line_of_docs() -> None:
-    assert rules.table() in schemas.page()
+    assert rules.table() in catalogue.page()
     assert all(each.text.endswith(".") and len(each.text.split()) <= 25 for each in rules.RULES)
 
 
