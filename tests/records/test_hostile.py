@@ -36,10 +36,16 @@ def quickly(text: str, source: str) -> Any:
 
 @pytest.mark.parametrize("depth", [17, 260, 500, 5000])
 @pytest.mark.parametrize(
-    "wrapped", ["%s", '{"parameters": {"a": %s}}', '{"a": "]]]]]]]]]]]]]]]]]]]]", "b": %s}']
+    ("begin", "inner", "end"),
+    [
+        ("[", "", "]"),
+        ('{"a": ', "{}", "}"),
+        ('[{"a": ', "[]", "}]"),
+        ('["]", ', "1", ', "["]'),  # if strings counted, the brackets would be no deeper than one
+    ],
 )
-def test_a_document_too_deep_is_refused_on_reading(depth: int, wrapped: str) -> None:
-    text = wrapped % ("[" * depth + "]" * depth)
+def test_a_document_too_deep_is_refused_on_reading(depth: int, begin: str, inner: str, end: str) -> None:
+    text = begin * depth + inner + end * depth
     for read in (json_io.loads, quickly):
         with pytest.raises(InputError, match="deep"):
             read(text, "r.json")
