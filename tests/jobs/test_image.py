@@ -27,7 +27,7 @@ from railyard.base.errors import InputError
 from railyard.jobs import image, image_engines
 from railyard.jobs.image_engines import apptainer
 from railyard.jobs.image_engines.base import ImageEngine
-from railyard.records import record, references, strict_rules
+from railyard.records import record, references, rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record, Software
 from railyard.records.store import entries
@@ -93,7 +93,7 @@ def test_a_record_that_contradicts_itself_is_refused(change: Any, words: str) ->
 def test_a_launch_that_is_missing_is_listed_for_each_software() -> None:
     made = job(BOTH, launches=2)
     assert len(made.launches) == 4
-    assert [fault.text for fault in strict_rules.faults(made) if fault.field == "launches"] == [
+    assert [fault.text for fault in rules.faults(made) if fault.field == "launches"] == [
         "2 results of plain + library-default; at least 6 are needed",
         "2 results of plain + library-default + image; at least 6 are needed",
     ]
