@@ -117,8 +117,8 @@ def stacked_bars(
     axes = figure.subplots()
     starts, rows = [0.0] * len(names), range(len(names))
     for series, (part, lengths) in enumerate(parts.items()):
-        look = {"color": svg.sentinel(series), "alpha": alphas[series % len(alphas)]}
-        axes.barh(rows, lengths, 0.6, left=starts, label=part, **look)
+        colour, alpha = svg.sentinel(series), alphas[series % len(alphas)]
+        axes.barh(rows, lengths, 0.6, left=starts, color=colour, alpha=alpha, label=part)
         starts = [start + length for start, length in zip(starts, lengths, strict=True)]
     axes.set_yticks(rows, [svg.clean(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)

@@ -123,9 +123,7 @@ def report(
     for path, content in written:
         _write(path, content)
     if parquet_file is not None:
-        from railyard.analysis.report import monitors
-
-        _write(parquet_file, monitors.parquet(exports.rows(recorded)))
+        _write(parquet_file, exports.parquet(exports.rows(recorded)))
     if output is None and form != "html":
         click.echo(content, nl=False)
     elif not quiet:
