@@ -49,7 +49,6 @@ GROUPS = {
             "Compare systems, placements, NIC policies, dates or archives.",
         ),
         "over": ("analysis.judge.cli:over", "Show series of records over dates, sizes or allocations."),
-        "moved": ("analysis.pairs.moved:moved", "Compare outputs of topobw before and after a repair."),
         "pairs": ("analysis.pairs.cli:pairs", "Show the matrices of all pairs that pt2pt has written."),
         "results": ("records.cli:results", "Add, list, show, check, pack and unpack records."),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),

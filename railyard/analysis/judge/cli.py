@@ -8,18 +8,23 @@ where it is needed, because --help does not need NumPy.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from railyard.base.checkout import RESULTS
-from railyard.base.commands import Commands, example
+from railyard.base.commands import (
+    PATH,
+    Commands,
+    archive_option,
+    example,
+    fom_option,
+    json_option,
+    print_json,
+)
 from railyard.base.errors import InputError
-from railyard.records.cli import entries_of, index_of, json_option
-from railyard.records.json_io import Json
+from railyard.records.cli import entries_of, index_of
 from railyard.records.store.entries import Entry
 
 if TYPE_CHECKING:
@@ -27,26 +32,14 @@ if TYPE_CHECKING:
     from railyard.analysis.text.datatable import DataTable
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_fom_option = click.option(
-    "--fom",
-    "foms",
-    multiple=True,
-    help="Show only this figure of merit, such as iteration_us; may be repeated.",
-)
 
 
 @click.command(epilog=example("railyard compare placement=plain placement=custom"))
 @click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
 @click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
-@click.option(
-    "--archive",
-    "root",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=RESULTS,
-    help="Archive that the sides choose from.  [default: results/ of the checkout]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs, with the values as recorded.")
-@_fom_option
+@archive_option("Archive that the sides choose from.")
+@json_option("Print JSON for programs, with the values as recorded.")
+@fom_option()
 def compare(
     *, sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
 ) -> None:
@@ -66,7 +59,7 @@ def compare(
         sides, lambda **values: archive().entries(**values), baseline, foms, for_people=not as_json
     )
     if as_json:
-        _print_json(text.document(compared))
+        print_json(text.document(compared))
     else:
         click.echo("\n".join(text.terminal(compared)))
 
@@ -80,15 +73,9 @@ def _options(command: _F) -> _F:
     """Add the options that the three commands share."""
     for option in (
         click.argument("chosen", required=False, default="", metavar="[KEY=VALUE,...]"),
-        click.option(
-            "--archive",
-            "root",
-            type=click.Path(path_type=Path),
-            default=RESULTS,
-            help="Archive, or a record file.  [default: results/ of the checkout]",
-        ),
-        _fom_option,
-        json_option,
+        archive_option("Archive, or a record file.", PATH),
+        fom_option(),
+        json_option(),
     ):
         command = option(command)
     return command
@@ -107,7 +94,7 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
     series = over.dated(_entries(root), side, foms)
     _require(series, side, root)
     if as_json:
-        _print_json(text.dates_document(series))
+        print_json(text.dates_document(series))
     else:
         _print_table(text.changes_table(series), text.changes_sentence(series))
 
@@ -125,7 +112,7 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
     families = over.scaled(_entries(root), side, foms)
     _require(families, side, root)
     if as_json:
-        _print_json(text.sizes_document(families))
+        print_json(text.sizes_document(families))
     else:
         _print_table(
             text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks."
@@ -155,7 +142,7 @@ def allocations_(
     spreads = over.spreads(_entries(root), side, foms, limit_percent)
     _require(spreads, side, root)
     if as_json:
-        _print_json(text.allocations_document(spreads, limit_percent))
+        print_json(text.allocations_document(spreads, limit_percent))
     else:
         _print_table(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
 
@@ -191,7 +178,3 @@ def _print_table(table: DataTable, sentence: str) -> None:
             click.echo(line)
         click.echo()
     click.echo(sentence)
-
-
-def _print_json(document: dict[str, Json]) -> None:
-    click.echo(json.dumps(document, indent=1, ensure_ascii=False))

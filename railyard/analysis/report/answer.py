@@ -25,15 +25,14 @@ from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text.numbers import counted
 from railyard.placements.hosts.binding import BINDINGS, Binding
-from railyard.placements.nics.policies import library_default, policies
-from railyard.placements.nics.policies.base import NicPolicy
+from railyard.placements.nics.policies import NicPolicy, policies
 from railyard.placements.orders.choices import choices
 from railyard.placements.orders.rank_orders import orders
 from railyard.placements.orders.word import Word
 from railyard.records.record import Origin
 
 TITLE = "How many times as fast as the baseline"
-BY_LIBRARY = library_default.POLICY.name
+BY_LIBRARY = next(name for name, policy in policies().items() if policy.by_library)
 _ROW_IN = 0.24
 _NAME_CHARACTERS = 44
 #: Axes from end to end by more than this factor have few numbers.
