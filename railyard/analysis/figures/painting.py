@@ -101,10 +101,15 @@ def name_rows(axes: Axes, names: Sequence[str], baseline: float | None = None) -
     axes.spines["left"].set_visible(False)
 
 
+def some_room(axes: Axes) -> None:
+    """Leave some room at the ends of the x axis."""
+    axes.margins(x=0.08)
+
+
 def few_ticks(axes: Axes) -> None:
     """Write at most six round numbers at the x axis, and leave some room at its ends."""
     axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.margins(x=0.08)
+    some_room(axes)
 
 
 def stacked_bars(
