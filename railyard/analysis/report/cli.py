@@ -101,9 +101,7 @@ def report(
     for path, content in written:
         write(path, content)
     if parquet_file is not None:
-        from railyard.analysis.report import monitors
-
-        write(parquet_file, monitors.parquet(exports.rows(recorded)))
+        write(parquet_file, exports.parquet(exports.rows(recorded)))
     if output is None and form != "html":
         click.echo(content, nl=False)
     elif not quiet:
