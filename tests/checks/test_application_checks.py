@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, HUNG_S, environment
+from support.commands import CHECKOUT, HUNG_S, environment, executable
 from support.reframe import QUICK, assert_passed, into, reading, reframe_of
 
 from railyard.applications.programs import osu
@@ -217,8 +217,7 @@ def test_worlds_of_one_rank_each_fail_and_are_said_so(tmp_path: Path, programs: 
     heard = r"s/^\(PMIX[A-Za-z0-9_]*\|OMPI[A-Za-z0-9_]*\|OPAL[A-Za-z0-9_]*\)=.*/\1/p"
     forget = f"for name in $(env | sed -n '{heard}'); do unset $name; done"
     root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-    (alone / "amg").write_text(f'#!/bin/bash\n{forget}\n{root}\nexec {programs}/amg "$@"\n')
-    (alone / "amg").chmod(0o755)
+    executable(alone / "amg", f'#!/bin/bash\n{forget}\n{root}\nexec {programs}/amg "$@"\n')
     chosen = ["-n", "amg_weak", "-S", f"programs={alone}", "-S", "placements=plain", "-S", "launches=1"]
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     record = of_record(tmp_path)
@@ -244,8 +243,8 @@ def test_a_site_check_of_one_file_is_recorded_by_its_patterns(
 ) -> None:
     """HPCCG's ranks are a chain, which two of the placements put on the same nodes, and a warning names them."""
     shutil.copy(programs / "amg", programs / "test_HPCCG")
-    for launch in range(3):
-        (replay / f"{launch}.out").write_text((DATA / "hpccg-8.out").read_text())
+    for number in range(3):
+        (replay / f"{number}.out").write_text((DATA / "hpccg-8.out").read_text())
     chosen = ["-c", str(CHECKOUT / "tests/data/site"), "-n", "hpccg_weak", "-S", f"programs={programs}"]
     chosen += ["-S", "placements=plain,custom,random", "-S", "launches=1"]
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, environment
+from support.commands import CHECKOUT, environment, executable
 from support.reframe import (
     QUICK,
     VOID,
@@ -156,8 +156,7 @@ def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
     wrong = tmp_path / "bin"
     wrong.mkdir()
     script = 'exec "{}" -np 8 $(shift 8; echo "$@")\n'.format(TORUS_BIN / "mpirun")
-    (wrong / "mpirun").write_text("#!/bin/bash\n" + script)
-    (wrong / "mpirun").chmod(0o755)
+    executable(wrong / "mpirun", "#!/bin/bash\n" + script)
     config, built = (CHECKOUT / "reframe.yml").read_text(), "{{ checkout }}/build/benchmarks"
     (tmp_path / "reframe.yml").write_text(config.replace(built, f"{wrong}:{built}"))
     arguments = ["-r", "-n", "halo_smoke", "-S", "placements=random", *into(tmp_path)]

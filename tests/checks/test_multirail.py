@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, executable
 from support.reframe import into, reading, records, reframe_of
 
 from railyard.base.checkout import TORUS_BIN
@@ -53,8 +53,7 @@ def test_a_policy_that_was_not_obeyed_fails_and_names_the_first_rank(tmp_path: P
     dropped = (
         """exec "{}" $(echo "$@" | sed 's/--mca btl_tcp_if_include nic1/--mca btl_tcp_if_include nic0/')\n"""
     )
-    (wrong / "mpirun").write_text("#!/bin/bash\n" + dropped.format(TORUS_BIN / "mpirun"))
-    (wrong / "mpirun").chmod(0o755)
+    executable(wrong / "mpirun", "#!/bin/bash\n" + dropped.format(TORUS_BIN / "mpirun"))
     config = (CHECKOUT / "reframe.yml").read_text()
     config = config.replace("{{ checkout }}/build/benchmarks", f"{wrong}:{{{{ checkout }}}}/build/benchmarks")
     (tmp_path / "reframe.yml").write_text(config)
