@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import FOLDER, example, json_option, print_json
 from railyard.base.errors import InputError
 from railyard.doctor import findings as diagnosis
 from railyard.doctor import scope, trial
@@ -25,7 +24,7 @@ from railyard.doctor.inventory import look
     is_flag=True,
     help="Print the configuration alone, to be written to a file.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@json_option("Print the findings as JSON.")
 @click.option(
     "--on-a-node",
     "on_a_node",
@@ -48,7 +47,7 @@ from railyard.doctor.inventory import look
 @click.option(
     "--spack-scope",
     metavar="FOLDER",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Write Spack's configuration for the first MPI that was found into FOLDER, and nothing else.",
 )
 def doctor(
@@ -74,7 +73,7 @@ def doctor(
     machine = machines[0]
     if as_json:
         rows = [asdict(finding) for finding in diagnosis.findings(machine)]
-        click.echo(json.dumps({"machine": asdict(machine), "findings": rows}, indent=1))
+        print_json({"machine": asdict(machine), "findings": rows})
         return
     for line in diagnosis.unbuilt(machine):
         click.echo(f"railyard: {line}", err=True)

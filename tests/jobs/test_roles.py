@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support import rows
 
 from railyard.base.errors import InputError
 from railyard.jobs import beside, roles
@@ -89,7 +90,7 @@ def test_roles_survive_their_document() -> None:
 def write_launch(folder: Path, *, sent: int | None) -> None:
     """Write a launch whose congestor ran on two nodes and reports that its rounds have 1000 bytes."""
     output = {
-        "format": "railyard-benchmark/1",
+        "format": "railyard-benchmark/3",
         "benchmark": "congestor",
         "version": "0.1.0",
         "parameters": {"pattern": "incast", "round_bytes": 1000, "rounds_sent": 9},
@@ -99,7 +100,7 @@ def write_launch(folder: Path, *, sent: int | None) -> None:
         "series": [{"fom": "round_us", "labels": {}, "samples": [1.0]}],
     }
     nics = [{"node": f"n{k}", "nic": "nic0", "tx_bytes": sent or 0, "rx_bytes": 0} for k in range(4)]
-    (folder / "launch-000.incast.json").write_text(json.dumps(output))
+    (folder / "launch-000.incast.json").write_text(json.dumps(rows.output(output)))
     (folder / "launch-000.roles").write_text(
         json.dumps(
             {
