@@ -95,9 +95,9 @@ def folder(tmp_path: Path, output: Path) -> Path:
     submitted.write(left, placed)
     now = time.time()
     shutil.copy(output, left / "launch-000.json")
-    (left / "launch-000.begun").write_text(f"{now - 9}\n")
-    (left / "launch-000.ended").write_text(f"0 {now - 6}\n")
-    (left / "launch-001.begun").write_text(f"{now - 5}\n")
+    (left / "launch-000.begun").write_text(f"{now - 9} 91\n")
+    (left / "launch-000.ended").write_text(f"0 {now - 6} 94\n")
+    (left / "launch-001.begun").write_text(f"{now - 5} 95\n")
     (left / "rfm_job.err").write_text(f"some warning\n{KILLED}\n")
     return left
 
@@ -201,7 +201,7 @@ def test_the_record_is_made_once_and_a_rerun_adds(folder: Path, railyard: Run) -
     root = folder.parent / "archive"
     (before,) = archive.load_all(root)
     (folder / "recorded").unlink()
-    (folder / "launch-001.ended").write_text(f"9 {time.time()}\n")
+    (folder / "launch-001.ended").write_text(f"9 {time.time()} 99\n")
     railyard("recover", str(folder))
     assert {r.id for r in archive.load_all(root)} > {before.id}
 
@@ -285,7 +285,7 @@ def test_a_job_runs_without_a_lock_where_there_is_none(tmp_path: Path, lacking: 
 
 
 def test_a_clock_that_goes_back_costs_no_record(folder: Path) -> None:
-    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99}\n")
+    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99} 1\n")
     assert stagedir.keep(folder).launches[0].elapsed_s is None
 
 
@@ -486,8 +486,8 @@ def test_a_launch_that_began_before_its_job_was_written_is_another_jobs(folder: 
     with_id(folder)
     assert stagedir.record_of(folder).launches[0].status == "ok"
     begun = time.time() - 3600
-    (folder / "launch-000.begun").write_text(f"{begun}\n")
-    (folder / "launch-000.ended").write_text(f"0 {begun + 3}\n")
+    (folder / "launch-000.begun").write_text(f"{begun} 1\n")
+    (folder / "launch-000.ended").write_text(f"0 {begun + 3} 4\n")
     launch = stagedir.record_of(folder).launches[0]
     assert launch.status == "not-measured" and not launch.series
     assert "another job left its files" in launch.reason
