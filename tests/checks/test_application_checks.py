@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import CHECKOUT, HUNG_S, environment, executable
-from support.reframe import QUICK, assert_passed, into, reading, reframe_of
+from support.reframe import QUICK, assert_passed, into, reading, reframe_of, settings
 
 from railyard.applications.programs import osu
 from railyard.records.record import Launch, Record
@@ -190,7 +190,7 @@ def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay
     for launch, text in enumerate(said):
         (replay / f"{launch}.out").write_text(text)
     (replay / "3.kill").touch()
-    chosen = f"-n lulesh_weak -S programs={programs} -S placements=custom -S launches=4".split()
+    chosen = ["-n", "lulesh_weak", *settings(programs=programs, placements="custom", launches=4)]
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     first, cut, wrong, killed = of_record(tmp_path).launches
     assert good(first), done.stdout
@@ -231,7 +231,7 @@ def test_a_program_that_leaves_a_file(tmp_path: Path, programs: Path, replay: Pa
     for launch in (0, 1):
         (replay / f"{launch}.out").write_text((DATA / "minighost-8.out").read_text())
     (replay / "0.left").write_text((DATA / "minighost-8.left").read_text())
-    chosen = f"-n minighost_weak -S programs={programs} -S placements=plain -S launches=2".split()
+    chosen = ["-n", "minighost_weak", *settings(programs=programs, placements="plain", launches=2)]
     reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     first, second = of_record(tmp_path).launches
     assert good(first) and {series.fom for series in first.series} == {"total_gflop_s", "time_s"}
@@ -245,8 +245,8 @@ def test_a_site_check_of_one_file_is_recorded_by_its_patterns(
     shutil.copy(programs / "amg", programs / "test_HPCCG")
     for number in range(3):
         (replay / f"{number}.out").write_text((DATA / "hpccg-8.out").read_text())
-    chosen = ["-c", str(CHECKOUT / "tests/data/site"), "-n", "hpccg_weak", "-S", f"programs={programs}"]
-    chosen += ["-S", "placements=plain,custom,random", "-S", "launches=1"]
+    chosen = ["-c", str(CHECKOUT / "tests/data/site"), "-n", "hpccg_weak"]
+    chosen += settings(programs=programs, placements="plain,custom,random", launches=1)
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     for launch in of_record(tmp_path).launches:
         assert launch.verified and launch.placement_verdict == "obeyed", done.stdout
