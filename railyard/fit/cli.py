@@ -14,8 +14,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -113,15 +113,22 @@ def fit(
     others = [name for name in placements.split(",") if name and name != fitting.FITTED]
     if matrix is not None:
         read_traffic(matrix, math.prod(extents))
+    path = shutil.which(program[0])
+    if path is None:
+        raise InputError("PROGRAM", "", program[0], "a program of this machine")
     run = _Runs(
-        program=program,
-        extents=extents,
-        ranks_per_node=ranks_per_node,
         system=system,
         config=config or str(CHECKOUT / "reframe.yml"),
-        torus=torus,
-        rate_scale=rate_scale,
         output=output.absolute(),
+        rate_scale=rate_scale,
+        variables={
+            "program": str(Path(path).absolute()),
+            "arguments": shlex.join(program[1:]),
+            "grid": ",".join(map(str, extents)),
+            "ranks_per_node": str(ranks_per_node),
+            "torus": torus,
+            "archive": str(output.absolute() / "results"),
+        },
     )
     output.mkdir(parents=True, exist_ok=True)
     _end_left_over(output)
@@ -195,34 +202,19 @@ def _remove_orphans() -> None:
         lifecycle.remove_orphans()
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Runs:
-    """The two jobs of a fit, each a run of ReFrame with stage and archive in the output folder."""
+    """The two jobs of a fit, each a run of ReFrame with stage and archive in the output folder.
 
-    def __init__(
-        self,
-        *,
-        program: Sequence[str],
-        extents: tuple[int, ...],
-        ranks_per_node: int,
-        system: str,
-        config: str,
-        torus: str,
-        rate_scale: str,
-        output: Path,
-    ) -> None:
-        path = shutil.which(program[0])
-        if path is None:
-            raise InputError("PROGRAM", "", program[0], "a program of this machine")
-        self.output, self.system, self.config = output, system, config
-        self.environment = {**os.environ, **({"RAILYARD_RATE_SCALE": rate_scale} if rate_scale else {})}
-        self.variables = {
-            "program": str(Path(path).absolute()),
-            "arguments": shlex.join(program[1:]),
-            "grid": ",".join(map(str, extents)),
-            "ranks_per_node": str(ranks_per_node),
-            "torus": torus,
-            "archive": str(output / "results"),
-        }
+    `config` defines the `system`. `variables` are those of the check in both jobs. An empty `rate_scale` leaves it to
+    the torus.
+    """
+
+    system: str
+    config: str
+    output: Path
+    rate_scale: str
+    variables: Mapping[str, str]
 
     def reframe(self, stage: str, *, needs_times: bool = True, **more: str) -> Record:
         """Run the check with these variables; return its record, or raise RunError with ReFrame's reason.
@@ -242,7 +234,7 @@ class _Runs:
                 command,
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                env=self.environment,
+                env={**os.environ, **({"RAILYARD_RATE_SCALE": self.rate_scale} if self.rate_scale else {})},
                 preexec_fn=functools.partial(end_with, os.getpid(), signal.SIGINT),
                 check=False,
             )

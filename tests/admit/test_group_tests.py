@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from support.commands import executable
 
 from perf.gates import admit as simulated
 from railyard.admit import group_tests
@@ -97,8 +98,7 @@ def test_a_search_that_may_not_go_on_is_undecided_and_admits_no_doubtful_node() 
 def launcher_of(tmp_path: Path, command: str) -> Launcher:
     """Return a launcher of 16 nodes that is a shell command."""
     script = tmp_path / "launcher"
-    script.write_text(f"#!/bin/sh\n{command}\n")
-    script.chmod(0o755)
+    executable(script, f"#!/bin/sh\n{command}\n")
     return Launcher(
         launcher="openmpi4",
         command=[str(script)],

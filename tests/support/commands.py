@@ -44,6 +44,14 @@ def variables(*names: str) -> dict[str, str]:
     return {name: VARIABLES[name] for name in names}
 
 
+def executable(path: Path, text: str) -> Path:
+    """Write a script that can be run, in a folder that is made; return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
 def ran(
     *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
