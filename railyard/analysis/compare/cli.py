@@ -16,7 +16,7 @@ import click
 from railyard.analysis.compare import gather as gathering
 from railyard.analysis.compare import sides
 from railyard.analysis.compare.gather import Gathered
-from railyard.base.commands import archive_option, example, fom_option, json_option, print_json
+from railyard.base.commands import archive_option, example, fom_option, json_option, option, print_json
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
 from railyard.records.cli import index_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog=example("railyard compare placement=plain placement=custom"))
 @click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
-@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
+@option("--baseline", "The side that changes are relative to.  [default: the first]")
 @archive_option("Archive that the sides choose from.")
 @json_option("Print JSON for programs, with the values as recorded.")
 @fom_option()

@@ -22,6 +22,7 @@ from railyard.base.commands import (
     example,
     fom_option,
     json_option,
+    option,
     print_json,
 )
 from railyard.base.errors import InputError
@@ -38,13 +39,13 @@ def over() -> None:
 
 def _options(command: _F) -> _F:
     """Add the options that the three commands share."""
-    for option in (
+    for decorate in (
         click.argument("chosen", required=False, default="", metavar="[KEY=VALUE,...]"),
         archive_option("Archive, or a record file.", PATH),
         fom_option(),
         json_option(),
     ):
-        command = option(command)
+        command = decorate(command)
     return command
 
 
@@ -89,13 +90,11 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
 
 @over.command("allocations", epilog=example("railyard over allocations check=halo_3d"))
 @_options
-@click.option(
-    "--limit",
-    "limit_percent",
-    type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
-    help="Spread between allocations, in percent, that is called steady.",
+@option(
+    "--limit limit_percent",
+    "Spread between allocations, in percent, that is called steady.",
+    click.FloatRange(min=0, min_open=True),
+    5.0,
 )
 def allocations_(
     *, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool, limit_percent: float
