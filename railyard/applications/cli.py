@@ -58,9 +58,16 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
 
 def record_rules(name: str, reading: Reading, source: str) -> None:
     """Raise InputError for a reading that no record takes: a point twice, a sample outside of its unit's range."""
-    ranks = [{"rank": rank, "host": "any"} for rank in range(reading.ranks or 1)]
-    seen = Witness(mpi={"library": "any", "standard": "any", "ranks": len(ranks)}, ranks=ranks)
-    document = convert.document(Path(name).stem, reading, seen, ranks=len(ranks))
+    count = reading.ranks or 1
+    mpi = {"library": "any", "standard": "any", "ranks": count}
+    layout = {
+        "ranks": count,
+        "cpu_sets": [],
+        **dict.fromkeys(("cpu", "allowed_cpus", "numa_node"), f".*{count}"),
+    }
+    nodes = [{"host": "any", "ranks": f"0-{count - 1}", "layout": 0}]
+    seen = Witness(mpi=mpi, ranks={"layouts": [layout], "nodes": nodes})
+    document = convert.document(Path(name).stem, reading, seen, ranks=count)
     benchmark.parse(document, source)
 
 

@@ -29,7 +29,7 @@ from railyard.base.commands import (
     print_json,
 )
 from railyard.base.errors import InputError, RunError, did_you_mean
-from railyard.records import record, versions
+from railyard.records import record
 from railyard.records.json_io import Json
 from railyard.records.store import archive, bundle, entries, index, listing
 from railyard.records.store.entries import Entry
@@ -48,7 +48,7 @@ def results() -> None:
     """Add, list, show, check, pack and unpack records."""
 
 
-@results.command(epilog=example("railyard results add 2026-11-21-444c76f0ffba.json"))
+@results.command(epilog=example("railyard results add 2026-11-21-f66b539d3db7.json"))
 @click.argument("files", nargs=-1, required=True, type=PATH)
 @archive_option()
 def add(files: tuple[Path, ...], root: Path) -> None:
@@ -103,7 +103,7 @@ def _no_record(root: Path, system: str | None, check_name: str | None) -> InputE
     return InputError("results list", "", problem="no record has all of these", valid=valid)
 
 
-@results.command(epilog=example("railyard results show 444c76f0ffba --archive results/example"))
+@results.command(epilog=example("railyard results show f66b539d3db7 --archive results/example"))
 @click.argument("name")
 @archive_option()
 @json_option()
@@ -117,31 +117,20 @@ def show(name: str, root: Path, as_json: bool) -> None:
 @results.command(epilog=example("railyard results check --strict results/example"))
 @click.argument("paths", nargs=-1, type=PATH)
 @option("--strict is_strict", "Also require the evidence demanded of bidders.", is_flag=True)
-@option(
-    "--accept-version accepted",
-    f"With --strict, an old version of the format to accept without the rules that need younger fields, from "
-    f"{versions.VERSIONS[0].name} to {versions.VERSIONS[-1].name}; may be repeated.",
-    click.Choice([version.name for version in versions.VERSIONS]),
-    multiple=True,
-    metavar="VERSION",
-)
 @json_option()
 @click.pass_context
-def check(
-    ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, accepted: tuple[str, ...], as_json: bool
-) -> None:
+def check(ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, as_json: bool) -> None:
     """Check PATHS: record files, archives or bundles; without any, the checkout's archive. Ends with 0 or 1.
 
     Every record must be valid and fit its id. With --strict it must also hold the evidence that a decision
     needs: enough launches and samples, verified data, proof of placement and NICs, the verdict of the guard, one unit
-    per figure of merit, a clean commit. A record in an old version of the format lacks what some rules need. It is
-    refused unless its version is accepted, and the rules that were not applied are named.
+    per figure of merit, a clean commit.
     """
     from railyard.records.validate import (
         check_paths,
     )  # imported here: the rules need modules that lists and comparisons do not
 
-    done = list(check_paths(paths or (ARCHIVE,), is_strict, progress, accepted))
+    done = list(check_paths(paths or (ARCHIVE,), is_strict, progress))
     bad = [verdict for verdict in done if verdict.faults]
     if as_json:
         print_json(_checked_json(done))
@@ -152,8 +141,6 @@ def check(
             for line in listing.fault_lines(verdict.faults):
                 click.echo(f"{verdict.source}: {line}")
         for verdict in done:
-            if verdict.not_applied and not verdict.faults:
-                click.echo(f"{verdict.source}: accepted without the rules {', '.join(verdict.not_applied)}")
             if verdict.not_again:
                 click.echo(f"{verdict.source}: figures not computed again: {verdict.not_again}")
         click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
@@ -180,7 +167,6 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
                 "source": verdict.source,
                 "id": verdict.id,
                 "sha256": verdict.sha256,
-                "rules_not_applied": list(verdict.not_applied),
                 "not_computed_again": verdict.not_again,
                 "faults": [{"field": fault.field, "text": fault.text} for fault in verdict.faults],
             }

@@ -173,14 +173,13 @@ def _judge(task: _Task) -> _Verdict:
         return _Verdict(task.name, None, [Fault(field="", text=str(error))], is_whole=False)
     try:
         if task.digest:
-            record, is_as_written = bag.parse_as_written(task.path, task.name, content)
+            record = bag.parse(task.path, task.name, content)
         else:
-            member = bundle.Member(path=task.name, content=content)
-            record, is_as_written = bundle.parse_as_written(task.path, member)
+            record = bundle.parse(task.path, bundle.Member(path=task.name, content=content))
     except InputError as error:
         text = str(error).removeprefix(f"{error.source}: ")
         return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
-    strict = strict_rules.judged(record, is_as_written=is_as_written)
+    strict = strict_rules.faults(record, content)
     named = [dataclasses.replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict]
     return _Verdict(task.name, judged.of_record(record, content), named)
 

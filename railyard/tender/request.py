@@ -16,9 +16,8 @@ import yaml
 
 from railyard.base import check_sources, yaml_io
 from railyard.base.errors import InputError
-from railyard.records import json_io, text_rules, units
+from railyard.records import json_io, own_figures, text_rules, units
 from railyard.records.comparable import BUILD
-from railyard.records.folded import old_figures
 from railyard.records.json_io import Json
 from railyard.records.record import Origin
 from railyard.records.units import Better, Fom
@@ -273,13 +272,13 @@ _AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "re
 
 
 def _case(given: Mapping[str, Json], source: str, index: int) -> Case:
-    """Return a case; raises InputError for a figure of merit without unit or direction that old records lack, too."""
+    """Return a case; raises InputError for a figure of merit without unit or direction that is not railyard's own."""
     field = f"cases[{index}]"
     rest = {name: value for name, value in given.items() if name not in {"unit", "better"}}
     name = given["fom"]
     if "unit" in given or "better" in given:
         fom = units.fom(name, given.get("unit", ""), given.get("better", ""), source=source, field=field)
-    elif (own := old_figures.find(name)) is not None:
+    elif (own := own_figures.find(name)) is not None:
         fom = own
     else:
         valid = "`unit` and `better` next to this figure of merit, as its records declare them"

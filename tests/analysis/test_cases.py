@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import evidence, synthetic
-from support.versions import of_rows, with_rows
+from support.rows import of_rows, with_rows
 
 from railyard.analysis.cases import cases, comparison, curves, modelled, tables
 from railyard.analysis.cases.cases import Case
@@ -36,8 +36,7 @@ from railyard.analysis.report.cli import report as command
 from railyard.analysis.stats import medians
 from railyard.analysis.text.numbers import Format, percent, size_text
 from railyard.base.errors import InputError, RunError
-from railyard.records.assemble import LaunchRun, absent, assemble
-from railyard.records.record import Status
+from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.store import archive
 
 CHECKOUT = Path(__file__).parents[2]
@@ -496,15 +495,8 @@ def test_jobs_without_values_are_shown_with_their_reasons() -> None:
         "origin": "measured",
     }
     origin = synthetic.provenance(torus=None)
-    skipped = absent(
-        status=Status.SKIPPED,
-        reason="needs two rails",
-        case=synthetic.case(topology=None),
-        provenance=origin,
-        **asked,
-    )
     lost = assemble(case=synthetic.case(), provenance=origin, launches=[], **asked)
-    page = pages.html(judge([skipped, lost]))
+    page = pages.html(judge([synthetic.skipped("needs two rails"), lost]))
     assert "skipped:</span> needs two rails" in page
     assert "18 of 18 launches not measured: the launch was never started" in page
     assert "<svg" not in page

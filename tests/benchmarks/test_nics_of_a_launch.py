@@ -22,7 +22,7 @@ from support.mpis import nic_evidence
 
 from railyard.jobs.nodes import nic_counters
 from railyard.placements.topology import catalog
-from railyard.records import benchmark
+from railyard.records.folded import ranks
 
 WITNESS = BIN / "railyard-witness"
 HALO = ["--cells", "4x4x4", "--repeats", "1", "--warmups", "0"]
@@ -132,7 +132,7 @@ def test_a_program_that_starts_mpi_as_fortran_does_leaves_a_witness(tmp_path: Pa
     outcome = mpirun("-n", "3", WITNESS, tmp_path / "witness", program, env=env)
     assert (outcome.status, outcome.err) == (0, "")
     witness = json.loads((tmp_path / "witness").read_text())
-    assert len(benchmark.ranks_of(witness["ranks"], "witness")) == 3
+    assert len(ranks.of_nodes(witness["ranks"], "witness", "ranks")) == 3
     assert nics(tmp_path / "launch.nics")["reason"] is None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support import evidence
-from support.versions import of_rows, with_rows
+from support.rows import of_rows, with_rows
 
 from railyard.jobs.nodes import energy, rank_nics
 from railyard.records import record, strict_rules

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import rows
 
 from railyard.base.errors import InputError
 from railyard.jobs import beside, roles
@@ -84,7 +85,7 @@ def test_roles_survive_their_document() -> None:
 def left(folder: Path, *, sent: int | None, reasons: list[str] | None = None, status: int = 0) -> beside.Left:
     """A launch whose congestor ran on two nodes and says that its rounds have 1000 bytes."""
     output = {
-        "format": "railyard-benchmark/1",
+        "format": "railyard-benchmark/3",
         "benchmark": "congestor",
         "version": "0.1.0",
         "parameters": {"pattern": "incast", "round_bytes": 1000, "rounds_sent": 9},
@@ -94,7 +95,7 @@ def left(folder: Path, *, sent: int | None, reasons: list[str] | None = None, st
         "series": [{"fom": "round_us", "labels": {}, "samples": [1.0]}],
     }
     nics = [{"node": f"n{k}", "nic": "nic0", "tx_bytes": sent or 0, "rx_bytes": 0} for k in range(4)]
-    (folder / "launch-000.incast.json").write_text(json.dumps(output))
+    (folder / "launch-000.incast.json").write_text(json.dumps(rows.output(output)))
     (folder / "launch-000.roles").write_text(
         json.dumps(
             {

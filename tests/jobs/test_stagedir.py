@@ -18,12 +18,11 @@ import pytest
 from support.commands import CHECKOUT, Run
 
 from railyard.base.errors import RunError
-from railyard.jobs import complaints, interrupted, job_lock, placing, roles, schedule, stagedir
+from railyard.jobs import complaints, interrupted, job_lock, placing, schedule, stagedir
 from railyard.jobs.job import launched, submitted
 from railyard.jobs.job.spec import PARAMETER, JobSpec
 from railyard.jobs.job.submitted import Placed, Planned, Site, Submitted
 from railyard.jobs.nodes import rank_nics
-from railyard.jobs.roles import Roles
 from railyard.records import provenance
 from railyard.records.store import archive, entries
 
@@ -495,73 +494,6 @@ def test_a_launch_that_began_before_its_job_was_written_is_another_jobs(folder: 
     launch = stagedir.record_of(folder).launches[0]
     assert launch.status == "not-measured" and not launch.series
     assert "another job left its files" in launch.reason
-
-
-# ---- jobs that an older railyard submitted ----
-
-
-def of_first_format(now: Submitted, **case: Any) -> dict[str, Any]:
-    """Return a job's file as railyard wrote it before there was one specification."""
-    spec, site = now.spec, now.site
-    return {
-        "case": {
-            "check": spec.check,
-            "benchmark": spec.benchmark,
-            "studies": [],
-            "parameters": spec.parameters,
-            "placements": spec.placements,
-            "nic_policies": spec.nics,
-            "software": spec.software,
-            "seed": spec.seed,
-            "launches_per_combination": spec.launches,
-            **case,
-        },
-        "system": site.system,
-        "origin": site.origin,
-        "reframe": now.reframe,
-        "archive": spec.archive,
-        "topology": site.topology,
-        "coordinates": site.coordinates,
-        "needs_coordinates": False,
-        "order": spec.allocation,
-        "block": [],
-        "grid": spec.grid,
-        "ranks_per_node": spec.ranks_per_node,
-        "seed": spec.seed,
-        "launcher": site.launcher,
-        "features": site.features,
-        "devices": site.devices,
-        "stderr": now.stderr,
-        "owner": now.owner,
-        "launches": [dataclasses.asdict(launch) for launch in now.launches],
-        "image": None,
-        "cube": [],
-        "challenge": "",
-        "id": now.id,
-        "written": now.written,
-        "launch_limit_s": spec.launch_limit_s,
-        "read_by": None,
-        "format": "railyard-job/1",
-    }
-
-
-def test_a_job_of_the_first_format_gives_the_record_that_it_gave(folder: Path) -> None:
-    with_id(folder)
-    now = submitted.read(folder)
-    record = stagedir.record_of(folder)
-    (folder / "job.json").write_text(json.dumps(of_first_format(now)))
-    assert stagedir.record_of(folder).document == record.document
-
-
-def test_a_job_of_the_first_format_has_its_loads(tmp_path: Path) -> None:
-    beside = roles.chosen("check", ["incast", "program"], "by-group", 2, on_a_machine=True, program="a 'b c'")
-    document = of_first_format(job(tmp_path), roles=beside.document())
-    (tmp_path / "job.json").write_text(json.dumps(document))
-    read = submitted.read(tmp_path)
-    assert read.roles == Roles.read(beside.document()) and read.case()["roles"] == beside.document()
-    spec = read.spec
-    assert (spec.loads, spec.split, spec.victim_nodes) == (("incast", "program"), "by-group", 2)
-    assert spec.load_program == "a 'b c'"
 
 
 def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_strays_of_the_launch_are_ended_and_no_other_process(tmp_path: Path) -> 
 
 
 def test_records_that_ran_in_another_environment_are_two_cases_and_the_variable_is_named() -> None:
-    small = json.loads((TESTS / "data/records/small-v1.9.json").read_text())
+    small = json.loads((TESTS / "data/records/small.json").read_text())
 
     def with_transport(value: str) -> Case:
         job = {"variables": {"UCX_TLS": value}, "modules": [], "libraries": []}

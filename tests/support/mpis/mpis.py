@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from support import rows
+
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import RunError
 from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.placements.launchers import Rendered
 from railyard.placements.topology.base import Topology
-from railyard.records import benchmark
 from railyard.records.folded import ranks
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
@@ -104,7 +105,7 @@ class Launch:
         if not path.exists() or (ended.status and not mpi.hangs):
             return f"ended with {ended.status}: {ended.words}"
         document: dict[str, Any] = json.loads(path.read_text())
-        document["ranks"] = ranks.rows(benchmark.ranks_of(document["ranks"], str(path)))
+        document["ranks"] = rows.of_ranks(ranks.of_nodes(document["ranks"], str(path), "ranks"))
         library = document["mpi"]["library"]
         return document if mpi.is_named_in(library) else f"ran under {library} instead of {mpi.library}"
 

@@ -1,8 +1,7 @@
-"""List the figures that railyard wrote before version 2.1 of the record, whose records declare no units.
+"""List unit and better direction of figures that railyard's own programs and parsers write.
 
-Models: the unit and the direction of each name, for those records, and for tender files and references that name such
-a figure without them. This table is closed: no figure is added to it, because newer records declare their figures.
-Leaves out: figures of other people's programs in such records. They are shown without a unit, and nothing wins by them.
+Models: a tender file may name such a figure without its unit, and the strict check refuses a record that declares
+another unit for it. A figure that is not here declares its unit in the record alone, as each output does.
 """
 
 from __future__ import annotations
@@ -58,15 +57,6 @@ _DECLARED = {
 }
 
 
-#: Names that declared a wrong unit: LULESH's figure was called zones per second, and is thousands of them.
-RENAMED = {"fom_zone_s": "fom_kzone_s"}
-
-
 def find(name: str) -> Fom | None:
-    """Return the figure of this name in old records; None if railyard wrote none."""
-    return _DECLARED.get(RENAMED.get(name, name))
-
-
-def read(name: str) -> Fom:
-    """Return the figure of this name in old records; one that railyard did not write has an undeclared unit."""
-    return find(name) or Fom(name, units.UNDECLARED, Better.NEITHER)
+    """Return railyard's own figure of this name; None if railyard writes none."""
+    return _DECLARED.get(name)
