@@ -12,8 +12,8 @@ import click
 
 from railyard.base.commands import FOLDER, example, json_option, option, print_json
 from railyard.base.errors import InputError
-from railyard.doctor import collect, scope, trial
 from railyard.doctor import findings as diagnosis
+from railyard.doctor import scope, trial
 from railyard.doctor.inventory import look
 
 
@@ -43,12 +43,6 @@ from railyard.doctor.inventory import look
     FOLDER,
     metavar="FOLDER",
 )
-@option(
-    "--collect collected",
-    "Write what a report about this machine needs into FOLDER, with host names replaced, and nothing else.",
-    FOLDER,
-    metavar="FOLDER",
-)
 def doctor(
     *,
     only_fragment: bool,
@@ -57,18 +51,12 @@ def doctor(
     partitions: Sequence[str],
     access: str,
     spack_scope: Path | None,
-    collected: Path | None,
 ) -> None:
     """Report what railyard can use on this machine, and what a missing part would enable.
 
     Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
     where you would type `reframe`.
     """
-    if collected:
-        click.echo(
-            f"{collected}: {', '.join(collect.write(collected))}; look through them before you send them"
-        )
-        return
     if spack_scope:
         click.echo(scope.write(spack_scope, look().mpis))
         return

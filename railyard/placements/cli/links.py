@@ -11,7 +11,7 @@ import click
 from railyard.base.commands import COUNT, FILE, example, json_option, option
 from railyard.base.errors import InputError
 from railyard.placements.cli.options import UNKNOWN, SharedOptions, shared
-from railyard.placements.linkload import faulty, model, traffic
+from railyard.placements.linkload import model, traffic
 from railyard.placements.linkload.model import PROTOCOLS, LinkLoads
 from railyard.placements.linkload.patterns import make, patterns
 from railyard.placements.linkload.traffic import Traffic
@@ -87,7 +87,7 @@ def links(
         raise InputError("topology", "", UNKNOWN, "a topology whose links are known")
     granted = options.granted()
     wrong = fault_words.parse(granted.topology, faults)
-    faulty.check(wrong)
+    model.check_faults(wrong)
     sent = options.traffic or _modelled(options, pattern, within=within, sizes=sizes, cells=cells)
     left = options.left(granted.topology)
     loads_by_name = {}

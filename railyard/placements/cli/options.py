@@ -23,8 +23,8 @@ from railyard.placements.linkload.matrix import read_traffic
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation, AllocationOrder, allocate, occupied, scheduled
-from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.placement import Placement, place
+from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 

@@ -41,7 +41,7 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
         click.echo(yaml.safe_dump(topo.to_dict(), sort_keys=False), nl=False)
         return
     if as_cabinets:
-        torus = catalog.torus(topo, "--cabinets")
+        torus = catalog.as_torus(topo, "--cabinets")
         for at in torus.coordinates:
             click.echo(f"{_comma(at)} {cabinets.place(at, torus.extents)}")
         return
