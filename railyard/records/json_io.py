@@ -226,9 +226,9 @@ def _has_other_digits(written: bytes) -> bool:
 
     That is a number with an exponent, or one below 0.0001.
     """
-    exponents_at = (exponent.start() for exponent in _EXPONENT.finditer(written))
+    places = (exponent.start() for exponent in _EXPONENT.finditer(written))
     return b"0.0000" in written or any(
-        _NUMBER.search(written, max(0, at - _MOST_DIGITS), at) for at in exponents_at
+        _NUMBER.search(written, max(0, place - _MOST_DIGITS), place) for place in places
     )
 
 
