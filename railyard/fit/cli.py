@@ -22,7 +22,7 @@ from typing import Any
 import click
 
 from railyard.base.checkout import CHECKOUT
-from railyard.base.commands import FILE, FOLDER, example
+from railyard.base.commands import COUNT, FILE, FOLDER, example, option
 from railyard.base.errors import InputError, RunError
 from railyard.base.parent import end_with
 from railyard.jobs import interrupted, schedule
@@ -46,45 +46,30 @@ LEFT_OVER_S = 60
     context_settings={"ignore_unknown_options": True},
     epilog=example("railyard fit --ranks 64 -- ./program --its --options"),
 )
-@click.option("--ranks", type=click.IntRange(2), default=8, show_default=True, help="Ranks of the program.")
-@click.option("--grid", help="Grid of the program's ranks, AxB or AxBxC.  [default: the most cubic one]")
-@click.option(
-    "--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="Ranks of a node."
-)
-@click.option(
-    "--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of each placement."
-)
-@click.option("--torus", default="gemini-4x4x4", show_default=True, help="Topology of the virtual torus.")
-@click.option(
+@option("--ranks", "Ranks of the program.", click.IntRange(2), 8)
+@option("--grid", "Grid of the program's ranks, AxB or AxBxC.  [default: the most cubic one]")
+@option("--ranks-per-node", "Ranks of a node.", COUNT, 1)
+@option("--launches", "Launches of each placement.", COUNT, 6)
+@option("--torus", "Topology of the virtual torus.", default="gemini-4x4x4")
+@option(
     "--rate-scale",
+    "Rates of the virtual torus over those of the machine; smaller for a program that computes more than it "
+    "sends.  [default: auto]",
     default="",
     metavar="NUMBER|BYTES/TIME|auto",
-    help="Rates of the virtual torus over those of the machine; smaller for a program that computes more than it "
-    "sends.  [default: auto]",
 )
-@click.option(
-    "--system",
-    default="vtorus:netns",
-    show_default=True,
-    help="ReFrame's system and partition; that of a cluster is measured there.",
+@option(
+    "--system", "ReFrame's system and partition; that of a cluster is measured there.", default="vtorus:netns"
 )
-@click.option(
-    "--config", default="", help="ReFrame's configuration of the system.  [default: railyard's reframe.yml]"
-)
-@click.option(
+@option("--config", "ReFrame's configuration of the system.  [default: railyard's reframe.yml]", default="")
+@option(
     "--placements",
+    "Placements to measure beside the fitted one, with commas between.  [default: scheduler, the best named one]",
     default="",
-    help="Placements to measure beside the fitted one, with commas between.  [default: scheduler, the best named one]",
 )
-@click.option("--matrix", type=FILE, help="A matrix captured before.")
+@option("--matrix", "A matrix captured before.", FILE)
 @launcher_option("Launcher for which the files of the fitted placement are written", default="slurm")
-@click.option(
-    "--output",
-    type=FOLDER,
-    default=Path("fit"),
-    show_default=True,
-    help="Folder of matrix.csv, fit.json, the launcher's files and results/.",
-)
+@option("--output", "Folder of matrix.csv, fit.json, the launcher's files and results/.", FOLDER, Path("fit"))
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 def fit(
     *,

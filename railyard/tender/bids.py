@@ -106,9 +106,9 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None, *, again: bool 
 class _Many:
     """Judges the records of large bids: `known` and `made` map keys to pickled judgements, earlier and new ones."""
 
-    def __init__(self, pool: ProcessPoolExecutor, known: Mapping[bytes, bytes]) -> None:
+    def __init__(self, pool: ProcessPoolExecutor, earlier: Mapping[bytes, bytes]) -> None:
         """Judge records without an earlier judgement by the processes of `pool`."""
-        self.known = known
+        self.known = earlier
         self.made: dict[bytes, bytes] = {}
         self._pool = pool
 
