@@ -20,7 +20,7 @@ from railyard.placements.hosts.node import NodeLayout
 from railyard.placements.launchers import Launcher, Rendered
 from railyard.placements.nics import evidence, lines, policies, stacks, stating
 from railyard.placements.nics.evidence import Found, judge, senders
-from railyard.placements.nics.lines import Line, Verbatim, file_name
+from railyard.placements.nics.lines import LaunchLine, Verbatim, file_name
 from railyard.placements.orders.placement import Placement
 from railyard.placements.topology.base import Topology
 from railyard.records.folded.nic_bytes import Nics
@@ -33,7 +33,7 @@ class Combination:
     `files` and `scripts` (executable) are texts by file name, which the command reads.
     """
 
-    line: Line
+    line: LaunchLine
     files: Mapping[str, str]
     scripts: Mapping[str, str]
 
@@ -205,7 +205,9 @@ def _simulated(
     files = {name: text for name, text in rendered.files.items() if name != before}
     command = tuple(after if word == before else word for word in rendered.command)
     text = "".join(f"{host}\n" for host in hosts)
-    return Combination(line=Line(environment={}, words=command), files={**files, after: text}, scripts={})
+    return Combination(
+        line=LaunchLine(environment={}, words=command), files={**files, after: text}, scripts={}
+    )
 
 
 def assigned_nics(policy: str, on: policies.Host) -> list[list[str]]:
