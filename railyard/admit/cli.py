@@ -17,6 +17,7 @@ from railyard.base import host_names
 from railyard.base.checkout import BUILD
 from railyard.base.commands import FILE, FOLDER, example
 from railyard.base.errors import InputError
+from railyard.base.json_files import json_object
 from railyard.placements.cli.options import launcher_option
 
 if TYPE_CHECKING:
@@ -227,10 +228,7 @@ def _sure_of(admission: Admission, nodes: Sequence[str], cables: Sequence[Pair])
 
 def _read(path: Path, request: Mapping[str, Any]) -> tuple[list[list[Reading]], int, str]:
     """Return rates, number of launches and size of an earlier search; InputError for one of another request."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        document = {}
+    document = json_object(path)
     if document.get("request") != request:
         valid = "admission.json of a search of the same nodes, with the same --topology and --slow"
         raise InputError("--resume", "", path, valid)

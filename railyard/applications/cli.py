@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from railyard.applications import convert, launch, patterns
+from railyard.applications.convert import Witness
 from railyard.applications.patterns import Patterns
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser, Reading
-from railyard.applications.witness import Witness
 from railyard.base.commands import THERE, Commands, example
 from railyard.base.errors import InputError, RunError
 from railyard.records import benchmark

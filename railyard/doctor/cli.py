@@ -12,8 +12,8 @@ import click
 
 from railyard.base.commands import FOLDER, example, json_option, print_json
 from railyard.base.errors import InputError
-from railyard.doctor import collect, scope, trial
 from railyard.doctor import findings as diagnosis
+from railyard.doctor import scope, trial
 from railyard.doctor.inventory import look
 
 
@@ -50,13 +50,6 @@ from railyard.doctor.inventory import look
     type=FOLDER,
     help="Write Spack's configuration for the first MPI that was found into FOLDER, and nothing else.",
 )
-@click.option(
-    "--collect",
-    "collected",
-    metavar="FOLDER",
-    type=FOLDER,
-    help="Write what a report about this machine needs into FOLDER, with host names replaced, and nothing else.",
-)
 def doctor(
     *,
     only_fragment: bool,
@@ -65,18 +58,12 @@ def doctor(
     partitions: Sequence[str],
     access: str,
     spack_scope: Path | None,
-    collected: Path | None,
 ) -> None:
     """Report what railyard can use on this machine, and what a missing part would enable.
 
     Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
     where you would type `reframe`.
     """
-    if collected:
-        click.echo(
-            f"{collected}: {', '.join(collect.write(collected))}; look through them before you send them"
-        )
-        return
     if spack_scope:
         click.echo(scope.write(spack_scope, look().mpis))
         return

@@ -13,7 +13,7 @@ from railyard.base.commands import FOLDER, example
 from railyard.base.errors import InputError
 from railyard.jobs import interrupted, stagedir
 from railyard.jobs import together as several
-from railyard.jobs.job import submitted
+from railyard.jobs.job import job_folder, submitted
 from railyard.jobs.nodes import allocated_nodes as granting
 
 
@@ -51,7 +51,7 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
             raise InputError(
                 str(folder), "", problem=user, valid="a job that has ended, and its ReFrame with it"
             )
-        if not stagedir.began(folder):
+        if not job_folder.began(folder):
             raise InputError(
                 str(folder), "", problem="no launch that began", valid="a job that launched something"
             )

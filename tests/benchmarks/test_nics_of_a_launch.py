@@ -20,7 +20,7 @@ from support.benchmark_runs import BIN, Outcome, mpirun, preload
 from support.commands import Run
 from support.mpis import nic_evidence
 
-from railyard.jobs.nodes import nic_counters
+from railyard.jobs.nodes.counted import Counted
 from railyard.placements.topology import catalog
 from railyard.records.folded import ranks
 
@@ -226,7 +226,8 @@ def test_every_rank_reports_the_gpus_that_it_sees(
     assert outcome.status == 0, outcome.err
     reported = nics(path)["gpus"]
     assert [each["variable"] for each in reported] == [variable] * 3
-    assert nic_counters.read(path, None, [], {}).gpus == ("7", "6", "5")
+    content = Counted.read(path)
+    assert content is not None and content.gpus == ("7", "6", "5")
 
 
 def test_a_file_that_cannot_be_written_costs_one_line(pretend_hosts: Path) -> None:

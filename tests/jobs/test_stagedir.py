@@ -19,10 +19,10 @@ from support.commands import CHECKOUT, Run
 
 from railyard.base.errors import RunError
 from railyard.jobs import complaints, interrupted, job_lock, placing, schedule, stagedir
-from railyard.jobs.job import launched, submitted
+from railyard.jobs.job import job_folder, launched, submitted
 from railyard.jobs.job.spec import PARAMETER, JobSpec
 from railyard.jobs.job.submitted import Placed, Planned, Site, Submitted
-from railyard.jobs.nodes import rank_nics
+from railyard.jobs.nodes import counted
 from railyard.records import provenance
 from railyard.records.store import archive, entries
 
@@ -147,19 +147,18 @@ def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, 
     script = [f"railyard() {{ [ $2 -ge {enough_after} ]; }}", *lines]
     subprocess.run(["bash", "-c", "\n".join(script)], cwd=tmp_path, check=True)
     assert (tmp_path / "launched").read_text().split() == [str(k) for k in range(launched)]
-    assert (tmp_path / schedule.ENOUGH).exists() is (launched < 9)
+    assert (tmp_path / job_folder.ENOUGH).exists() is (launched < 9)
 
 
 def test_rounds_that_were_not_needed_are_no_launches_of_the_record(folder: Path) -> None:
     assert len(stagedir.first_rounds(folder, 1).launches) == 2
-    (folder / schedule.ENOUGH).write_text("1\n")
+    (folder / job_folder.ENOUGH).write_text("1\n")
     record = stagedir.record_of(folder)
     assert (len(record.launches), record.case.launches_per_combination) == (2, 1)
 
 
 def test_a_host_with_a_name_of_its_own_ran_what_its_node_was_asked_for(folder: Path) -> None:
     placed = submitted.read_placed(folder)
-    assert placed
     of_slurm = dataclasses.replace(
         placed,
         allocation={**placed.allocation, "nodes": [{"name": "cpu-1", "coordinate": None}]},
@@ -369,7 +368,6 @@ def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, ra
 
 def test_placements_that_these_nodes_do_not_allow_say_why(folder: Path) -> None:
     placed = submitted.read_placed(folder)
-    assert placed is not None
     submitted.write(folder, dataclasses.replace(placed, cannot={"random": "no coordinates: nowhere"}))
     reasons = [launch.reason for launch in stagedir.keep(folder).launches[2:]]
     assert reasons == ["no coordinates: nowhere", KILLED]
@@ -399,7 +397,6 @@ def counted_nics(
     site = dataclasses.replace(asked.site, devices=devices)
     submitted.write(folder, dataclasses.replace(asked, spec=spec, site=site, launches=launches))
     placed = submitted.read_placed(folder)
-    assert placed is not None
     submitted.write(folder, dataclasses.replace(placed, nics={"nic-1": [[nic], [nic]]}))
     document = {"format": "railyard-nics/1", "groups": "auto", "nics": nics, "reason": reason}
     document |= {"ranks": list(ranks)} if ranks else {}
@@ -443,7 +440,7 @@ def test_the_nics_of_each_rank_s_connections_are_in_the_record(folder: Path) -> 
     rows = [{"rank": rank, **sent("nic1", 10**6, "")} for rank in (0, 1)]
     nics = [sent("nic1", 2_100_000, "linux-net")]
     launch = counted_nics(folder, nics, devices=None, assigned="nic1", ranks=rows)
-    (series,) = [each for each in launch.series if each.fom == rank_nics.FOM]
+    (series,) = [each for each in launch.series if each.fom == counted.RANK_SENT]
     assert (series.labels, series.samples) == (
         {"nic": "nic1", "ranks": "0-1"},
         (pytest.approx(95.238, abs=1e-3),),

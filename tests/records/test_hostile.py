@@ -64,7 +64,7 @@ def test_the_quick_reader_decides_as_the_strict_one(text: str) -> None:
     read: list[object] = []
     for loads, content in ((json_io.loads, text), (json_io.loads_bytes, text.encode())):
         try:
-            read.append(json.dumps(loads(content, "r")))  # type: ignore[operator]  # each with its own kind of text
+            read.append(json.dumps(loads(content, "r")))  # type: ignore[arg-type]  # each with its own kind of text
         except InputError as error:
             read.append(str(error))
     assert read[0] == read[1]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.jobs.job.json_files import json_object
+from railyard.base.json_files import json_object
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.roles import Roles
 from railyard.records.record import Software
@@ -191,6 +191,10 @@ class Placed:
         return [*self.gpus.get(policy, ()), *(own for other in self.others for own in other.gpus[policy])]
 
 
+#: What a job placed that ended before it placed its ranks.
+NOT_PLACED = Placed(allocation={}, topology=None, hosts={}, local_ranks={}, nics={})
+
+
 def write(folder: Path, written: Submitted | Placed) -> None:
     """Write a file as a whole or not at all."""
     name = FILE if isinstance(written, Submitted) else PLACED
@@ -202,11 +206,11 @@ def _fields(value: Any) -> dict[str, Any]:
     return {item.name: getattr(value, item.name) for item in fields(value)}
 
 
-def read_placed(folder: Path) -> Placed | None:
-    """Return the assigned hosts of all ranks; None if the job ended before it placed them."""
+def read_placed(folder: Path) -> Placed:
+    """Return the assigned hosts of all ranks; `NOT_PLACED` if the job ended before it placed them."""
     document = json_object(folder / PLACED)
     others = [Assigned(**other) for other in document.get("others", [])]
-    return Placed(**{**document, "others": others}) if document else None
+    return Placed(**{**document, "others": others}) if document else NOT_PLACED
 
 
 def read(folder: Path) -> Submitted:

@@ -22,7 +22,7 @@ from railyard.torus.native import programs
 from railyard.torus.plan import pace, plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import launch, lifecycle, neighbours, netem, packet_budget, rootless, status
+from railyard.torus.virtual import kernel_limits, launch, lifecycle, packet_budget, rootless, status
 
 DEFAULT = Shape()
 NETWORKS = ("auto", "router", "kernel")
@@ -154,13 +154,13 @@ def up(
         rate_scale=scale,
         mtu_bytes=mtu,
         burst_packets=burst,
-        latency_scaled=bool(topo.hop_latency_us) if carrier == "router" else netem.can_scale(topo),
+        latency_scaled=bool(topo.hop_latency_us) if carrier == "router" else kernel_limits.can_scale(topo),
         network=carrier,
     )
     if with_slurm:
         _check_slurm()
     containers = _containers(engine, image, volumes)
-    if overflow := neighbours.advice(plan.make(topo, shape), with_slurm=with_slurm):
+    if overflow := kernel_limits.neighbour_advice(plan.make(topo, shape), with_slurm=with_slurm):
         click.echo(f"railyard: {overflow}", err=True)
     routers = 0 if carrier == "router" else len(topo.routers)
     # Imported here and in the commands below, because `mpirun` and `down` need no table and should start quickly.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from railyard.placements.topology.base import Router, Topology
 from railyard.placements.topology.chosen.rules import FIXED, RESTORED
 from railyard.placements.topology.faults import Faults
-from railyard.torus.plan import addresses, routes
+from railyard.torus.plan import addresses
 from railyard.torus.plan.plan import ETHERNET_BYTES, Shape
 
 FORMAT = 1
@@ -162,7 +162,7 @@ def _routes(topology: Topology, faults: Faults) -> Iterator[tuple[str, str, str]
     detours_by_rail = [topology.detours(dead, rail) for rail in range(topology.rails)]
     for router in topology.routers:
         name = topology.router_name(router)
-        for prefix, link in routes.table(topology, router, detours_by_rail[router.rail]).items():
+        for prefix, link in addresses.table(topology, router, detours_by_rail[router.rail]).items():
             yield name, prefix, link.port
     for node in topology.nodes:
         for rail in range(topology.rails):

@@ -109,7 +109,7 @@ def sim(
         topology=network,
         ranks=_ranks(network, hostfile, ranks),
         program=program,
-        calibration=calibration.load(calibrated or calibration.usual(network)),
+        calibration=calibration.load(calibrated or network.calibration),
         algorithms=smpi.read_algorithms(algorithms),
         faults=faulty,
         limits=SimulationLimits(time_s=time_s, memory_gib=memory_gib),

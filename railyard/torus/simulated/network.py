@@ -38,18 +38,6 @@ FORMAT = "railyard-network/1"
 NONE = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedLink:
-    """A directed link of the simulation: its rate in payload bytes per second, its latency in seconds."""
-
-    rate_byte_s: float
-    latency_s: float
-    name: str
-
-    def __str__(self) -> str:
-        return f"link {self.rate_byte_s:.10g} {self.latency_s:.10g} {self.name}"
-
-
 @dataclass(kw_only=True)
 class _Links:
     """The links in use, numbered in the order of their first use; each method returns the number of a link."""
@@ -57,16 +45,14 @@ class _Links:
     topology: Topology
     faults: Faults
     calibration: Calibration
-    lines: list[SimulatedLink] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, name: str, rate_gbyte_s: float, latency_us: float) -> int:
         """Return the number of the link with a name; add the link if it is new."""
         if name not in self.numbers:
             self.numbers[name] = len(self.lines)
-            self.lines.append(
-                SimulatedLink(rate_byte_s=rate_gbyte_s * 1e9, latency_s=latency_us * 1e-6, name=name)
-            )
+            self.lines.append(f"link {rate_gbyte_s * 1e9:.10g} {latency_us * 1e-6:.10g} {name}")
         return self.numbers[name]
 
     def between(self, link: Link) -> int:
@@ -136,7 +122,7 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
     ]
     most_times = f" {calibration.reach_most_times}" if calibration.reach_most_times else ""
     reach = [f"reach {calibration.reach_hops}{most_times}"] if calibration.reach_hops else []
-    lines = [FORMAT, *reach, *map(str, links.lines), f"sizes {len(points)} {len(addresses)}"]
+    lines = [FORMAT, *reach, *links.lines, f"sizes {len(points)} {len(addresses)}"]
     return "\n".join([*lines, *node_lines, *hosts, *routes]) + "\n"
 
 

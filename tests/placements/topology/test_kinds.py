@@ -26,7 +26,7 @@ from railyard.placements.orders.rank_orders import custom
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Coordinate, Link, Node, Router, Topology
 from railyard.placements.topology.faults import Faults
-from railyard.torus.plan import addresses, plan, routes
+from railyard.torus.plan import addresses, plan
 from railyard.torus.simulated import calibration, network
 from railyard.torus.slurm import config
 
@@ -109,7 +109,7 @@ def test_the_kernels_tables_lead_where_the_routes_do(topology: Topology, dead: b
     around = topology.detours([cable, topology.reverse(cable)] if dead else [], 0)
     rail = [router for router in topology.routers if router.rail == 0]
     tables = {
-        router: [(ipaddress.IPv4Network(p), k) for p, k in routes.table(topology, router, around).items()]
+        router: [(ipaddress.IPv4Network(p), k) for p, k in addresses.table(topology, router, around).items()]
         for router in rail
     }
     for router, node in itertools.product([r for r in rail if not r.level], topology.nodes[::3]):

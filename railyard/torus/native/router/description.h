@@ -42,6 +42,11 @@ void description_read(const char *path, struct network *network, struct link_nam
  * the file is malformed. */
 void description_hide(const char *path, struct network *network, const struct link_name *names);
 
+/* Return the counters of a network with the names of its links: in a file at `path` that others map, or in
+ * memory alone where `path` is NULL. Print one line and exit where that fails. */
+struct counters_header *counters_new(const char *path, const struct network *network,
+                                     const struct link_name *names);
+
 /* Return whether two descriptions have the same hosts, links and addresses, so that one can replace the
  * other. */
 bool description_alike(const struct network *one, const struct network *other);

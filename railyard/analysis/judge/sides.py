@@ -2,11 +2,12 @@
 
 Models: a side is written `KEY=VALUE[,KEY=VALUE...]` with the keys of `KEYS`, a path (an archive or record files), or a
 bare word that is a system, placement, NIC policy or date of the archive. Leaves out: what is compared row by row
-(`railyard.analysis.compare.compare`).
+(`railyard.analysis.judge.versus`).
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def parse(texts: Sequence[str], archive: Callable[[], Iterable[Entry]]) -> list[
     Raises InputError for an unknown key, a date that is none, a word that nothing has or that two kinds of things have,
     and a side given twice.
     """
-    words = _Words(archive)
+    words = functools.cache(lambda: _words(archive()))
     sides = [_parse(text, words) for text in texts]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
@@ -117,33 +118,30 @@ def parse(texts: Sequence[str], archive: Callable[[], Iterable[Entry]]) -> list[
     return sides
 
 
-class _Words:
-    """The values that bare words may have, read from the archive only if a side is a bare word."""
-
-    def __init__(self, archive: Callable[[], Iterable[Entry]]) -> None:
-        self.archive = archive
-        self.gathered: dict[str, set[str]] = {}
-
-    def kinds(self) -> Mapping[str, set[str]]:
-        """Return the values that the archive has of each key."""
-        if not self.gathered:
-            self.gathered = {"system": set(), "placement": set(), "nic": set(), "date": set()}
-            for entry in self.archive():
-                self.gathered["system"].add(entry.setting["system"])
-                self.gathered["placement"].update(entry.setting["placements"])
-                self.gathered["nic"].update(entry.setting["nic_policies"])
-                self.gathered["date"].add(entry.own["created"][:10])
-        return self.gathered
+def varied(sides: Sequence[Side]) -> frozenset[str]:
+    """Return the keys whose values differ between the sides; paths count as systems."""
+    keys = {key for side in sides for key in side.wanted}
+    differing = {key for key in keys if len({side.wanted.get(key) for side in sides}) > 1}
+    return frozenset(differing | ({"system"} if any(side.paths for side in sides) else set()))
 
 
-def _parse(text: str, words: _Words) -> Side:
+def _words(entries: Iterable[Entry]) -> Mapping[str, set[str]]:
+    """Return the values that bare words may have, by key."""
+    kinds: dict[str, set[str]] = {"system": set(), "placement": set(), "nic": set(), "date": set()}
+    for entry in entries:
+        for key, values in kinds.items():
+            values.update(_values(key, entry))
+    return kinds
+
+
+def _parse(text: str, words: Callable[[], Mapping[str, set[str]]]) -> Side:
     if "=" in text:
         return Side(name=text, wanted=dict(_pair(text, part) for part in text.split(",")))
     if Path(text).exists() and ("/" in text or Path(text).is_dir()):
         return Side(name=text, wanted={}, paths=(Path(text),))
     if _DATES.fullmatch(text):
         return Side(name=text, wanted={"date": text})
-    return Side(name=text, wanted={_kind(text, words.kinds()): text})
+    return Side(name=text, wanted={_kind(text, words()): text})
 
 
 def _pair(text: str, part: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Read a JSON file that a job may not have finished."""
+"""Read a JSON file that whatever writes it may not have finished."""
 
 from __future__ import annotations
 

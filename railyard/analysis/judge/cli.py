@@ -1,6 +1,8 @@
-"""`railyard over`: what many records show over dates, sizes and allocations.
+"""`railyard compare` and `railyard over`: what the records of an archive show, side by side or as series.
 
-Models: which records are chosen, and where the result goes. Leaves out: what is computed and printed.
+Models: what the user names and where the result goes. Leaves out: what is computed and printed
+(`railyard.analysis.judge.versus`, `railyard.analysis.judge.over`, `railyard.analysis.judge.text`), which is imported
+where it is needed, because --help does not need NumPy.
 """
 
 from __future__ import annotations
@@ -8,13 +10,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from railyard.analysis.compare import sides
-from railyard.analysis.compare.sides import Side
-from railyard.analysis.text.datatable import DataTable
 from railyard.base.commands import (
     PATH,
     Commands,
@@ -25,10 +24,44 @@ from railyard.base.commands import (
     print_json,
 )
 from railyard.base.errors import InputError
-from railyard.records.cli import entries_of
+from railyard.records.cli import entries_of, index_of
 from railyard.records.store.entries import Entry
 
+if TYPE_CHECKING:
+    from railyard.analysis.judge.sides import Side
+    from railyard.analysis.text.datatable import DataTable
+
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@click.command(epilog=example("railyard compare placement=plain placement=custom"))
+@click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
+@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
+@archive_option("Archive that the sides choose from.")
+@json_option("Print JSON for programs, with the values as recorded.")
+@fom_option()
+def compare(
+    *, sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
+) -> None:
+    """Compare two or more sides A B [...].
+
+    A side is KEY=VALUE[,KEY=VALUE...] with the keys system, partition, environment, check, topology, commit, mpi,
+    study, placement, nic, software (native, image), image (the beginning of its sha256), date (2026-11-21 or
+    2026-11-01..2026-11-21); or the path of an archive or record; or a bare
+    word that is a system, placement, NIC policy or date of the archive.
+    """
+    from railyard.analysis.judge import text, versus
+
+    if len(sides) < 2:
+        raise InputError("SIDE", "", problem=f"{len(sides)} side", valid="at least two sides")
+    archive = functools.cache(lambda: index_of(root))
+    compared = versus.of_texts(
+        sides, lambda **values: archive().entries(**values), baseline, foms, for_people=not as_json
+    )
+    if as_json:
+        print_json(text.document(compared))
+    else:
+        click.echo("\n".join(text.terminal(compared)))
 
 
 @click.group(cls=Commands)
@@ -55,18 +88,15 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
 
     KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
     """
-    from railyard.analysis.over import (
-        dates as of_dates,  # imported here: SciPy takes 1 s, and --help does not need it
-    )
-    from railyard.analysis.over import text
+    from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    series = of_dates.dated(_entries(root), side, foms)
+    series = over.dated(_entries(root), side, foms)
     _require(series, side, root)
     if as_json:
         print_json(text.dates_document(series))
     else:
-        _print(text.changes_table(series), text.changes_sentence(series))
+        _print_table(text.changes_table(series), text.changes_sentence(series))
 
 
 @over.command("sizes", epilog=example("railyard over sizes check=halo_3d"))
@@ -76,15 +106,17 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
 
     KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
     """
-    from railyard.analysis.over import sizes, text
+    from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    families = sizes.scaled(_entries(root), side, foms)
+    families = over.scaled(_entries(root), side, foms)
     _require(families, side, root)
     if as_json:
         print_json(text.sizes_document(families))
     else:
-        _print(text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks.")
+        _print_table(
+            text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks."
+        )
 
 
 @over.command("allocations", epilog=example("railyard over allocations check=halo_3d"))
@@ -104,19 +136,21 @@ def allocations_(
 
     KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
     """
-    from railyard.analysis.over import allocations, text
+    from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    spreads = allocations.spreads(_entries(root), side, foms, limit_percent)
+    spreads = over.spreads(_entries(root), side, foms, limit_percent)
     _require(spreads, side, root)
     if as_json:
         print_json(text.allocations_document(spreads, limit_percent))
     else:
-        _print(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
+        _print_table(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
 
 
 def _require(series: Sequence[object], side: Side | None, root: Path) -> None:
     """Raise InputError if there is no series because the side chooses no record."""
+    from railyard.analysis.judge import sides
+
     if side is not None and not series:
         sides.require(side, _entries(root))
 
@@ -130,13 +164,15 @@ def _entries(root: Path) -> Iterator[Entry]:
 def _side(chosen: str) -> Side | None:
     if not chosen:
         return None
+    from railyard.analysis.judge import sides
+
     if "=" not in chosen:
         raise InputError("records", "", chosen, f"KEY=VALUE,... with keys {', '.join(sides.KEYS)}")
     (side,) = sides.parse([chosen], functools.partial(list[Entry]))
     return side
 
 
-def _print(table: DataTable, sentence: str) -> None:
+def _print_table(table: DataTable, sentence: str) -> None:
     if table.rows:
         for line in table.lines():
             click.echo(line)
