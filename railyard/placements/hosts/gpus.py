@@ -64,16 +64,8 @@ def pairs(layout: NodeLayout, nics: Sequence[str], ranks_per_node: int, binding:
     where = [layout.nics.get(name.partition(":")[0], -1) for name in nics]
     if runtime is None or not layout.gpus or not where or min([*where, *layout.gpus.values()]) < 0:
         return None
-    turns: dict[int, int] = {}
-    pairs_of_ranks = []
-    for local in range(ranks_per_node):
-        domain = layout.domain_of(local, ranks_per_node, binding)
-        far = [layout.distance(domain, other) for other in layout.gpus.values()]
-        near = [index for index, distance in enumerate(far) if distance == min(far)]
-        gpu = near[turns.get(domain, 0) % len(near)]
-        turns[domain] = turns.get(domain, 0) + 1
-        pairs_of_ranks.append(_pair(layout, gpu, nics))
-    return RankGpus(of_rank=tuple(pairs_of_ranks), runtime=runtime)
+    dealt = layout.dealt(list(layout.gpus.values()), ranks_per_node, binding)
+    return RankGpus(of_rank=tuple(_pair(layout, gpu, nics) for gpu in dealt), runtime=runtime)
 
 
 def any_pairs(ranks_per_node: int) -> RankGpus:
