@@ -25,7 +25,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from railyard.records import json_io, versions
+from railyard.records import json_io, record
 
 RAILYARD = str(Path(sys.executable).with_name("railyard"))
 SYSTEMS = {"torus-a": 1.0, "torus-b": 1.03}
@@ -56,7 +56,7 @@ def _document(chance: random.Random, number: int, sizes: int) -> dict[str, Any]:
     system = list(SYSTEMS)[number % 2]
     size = 8 * (1 + number // 2 % sizes)
     document: dict[str, Any] = {
-        "schema": versions.VERSIONS[-1].name,
+        "schema": record.FORMAT,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_700_000_000 + 600 * number)),
         "origin": "emulated",
         "system": {"name": system, "partition": "netns", "environment": "openmpi"},

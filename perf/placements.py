@@ -22,10 +22,8 @@ from railyard.placements.linkload.model import PROTOCOLS, LinkLoads
 from railyard.placements.linkload.traffic import Traffic, face_bytes, stencil
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.choices import choose
-from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.optimiser import search
-from railyard.placements.orders.rank_orders import ordered
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, orders
 from railyard.placements.topology import catalog
 from railyard.placements.topology.torus import Torus
 
@@ -43,7 +41,7 @@ def torus_of(extents: tuple[int, int, int], nodes_per_router: int) -> Torus:
     document |= {"name": "gemini-" + "x".join(map(str, extents)), "nodes_per_router": nodes_per_router}
     for name, extent in zip("XYZ", extents, strict=True):
         document["dimensions"][name]["extent"] = extent
-    return catalog.torus(catalog.parse(document, source="bench"), "bench")
+    return catalog.as_torus(catalog.parse(document, source="bench"), "bench")
 
 
 def large_job() -> PlacementJob:
@@ -57,11 +55,11 @@ def model(console: Console) -> dict[str, float]:
     job = large_job()
     start_s = time.monotonic()
     sent = stencil(job.grid, face_bytes(100, 3))
-    loads = _loads(job, ordered("cart-create", job), sent)
+    loads = _loads(job, orders()["cart-create"].place(job), sent)
     seconds = time.monotonic() - start_s
     memory_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    remapped = _loads(job, ordered("blocks", job), sent)
-    scattered = _loads(job, ordered("random", job), sent)
+    remapped = _loads(job, orders()["blocks"].place(job), sent)
+    scattered = _loads(job, orders()["random"].place(job), sent)
     gain = float(loads.injected_bytes.sum() / remapped.injected_bytes.sum())
     worse = float(scattered.injected_bytes.sum() / remapped.injected_bytes.sum())
     console.print(
@@ -78,7 +76,7 @@ def large(console: Console) -> dict[str, float]:
     start_s = time.monotonic()
     slowest_s = search(job, sent, Effort()).slowest_s
     seconds = time.monotonic() - start_s
-    snake = _loads(job, ordered("snake", job), sent).slowest_s
+    snake = _loads(job, orders()["snake"].place(job), sent).slowest_s
     console.print(
         f"optimised, 131,072 ranks: {seconds:.0f} s, slowest link {100 * (1 - slowest_s / snake):.0f} % below snake\n"
     )

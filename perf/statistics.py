@@ -1,9 +1,9 @@
 """Error rates, power and coverage of everything that reports conclude, over values drawn with fixed seeds.
 
 Models: launches and jobs with a known effect through the functions that reports call: sides
-(`railyard.analysis.compare`), combinations (`railyard.analysis.cases.judgement`), intervals, impact factors, series
-over dates, spreads over allocations. Sides differ in number and spread, and noise has several shapes. Two sides are
-equal if their medians are. Leaves out:
+(`railyard.analysis.judge.versus`), combinations (`railyard.analysis.cases.judgement`), intervals, impact factors,
+series over dates, spreads over allocations. Sides differ in number and spread, and noise has several shapes. Two
+sides are equal if their medians are. Leaves out:
 real machines (`python -m perf same`), and the gate (`python -m perf gate`).
 """
 
@@ -23,10 +23,9 @@ from support.entries import KEY, entry
 
 from railyard.analysis.cases import judgement
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
-from railyard.analysis.compare import compare, sides
-from railyard.analysis.compare.compare import Versus
-from railyard.analysis.over import allocations, dates
-from railyard.analysis.over.allocations import Steadiness
+from railyard.analysis.judge import over, versus
+from railyard.analysis.judge.over import Steadiness
+from railyard.analysis.judge.versus import Versus
 from railyard.analysis.plan import enough
 from railyard.analysis.stats import impact, medians
 from railyard.analysis.stats.contrast import FEWEST
@@ -191,7 +190,7 @@ def _machines(values: Sequence[Array], checks: int = 1) -> Versus:
         for number, system in enumerate(("base", "side"))
         for job, row in enumerate(values[number])
     ]
-    return compare.compare([(entries, sides.parse(SIDES, lambda: entries))], SIDES, SIDES[0])
+    return versus.of_texts(SIDES, lambda **_: entries)
 
 
 def _finding(versus: Versus) -> Finding:
@@ -282,9 +281,7 @@ def _placements(chance: Chance, count: int, effect: float) -> tuple[Versus, floa
         ]
         one = entry(job, values[0][1], placements=["plain", "custom"])
         entries.append(Entry(path=one.path, setting=one.setting, own=one.own, values=values))
-    return compare.compare([(entries, sides.parse(names, lambda: entries))], names, names[0]), float(
-        effects.mean()
-    )
+    return versus.of_texts(names, lambda **_: entries), float(effects.mean())
 
 
 def of_clocks(draws: Draws) -> Iterator[Rate]:
@@ -518,13 +515,13 @@ def of_series(draws: Draws) -> Iterator[Rate]:
 def _dated(chance: Chance, levels: Sequence[float], correlation: float) -> bool:
     values = 1000 * np.array(levels)[:, None] * np.exp(0.01 * _serial(chance, len(levels), correlation))
     entries = [entry(number, row.tolist()) for number, row in enumerate(values)]
-    return any(one.changes for one in dates.dated(entries))
+    return any(one.changes for one in over.dated(entries))
 
 
 def _steady(chance: Chance, count: int) -> bool:
     values = _jobs(chance, "normal", count, 0.08)
     entries = [entry(number, row.tolist(), allocation=str(number)) for number, row in enumerate(values)]
-    return any(one.verdict is Steadiness.STEADY for one in allocations.spreads(entries))
+    return any(one.verdict is Steadiness.STEADY for one in over.spreads(entries))
 
 
 def measure(console: Console, draws: Draws) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.checkout import CHECKOUT as CHECKOUT
@@ -44,6 +44,21 @@ def variables(*names: str) -> dict[str, str]:
     return {name: VARIABLES[name] for name in names}
 
 
+def ran(
+    *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Return the output and status of a command; `env` are variables in addition to those of this process."""
+    return subprocess.run(
+        list(map(str, words)),
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        check=False,
+    )
+
+
 def started(
     words: list[str], environment: dict[str, str], timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
@@ -58,7 +73,7 @@ def started(
     )
 
 
-def ran(
+def in_checkout(
     words: Sequence[str | Path], cwd: Path = CHECKOUT, /, **changes: str
 ) -> subprocess.CompletedProcess[str]:
     """Return the output and status of a command in the checkout or `cwd`; `changes` are those of the environment."""

@@ -20,7 +20,7 @@ from pathlib import Path
 import docker
 import pytest
 from support.benchmark_runs import document
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, ran
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout
 from support.reframe import QUICK, assert_passed, reading
 from support.tori import host_network, running_count, status
 from support.waiting import LIMIT_S, wait_until
@@ -111,7 +111,7 @@ def left_of(client: docker.DockerClient, name: str) -> list[str]:
 
 def on_torus(folder: Path, *words: str, **changes: str) -> subprocess.CompletedProcess[str]:
     """`railyard torus WORDS...` in the folder that the containers see."""
-    return ran([BIN / "railyard", "torus", *words], folder, **changes)
+    return in_checkout([BIN / "railyard", "torus", *words], folder, **changes)
 
 
 def test_the_image_has_mpi_and_benchmarks_but_no_build_tools_and_no_root(client: docker.DockerClient) -> None:
@@ -421,7 +421,7 @@ def reframe(
     names = ["-n", "halo_smoke"]
     fixed = ["--prefix", str(tmp_path), "-C", "reframe.yml", *reading(*names), "--nocolor"]
     chosen = ["--system", system, "-r", *names, "-S", f"archive={tmp_path}/archive"]
-    return ran([BIN / "reframe", *fixed, *chosen], **QUICK, **changes)
+    return in_checkout([BIN / "reframe", *fixed, *chosen], **QUICK, **changes)
 
 
 def test_smoke_on_the_docker_partition_and_the_image_in_its_record(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import ssh
-from support.commands import BIN, CHECKOUT, Run, ran
+from support.commands import BIN, CHECKOUT, Run, in_checkout
 from support.reframe import reading
 from support.tori import up
 
@@ -65,7 +65,7 @@ def test_checks_run_on_the_nodes_of_a_host_file_by_ssh(torus_name: str, agent: s
     words += ["--system", "site", "--prefix", str(tmp_path), *reading("-n", "halo_smoke"), "-r"]
     words += ["-n", "halo_smoke", "-S", "scale=small", "-S", "cells=4", "-S", "repeats=1"]
     words += ["--keep-stage-files", "-S", "placements=plain,random", "-S", f"archive={tmp_path}/archive"]
-    done = ran(ssh.on(torus_name, "head", "env", f"RAILYARD_NODES={hosts}", *words))
+    done = in_checkout(ssh.on(torus_name, "head", "env", f"RAILYARD_NODES={hosts}", *words))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     (record,) = archive.load_all(tmp_path / "archive")
     assert (record.origin, record.status) == ("emulated", "ok"), "the nodes share one kernel"

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from support import tori
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment, ran, without_waits
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment, in_checkout, without_waits
 from support.nobody import as_nobody, home_for_nobody, no_namespaces_for_nobody
 from support.topology.topologies import gemini
 from support.waiting import wait_until
@@ -47,7 +47,7 @@ def sandbox(script: str) -> subprocess.CompletedProcess[str]:
     own_run = "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo 1 >/run/setting"
     prepared = f"{own_run}\n{setting}\n{script}"
     alone = ["unshare", "--net", "--pid", "--fork", "--mount", "--mount-proc", "bash", "-c", prepared]
-    return ran(alone)
+    return in_checkout(alone)
 
 
 def command(*arguments: str) -> list[str]:
@@ -361,14 +361,14 @@ def test_what_this_machine_cannot_do_is_one_line(preparation: str, words: str) -
 
 def test_counters_open_more_hosts_than_the_soft_limit_allows(small: str) -> None:
     script = f"ulimit -Sn 12; exec {CHECKOUT}/build/bin/railyard-counters {small}"
-    done = ran(["sh", "-c", script])
+    done = in_checkout(["sh", "-c", script])
     assert done.returncode == 0, done.stderr
 
 
 def test_a_guard_that_cannot_count_says_so_before_the_launch(railyard: Run, small: str) -> None:
     """With a hard limit of open files below the number of hosts."""
     script = f"ulimit -n 16; exec railyard torus mpirun {small} -np 1 echo launched"
-    done = ran(["bash", "-c", script])
+    done = in_checkout(["bash", "-c", script])
     assert done.returncode == 1 and "Too many open files" in done.stderr and "launched" not in done.stdout
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, ran
+from support.commands import BIN, in_checkout
 from support.mpis import matrix, mpis, stacks
 from support.reframe import assert_passed, into, records, reframe_in
 
@@ -88,13 +88,13 @@ def test_the_halo_under_several_mpis_is_one_job_with_a_record_for_each(tmp_path:
         record = made[mpi.environment_name]
         assert [str(launch.status) for launch in record.launches] == ["ok", "ok"], record.reason
         assert all(str(launch.placement_verdict) == "obeyed" for launch in record.launches)
-        assert mpi.is_named_in(str(record.provenance["mpi"]))
+        assert mpis.is_named_in(mpi, str(record.provenance["mpi"]))
     if done.returncode != 0:
         return  # load made a launch void, and neither a perflog nor a comparison has one
     (perflog,) = tmp_path.glob("perflogs/**/halo_mpis.log")
     assert made[here[0].environment_name].sha256 in perflog.read_text(), "a line that leads to no record"
     sides = [f"environment={mpi.environment_name}" for mpi in here]
-    compared = ran(
+    compared = in_checkout(
         [BIN / "railyard", "compare", *sides, "--archive", tmp_path / "archive", "--fom", "iteration_us"]
     )
     sides_say = [f"environment={mpi.environment_name}" in compared.stdout for mpi in here]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.benchmark_runs import document
-from support.commands import BIN, CHECKOUT, Run, ran
+from support.commands import BIN, CHECKOUT, Run, in_checkout
 from support.reframe import ReFrame, reading
 from support.topology.topologies import gemini
 
@@ -25,7 +25,6 @@ from railyard.placements.orders.placement import place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults, find_link
-from railyard.placements.topology.routing import route
 from railyard.records.store import archive
 from railyard.torus.simulated import calibration, cost, network, smpi
 from railyard.torus.simulated.smpi import SimulationLimits
@@ -134,7 +133,7 @@ def test_routes_are_those_of_the_placements_room(topology: Topology) -> None:
     for rail in range(topology.rails):
         for source in topology.nodes:
             for target in topology.nodes:
-                wanted = route(topology, source.coordinate, target.coordinate, rail=rail, slot=target.slot)
+                wanted = topology.route(source.coordinate, target.coordinate, rail=rail, slot=target.slot)
                 names = [link.name for link in wanted]
                 assert found[network.nic_name(source, rail), target.name] == names
 
@@ -443,7 +442,7 @@ def reframe(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(system: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         fixed = ["--prefix", str(tmp_path), "-C", str(CHECKOUT / "reframe.yml"), *reading(*arguments)]
         chosen = ["--nocolor", "--system", system, "-S", f"archive={tmp_path / 'archive'}"]
-        return ran([BIN / "reframe", *fixed, *chosen, *arguments, "-r"])
+        return in_checkout([BIN / "reframe", *fixed, *chosen, *arguments, "-r"])
 
     return run
 

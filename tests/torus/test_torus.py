@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, Run, environment, ran
+from support.commands import BIN, CHECKOUT, Run, environment, in_checkout
 from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.topology.topologies import gemini
 from support.tori import host_network, inside, running_count, status, up
@@ -22,7 +22,6 @@ from support.waiting import LIMIT_S, wait_until
 from railyard.base.errors import InputError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Node
-from railyard.placements.topology.routing import route
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape
@@ -102,7 +101,7 @@ def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) 
         for port in links:
             if port["ifname"] in ports and port["stats64"]["tx"]["bytes"] >= payload:
                 passed[router.coordinate, port["ifname"]] = port["stats64"]["tx"]["bytes"]
-    there, back = route(topo, source, destination), route(topo, destination, source)
+    there, back = topo.route(source, destination), topo.route(destination, source)
     expected = {(k.source.coordinate, k.port) for k in [*there, *back]}
     assert set(passed) == expected
     headers = 1.05  # of IP fragments and Ethernet, at most
@@ -153,7 +152,7 @@ def test_mpirun_passes_the_programs_exit_status_on(railyard: Run, small: str) ->
 def test_a_stock_mpirun_line_runs_on_the_torus(small: str) -> None:
     """What a third-party check or a Makefile does: no argument says torus."""
     path = f"{CHECKOUT}/railyard/torus/bin:{BIN}:{os.environ['PATH']}"
-    done = ran(["mpirun", "-np", "8", "hostname"], RAILYARD_TORUS=small, PATH=path)
+    done = in_checkout(["mpirun", "-np", "8", "hostname"], RAILYARD_TORUS=small, PATH=path)
     assert sorted(done.stdout.split()) == [n.name for n in catalog.load("gemini-2x2x2").nodes]
 
 

@@ -24,7 +24,6 @@ from typing import Literal
 
 from railyard.base.errors import InputError
 from railyard.placements.topology.base import Detours, Link, Node, Router, Topology
-from railyard.placements.topology.detours import detours
 from railyard.placements.topology.faults import Faults
 from railyard.torus.plan import addresses
 
@@ -186,7 +185,7 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPla
         topology.check_static("--network kernel")
     _check_rates(topology, shape)
     dead = [topology.links_by_name[name] for name in faults.down]
-    detours_by_rail = [detours(topology, dead, rail) for rail in range(topology.rails)]
+    detours_by_rail = [topology.detours(dead, rail) for rail in range(topology.rails)]
     return TorusPlan(
         topology=topology,
         shape=shape,

@@ -31,9 +31,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from railyard.placements.topology.base import Coordinate, Destination, Detours, Link, Node, Router, Topology
-from railyard.placements.topology.detours import detours
 from railyard.placements.topology.faults import Faults
-from railyard.placements.topology.routing import walk
 from railyard.torus.simulated.calibration import Calibration
 
 FORMAT = "railyard-network/1"
@@ -145,7 +143,7 @@ def _routes(links: _Links, points: Sequence[Router], addresses: Sequence[Destina
     """Yield a line for each router and destination at different coordinates: their numbers, then the links in order."""
     dead = [links.topology.links_by_name[name] for name in sorted(links.faults.down)]
     for rail in range(links.topology.rails):
-        exceptions = detours(links.topology, dead, rail)
+        exceptions = links.topology.detours(dead, rail)
         starts = [(number, point) for number, point in enumerate(points) if point.rail == rail]
         route_texts = _RouteTexts(links, exceptions)
         for (start, point), (end, address) in itertools.product(starts, enumerate(addresses)):
@@ -165,7 +163,7 @@ class _RouteTexts:
         topology = self.links.topology
         corners = topology.waypoints(start.coordinate, end.coordinate)
         if self.exceptions or len(corners) == 1:
-            return self._text(walk(topology, start, end, self.exceptions))
+            return self._text(topology.walk(start, end, self.exceptions))
         starts = (start.coordinate, *corners)
         return "".join(
             self._leg(Router(coordinate=first, rail=start.rail), second)
@@ -175,7 +173,7 @@ class _RouteTexts:
     def _leg(self, start: Router, end: Coordinate) -> str:
         """Return the numbers of the links between two corners of a route."""
         if (start, end) not in self.legs:
-            links = walk(self.links.topology, start, Destination(coordinate=end))
+            links = self.links.topology.walk(start, Destination(coordinate=end))
             self.legs[start, end] = self._text(links)
         return self.legs[start, end]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, Run, environment, ran
+from support.commands import BIN, CHECKOUT, Run, environment, in_checkout
 from support.reframe import assert_passed, records
 from support.tori import up
 
@@ -49,7 +49,7 @@ def site_reframe(folder: Path, *words: str, on: str = "") -> subprocess.Complete
     fixed = ["-C", str(DATA / "fake_site.py"), "--prefix", str(folder), "--nocolor"]
     fixed += [] if "-c" in words else ["-c", str(DATA / "on_fake_site.py")]
     site = {"SITE": str(folder), "CHECKOUT": str(CHECKOUT), "LMOD_CMD": str(folder / "lmod")}
-    return ran(
+    return in_checkout(
         [*head, str(BIN / "reframe"), *fixed, *words], **site, PATH=f"{folder}:{environment()['PATH']}"
     )
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from support import walk
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, ran
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout
 from support.reframe import assert_passed, reading, third_launch_waits
 from support.tori import up
 from support.waiting import wait_until
@@ -104,7 +104,7 @@ def reframe(cluster: str, tmp_path: Path) -> ReFrame:
     def run(
         *arguments: str, system: str = "vtorus:slurm", configs: tuple[Path, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
-        return ran(on_head(cluster, command(tmp_path, *arguments, system=system, configs=configs)))
+        return in_checkout(on_head(cluster, command(tmp_path, *arguments, system=system, configs=configs)))
 
     return run
 
@@ -353,7 +353,7 @@ def test_the_pages_lead_from_login_to_a_record_that_the_strict_check_accepts_and
     assert tender is not None
     (tmp_path / "tender.yml").write_text(tender[1].replace("origins: [measured]", "origins: [emulated]"))
     (tmp_path / "walk.sh").write_text(walk.script([page, bid], tmp_path, cluster))
-    done = ran(on_head(cluster, ["bash", str(tmp_path / "walk.sh")]))
+    done = in_checkout(on_head(cluster, ["bash", str(tmp_path / "walk.sh")]))
     refused = re.findall(r"^results/\S+: launches\[\S+: (.*)", done.stdout, re.MULTILINE)
     assert all(why.startswith("the guard could not tell") for why in refused), done.stdout
     if not refused:
@@ -401,7 +401,7 @@ def test_checks_run_inside_an_allocation(head: Callable[..., str], cluster: str,
     mine.write_text(re.sub(r"    access: .*\n", "", text).replace("nodes: 8", "nodes_from: environment"))
     fixed = ["-p", "openmpi-here", "-S", PLAIN_SRUN, "-S", "placements=random"]
     words = command(tmp_path, *HALO, *fixed, system=f"{cluster}:torus", configs=(mine,))
-    done = ran(on_head(cluster, ["salloc", "--quiet", "--nodes=4", *words]))
+    done = in_checkout(on_head(cluster, ["salloc", "--quiet", "--nodes=4", *words]))
     assert_passed(done)
     (record,) = records(tmp_path)
     assert (record.status, len(record.case.allocation["nodes"])) == ("ok", 4)
@@ -526,7 +526,7 @@ def test_a_node_that_dies_in_the_middle_leaves_a_truthful_record(
 
 
 def test_without_a_cluster_the_partition_is_skipped_and_says_how_to_make_one(tmp_path: Path) -> None:
-    done = ran(command(tmp_path, *HALO, system="vtorus:slurm"), RAILYARD_TORUS="")
+    done = in_checkout(command(tmp_path, *HALO, system="vtorus:slurm"), RAILYARD_TORUS="")
     assert done.returncode == 0 and "1 skipped" in done.stdout
     assert "railyard torus up TOPOLOGY --name NAME --slurm" in done.stdout
 

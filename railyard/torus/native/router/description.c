@@ -151,9 +151,10 @@ static void add_route(struct reader *reader, const char *line) {
     }
 }
 
+#define ROUTER_RULE_NAME(value, name) [value] = name,
+
 static void add_choose(struct reader *reader, const char *line) {
-    static const char *const kinds[] = {"fixed",   "hashed",     "sprayed",    "minimal-adaptive",
-                                        "valiant", "ugal-local", "ugal-global"};
+    static const char *const kinds[] = {ROUTER_RULES(ROUTER_RULE_NAME)};
     struct choices *choices = &reader->network->choices;
     char kind[32];
     long long seed, parts, restored, gap_ns, escapes;
@@ -168,7 +169,7 @@ static void add_choose(struct reader *reader, const char *line) {
                                 .restored = restored != 0,
                                 .gap_ns = (uint64_t)gap_ns,
                                 .escapes = escapes != 0};
-    for (enum choose i = CHOOSE_HASHED; i <= CHOOSE_UGAL_GLOBAL; i++)
+    for (enum choose i = CHOOSE_HASHED; i < CHOOSE_COUNT; i++)
         if (strcmp(kind, kinds[i]) == 0)
             choices->choose = i;
     if (choices->choose == CHOOSE_FIXED || (choices->choose >= CHOOSE_VALIANT) != (parts > 0))
