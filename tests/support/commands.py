@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.checkout import CHECKOUT as CHECKOUT
@@ -77,6 +77,21 @@ def started(
         text=True,
         timeout=timeout_s,
         env=environment,
+        check=False,
+    )
+
+
+def in_checkout(
+    words: Sequence[str | Path], cwd: Path = CHECKOUT, /, **changes: str
+) -> subprocess.CompletedProcess[str]:
+    """Return the output and status of a command in the checkout or `cwd`; `changes` are those of the environment."""
+    return subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+        cwd=cwd,
+        env=environment(**changes),
         check=False,
     )
 
