@@ -1,9 +1,9 @@
 """Error rates, power and coverage of everything that reports conclude, over values drawn with fixed seeds.
 
 Models: launches and jobs with a known effect through the functions that reports call: sides
-(`railyard.analysis.compare`), combinations (`railyard.analysis.cases.judgement`), intervals, impact factors, series
-over dates. Sides differ in number and spread, and noise has several shapes. Two sides are
-equal if their medians are. Leaves out real machines (`python -m perf same`), and the gate (`python -m perf gate`).
+(`railyard.analysis.judge.versus`), combinations (`railyard.analysis.cases.judgement`), intervals, impact factors,
+series over dates. Sides differ in number and spread, and noise has several shapes. Two sides are equal if their
+medians are. Leaves out real machines (`python -m perf same`), and the gate (`python -m perf gate`).
 
 A case is drawn many times. What a draw shows has a group, which is a row of the table in docs/report.md: its text ends,
 after a colon, with what is counted, and that has a limit.
@@ -27,9 +27,8 @@ from support.entries import KEY, entry
 from perf.vtorus import console
 from railyard.analysis.cases import judgement
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
-from railyard.analysis.compare import compare, sides
-from railyard.analysis.compare.compare import Versus
-from railyard.analysis.over import dates
+from railyard.analysis.judge import over, versus
+from railyard.analysis.judge.versus import Versus
 from railyard.analysis.plan import enough
 from railyard.analysis.stats import impact, medians
 from railyard.analysis.stats.contrast import FEWEST
@@ -177,11 +176,11 @@ def of_machines() -> Iterator[Case]:
 
 def _equal_machines(jobs: tuple[int, int], ratio: float, shape: str, chance: Chance) -> Shown:
     one, other = jobs
-    versus = _versus([_jobs(chance, shape, one, 0.02 / ratio), _jobs(chance, shape, other, 0.02)])
+    compared = _versus([_jobs(chance, shape, one, 0.02 / ratio), _jobs(chance, shape, other, 0.02)])
     numbers = "as many jobs" if one == other else "4 to 30 jobs"
     return {
-        f"equal machines, {numbers} per side, spreads 1 to 10 times: a winner": _finding(versus) in WON,
-        f"interval of a ratio of machines, {numbers} per side: covers": _covers(versus, 1.0),
+        f"equal machines, {numbers} per side, spreads 1 to 10 times: a winner": _finding(compared) in WON,
+        f"interval of a ratio of machines, {numbers} per side: covers": _covers(compared, 1.0),
     }
 
 
@@ -196,19 +195,19 @@ def _apart(shape: str, chance: Chance) -> Shown:
 
 def _nine_checks(machines: Sequence[tuple[int, float]], chance: Chance) -> Shown:
     launches = [_jobs(chance, "normal", 9 * count, spread) for count, spread in machines]
-    versus = _versus(launches, checks=9)
-    named = any(group.finding in WON for row in versus.rows for group in row.comparison.groups)
+    compared = _versus(launches, checks=9)
+    named = any(group.finding in WON for row in compared.rows for group in row.comparison.groups)
     return {
         "9 checks of equal machines: a row better or worse": named,
-        "9 checks of equal machines: a winner overall": _finding(versus) in WON,
+        "9 checks of equal machines: a winner overall": _finding(compared) in WON,
     }
 
 
 def _serial_machines(count: int, correlation: float, chance: Chance) -> Shown:
-    versus = _versus([1000 * np.exp(0.01 * _serial(chance, count, correlation)) for _ in range(2)])
+    compared = _versus([1000 * np.exp(0.01 * _serial(chance, count, correlation)) for _ in range(2)])
     numbers = f"{count} jobs" if count < 20 else "20 or 30 jobs"
     group = f"equal machines, jobs with autocorrelation {correlation:g}, {numbers} per side"
-    return {f"{group}: a winner": _finding(versus) in WON}
+    return {f"{group}: a winner": _finding(compared) in WON}
 
 
 def _serial(chance: Chance, count: int, correlation: float) -> Array:
@@ -235,21 +234,21 @@ def _placements(count: int, effect: float, chance: Chance) -> Shown:
         ]
         one = entry(job, values[0][1], placements=["plain", "custom"])
         entries.append(Entry(path=one.path, setting=one.setting, own=one.own, values=values))
-    versus = compare.compare([(entries, sides.parse(names, lambda: entries))], names, names[0])
+    compared = versus.of_texts(names, lambda **_: entries)
     if count < FEWEST:
-        covers = _covers(versus, math.exp(-float(effects.mean())))
+        covers = _covers(compared, math.exp(-float(effects.mean())))
         return {"interval of placements in 1 or 3 shared jobs: covers": covers}
     group = "equal placements in 4 to 30 shared jobs, effects of 0 to 2 % by job: a winner"
     return {
-        group: _finding(versus) in WON,
-        "interval of placements in 4 to 30 shared jobs: covers": _covers(versus, 1.0),
+        group: _finding(compared) in WON,
+        "interval of placements in 4 to 30 shared jobs: covers": _covers(compared, 1.0),
     }
 
 
 def _dated(records: int, chance: Chance) -> Shown:
     values = 1000 * np.exp(0.01 * _serial(chance, records, 0.6))
     entries = [entry(number, row.tolist()) for number, row in enumerate(values)]
-    is_named = any(one.changes for one in dates.dated(entries))
+    is_named = any(one.changes for one in over.dated(entries))
     return {"over dates, no change, AR(1) 0.6, 9 to 50 records: a change": is_named}
 
 
@@ -267,16 +266,16 @@ def _versus(launches: Sequence[Array], checks: int = 1) -> Versus:
         for job, row in enumerate(launches[number])
     ]
     names = ["system=base", "system=side"]
-    return compare.compare([(entries, sides.parse(names, lambda: entries))], names, names[0])
+    return versus.of_texts(names, lambda **_: entries)
 
 
-def _finding(versus: Versus) -> Finding:
-    (score,) = versus.scores.values()
+def _finding(compared: Versus) -> Finding:
+    (score,) = compared.scores.values()
     return score.finding if score else Finding.NO_VALUE
 
 
-def _covers(versus: Versus, ratio: float) -> bool:
-    (score,) = versus.scores.values()
+def _covers(compared: Versus, ratio: float) -> bool:
+    (score,) = compared.scores.values()
     return bool(score and score.low and score.high and score.low <= ratio <= score.high)
 
 

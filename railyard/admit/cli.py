@@ -15,9 +15,10 @@ import click
 
 from railyard.base import host_names
 from railyard.base.checkout import BUILD
-from railyard.base.commands import example
+from railyard.base.commands import FILE, FOLDER, example
 from railyard.base.errors import InputError
-from railyard.placements import launchers
+from railyard.base.json_files import json_object
+from railyard.placements.cli.options import launcher_option
 
 if TYPE_CHECKING:
     from railyard.admit.group_tests import Admission, Pair, Rates
@@ -38,23 +39,16 @@ Reading = tuple[str, str, str, float | None]
 @click.option(
     "--nodes",
     "node_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Host file of the nodes.  [default: those of the job, or of --topology]",
 )
 @click.option("--topology", help="Torus whose cables are tested, too: a name or a .yml file.")
 @click.option(
     "--coordinates",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Coordinates of the nodes on the torus.  [default: its own names of nodes]",
 )
-@click.option(
-    "--launcher",
-    type=click.Choice(list(launchers.LAUNCHERS)),
-    default="openmpi4",
-    metavar="LAUNCHER",
-    show_default=True,
-    help=f"Launcher of the pairs: {', '.join(launchers.LAUNCHERS)}.",
-)
+@launcher_option("Launcher of the pairs", default="openmpi4")
 @click.option("--command", default="", help="Command in place of the launcher's own, such as mpirun's path.")
 @click.option(
     "--program",
@@ -89,7 +83,7 @@ Reading = tuple[str, str, str, float | None]
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("admission"),
     show_default=True,
     help="Folder of admission.json, good-nodes and the launches.",
@@ -234,10 +228,7 @@ def _sure_of(admission: Admission, nodes: Sequence[str], cables: Sequence[Pair])
 
 def _read(path: Path, request: Mapping[str, Any]) -> tuple[list[list[Reading]], int, str]:
     """Return rates, number of launches and size of an earlier search; InputError for one of another request."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        document = {}
+    document = json_object(path)
     if document.get("request") != request:
         valid = "admission.json of a search of the same nodes, with the same --topology and --slow"
         raise InputError("--resume", "", path, valid)

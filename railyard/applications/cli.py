@@ -9,16 +9,14 @@ from pathlib import Path
 import click
 
 from railyard.applications import convert, launch, patterns
+from railyard.applications.convert import Witness
 from railyard.applications.patterns import Patterns
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser, Reading
-from railyard.applications.witness import Witness
-from railyard.base.commands import Commands, example
+from railyard.base.commands import THERE, Commands, example
 from railyard.base.errors import InputError, RunError
 from railyard.records import benchmark
 from railyard.records.benchmark import Series, Unmeasured
-
-FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.group(cls=Commands)
@@ -35,8 +33,8 @@ def list_programs() -> None:
 
 @application.command(name="try", epilog=example("railyard application try osu_bw --output osu_bw.out"))
 @click.argument("name")
-@click.option("--output", required=True, type=FILE, help="File with the output of a run.")
-@click.option("--left", type=FILE, help="File that the run wrote, for a program that writes one.")
+@click.option("--output", required=True, type=THERE, help="File with the output of a run.")
+@click.option("--left", type=THERE, help="File that the run wrote, for a program that writes one.")
 @click.option(
     "--sizes",
     default="",
@@ -64,9 +62,16 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
 
 def record_rules(name: str, reading: Reading, source: str) -> None:
     """Raise InputError for a reading that no record takes: a point twice, a sample outside of its unit's range."""
-    ranks = [{"rank": rank, "host": "any"} for rank in range(reading.ranks or 1)]
-    seen = Witness(mpi={"library": "any", "standard": "any", "ranks": len(ranks)}, ranks=ranks)
-    document = convert.document(Path(name).stem, reading, seen, ranks=len(ranks))
+    count = reading.ranks or 1
+    mpi = {"library": "any", "standard": "any", "ranks": count}
+    layout = {
+        "ranks": count,
+        "cpu_sets": [],
+        **dict.fromkeys(("cpu", "allowed_cpus", "numa_node"), f".*{count}"),
+    }
+    nodes = [{"host": "any", "ranks": f"0-{count - 1}", "layout": 0}]
+    seen = Witness(mpi=mpi, ranks={"layouts": [layout], "nodes": nodes})
+    document = convert.document(Path(name).stem, reading, seen, ranks=count)
     benchmark.parse(document, source)
 
 

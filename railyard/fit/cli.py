@@ -22,13 +22,13 @@ from typing import Any
 import click
 
 from railyard.base.checkout import CHECKOUT
-from railyard.base.commands import example
+from railyard.base.commands import FILE, FOLDER, example
 from railyard.base.errors import InputError, RunError
 from railyard.base.parent import end_with
 from railyard.jobs import interrupted, schedule
 from railyard.jobs.job import submitted
 from railyard.placements import launchers
-from railyard.placements.cli.options import parse_extents
+from railyard.placements.cli.options import launcher_option, parse_extents
 from railyard.placements.launchers import Rendered
 from railyard.placements.linkload.matrix import read_traffic
 from railyard.records import record as records
@@ -76,18 +76,11 @@ LEFT_OVER_S = 60
     default="",
     help="Placements to measure beside the fitted one, with commas between.  [default: scheduler, the best named one]",
 )
-@click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), help="A matrix captured before.")
-@click.option(
-    "--launcher",
-    type=click.Choice(list(launchers.LAUNCHERS)),
-    default="slurm",
-    metavar="LAUNCHER",
-    show_default=True,
-    help=f"Launcher for which the files of the fitted placement are written: {', '.join(launchers.LAUNCHERS)}.",
-)
+@click.option("--matrix", type=FILE, help="A matrix captured before.")
+@launcher_option("Launcher for which the files of the fitted placement are written", default="slurm")
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("fit"),
     show_default=True,
     help="Folder of matrix.csv, fit.json, the launcher's files and results/.",

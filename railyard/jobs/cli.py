@@ -9,14 +9,12 @@ from pathlib import Path
 import click
 
 from railyard.base import host_names
-from railyard.base.commands import example
+from railyard.base.commands import FOLDER, example
 from railyard.base.errors import InputError
 from railyard.jobs import interrupted, stagedir
 from railyard.jobs import together as several
-from railyard.jobs.job import submitted
+from railyard.jobs.job import job_folder, submitted
 from railyard.jobs.nodes import allocated_nodes as granting
-
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command(epilog=example("railyard granted stage/mycluster/compute/gnu/halo_3d"))
@@ -53,7 +51,7 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
             raise InputError(
                 str(folder), "", problem=user, valid="a job that has ended, and its ReFrame with it"
             )
-        if not stagedir.began(folder):
+        if not job_folder.began(folder):
             raise InputError(
                 str(folder), "", problem="no launch that began", valid="a job that launched something"
             )

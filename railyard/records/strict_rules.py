@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from railyard.placements.orders import spec
 from railyard.records import json_io, record, studies, units
@@ -31,37 +31,13 @@ DEFAULT_POLICIES = frozenset({"library-default", "default"})
 Rule = Callable[[Record], Iterator[Fault]]
 
 
-def faults(
-    read: Record, content: bytes | None = None, accepted: Collection[str] = frozenset()
-) -> list[Fault]:
-    """Return all faults that the strict check finds in a record; `content` are the bytes of its file, if it has one.
-
-    `accepted` are old versions of the format that are accepted although some rules cannot be applied to them.
-    """
-    is_as_written = content is None or json_io.unpacked(content, read.source) == record.text(read).encode()
-    return judged(read, accepted, is_as_written=is_as_written)
-
-
-def judged(
-    read: Record, accepted: Collection[str] = frozenset(), *, is_as_written: bool = True
-) -> list[Fault]:
-    """Return the same as `faults`, if it is known whether the file has exactly the bytes that railyard writes."""
+def faults(read: Record, content: bytes | None = None) -> list[Fault]:
+    """Return all faults that the strict check finds in a record; `content` are the bytes of its file, if it has one."""
     faults = [fault for check in RULES for fault in registry.guarded(check.__name__.strip("_"), check, read)]
     faults += registry.faults(read)
-    lacking = registry.not_applied(read)
-    if lacking and read.document["schema"] not in accepted:
-        faults.append(Fault(field="schema", text=_too_old(str(read.document["schema"]), lacking)))
-    if not is_as_written:
+    if content is not None and json_io.unpacked(content, read.source) != record.text(read).encode():
         faults.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
     return faults
-
-
-def _too_old(version: str, lacking: Sequence[str]) -> str:
-    rules = ", ".join(lacking)
-    return (
-        f"{version} lacks what {len(lacking)} rules need: {rules}; expected {record.FORMAT}; "
-        f"to accept it without these rules, run: railyard results check --strict --accept-version {version}"
-    )
 
 
 def _results(read: Record) -> Iterator[tuple[str, Launch]]:

@@ -11,27 +11,26 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import Commands, example
-from railyard.base.errors import InputError, RunError
+from railyard.base.commands import PATH, Commands, example, format_option, output_option
+from railyard.base.errors import InputError
 from railyard.records import provenance, record
-from railyard.records.cli import files_of
+from railyard.records.cli import files_of, write
 from railyard.records.rules.registry import Fault
-from railyard.records.store import archive, bag
+from railyard.records.store import bag
 from railyard.records.store.bag import Bid
 from railyard.tender import (
     bids,
-    choice,
     completeness,
     evaluation,
     exports,
     judged,
+    measured,
     presets,
     request,
     retention,
     text,
 )
 
-PATH = click.Path(path_type=Path)
 request_option = click.option(
     "--request", "request_file", type=PATH, required=True, help="The tender file (docs/tender.md)."
 )
@@ -73,7 +72,7 @@ def show_preset(name: str, nodes: int | None) -> None:
 
 @tender.command(epilog=example("railyard tender pack results/mine -o bag --bidder 'Swift Ltd' --sign key"))
 @click.argument("records", nargs=-1, required=True, type=PATH)
-@click.option("-o", "--output", type=PATH, required=True, help="The new folder of the bag.")
+@output_option("The new folder of the bag.", PATH, required=True)
 @click.option("--bidder", required=True, help="Name of the bidder, in one line.")
 @click.option(
     "--tier", default="baseline", show_default=True, help="Tier of the bid: baseline, ported or optimised."
@@ -124,7 +123,7 @@ def _left_out(files: Sequence[Path], request_file: Path) -> dict[Path, str]:
     """Return the files whose records do not answer a tender -> why; raises InputError if no record answers it."""
     wanted = request.load(request_file)
     judgements = {path: judged.of_record(record.parse(path.read_bytes(), str(path))) for path in files}
-    by_id = choice.left_out(wanted, list(judgements.values()))
+    by_id = measured.left_out(wanted, list(judgements.values()))
     reasons = {path: by_id[read.id] for path, read in judgements.items() if read.id in by_id}
     if len(reasons) == len(files):
         path, why = next(iter(reasons.items()))
@@ -173,15 +172,8 @@ def check(
 @request_option
 @signers_option
 @again_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(list(text.FORMATS)),
-    default="markdown",
-    show_default=True,
-    help="Form of the output.",
-)
-@click.option("-o", "--output", type=PATH, help="The file to write; otherwise the standard output.")
+@format_option(list(text.FORMATS))
+@output_option()
 def evaluate(
     *,
     given: tuple[Path, ...],
@@ -258,7 +250,7 @@ def retain(
     required=True,
     help="RO-Crate metadata, or an in-toto statement of the check's result.",
 )
-@click.option("-o", "--output", type=PATH, help="The file to write; otherwise the standard output.")
+@output_option()
 def export(
     *, bid: Path, request_file: Path, allowed_signers: Path | None, form: str, output: Path | None
 ) -> None:
@@ -277,8 +269,4 @@ def _write(content: str | bytes, output: Path | None) -> None:
     if output is None:
         click.echo(content, nl=False)
         return
-    try:
-        parts = [content.encode() if isinstance(content, str) else content]
-        archive.write_bytes(output, parts, replace=True)
-    except OSError as error:
-        raise RunError(f"{output} could not be written: {error.strerror}") from error
+    write(output, content)

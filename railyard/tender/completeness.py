@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from railyard.base.errors import as_seen
-from railyard.records import text_rules, versions
+from railyard.records import text_rules
 from railyard.records.record import Origin
 from railyard.records.rules.registry import Fault
 from railyard.records.rules.times import CLOCKS_S, SECOND_S
@@ -107,13 +107,6 @@ def evidence(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
             yield Note(field=fault.field, text=fault.text)
         else:
             yield fault
-
-
-def record_format(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
-    """Every record is of version 1.3 or younger, which has what the checker works out."""
-    for read in bid.records:
-        if read.schema in versions.WITHOUT_DIGEST:
-            yield Fault(field=f"record {read.id}: schema", text=read.schema)
 
 
 def challenge(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -414,7 +407,6 @@ RULES: Sequence[Check] = (
     signature,
     bidder,
     evidence,
-    record_format,
     challenge,
     origin,
     sessions,

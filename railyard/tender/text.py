@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.records.json_io import Json
-from railyard.tender import board, spreadsheet
+from railyard.tender import board
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.metrics import FORMULAS
 from railyard.tender.retention import Kept, Promise
@@ -159,10 +159,17 @@ def promise(promised: Promise, least: float) -> str:
     return f"{head}, later {promised.later:.6g}: {reached}"
 
 
+def workbook(result: Evaluation) -> bytes:
+    """Return the evaluation as a spreadsheet."""
+    from railyard.tender import spreadsheet  # imported here, because no other format needs XlsxWriter
+
+    return spreadsheet.workbook(result)
+
+
 FORMATS: Mapping[str, Callable[[Evaluation], str | bytes]] = {
     "markdown": markdown,
     "csv": comma_separated,
     "json": as_json,
     "html": board.page,
-    "xlsx": spreadsheet.workbook,
+    "xlsx": workbook,
 }

@@ -14,8 +14,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, HUNG_S, environment
-from support.reframe import QUICK, assert_passed, reading
+from support.commands import CHECKOUT, HUNG_S, environment
+from support.reframe import QUICK, assert_passed, into, reading, reframe_of
 
 from railyard.applications.programs import osu
 from railyard.records.record import Launch, Record
@@ -37,16 +37,8 @@ PROGRAMS = [
 
 def reframe(tmp_path: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
     fixed = ["--prefix", str(tmp_path), "-C", str(CHECKOUT / "reframe.yml"), *reading(*arguments)]
-    into = ["--nocolor", "--system", "vtorus:netns", "-S", f"archive={tmp_path}/archive"]
-    return subprocess.run(
-        [str(BIN / "reframe"), *fixed, *into, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=CHECKOUT,
-        env=environment(**{**QUICK, **changes}),
-        check=False,
-    )
+    system = ["--system", "vtorus:netns", *into(tmp_path)]
+    return reframe_of(*fixed, *system, *arguments, **{**QUICK, **changes})
 
 
 @pytest.fixture(scope="session")
@@ -200,16 +192,7 @@ def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay
     for launch, text in enumerate(said):
         (replay / f"{launch}.out").write_text(text)
     (replay / "3.kill").touch()
-    chosen = [
-        "-n",
-        "lulesh_weak",
-        "-S",
-        f"programs={programs}",
-        "-S",
-        "placements=custom",
-        "-S",
-        "launches=4",
-    ]
+    chosen = f"-n lulesh_weak -S programs={programs} -S placements=custom -S launches=4".split()
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     first, cut, wrong, killed = of_record(tmp_path).launches
     assert good(first), done.stdout
@@ -251,16 +234,7 @@ def test_a_program_that_leaves_a_file(tmp_path: Path, programs: Path, replay: Pa
     for launch in (0, 1):
         (replay / f"{launch}.out").write_text((DATA / "minighost-8.out").read_text())
     (replay / "0.left").write_text((DATA / "minighost-8.left").read_text())
-    chosen = [
-        "-n",
-        "minighost_weak",
-        "-S",
-        f"programs={programs}",
-        "-S",
-        "placements=plain",
-        "-S",
-        "launches=2",
-    ]
+    chosen = f"-n minighost_weak -S programs={programs} -S placements=plain -S launches=2".split()
     reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     first, second = of_record(tmp_path).launches
     assert good(first) and {series.fom for series in first.series} == {"total_gflop_s", "time_s"}

@@ -9,12 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, HUNG_S, environment
-from support.reframe import reading
+from support.commands import CHECKOUT
+from support.reframe import into, reading, records, reframe_of
 
 from railyard.base.checkout import TORUS_BIN
 from railyard.records.record import Launch, Record
-from railyard.records.store import archive
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -22,18 +21,10 @@ SMALL = ["-S", "grid=4,4", "-S", "cells=4096", "-S", "repeats=2", "-S", "launche
 
 
 def run(tmp_path: Path, config: Path, *options: str) -> tuple[subprocess.CompletedProcess[str], Record]:
-    fixed = ["--prefix", str(tmp_path), "-C", str(config), *reading("-n", "multirail_halo"), "--nocolor"]
-    chosen = ["-r", "-n", "multirail_halo", *SMALL, "-S", f"archive={tmp_path}/archive", *options]
-    done = subprocess.run(
-        [str(BIN / "reframe"), *fixed, *chosen],
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=CHECKOUT,
-        env=environment(RAILYARD_RATE_SCALE="0.00025"),
-        check=False,
-    )
-    (record,) = archive.load_all(tmp_path / "archive")
+    fixed = ["--prefix", tmp_path, "-C", config, *reading("-n", "multirail_halo"), *into(tmp_path)]
+    chosen = ["-r", "-n", "multirail_halo", *SMALL, *options]
+    done = reframe_of(*fixed, *chosen, RAILYARD_RATE_SCALE="0.00025")
+    (record,) = records(tmp_path)
     return done, record
 
 

@@ -6,12 +6,12 @@ import dataclasses
 import json
 import platform
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import BIN, CHECKOUT, Run, environment
+from support.commands import CHECKOUT, Run
+from support.reframe import reframe_of
 
 from railyard.base.errors import RunError
 from railyard.doctor import findings as doctor
@@ -63,14 +63,7 @@ BARE = Machine(
 def shown(config: Path, system: str) -> dict[str, Any]:
     """The configuration as ReFrame has it."""
     files = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(config)]
-    done = subprocess.run(
-        [str(BIN / "reframe"), *files, "--system", system, "--show-config", "--nocolor"],
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        env=environment(),
-        check=False,
-    )
+    done = reframe_of(*files, "--system", system, "--show-config")
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -18,12 +18,11 @@ import pytest
 from support.commands import CHECKOUT, Run
 
 from railyard.base.errors import RunError
-from railyard.jobs import complaints, interrupted, job_lock, placing, roles, schedule, stagedir
-from railyard.jobs.job import launched, submitted
+from railyard.jobs import complaints, interrupted, job_lock, placing, schedule, stagedir
+from railyard.jobs.job import job_folder, launched, submitted
 from railyard.jobs.job.spec import PARAMETER, JobSpec
 from railyard.jobs.job.submitted import Placed, Planned, Site, Submitted
-from railyard.jobs.nodes import rank_nics
-from railyard.jobs.roles import Roles
+from railyard.jobs.nodes import counted
 from railyard.records import provenance
 from railyard.records.store import archive, entries
 
@@ -148,19 +147,18 @@ def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, 
     script = [f"railyard() {{ [ $2 -ge {enough_after} ]; }}", *lines]
     subprocess.run(["bash", "-c", "\n".join(script)], cwd=tmp_path, check=True)
     assert (tmp_path / "launched").read_text().split() == [str(k) for k in range(launched)]
-    assert (tmp_path / schedule.ENOUGH).exists() is (launched < 9)
+    assert (tmp_path / job_folder.ENOUGH).exists() is (launched < 9)
 
 
 def test_rounds_that_were_not_needed_are_no_launches_of_the_record(folder: Path) -> None:
     assert len(stagedir.first_rounds(folder, 1).launches) == 2
-    (folder / schedule.ENOUGH).write_text("1\n")
+    (folder / job_folder.ENOUGH).write_text("1\n")
     record = stagedir.record_of(folder)
     assert (len(record.launches), record.case.launches_per_combination) == (2, 1)
 
 
 def test_a_host_with_a_name_of_its_own_ran_what_its_node_was_asked_for(folder: Path) -> None:
     placed = submitted.read_placed(folder)
-    assert placed
     of_slurm = dataclasses.replace(
         placed,
         allocation={**placed.allocation, "nodes": [{"name": "cpu-1", "coordinate": None}]},
@@ -370,7 +368,6 @@ def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, ra
 
 def test_placements_that_these_nodes_do_not_allow_say_why(folder: Path) -> None:
     placed = submitted.read_placed(folder)
-    assert placed is not None
     submitted.write(folder, dataclasses.replace(placed, cannot={"random": "no coordinates: nowhere"}))
     reasons = [launch.reason for launch in stagedir.keep(folder).launches[2:]]
     assert reasons == ["no coordinates: nowhere", KILLED]
@@ -400,7 +397,6 @@ def counted_nics(
     site = dataclasses.replace(asked.site, devices=devices)
     submitted.write(folder, dataclasses.replace(asked, spec=spec, site=site, launches=launches))
     placed = submitted.read_placed(folder)
-    assert placed is not None
     submitted.write(folder, dataclasses.replace(placed, nics={"nic-1": [[nic], [nic]]}))
     document = {"format": "railyard-nics/1", "groups": "auto", "nics": nics, "reason": reason}
     document |= {"ranks": list(ranks)} if ranks else {}
@@ -444,7 +440,7 @@ def test_the_nics_of_each_rank_s_connections_are_in_the_record(folder: Path) -> 
     rows = [{"rank": rank, **sent("nic1", 10**6, "")} for rank in (0, 1)]
     nics = [sent("nic1", 2_100_000, "linux-net")]
     launch = counted_nics(folder, nics, devices=None, assigned="nic1", ranks=rows)
-    (series,) = [each for each in launch.series if each.fom == rank_nics.FOM]
+    (series,) = [each for each in launch.series if each.fom == counted.RANK_SENT]
     assert (series.labels, series.samples) == (
         {"nic": "nic1", "ranks": "0-1"},
         (pytest.approx(95.238, abs=1e-3),),
@@ -495,73 +491,6 @@ def test_a_launch_that_began_before_its_job_was_written_is_another_jobs(folder: 
     launch = stagedir.record_of(folder).launches[0]
     assert launch.status == "not-measured" and not launch.series
     assert "another job left its files" in launch.reason
-
-
-# ---- jobs that an older railyard submitted ----
-
-
-def of_first_format(now: Submitted, **case: Any) -> dict[str, Any]:
-    """Return a job's file as railyard wrote it before there was one specification."""
-    spec, site = now.spec, now.site
-    return {
-        "case": {
-            "check": spec.check,
-            "benchmark": spec.benchmark,
-            "studies": [],
-            "parameters": spec.parameters,
-            "placements": spec.placements,
-            "nic_policies": spec.nics,
-            "software": spec.software,
-            "seed": spec.seed,
-            "launches_per_combination": spec.launches,
-            **case,
-        },
-        "system": site.system,
-        "origin": site.origin,
-        "reframe": now.reframe,
-        "archive": spec.archive,
-        "topology": site.topology,
-        "coordinates": site.coordinates,
-        "needs_coordinates": False,
-        "order": spec.allocation,
-        "block": [],
-        "grid": spec.grid,
-        "ranks_per_node": spec.ranks_per_node,
-        "seed": spec.seed,
-        "launcher": site.launcher,
-        "features": site.features,
-        "devices": site.devices,
-        "stderr": now.stderr,
-        "owner": now.owner,
-        "launches": [dataclasses.asdict(launch) for launch in now.launches],
-        "image": None,
-        "cube": [],
-        "challenge": "",
-        "id": now.id,
-        "written": now.written,
-        "launch_limit_s": spec.launch_limit_s,
-        "read_by": None,
-        "format": "railyard-job/1",
-    }
-
-
-def test_a_job_of_the_first_format_gives_the_record_that_it_gave(folder: Path) -> None:
-    with_id(folder)
-    now = submitted.read(folder)
-    record = stagedir.record_of(folder)
-    (folder / "job.json").write_text(json.dumps(of_first_format(now)))
-    assert stagedir.record_of(folder).document == record.document
-
-
-def test_a_job_of_the_first_format_has_its_loads(tmp_path: Path) -> None:
-    beside = roles.chosen("check", ["incast", "program"], "by-group", 2, on_a_machine=True, program="a 'b c'")
-    document = of_first_format(job(tmp_path), roles=beside.document())
-    (tmp_path / "job.json").write_text(json.dumps(document))
-    read = submitted.read(tmp_path)
-    assert read.roles == Roles.read(beside.document()) and read.case()["roles"] == beside.document()
-    spec = read.spec
-    assert (spec.loads, spec.split, spec.victim_nodes) == (("incast", "program"), "by-group", 2)
-    assert spec.load_program == "a 'b c'"
 
 
 def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:

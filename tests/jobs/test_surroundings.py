@@ -16,6 +16,7 @@ from support.commands import TESTS
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case
 from railyard.jobs import schedule
+from railyard.jobs.job import job_folder
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes import strays, surroundings
 from railyard.records import record
@@ -64,7 +65,7 @@ def test_libraries_are_those_that_the_launch_had_loaded(tmp_path: Path) -> None:
     library.write_bytes(b"elf")
     loaded = [{"path": str(library), "version": ""}, {"path": "/gone/libucp.so.0", "version": "1.17.0"}]
     (tmp_path / "launch-000.json").write_text(json.dumps({"mpi": {"libraries": loaded}}))
-    ours, gone = surroundings.libraries(tmp_path)
+    ours, gone = surroundings.libraries(job_folder.libraries(tmp_path))
     assert ours["file"].endswith("libmpi.so.40.30") and len(ours["sha256"]) == 64
     assert gone == {"file": "/gone/libucp.so.0", "version": "1.17.0", "sha256": ""}
 
@@ -149,7 +150,7 @@ def test_strays_of_the_launch_are_ended_and_no_other_process(tmp_path: Path) -> 
 
 
 def test_records_that_ran_in_another_environment_are_two_cases_and_the_variable_is_named() -> None:
-    small = json.loads((TESTS / "data/records/small-v1.9.json").read_text())
+    small = json.loads((TESTS / "data/records/small.json").read_text())
 
     def with_transport(value: str) -> Case:
         job = {"variables": {"UCX_TLS": value}, "modules": [], "libraries": []}

@@ -298,7 +298,7 @@ def test_the_documents_tables_are_those_of_the_objects() -> None:
         *coverage.TABLES,
     }
     for name in (*LAUNCHERS, *stacks()):
-        assert catalogue.page().count(f"| `{name}` |") >= 2
+        assert f"| `{name}` |" in catalogue.page()
     assert all(one.source for one in LAUNCHERS.values())
     assert all(stack.source for stack in stacks().values())
 

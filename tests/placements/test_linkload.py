@@ -23,11 +23,9 @@ from railyard.placements.linkload.patterns import make
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place
-from railyard.placements.orders.rank_orders import ordered
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.rank_orders import PlacementJob, orders
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.placements.topology.routing import route
 from railyard.placements.topology.torus import Torus
 from railyard.torus.modelled import programs
 
@@ -62,7 +60,7 @@ def by_routes(topo: Torus, nodes: np.ndarray, sent: Traffic, protocol: Protocol)
     for source, target, size in zip(sent.source, sent.target, sent.size_bytes, strict=True):
         here, there = (topo.nodes[nodes[rank]].coordinate for rank in (source, target))
         for start, end, share in ((here, there, protocol.forward), (there, here, protocol.backward)):
-            for link in route(topo, start, end):
+            for link in topo.route(start, end):
                 found[link.name] = found.get(link.name, 0.0) + share * size
     return {name: size for name, size in found.items() if size}
 
@@ -164,10 +162,12 @@ def test_pedretti_figure_6_a_remap_halves_the_injected_bytes() -> None:
     topo = gemini("4x8x4", nodes_per_router=2)
     job = PlacementJob(allocation=allocate(topo), grid=(8, 8, 64), ranks_per_node=16, seed=1)
     sent = stencil((8, 8, 64), traffic.face_bytes(100, 3))
-    orders = {"cart-create": "", "blocks": "2x2x4", "random": ""}
+    arguments = {"cart-create": "", "blocks": "2x2x4", "random": ""}
     injected = {
-        name: load(topo, ordered(name, replace(job, argument=argument)), sent, PAYLOAD).injected_bytes.sum()
-        for name, argument in orders.items()
+        name: load(
+            topo, orders()[name].place(replace(job, argument=argument)), sent, PAYLOAD
+        ).injected_bytes.sum()
+        for name, argument in arguments.items()
     }
     assert injected["cart-create"] >= 2 * injected["blocks"]
     assert injected["random"] >= 2.5 * injected["blocks"]
@@ -175,8 +175,8 @@ def test_pedretti_figure_6_a_remap_halves_the_injected_bytes() -> None:
 
 def test_pedretti_figure_7_the_model_has_links_of_each_dimension_and_the_router_with_the_most() -> None:
     topo = gemini("4x4x8", nodes_per_router=2)
-    nodes = ordered(
-        "cart-create", PlacementJob(allocation=allocate(topo), grid=(8, 16, 32), ranks_per_node=16)
+    nodes = orders()["cart-create"].place(
+        PlacementJob(allocation=allocate(topo), grid=(8, 16, 32), ranks_per_node=16)
     )
     found = programs.document(["minighost", "--grid", "8x16x32", "--cells", "8x8x8"], topo, nodes)
     value = {(s["fom"], s["labels"].get("dimension", "")): s["samples"][0] for s in found["series"]}
@@ -192,8 +192,8 @@ import numpy as np
 from railyard.placements.linkload import traffic
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.linkload.model import PROTOCOLS, load
-from railyard.placements.orders.rank_orders import ordered
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.rank_orders import orders
+from railyard.placements.orders.rank_orders import PlacementJob
 from railyard.placements.topology.base import LinkClass
 from railyard.placements.topology.torus import Dimension, Torus
 rates = dict(zip(LinkClass, (2.34, 1.88, 1.17, 1.33)))
@@ -202,7 +202,7 @@ topo = Torus(name="t", dimensions=(x, y, z), tile_rates_gbyte_s=rates, host_tile
 job = dict(allocation=allocate(topo), grid=(64, 32, 64), ranks_per_node=16)
 sent = traffic.stencil(job["grid"], traffic.face_bytes(100, 3))
 def injected(kind, argument=""):
-    nodes = ordered(kind, PlacementJob(argument=argument, **job))
+    nodes = orders()[kind].place(PlacementJob(argument=argument, **job))
     return load(topo, nodes, sent, PROTOCOLS["gemini-put"]).injected_bytes.max()
 sticks, blocks = injected("cart-create"), injected("blocks", "2x2x4")
 print(len(sent.source), sticks / blocks, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)

@@ -14,11 +14,9 @@ from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, optimiser, refine
 from railyard.placements.orders.allocation import allocate, occupied
-from railyard.placements.orders.bisection import Plan
-from railyard.placements.orders.effort import Effort
+from railyard.placements.orders.bisection import Cuts
 from railyard.placements.orders.optimiser import search
-from railyard.placements.orders.rank_orders import ordered
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, orders
 from railyard.placements.orders.walks import row_major
 
 PAYLOAD = PROTOCOLS["payload"]
@@ -38,7 +36,7 @@ def test_the_slowest_link_is_below_every_fixed_order(percent: float) -> None:
     found = load(job.allocation.topology, nodes, sent, PAYLOAD)
     assert sorted(nodes.tolist()) == sorted(np.repeat(job.allocation.indices, 16).tolist())
     fixed = {
-        kind: load(job.allocation.topology, ordered(kind, job), sent, PAYLOAD).slowest_s
+        kind: load(job.allocation.topology, orders()[kind].place(job), sent, PAYLOAD).slowest_s
         for kind in ("plain", "cart-create", "snake", "hilbert")
     }
     assert found.slowest_s <= min(fixed.values())
@@ -101,7 +99,9 @@ def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(
     )
     job = PlacementJob(allocation=granted, grid=(64,), ranks_per_node=1, seed=1)
     found = search(job, sent, QUICK)
-    monkeypatch.setattr(optimiser, "_shortened", lambda _case, start, *_others, **_options: start)
+    monkeypatch.setattr(
+        "railyard.placements.orders.optimiser._Search._shortened", lambda _, start, *_others: start
+    )
     assert found.slowest_s <= found.host_s / 2
     assert found.total_s < 0.95 * search(job, sent, QUICK).total_s
 
@@ -111,7 +111,7 @@ def test_the_host_links_are_not_paid_for_it() -> None:
     sent = stencil(job.grid, (1.0, 1.0, 1.0))
     found = search(job, sent, Effort(trials_per_rank=100))
     best_start = min(
-        (load(job.allocation.topology, ordered(kind, job), sent, PAYLOAD).slowest_host_s)
+        (load(job.allocation.topology, orders()[kind].place(job), sent, PAYLOAD).slowest_host_s)
         for kind in ("plain", "cart-create")
     )
     assert found.host_s <= 1.1 * best_start
@@ -152,7 +152,7 @@ def test_traffic_without_geometry_is_laid_out_by_its_spectrum() -> None:
     job = PlacementJob(allocation=granted, grid=(256,), ranks_per_node=4, seed=1)
     nodes = optimiser.optimised(job, sent, QUICK)
     ours = load(granted.topology, nodes, sent, PAYLOAD)
-    given = load(granted.topology, ordered("cart-create", job), sent, PAYLOAD)
+    given = load(granted.topology, orders()["cart-create"].place(job), sent, PAYLOAD)
     assert ours.slowest_s < 0.5 * given.slowest_s
 
 
@@ -181,7 +181,7 @@ def test_bisection_fills_every_node(axes: tuple[int, ...] | None) -> None:
     granted = occupied(allocate(gemini("4x3x5")), 60, 2)
     nodes = granted.topology.node_coordinates[granted.indices].astype(float)
     points = row_major((6, len(granted.indices), 2)).astype(float)
-    found = bisection.bisect(points, nodes, 12, Plan(axes=axes, weights=(1.0, 2.0, 1.0)))
+    found = bisection.bisect(points, nodes, 12, Cuts(axes=axes, weights=(1.0, 2.0, 1.0)))
     assert np.bincount(found, minlength=len(nodes)).tolist() == [12] * len(nodes)
 
 

@@ -12,14 +12,11 @@ from support.topology.mesh import mesh
 from railyard.base.errors import InputError
 from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
-from railyard.placements.orders import optimiser, refine, route_table
+from railyard.placements.orders import optimiser, refine
 from railyard.placements.orders.allocation import allocate, occupied
-from railyard.placements.orders.effort import Effort
-from railyard.placements.orders.rank_orders import ordered
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, orders
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Router, Topology
-from railyard.placements.topology.routing import walk
 
 PAYLOAD = PROTOCOLS["payload"]
 QUICK = Effort(trials_per_rank=50)
@@ -62,7 +59,7 @@ def test_the_slowest_link_is_below_every_order(topology: Topology) -> None:
     found = load(topology, nodes, sent, PAYLOAD)
     kinds = ["plain", "cart-create", "random"]
     kinds += ["by-group"] if topology.has_groups else []
-    others = {kind: load(topology, ordered(kind, job), sent, PAYLOAD).slowest_s for kind in kinds}
+    others = {kind: load(topology, orders()[kind].place(job), sent, PAYLOAD).slowest_s for kind in kinds}
     assert found.slowest_s <= max(min(others.values()), found.slowest_host_s / 2)
     assert found.slowest_s < 0.8 * others["random"]
 
@@ -97,7 +94,7 @@ def test_refinement_agrees_with_the_model_on_random_machines(document: flies.Doc
 @every_kind
 def test_the_table_holds_the_routes(topology: Topology) -> None:
     allocation = job_on(topology).allocation
-    table = route_table.table(allocation)
+    table = refine.table(allocation)
     names = [link.name for link in topology.first_rail]
     switches = np.unique(topology.router_of_node[allocation.indices])
     for row, switch in list(enumerate(switches.tolist()))[::3]:
@@ -105,13 +102,13 @@ def test_the_table_holds_the_routes(topology: Topology) -> None:
         for column, node in list(enumerate(allocation.nodes))[::5]:
             places = table.routes[row, column]
             end = topology.destination(node.coordinate, node.slot)
-            assert [names[k] for k in places if k >= 0] == [k.name for k in walk(topology, start, end)]
+            assert [names[k] for k in places if k >= 0] == [k.name for k in topology.walk(start, end)]
 
 
 @every_kind
 def test_neighbourhoods_are_switches_and_groups(topology: Topology) -> None:
     allocation = job_on(topology).allocation
-    table = route_table.table(allocation)
+    table = refine.table(allocation)
     router = topology.router_of_node[allocation.indices]
     for node, (first, end, group_first, group_end) in enumerate(table.near.tolist()):
         assert set(table.by_switch[first:end]) == set(np.flatnonzero(router == router[node]))
@@ -128,7 +125,7 @@ def test_unknown_wiring_is_refused_in_one_line() -> None:
 
 
 def test_more_routes_than_memory_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(route_table, "MOST_PAIRS", 100)
+    monkeypatch.setattr(refine, "MOST_PAIRS", 100)
     with pytest.raises(InputError, match="at most") as error:
         optimiser.optimised(job_on(KINDS["dragonfly"]), None, QUICK)
     assert "\n" not in str(error.value)

@@ -17,7 +17,7 @@ from railyard.placements.orders.allocation import AllocationOrder, allocate
 from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import orders
 from railyard.placements.orders.walks import boustrophedon
-from railyard.placements.topology.torus import hops
+from railyard.placements.topology.rings import hops
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
 

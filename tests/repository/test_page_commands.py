@@ -35,7 +35,6 @@ NOT_RUN = {
     r"--slurm$|torus \w+ c\b": "needs Slurm: tests/torus/slurm/test_slurm.py",
     r"build/mpis/": "needs `make mpis`: tests/torus/test_mpis_torus.py",
     r"topobw|-np 72|up dragonfly-72|-np 64 halo": "64 ranks load all links for a minute: tests/benchmarks, tests/torus",
-    r"torus throttle": "ends with Ctrl-C: tests/torus/test_throttle.py",
     r"\bsim\b|results/simtorus|smpi": "needs SimGrid: tests/torus/test_simulated.py",
     r"^(mpirun|env) ": "without a torus: tests/benchmarks; or a program that railyard does not bring",
     r"\btitan\b": "131,072 ranks take ten seconds: tests/placements",

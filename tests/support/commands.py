@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from railyard.base.checkout import CHECKOUT as CHECKOUT
@@ -42,6 +42,21 @@ def environment(**changes: str) -> dict[str, str]:
 def variables(*names: str) -> dict[str, str]:
     """Return some of the variables that tests set."""
     return {name: VARIABLES[name] for name in names}
+
+
+def ran(
+    *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Return the output and status of a command; `env` are variables in addition to those of this process."""
+    return subprocess.run(
+        list(map(str, words)),
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        check=False,
+    )
 
 
 def started(

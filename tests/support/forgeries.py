@@ -17,7 +17,7 @@ from railyard.records import json_io, record, strict_rules
 from railyard.records.record import Origin, Record
 from railyard.records.rules.figures import RATES
 from support import evidence
-from support.versions import as_version, of_rows, with_rows
+from support.rows import of_rows, with_rows
 
 Document = dict[str, Any]
 Change = Callable[[Document], object]
@@ -142,13 +142,6 @@ def same_start(document: Document) -> None:
         launch["started"] = first(document)["started"]
 
 
-def step_down(document: Document) -> None:
-    """Write the record as version 1.2, which lacks what ten rules need."""
-    old = as_version(document, "railyard-record/1.2")
-    document.clear()
-    document.update(old)
-
-
 def no_monotonic(document: Document) -> None:
     set_all("begun_monotonic_s", None)(document)
     set_all("ended_monotonic_s", None)(document)
@@ -157,13 +150,6 @@ def no_monotonic(document: Document) -> None:
 def overlap(document: Document) -> None:
     no_monotonic(document)
     first(document)["elapsed_s"] = 60.0
-
-
-def of_version_1_2(document: Document) -> None:
-    """Rewrite a record as it was before 1.3, when it held less."""
-    old = as_version(document, "railyard-record/1.2")
-    document.clear()
-    document.update(old)
 
 
 def then(*changes: Change) -> Change:
@@ -249,7 +235,6 @@ ALL: Mapping[str, Forgery] = {
         "halo_3dx; the case names",
         lambda d: d["provenance"]["reframe"].update(check="halo_3dx"),
     ),
-    "a step down to a version with fewer rules": _one("version", "writes railyard-record/", step_down),
     "nodes on fewer switches": _one(
         "spans", "the nodes have", lambda d: first(d)["spans"].update(switches=1)
     ),
@@ -582,11 +567,6 @@ ALL: Mapping[str, Forgery] = {
         "job-times", "the job ended at", lambda d: d.update(created="2026-11-27T03:00:00Z")
     ),
     "a chain without its beginning": _one("chain", "for record 4", lambda d: d["run"].update(number=4)),
-    "an old version with hosts swapped": _one("placement", "plain gives", then(of_version_1_2, swap_ranks)),
-    "an old version with another order": _one("launch-order", "draws", then(of_version_1_2, swap_launches)),
-    "an old version with drops": _one(
-        "guard-verdict", "figures say void", then(of_version_1_2, in_guard(drops=9))
-    ),
 }
 
 #: Of a record of a 2x2x2 torus under the orders plain, cart-create, custom, random:7 and hilbert.
@@ -684,7 +664,7 @@ def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, st
 def refuses(document: Document, before: frozenset[tuple[str, str]]) -> bool:
     """Whether a document with digests that fit is no valid record, or has a fault that is not in `before`."""
     try:
-        read = record._valid(_resealed(document), "mutant", record._sha256_as_read)
+        read = record.validate(record.sealed(document), "mutant")
     except InputError:
         return True
     return bool(faults_of(read) - before)
@@ -717,12 +697,6 @@ def _free_columns(good: Record) -> set[str]:
     hosts = {launch["ranks"]["host"] for launch in document["launches"] if launch["ranks"]}
     hosts |= {each[name] for each in document["tables"]["nics"].values() for name in ("node", "nic")}
     return {f"tables.columns.{name}" for name in document["tables"]["columns"].keys() - hosts}
-
-
-def _resealed(document: Document) -> Document:
-    """As `record.sealed`, faster: a document that was read."""
-    digest = record._sha256_as_read(document)
-    return {**document, "id": digest[: record.ID_DIGITS], "sha256": digest}
 
 
 def _content(of: Record) -> bytes:

@@ -15,7 +15,6 @@ from support.topology.topologies import gemini
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Node, Topology
-from railyard.placements.topology.routing import route
 from railyard.torus.cli import links
 from railyard.torus.plan import addresses, plan
 from railyard.torus.virtual import counters
@@ -162,11 +161,11 @@ def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
     found = json.loads(railyard("torus", "counters", torus_name, "--since", str(before), "--json").stdout)
     assert found["conserved"]
     sent = {link["name"]: link["bytes"] for link in found["links"]}
-    there = [link.name for link in route(topo, source, target)] + [
+    there = [link.name for link in topo.route(source, target)] + [
         f"H+ {topo.node_name(source)}>r0-1-2",
         "H- r2-2-1>n2-2-1",
     ]
-    back = [link.name for link in route(topo, target, source)] + [
+    back = [link.name for link in topo.route(target, source)] + [
         "H+ n2-2-1>r2-2-1",
         f"H- r0-1-2>{topo.node_name(source)}",
     ]

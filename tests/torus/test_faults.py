@@ -12,7 +12,7 @@ import pytest
 from support.commands import HUNG_S, Run
 
 from railyard.base.errors import InputError
-from railyard.placements.linkload import faulty
+from railyard.placements.linkload import model
 from railyard.placements.topology import catalog, fault_words, faults
 from railyard.placements.topology.faults import Faults, find_link, find_node
 
@@ -45,7 +45,7 @@ def test_faults_are_read_back_as_written() -> None:
 def test_a_cable_that_flaps_is_restored_in_both_directions_and_no_model_has_it() -> None:
     flapping = fault_words.parse(GEMINI, "'X+ 0,0,0>1,0,0' --flap --for 2s")
     assert len(flapping.troubled) == 2 and flapping.restore(GEMINI, LINK) == Faults()
-    for check in (faulty.check, Faults.check_steady):
+    for check in (model.check_faults, Faults.check_steady):
         with pytest.raises(InputError, match="silent for 2 s"):
             check(flapping)
 

@@ -17,7 +17,7 @@ from support.topology.topologies import gemini
 from railyard.placements.topology import catalog
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import counters, error_bound, fidelity, launch, netem, packet_budget
+from railyard.torus.virtual import counters, error_bound, fidelity, kernel_limits, launch, packet_budget
 from railyard.torus.virtual.counters import CounterReading
 from railyard.torus.virtual.fidelity import GuardVerdict, WatchInterval
 
@@ -25,9 +25,7 @@ AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces
 LINKS = tuple(
     dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1"))
 )
-QUIET = WatchInterval(
-    seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, link="a:x+", packets=3, bytes=300
-)
+QUIET = WatchInterval(seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, packets=3, bytes=300)
 AT_RATE = dataclasses.replace(QUIET, idle=0.0, softirq=0.3, link_share=0.95, packets=2000, bytes=4_000_000)
 HELD_BACK = dataclasses.replace(AT_RATE, link_share=0.3)
 IDLE = dataclasses.replace(HELD_BACK, idle=0.5)
@@ -354,4 +352,4 @@ def test_latency_is_scaled_where_the_topology_says_what_a_hop_costs() -> None:
     router = next(n for n in made.namespaces if n.name == "r0-0-0")
     assert [shaper for shaper in router.shapers if (shaper.interface, shaper.delay_us) == ("x+", 800)]
     assert all(s.delay_us is None for n in plan.make(topo, Shape()).namespaces for s in n.shapers)
-    assert not netem.can_scale(gemini("2x1x1"))
+    assert not kernel_limits.can_scale(gemini("2x1x1"))

@@ -89,7 +89,7 @@ def test_the_halo_under_several_mpis_is_one_job_with_a_record_for_each(tmp_path:
         record = made[mpi.environment_name]
         assert [str(launch.status) for launch in record.launches] == ["ok", "ok"], record.reason
         assert all(str(launch.placement_verdict) == "obeyed" for launch in record.launches)
-        assert mpi.is_named_in(str(record.provenance["mpi"]))
+        assert mpis.is_named_in(mpi, str(record.provenance["mpi"]))
     if done.returncode != 0:
         return  # load made a launch void, and neither a perflog nor a comparison has one
     (perflog,) = tmp_path.glob("perflogs/**/halo_mpis.log")

@@ -24,7 +24,6 @@ from railyard.placements.orders.placement import place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults, find_link
-from railyard.placements.topology.routing import route
 from railyard.records.store import archive
 from railyard.torus.simulated import calibration, cost, network, smpi
 from railyard.torus.simulated.smpi import SimulationLimits
@@ -138,7 +137,7 @@ def test_routes_are_those_of_the_placements_room(topology: Topology) -> None:
     for rail in range(topology.rails):
         for source in topology.nodes:
             for target in topology.nodes:
-                wanted = route(topology, source.coordinate, target.coordinate, rail=rail, slot=target.slot)
+                wanted = topology.route(source.coordinate, target.coordinate, rail=rail, slot=target.slot)
                 names = [link.name for link in wanted]
                 assert found[network.nic_name(source, rail), target.name] == names
 

@@ -21,7 +21,6 @@ from support.waiting import LIMIT_S, wait_until
 from railyard.base.errors import InputError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Node
-from railyard.placements.topology.routing import route
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape
@@ -135,7 +134,7 @@ def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) 
         for port in links:
             if port["ifname"] in ports and port["stats64"]["tx"]["bytes"] >= payload:
                 passed[router.coordinate, port["ifname"]] = port["stats64"]["tx"]["bytes"]
-    there, back = route(topo, source, destination), route(topo, destination, source)
+    there, back = topo.route(source, destination), topo.route(destination, source)
     expected = {(k.source.coordinate, k.port) for k in [*there, *back]}
     assert set(passed) == expected
     headers = 1.05  # of IP fragments and Ethernet, at most

@@ -7,15 +7,13 @@ and the answers (`railyard.analysis.plan.answers`).
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import click
 
-from railyard.base.checkout import RESULTS
-from railyard.base.commands import example
+from railyard.base.commands import archive_option, example, fom_option, json_option, print_json
 from railyard.base.errors import InputError
 from railyard.records.cli import index_of
 
@@ -59,17 +57,9 @@ class Share(click.ParamType):  # type: ignore[type-arg]  # generic for the type 
     type=click.IntRange(min=1),
     help="Launches of a combination.  [default: the archive's, or 6]",
 )
-@click.option(
-    "--fom", "foms", multiple=True, help="This figure of merit, such as iteration_us; may be repeated."
-)
-@click.option(
-    "--archive",
-    "root",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=RESULTS,
-    help="Archive whose noise is used.  [default: results/ of the checkout]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@fom_option("This figure of merit")
+@archive_option("Archive whose noise is used.")
+@json_option()
 def plan(
     *,
     check: str,
@@ -117,7 +107,7 @@ def plan(
         for one in measured
     ]
     if as_json:
-        click.echo(json.dumps(answers.document(check, change, plans), indent=1, ensure_ascii=False))
+        print_json(answers.document(check, change, plans))
         return
     for number, one in enumerate(plans):
         click.echo("\n" * bool(number) + answers.head(check, one.noise))

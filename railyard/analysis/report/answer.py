@@ -18,23 +18,22 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.scoreboard import Standing, faster
 from railyard.analysis.cases.titles import ORIGIN_NOTES
-from railyard.analysis.compare import text as versus_text
-from railyard.analysis.figures import svg
+from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
+from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged
 from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text.numbers import counted
 from railyard.placements.hosts.binding import BINDINGS, Binding
-from railyard.placements.nics.policies import library_default, policies
-from railyard.placements.nics.policies.base import NicPolicy
+from railyard.placements.nics.policies import NicPolicy, policies
 from railyard.placements.orders.choices import choices
 from railyard.placements.orders.rank_orders import orders
 from railyard.placements.orders.word import Word
 from railyard.records.record import Origin
 
 TITLE = "How many times as fast as the baseline"
-BY_LIBRARY = library_default.POLICY.name
+BY_LIBRARY = next(name for name, policy in policies().items() if policy.by_library)
 _ROW_IN = 0.24
 _NAME_CHARACTERS = 44
 #: Axes from end to end by more than this factor have few numbers.
@@ -57,7 +56,7 @@ class Row:
 
 def sentences(judged: Judged) -> list[str]:
     """Return the answer, a sentence per side and per system; empty if nothing is compared."""
-    sides = versus_text.answers(judged.sides) if judged.sides else []
+    sides = words.answers(judged.sides) if judged.sides else []
     return [*sides, *(_best(members) for members in _by_baseline(judged.standings))]
 
 
@@ -199,10 +198,10 @@ def _name(row: Standing) -> str:
 def _rows(judged: Judged) -> list[Row]:
     rows = []
     if judged.sides:
-        base = versus_text.shown(judged.sides.baseline)
+        base = words.shown(judged.sides.baseline)
         rows = [
             Row(
-                name=versus_text.shown(name),
+                name=words.shown(name),
                 baseline=base,
                 group=f"sides ({origin})",
                 score=score,
@@ -260,7 +259,7 @@ def _paint(axes: Axes, rows: Sequence[Row]) -> None:
                 _draw(axes, len(names), row.score)
                 names.append(_short(row.name))
     axes.axvline(1.0, color=svg.INK, linewidth=1.0, zorder=1)
-    svg.name_rows(axes, names)
+    painting.name_rows(axes, names)
     axes.set_xscale("log")
     low, high = axes.get_xlim()
     low, high = min(low, 0.8), max(high, 1.25)

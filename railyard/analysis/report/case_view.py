@@ -18,7 +18,7 @@ from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.curves import Panel
 from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.cases.spread import Captioned
-from railyard.analysis.cases.tables import Row
+from railyard.analysis.cases.tables import Cells
 from railyard.analysis.cases.titles import facts, heading, kept_apart, known_text, origin_note
 from railyard.analysis.figures import general, registry
 from railyard.analysis.figures.drawing import WIDTH_IN, DataTable, Drawing
@@ -41,7 +41,7 @@ class TableView:
 
     caption: str
     head: str
-    sections: Sequence[tuple[str, Sequence[Row]]]
+    sections: Sequence[tuple[str, Sequence[Cells]]]
 
     @property
     def has_notes(self) -> bool:

@@ -7,7 +7,6 @@ Leaves out: the HTML page (`railyard.analysis.report.page`).
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import operator
 import re
@@ -20,10 +19,10 @@ from railyard.analysis.cases.curves import Panel
 from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.cases.scoreboard import Standing
 from railyard.analysis.cases.titles import title
-from railyard.analysis.compare import text as versus_text
-from railyard.analysis.compare.compare import Versus
-from railyard.analysis.figures import by_extent, drawing, mpi_profile
+from railyard.analysis.figures import applications, by_extent, drawing
+from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged, JudgedCase, Section, documents, sections
+from railyard.analysis.judge.versus import Versus
 from railyard.analysis.report import case_view, monitors, page, screen
 from railyard.analysis.stats.medians import Summary
 from railyard.analysis.stats.verdicts import Finding
@@ -77,7 +76,7 @@ def json_document(judged: Judged) -> dict[str, Json]:
 
     Medians and intervals are in the FOM's unit. Raw samples are left out, because the records have them.
     """
-    sides = {} if judged.sides is None else {"sides": versus_text.document(judged.sides)}
+    sides = {} if judged.sides is None else {"sides": words.document(judged.sides)}
     cases = [_case_summary(case) for case in judged.cases]
     return {"format": SUMMARY_FORMAT, "cases": cases, "over": documents(judged.over), **sides}
 
@@ -101,39 +100,21 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
 
 def _comparison_summary(case: Case, judged: Comparison) -> dict[str, Json]:
     return {
-        "fom": judged.fom,
-        "labels": dict(judged.labels),
-        "better": str(judged.fom.better),
-        "follows": judged.follows,
+        **words.comparison_document(judged),
         "baseline": judged.baseline,
-        "outcome": str(judged.verdict.outcome),
-        "tests": judged.tests,
-        "best": judged.verdict.best,
         "sentence": comparison.sentence(judged),
         "combinations": [
             {
-                "name": group.name,
+                **words.group_document(group),
                 "placement": combination.placement,
                 "nic_policy": combination.nic_policy,
                 "software": str(combination.software),
                 "launches": (group.evidence.tally or Tally()).endings,
-                "change_percent": group.change_percent,
-                "change_interval_percent": group.change_interval and list(group.change_interval),
-                "p_value": group.test and group.test.estimate.p_value,
-                "p_holm": group.test and group.test.p_holm,
                 "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
-                **_summary_fields(group.summary),
             }
             for combination, group in zip(case.combinations, judged.groups, strict=True)
         ],
     }
-
-
-def _summary_fields(summary: Summary | None) -> dict[str, Json]:
-    """Return the fields of a summary; of none, all are null but `n`, which is 0."""
-    names = ("n", "median", "minimum", "maximum", "interval", "spread_percent")
-    fields = dict.fromkeys(names) if summary is None else dataclasses.asdict(summary)
-    return {name: fields[name] for name in names} | ({"n": 0} if summary is None else {})
 
 
 def _panel_summary(panel: Panel) -> dict[str, Json]:
@@ -145,7 +126,7 @@ def _panel_summary(panel: Panel) -> dict[str, Json]:
         "lines": [
             {
                 "name": line.name,
-                "points": [{"x": point.x, **_summary_fields(point.summary)} for point in line.points],
+                "points": [{"x": point.x, **words.summary_document(point.summary)} for point in line.points],
             }
             for line in panel.lines
         ],
@@ -170,11 +151,11 @@ def markdown(judged: Judged) -> str:
 
 def _sides(versus: Versus) -> Iterator[str]:
     """Yield the statements on the sides, and a table with every side of every row that two sides or more have."""
-    yield _list(versus_text.sentences(versus))
+    yield _list(words.sentences(versus))
     head = ("case", "figure", "side", *_COLUMNS, "differs in")
     rows = [
         (line.case, line.figure, line.row.name, *_cells(line.row), line.differs)
-        for line in versus_text.lines(versus)
+        for line in words.lines(versus)
     ]
     if rows:
         yield "## Sides compared\n\n" + _table(head, rows)
@@ -368,7 +349,7 @@ def _harmless(row: Mapping[str, object]) -> dict[str, object]:
 
 def svg_files(judged: Judged) -> Iterator[tuple[str, str]]:
     """Yield every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
-    for figure in drawing.made("applications", lambda: mpi_profile.drawings_of_cases(judged.grouped)):
+    for figure in drawing.made("applications", lambda: applications.drawings_of_cases(judged.grouped)):
         yield f"applications-{figure.name}.svg", drawing.svg_file(figure)
     members = [(one.case, one.comparisons) for one in judged.cases]
     for figure in drawing.made("extents", lambda: by_extent.drawings_of_cases(members)):

@@ -19,10 +19,10 @@ from markupsafe import Markup
 
 from railyard.analysis.cases import cases, published
 from railyard.analysis.cases.cases import Case, Tally
-from railyard.analysis.compare import text as versus_text
+from railyard.analysis.figures import applications, svg
 from railyard.analysis.figures import by_extent as extents
-from railyard.analysis.figures import mpi_profile, render_all, svg
-from railyard.analysis.figures.drawing import Drawing, inline_svg, made
+from railyard.analysis.figures.drawing import Drawing, images, inline_svg, made
+from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged, sections
 from railyard.analysis.report import answer, case_view
 from railyard.analysis.report.case_view import FigureView
@@ -78,14 +78,14 @@ def html(judged: Judged) -> str:
     """Return the page of judged records."""
     grouped, versus = judged.grouped, judged.sides
     drawn = [case_view.draw(case) for case in judged.cases]
-    images = render_all.images([case.drawings for case in drawn])
-    charts = made("applications", lambda: mpi_profile.drawings_of_cases(grouped))
+    pictures = images([case.drawings for case in drawn])
+    charts = made("applications", lambda: applications.drawings_of_cases(grouped))
     by_extent = made(
         "extents", lambda: extents.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases])
     )
     ratios = made("ratios", lambda: filter(None, [answer.drawing(judged)]))
     views = [
-        case_view.view(case, number, images[number - 1], grouped) for number, case in enumerate(drawn, 1)
+        case_view.view(case, number, pictures[number - 1], grouped) for number, case in enumerate(drawn, 1)
     ]
     shared = [
         pair
@@ -105,7 +105,7 @@ def html(judged: Judged) -> str:
             cases=views,
             shared=shared,
             applications=_figures(charts, "a"),
-            persistent_note=mpi_profile.persistent_note(mpi_profile.profiled(grouped)),
+            persistent_note=applications.persistent_note(applications.profiled(grouped)),
             by_extent=_figures(by_extent, "e"),
             over=sections(judged.over),
             extent_statements=[(figure.title, figure.statement) for figure in by_extent if figure.statement],
@@ -116,10 +116,10 @@ def html(judged: Judged) -> str:
             origin_columns=published.COLUMNS,
             reasons=published.reasons(answered),
             versus=versus,
-            versus_lines=versus_text.lines(versus) if versus else [],
-            versus_alone=versus_text.alone(versus) if versus else [],
-            versus_sentences=versus_text.in_common(versus) if versus else [],
-            shown=versus_text.shown,
+            versus_lines=words.lines(versus) if versus else [],
+            versus_alone=words.alone(versus) if versus else [],
+            versus_sentences=words.in_common(versus) if versus else [],
+            shown=words.shown,
             not_measured=not_measured(grouped),
             enough=medians.ENOUGH,
             alpha_percent=round(100 * contrast.ALPHA),

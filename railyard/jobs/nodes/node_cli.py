@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import FOLDER, example
 from railyard.jobs.nodes import node
 from railyard.jobs.nodes import strays as running
 
@@ -16,7 +16,7 @@ from railyard.jobs.nodes import strays as running
 @click.command(epilog=example("railyard where"))
 @click.option(
     "--into",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Write the description into this folder, as HOST.json (in job scripts).",
 )
 def where(into: Path | None) -> None:

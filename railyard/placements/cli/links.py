@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import FILE, example, json_option
 from railyard.base.errors import InputError
 from railyard.placements.cli.options import UNKNOWN, SharedOptions, shared
-from railyard.placements.linkload import faulty, model, traffic
+from railyard.placements.linkload import model, traffic
 from railyard.placements.linkload.model import PROTOCOLS, LinkLoads
 from railyard.placements.linkload.patterns import make, patterns
 from railyard.placements.linkload.traffic import Traffic
@@ -78,12 +78,8 @@ MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().i
     help="Faults of the network (lost lanes, cables down): arguments of `railyard torus fault`, "
     "separated by semicolons.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every link of every placement.")
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File (.svg, .png) for a heat map of the last placement.",
-)
+@json_option("Print JSON, with every link of every placement.")
+@click.option("--plot", type=FILE, help="File (.svg, .png) for a heat map of the last placement.")
 def links(
     *,
     options: SharedOptions,
@@ -109,7 +105,7 @@ def links(
         raise InputError("topology", "", UNKNOWN, "a topology whose links are known")
     granted = options.granted()
     wrong = fault_words.parse(granted.topology, faults)
-    faulty.check(wrong)
+    model.check_faults(wrong)
     sent = options.traffic or _modelled(options, pattern, within=within, sizes=sizes, cells=cells)
     left = options.left(granted.topology)
     loads_by_name = {}

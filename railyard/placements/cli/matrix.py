@@ -9,14 +9,13 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import Commands, example
+from railyard.base.commands import FILE, Commands, example, json_option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
 from railyard.placements.linkload import matrix as matrices
 from railyard.placements.linkload.matrix import KINDS, Kind, Matrix
 from railyard.placements.linkload.traffic import Traffic
 
-FILE = click.Path(path_type=Path, dir_okay=False)
 FILES = click.argument("files", nargs=-1, required=True, type=FILE)
 
 
@@ -36,7 +35,7 @@ def matrix() -> None:
 @click.option("--phase", type=click.IntRange(0), help="Phase to count.  [default: all]")
 @click.option("--top", type=click.IntRange(0), default=5, show_default=True, help="Largest pairs to name.")
 @click.option("--plot", type=FILE, help="A picture of the matrix (.svg, .png), at most 512 x 512 cells.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 def show(
     *,
     files: tuple[Path, ...],

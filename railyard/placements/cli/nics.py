@@ -7,7 +7,7 @@ import shlex
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import example, json_option
 from railyard.placements.nics import policies
 from railyard.placements.nics.policies import Assigned, Host
 from railyard.placements.nics.stacks import Settings, settings, stacks
@@ -28,9 +28,7 @@ from railyard.placements.topology import catalog
 @click.option(
     "--devices", help="Names of a node's NICs, by rail, as mlx5_0:1,mlx5_2:1.  [default: nic0,nic1,...]"
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON: variables, by local rank, and the wrapper script."
-)
+@json_option("Print JSON: variables, by local rank, and the wrapper script.")
 def nics(
     *,
     topology: str | None,

@@ -13,7 +13,9 @@ from typing import Any
 
 import click
 
+from railyard.base.commands import FILE
 from railyard.base.errors import InputError
+from railyard.placements import launchers
 from railyard.placements.hosts import hostfile, naming, sources
 from railyard.placements.linkload import background
 from railyard.placements.linkload.background import Background
@@ -21,8 +23,8 @@ from railyard.placements.linkload.matrix import read_traffic
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation, AllocationOrder, allocate, occupied, scheduled
-from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.placement import Placement, place
+from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 
@@ -146,7 +148,7 @@ _OPTIONS = (
     ),
     click.option(
         "--matrix",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         help="Measured traffic in a file of any form that `railyard matrix show` reads; `optimised` is fitted to it.",
     ),
     click.option(
@@ -163,12 +165,12 @@ _OPTIONS = (
     ),
     click.option(
         "--nodes",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         help="Host file of the nodes granted, one per line in the scheduler's order; instead of --allocation.",
     ),
     click.option(
         "--coordinates",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         help="File that places a real machine's nodes on TOPOLOGY, of any form that `railyard coordinates` reads.",
     ),
     click.option(
@@ -199,11 +201,23 @@ _OPTIONS = (
     ),
     click.option(
         "--background",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         help="Counters of the links while other jobs run, which `optimised` avoids: JSON of `railyard torus counters "
         "NAME --since FILE --json`, or of the counters library.",
     ),
 )
+
+
+def launcher_option(text: str, default: str | None = None) -> Callable[[Command], Command]:
+    """Return the option --launcher, with the launchers that there are."""
+    return click.option(
+        "--launcher",
+        type=click.Choice(list(launchers.LAUNCHERS)),
+        default=default,
+        metavar="LAUNCHER",
+        show_default=True,
+        help=f"{text}: {', '.join(launchers.LAUNCHERS)}.",
+    )
 
 
 def parse_extents(text: str, option: str, *, most: int = 3) -> tuple[int, ...]:

@@ -12,10 +12,10 @@ from typing import Any
 import click
 import yaml
 
-from railyard.base.commands import example
+from railyard.base.commands import FOLDER, example, format_option
 from railyard.base.errors import InputError
 from railyard.placements import launchers
-from railyard.placements.cli.options import SharedOptions, shared
+from railyard.placements.cli.options import SharedOptions, launcher_option, shared
 from railyard.placements.hosts.binding import Binding
 from railyard.placements.launchers import Rendered, files, openmpi
 from railyard.placements.orders import spec
@@ -46,7 +46,7 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
         click.echo(yaml.safe_dump(topo.to_dict(), sort_keys=False), nl=False)
         return
     if as_cabinets:
-        torus = catalog.torus(topo, "--cabinets")
+        torus = catalog.as_torus(topo, "--cabinets")
         for at in torus.coordinates:
             click.echo(f"{_comma(at)} {cabinets.place(at, torus.extents)}")
         return
@@ -67,24 +67,11 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
     "--placement", default="custom", show_default=True, help=f"ORDER[@CHOICE][/BINDING]: {spec.words()}."
 )
 @click.option("--ranks", type=click.IntRange(1), help="Check that the grid holds this many ranks.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="Form of the output.",
-)
-@click.option(
-    "--launcher",
-    type=click.Choice(list(launchers.LAUNCHERS)),
-    metavar="LAUNCHER",
-    help="Print the command, environment and files for this launcher in place of a table: "
-    f"{', '.join(launchers.LAUNCHERS)}.",
-)
+@format_option(FORMATS)
+@launcher_option("Print the command, environment and files for this launcher in place of a table")
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="With --launcher: the folder to write the files to, instead of printing them.",
 )
 def place(

@@ -20,7 +20,7 @@ from railyard.placements.hosts.binding import Binding
 from railyard.placements.launchers import Launcher, Rendered
 from railyard.placements.nics import policies, stacks, stating
 from railyard.placements.nics.policies import ChosenPolicy
-from railyard.placements.nics.stack import Settings
+from railyard.placements.nics.stacks import Settings
 from railyard.placements.orders.placement import Placement
 
 

@@ -31,14 +31,11 @@ from dataclasses import dataclass, replace
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, Ints32, NDArray, np
-from railyard.placements.linkload.background import Background
-from railyard.placements.linkload.model import Protocol, load
+from railyard.placements.linkload.model import load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, refine
-from railyard.placements.orders.bisection import Plan
-from railyard.placements.orders.effort import Effort
-from railyard.placements.orders.rank_orders import blocks, hilbert, orders, snake
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.bisection import Cuts
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, blocks, hilbert, orders, snake
 from railyard.placements.orders.walks import divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
@@ -72,28 +69,6 @@ class Candidate:
     total_s: float
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Case:
-    """The input of a search: the arrays of refine.c, the traffic, and what it costs on the wire."""
-
-    problem: refine.Problem
-    traffic: Traffic
-    protocol: Protocol
-    background: Background | None
-
-    def evaluated(self, name: str, at: Ints32) -> Candidate:
-        """Return a placement with its seconds, by the link-load model where packets do not follow one route."""
-        allocation = self.problem.allocation
-        if allocation.topology.is_static:
-            slowest, host, total = refine.seconds(self.problem, at)
-        else:
-            nodes = allocation.indices[at[: self.traffic.ranks]]
-            loads = load(allocation.topology, nodes, self.traffic, self.protocol)
-            loads = loads if self.background is None else self.background.beside(loads)
-            slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
-        return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)
-
-
 def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Ints:
     """Return the node of each rank (index into `topology.nodes`).
 
@@ -107,176 +82,172 @@ def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Int
 
 def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
     """Return the best placement; its `name` is the start that it came from."""
-    deadline = time.monotonic() + effort.time_limit_s
-    if effort.background is not None and (effort.background.left == 1).all():
-        effort = replace(effort, background=None)
-    problem = refine.problem(
-        job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
-    )
-    case = _Case(problem=problem, traffic=traffic, protocol=effort.protocol, background=effort.background)
-    starts = [*_without_background(job, case, effort), *_evaluated(job, case, deadline)]
-    starts.sort(key=lambda start: (start.slowest_s, start.host_s))
-    if starts[0].slowest_s == 0:
-        return starts[0]
-    total = min(effort.trials_per_rank * problem.ranks, effort.most_trials)
-    trials = max(1, total // (len(ROUNDS) + 2))
-    seeds = itertools.count(1000 * (job.seed or 0) + 1)
-    refined = [
-        _round(case, start, trials, power=ROUNDS[0], seed=next(seeds), limit_s=start.host_s)
-        for start in starts[:3]
-        if time.monotonic() < deadline
-    ]
-    best = min([starts[0], *refined], key=lambda candidate: candidate.slowest_s)
-    _report(effort, 3 / (len(ROUNDS) + 2), best)
-    best = _main_rounds(case, best, trials, seeds=seeds, deadline=deadline, effort=effort)
-    candidates = [best, *_annealed(case, best, seeds=seeds, deadline=deadline, effort=effort)]
-    best = min(candidates, key=lambda candidate: candidate.slowest_s)
-    limit_s = max(best.slowest_s, HOST_SHARE * best.host_s) * (1 + ROUNDING)
-    host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
-
-    def is_within(one: Candidate) -> bool:
-        return one.slowest_s <= limit_s and one.host_s <= host_s
-
-    shortest = sorted(filter(is_within, starts), key=lambda start: start.total_s)[:1]
-    shortened = [
-        _shortened(case, candidate, limit_s, SHORTENED[0], seeds=seeds, deadline=deadline, effort=effort)
-        for candidate in [*filter(is_within, candidates), *shortest]
-    ]
-    best = min(shortened, key=lambda candidate: candidate.total_s)
-    repeats = effort.most_trials // 2 // (_trials(case, effort) * len(SHORTENED[1]))
-    for number in range(min(REPEATS, repeats)):
-        steps = SHORTENED[(number + 1) % 2]
-        best = _shortened(case, best, limit_s, steps, seeds=seeds, deadline=deadline, effort=effort)
-    return best
+    return _Search(job, traffic, effort).best()
 
 
-def _trials(case: _Case, effort: Effort) -> int:
-    """Return the trials of one step of an annealed search or of shortening."""
-    return 2 * effort.trials_per_rank * case.problem.ranks
+class _Search:
+    """One search: the arrays of refine.c (`problem`), the deadline, and the seeds of its steps in their order."""
 
-
-def _annealed(
-    case: _Case, start: Candidate, *, seeds: Iterator[int], deadline: float, effort: Effort
-) -> Iterator[Candidate]:
-    """Yield what annealed searches end in: none for more ranks than an eighth of the trials allows.
-
-    Every second one begins with all ranks exchanged at random.
-    """
-    trials = _trials(case, effort)
-    for number in range(min(SEARCHES, effort.most_trials // 8 // (trials * len(ANNEALED)))):
-        current = start
-        if number % 2:
-            current = case.evaluated("random", np.random.default_rng(next(seeds)).permutation(start.at))
-        for power, allowed in ANNEALED:
-            if time.monotonic() > deadline:
-                return
-            current = _round(
-                case, current, trials, power=power, seed=next(seeds), limit_s=start.host_s, allowed=allowed
-            )
-        yield current
-
-
-def _shortened(
-    case: _Case,
-    start: Candidate,
-    limit_s: float,
-    steps: Sequence[float],
-    *,
-    seeds: Iterator[int],
-    deadline: float,
-    effort: Effort,
-) -> Candidate:
-    """Lower the sum of all links' seconds in some steps, where no link becomes slower than the limit."""
-    trials = min(_trials(case, effort), effort.most_trials // 8)
-    current = start
-    for allowed in steps:
-        if time.monotonic() > deadline:
-            return start
-        at = refine.refine(
-            case.problem,
-            current.at,
-            trials=trials,
-            power=1,
-            node_share=NODE_SHARE,
-            seed=next(seeds),
-            host_weight=limit_s / start.host_s if start.host_s else 0.0,
-            allowed=allowed,
-            limit_s=limit_s,
+    def __init__(self, job: PlacementJob, traffic: Traffic, effort: Effort) -> None:
+        self.deadline = time.monotonic() + effort.time_limit_s
+        if effort.background is not None and (effort.background.left == 1).all():
+            effort = replace(effort, background=None)
+        self.job, self.traffic, self.effort = job, traffic, effort
+        self.problem = refine.problem(
+            job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
         )
-        current = case.evaluated(start.name, at)
-    is_better = current.slowest_s <= limit_s and current.total_s < start.total_s
-    return current if is_better else start
+        self.seeds = itertools.count(1000 * (job.seed or 0) + 1)
+        #: Trials of one round, and of one step of an annealed search or of shortening.
+        ranks = self.problem.ranks
+        total = min(effort.trials_per_rank * ranks, effort.most_trials)
+        self.trials = max(1, total // (len(ROUNDS) + 2))
+        self.step_trials = 2 * effort.trials_per_rank * ranks
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def best(self) -> Candidate:
+        """Take the five steps, and return the best placement."""
+        starts = [*self._without_background(), *self._evaluated_starts()]
+        starts.sort(key=lambda start: (start.slowest_s, start.host_s))
+        if starts[0].slowest_s == 0:
+            return starts[0]
+        refined = [
+            self._round(start, self.trials, power=ROUNDS[0], limit_s=start.host_s)
+            for start in starts[:3]
+            if not self.is_over
+        ]
+        best = min([starts[0], *refined], key=_slowest)
+        self._report(3, best)
+        best = self._main_rounds(best)
+        candidates = [best, *self._annealed(best)]
+        best = min(candidates, key=_slowest)
+        limit_s = max(best.slowest_s, HOST_SHARE * best.host_s) * (1 + ROUNDING)
+        host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
+
+        def is_within(one: Candidate) -> bool:
+            return one.slowest_s <= limit_s and one.host_s <= host_s
+
+        shortest = sorted(filter(is_within, starts), key=lambda start: start.total_s)[:1]
+        shortened = [
+            self._shortened(candidate, limit_s, SHORTENED[0])
+            for candidate in [*filter(is_within, candidates), *shortest]
+        ]
+        best = min(shortened, key=lambda candidate: candidate.total_s)
+        repeats = self.effort.most_trials // 2 // (self.step_trials * len(SHORTENED[1]))
+        for number in range(min(REPEATS, repeats)):
+            best = self._shortened(best, limit_s, SHORTENED[(number + 1) % 2])
+        return best
+
+    def _evaluated(self, name: str, at: Ints32) -> Candidate:
+        """Return a placement with its seconds, by the link-load model where packets do not follow one route."""
+        allocation, background = self.job.allocation, self.effort.background
+        if allocation.topology.is_static:
+            slowest, host, total = refine.seconds(self.problem, at)
+        else:
+            nodes = allocation.indices[at[: self.traffic.ranks]]
+            loads = load(allocation.topology, nodes, self.traffic, self.effort.protocol)
+            loads = loads if background is None else background.beside(loads)
+            slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
+        return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)
+
+    def _without_background(self) -> Iterator[Candidate]:
+        """Yield what a search of half the time finds without the counters, with its seconds under the background."""
+        if self.effort.background is not None:
+            limit_s = self.effort.time_limit_s / 2
+            alone = replace(self.effort, background=None, progress=None, time_limit_s=limit_s)
+            best = search(self.job, self.traffic, alone)
+            yield self._evaluated(f"{best.name} without background", best.at)
+
+    def _evaluated_starts(self) -> Iterator[Candidate]:
+        """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
+        for number, (name, at) in enumerate(_starts(self.job, self.traffic)):
+            yield self._evaluated(name, _fill(at, self.problem))
+            if number and self.is_over:
+                return
+
+    def _main_rounds(self, best: Candidate) -> Candidate:
+        """Refine the best placement in rounds of rising power, each in pieces so that the time limit is seen."""
+        current, limit_s = best, best.host_s
+        pieces = max(1, round(self.trials / PIECE_TRIALS))
+        slowest = [best.slowest_s]
+        for number, power in enumerate(ROUNDS[1:], start=1):
+            for _ in range(pieces):
+                if self.is_over:
+                    return best
+                current = self._round(current, self.trials // pieces, power=power, limit_s=limit_s)
+                best = min(best, current, key=_slowest)
+            self._report(number + 3, best)
+            slowest.append(best.slowest_s)
+            if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
+                break
+        return best
+
+    def _annealed(self, start: Candidate) -> Iterator[Candidate]:
+        """Yield what annealed searches end in: none for more ranks than an eighth of the trials allows.
+
+        Every second one begins with all ranks exchanged at random.
+        """
+        searches = self.effort.most_trials // 8 // (self.step_trials * len(ANNEALED))
+        for number in range(min(SEARCHES, searches)):
+            current = start
+            if number % 2:
+                shuffled = np.random.default_rng(next(self.seeds)).permutation(start.at)
+                current = self._evaluated("random", shuffled)
+            for power, allowed in ANNEALED:
+                if self.is_over:
+                    return
+                current = self._round(
+                    current, self.step_trials, power=power, limit_s=start.host_s, allowed=allowed
+                )
+            yield current
+
+    def _shortened(self, start: Candidate, limit_s: float, steps: Sequence[float]) -> Candidate:
+        """Lower the sum of all links' seconds in some steps, where no link becomes slower than the limit."""
+        current = start
+        for allowed in steps:
+            if self.is_over:
+                return start
+            at = refine.refine(
+                self.problem,
+                current.at,
+                trials=min(self.step_trials, self.effort.most_trials // 8),
+                power=1,
+                node_share=NODE_SHARE,
+                seed=next(self.seeds),
+                host_weight=limit_s / start.host_s if start.host_s else 0.0,
+                allowed=allowed,
+                limit_s=limit_s,
+            )
+            current = self._evaluated(start.name, at)
+        is_better = current.slowest_s <= limit_s and current.total_s < start.total_s
+        return current if is_better else start
+
+    def _round(
+        self, start: Candidate, trials: int, *, power: int, limit_s: float, allowed: float = 0.0
+    ) -> Candidate:
+        """Exchange ranks in some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
+        at = refine.refine(
+            self.problem,
+            start.at,
+            trials=trials,
+            power=power,
+            node_share=NODE_SHARE,
+            seed=next(self.seeds),
+            host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
+            allowed=allowed,
+        )
+        return self._evaluated(start.name, at)
+
+    def _report(self, rounds: int, best: Candidate) -> None:
+        """Report the progress after so many of all rounds."""
+        if self.effort.progress:
+            self.effort.progress(min(1.0, rounds / (len(ROUNDS) + 2)), best.slowest_s)
 
 
-def _without_background(job: PlacementJob, case: _Case, effort: Effort) -> Iterator[Candidate]:
-    """Yield what a search of half the time finds without the counters, with its seconds under the background."""
-    if effort.background is not None:
-        alone = replace(effort, background=None, progress=None, time_limit_s=effort.time_limit_s / 2)
-        best = search(job, case.traffic, alone)
-        yield case.evaluated(f"{best.name} without background", best.at)
-
-
-def _main_rounds(
-    case: _Case,
-    best: Candidate,
-    trials: int,
-    *,
-    seeds: Iterator[int],
-    deadline: float,
-    effort: Effort,
-) -> Candidate:
-    """Refine the best placement in rounds of rising power, each in pieces so that the time limit is seen."""
-    current, limit_s = best, best.host_s
-    pieces = max(1, round(trials / PIECE_TRIALS))
-    slowest = [best.slowest_s]
-    for number, power in enumerate(ROUNDS[1:], start=1):
-        for _ in range(pieces):
-            if time.monotonic() > deadline:
-                return best
-            current = _round(case, current, trials // pieces, power=power, seed=next(seeds), limit_s=limit_s)
-            best = min(best, current, key=lambda candidate: candidate.slowest_s)
-        _report(effort, (number + 3) / (len(ROUNDS) + 2), best)
-        slowest.append(best.slowest_s)
-        if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
-            break
-    return best
-
-
-def _round(
-    case: _Case,
-    start: Candidate,
-    trials: int,
-    *,
-    power: int,
-    seed: int,
-    limit_s: float,
-    allowed: float = 0.0,
-) -> Candidate:
-    """Exchange ranks in some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
-    at = refine.refine(
-        case.problem,
-        start.at,
-        trials=trials,
-        power=power,
-        node_share=NODE_SHARE,
-        seed=seed,
-        host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
-        allowed=allowed,
-    )
-    return case.evaluated(start.name, at)
-
-
-def _report(effort: Effort, done: float, best: Candidate) -> None:
-    if effort.progress:
-        effort.progress(min(1.0, done), best.slowest_s)
-
-
-def _evaluated(job: PlacementJob, case: _Case, deadline: float) -> Iterator[Candidate]:
-    """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
-    for number, (name, at) in enumerate(_starts(job, case.traffic)):
-        yield case.evaluated(name, _fill(at, case.problem))
-        if number and time.monotonic() > deadline:
-            return
+def _slowest(candidate: Candidate) -> float:
+    return candidate.slowest_s
 
 
 def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
@@ -324,8 +295,8 @@ def _bisections(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints
         geometries.append(row_major(job.grid).astype(np.float64))
     for points in geometries:
         for weights in topology.cut_weights:
-            plan = Plan(axes=None, weights=weights)
-            yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, plan)
+            cuts = Cuts(axes=None, weights=weights)
+            yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, cuts)
     if not has_axes:
         return
     points = row_major(job.grid).astype(np.float64)
@@ -334,9 +305,9 @@ def _bisections(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints
         for lead, weights in ((True, even), (False, even), (False, slowness)):
             if job.ranks > LARGE_RANKS and not lead:
                 continue
-            plan = Plan(axes=axes, weights=weights, lead_by_ranks=lead)
+            cuts = Cuts(axes=axes, weights=weights, lead_by_ranks=lead)
             name = "bisection " + "".join("XYZ"[d] for d in axes) + (" by ranks" if lead else "")
-            yield name, bisection.bisect(points, nodes, job.ranks_per_node, plan)
+            yield name, bisection.bisect(points, nodes, job.ranks_per_node, cuts)
 
 
 def _shuffled(values: Ints) -> Ints:

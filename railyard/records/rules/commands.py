@@ -20,7 +20,7 @@ from railyard.records import programs
 from railyard.records.programs import Free, Given, Word
 from railyard.records.record import Launch, Origin, Record, Software
 from railyard.records.rules import looks, rebuilt
-from railyard.records.rules.registry import Fault, ended_well, of_case, rule
+from railyard.records.rules.registry import Fault, answers, ended_well, rule
 
 #: Parameters of railyard's own benchmarks that no option passes: those of the job, the torus and the launcher.
 NO_OPTIONS = frozenset(
@@ -81,10 +81,11 @@ def _plain(name: str) -> str:
 @rule("command")
 def command(read: Record) -> Iterator[Fault]:
     """A launch's command is the line that the case gives: launcher, variables, program, options, own files alone."""
-    verdicts, bodies = _judged_of_case(read), dict[str, str]()
+    verdicts, bodies = answers(read), dict[str, str]()
     for field, launch in ended_well(read):
         text = launch.command.replace(f"launch-{launch.index:03d}.", "launch-N.")
         key = (
+            "command",
             launch.placement,
             launch.nic_policy,
             str(launch.software),
@@ -101,12 +102,6 @@ def command(read: Record) -> Iterator[Fault]:
         if problem:
             options = problem.removeprefix(OWN_OPTIONS) if problem.startswith(OWN_OPTIONS) else ""
             yield Fault(field=f"{field}.command", text=as_seen(problem)[:300], options=options)
-
-
-@of_case
-def _judged_of_case(read: Record) -> dict[tuple[object, ...], tuple[str, str]]:
-    """Return the cache of a case, empty at first: a launch's combination and line -> its problem, and its program."""
-    return {}
 
 
 def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
@@ -140,11 +135,12 @@ def _has_operator(text: str) -> bool:
 
 def _possible(read: Record, launch: Launch, first: str) -> list[Line]:
     """Return the lines by which railyard may start a launch that begin with a word."""
-    possible = _lines_of_case(read)
-    key = launch.placement, launch.nic_policy, len(launch.ranks), _wrapper(read), first
+    possible = answers(read)
+    key = "lines", launch.placement, launch.nic_policy, len(launch.ranks), _wrapper(read), first
     if key not in possible:
         possible[key] = list(_lines(read, launch, first))
-    return possible[key]
+    lines: list[Line] = possible[key]
+    return lines
 
 
 def _after_modifier(
@@ -211,12 +207,6 @@ def _nearest(possible: Sequence[Line], variables: Mapping[str, str], words: Sequ
         return f"sets the variables {sorted(variables)}; the case gives {sorted(line.environment)}"
     stated, wanted = (" ".join(part[number : number + 2]) for part in (words, line.words))
     return f"{stated!r}; the case gives {wanted!r} there"
-
-
-@of_case
-def _lines_of_case(read: Record) -> dict[tuple[object, ...], list[Line]]:
-    """Return the cache of a case, empty at first: a combination, its wrapper, its first word -> possible lines."""
-    return {}
 
 
 def _lines(read: Record, launch: Launch, first: str) -> Iterator[Line]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import PATH, example, json_option, print_json
 from railyard.base.errors import InputError
 from railyard.placements.topology import fault_words
 from railyard.placements.topology.faults import Faults, find_link
@@ -141,13 +141,9 @@ def _summary(faults: Faults) -> str:
 
 @click.command("counters", epilog=example("railyard torus counters lab --active"))
 @click.argument("name")
-@click.option(
-    "--since",
-    type=click.Path(path_type=Path),
-    help="Subtract the counters in this file, which --json has written.",
-)
+@click.option("--since", type=PATH, help="Subtract the counters in this file, which --json has written.")
 @click.option("--active", is_flag=True, help="Print only links that have sent packets.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/formats.md).")
+@json_option("Print JSON (docs/formats.md).")
 def show_counters(name: str, since: Path | None, active: bool, as_json: bool) -> None:
     """Print what each link of the torus NAME has sent: bytes with Ethernet headers, packets, drops, stalls, backlog.
 
@@ -162,7 +158,7 @@ def show_counters(name: str, since: Path | None, active: bool, as_json: bool) ->
     if since is not None:
         reading = counters.difference(reading, _load(since))
     if as_json:
-        click.echo(json.dumps(reading.to_dict(), indent=1))
+        print_json(reading.to_dict())
     else:
         shown = [link for link in reading.links if link.packets or not active]
         order = [torus.topology.router_name(router) for router in torus.topology.routers]

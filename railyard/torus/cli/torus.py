@@ -10,11 +10,11 @@ from typing import IO, Literal
 
 import click
 
-from railyard.base.commands import Commands, example
+from railyard.base.commands import RAW, Commands, example, json_option, print_json
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.torus.cli import links, throttle
+from railyard.torus.cli import links
 from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
 from railyard.torus.engines import docker_engine, engines, router
 from railyard.torus.engines.base import Containers
@@ -22,9 +22,8 @@ from railyard.torus.native import programs
 from railyard.torus.plan import pace, plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import launch, lifecycle, neighbours, netem, packet_budget, rootless, status
+from railyard.torus.virtual import kernel_limits, launch, lifecycle, packet_budget, rootless, status
 
-RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 DEFAULT = Shape()
 NETWORKS = ("auto", "router", "kernel")
 RATE_SCALE = "RAILYARD_RATE_SCALE"
@@ -155,13 +154,13 @@ def up(
         rate_scale=scale,
         mtu_bytes=mtu,
         burst_packets=burst,
-        latency_scaled=bool(topo.hop_latency_us) if carrier == "router" else netem.can_scale(topo),
+        latency_scaled=bool(topo.hop_latency_us) if carrier == "router" else kernel_limits.can_scale(topo),
         network=carrier,
     )
     if with_slurm:
         _check_slurm()
     containers = _containers(engine, image, volumes)
-    if overflow := neighbours.advice(plan.make(topo, shape), with_slurm=with_slurm):
+    if overflow := kernel_limits.neighbour_advice(plan.make(topo, shape), with_slurm=with_slurm):
         click.echo(f"railyard: {overflow}", err=True)
     routers = 0 if carrier == "router" else len(topo.routers)
     # Imported here and in the commands below, because `mpirun` and `down` need no table and should start quickly.
@@ -200,12 +199,12 @@ def up(
 
 
 @torus.command("list", epilog=example("railyard torus list"))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 def list_tori(as_json: bool) -> None:
     """List the tori on this machine, also incomplete ones."""
     rows = [status.brief(name) for name in sorted(lifecycle.names())]
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        print_json(rows)
         return
     from rich.console import Console
     from rich.table import Table
@@ -218,7 +217,7 @@ def list_tori(as_json: bool) -> None:
 
 @torus.command("status", epilog=example("railyard torus status lab"))
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 def show(name: str, as_json: bool) -> None:
     """Compare the torus NAME, as the kernel reports it, with its plan. Exit with 1 if they differ."""
     report = status.inspect(lifecycle.get(name))
@@ -394,4 +393,3 @@ def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:
 
 torus.add_command(links.fault)
 torus.add_command(links.show_counters)
-torus.add_command(throttle.throttle_torus)

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import FILE, RAW, example
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
 from railyard.placements.hosts.hostfile import read_nics
 from railyard.placements.topology import catalog
 from railyard.torus.modelled import programs
-
-RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
 @click.command(
@@ -25,7 +23,7 @@ RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
     "--hostfile",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     required=True,
     help="File whose line k names the node of rank k.",
 )

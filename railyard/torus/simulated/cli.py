@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import FILE, PATH, RAW, example
 from railyard.base.errors import InputError
 from railyard.placements.hosts.hostfile import Nic, read_nics
 from railyard.placements.topology import catalog, fault_words
@@ -20,7 +20,6 @@ from railyard.placements.topology.base import Topology
 from railyard.torus.simulated import calibration, network, smpi
 from railyard.torus.simulated.smpi import SimulatedLaunch, SimulationLimits
 
-RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 DEFAULT = SimulationLimits()
 
 
@@ -31,7 +30,7 @@ DEFAULT = SimulationLimits()
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
     "--hostfile",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="File whose line k names the node of rank k, or NODE.nicK for its NIC on rail K.  [default: a rank per node]",
 )
 @click.option(
@@ -77,12 +76,12 @@ DEFAULT = SimulationLimits()
 )
 @click.option(
     "--link-bytes",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write every link's payload bytes to this file, as JSON (docs/formats.md).",
 )
 @click.option(
     "--keep",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Simulate nothing: write the network to this folder and print the smpirun command.",
 )
 def sim(
@@ -110,7 +109,7 @@ def sim(
         topology=network,
         ranks=_ranks(network, hostfile, ranks),
         program=program,
-        calibration=calibration.load(calibrated or calibration.usual(network)),
+        calibration=calibration.load(calibrated or network.calibration),
         algorithms=smpi.read_algorithms(algorithms),
         faults=faulty,
         limits=SimulationLimits(time_s=time_s, memory_gib=memory_gib),

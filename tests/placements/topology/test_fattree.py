@@ -13,7 +13,6 @@ import yaml
 from railyard.base.errors import InputError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.fattree import FatTree
-from railyard.placements.topology.routing import route
 
 
 def tree(name: str = "dual-rail-small") -> FatTree:
@@ -39,7 +38,7 @@ def test_every_cable_is_two_links_that_are_each_others_reverse() -> None:
 def test_a_route_goes_up_to_the_destinations_spine_and_down() -> None:
     small = tree()
     for source, target in itertools.permutations(small.nodes, 2):
-        links = route(small, source.coordinate, target.coordinate, rail=1, slot=target.slot)
+        links = small.route(source.coordinate, target.coordinate, rail=1, slot=target.slot)
         assert len(links) == small.hops(np.array(source.coordinate), np.array(target.coordinate))
         if links:
             up, down = links
@@ -52,17 +51,8 @@ def test_all_nodes_to_the_next_leaf_load_every_spine_alike() -> None:
     used: Counter[str] = Counter()
     for node in small.nodes:
         far = ((node.coordinate[0] + 1) % small.leaves, 0, 0)
-        used.update(link.name for link in route(small, node.coordinate, far, slot=node.slot))
+        used.update(link.name for link in small.route(node.coordinate, far, slot=node.slot))
     assert set(used.values()) == {small.oversubscription}
-
-
-@pytest.mark.parametrize(("ranks", "expected"), [(2, [0, 1]), (4, [0, 0, 1, 1]), (1, [0]), (3, [0, 0, 1])])
-def test_the_nearest_rail_is_that_of_the_ranks_socket(ranks: int, expected: list[int]) -> None:
-    assert [tree().nearest_rail(local, ranks) for local in range(ranks)] == expected
-
-
-def test_a_node_with_one_nic_has_one_nearest() -> None:
-    assert {catalog.load("gemini-2x2x2").nearest_rail(local, 8) for local in range(8)} == {0}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.orders.allocation import Allocation
-from railyard.placements.orders.rank_orders.base import PlacementJob, RankOrder
+from railyard.placements.orders.rank_orders import PlacementJob, RankOrder
 from railyard.placements.orders.walks import Grid, boustrophedon, grids, row_major, text
 from railyard.placements.topology.base import Topology
 

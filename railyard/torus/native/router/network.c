@@ -1,16 +1,14 @@
 /* Implements the network inside the router. */
 #include "network.h"
+#include "../common.h"
 #include "choices.h"
-#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { WORD_BITS = 64 };
 
-/* Lay-out.
- * -------------------------------------------------------------------------------------------------------------
- */
+/* Lay-out. */
 
 static void count_ports(struct network *network) {
     for (uint32_t i = 0; i < network->link_count; i++) {
@@ -90,9 +88,7 @@ int64_t network_address(const struct network *network, uint32_t ip) {
     return low < network->address_count && network->addresses[low].ip == ip ? (int64_t)low : -1;
 }
 
-/* Cells.
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* Cells. */
 
 static struct cell *new_cell(struct network *network) {
     struct cell *cell = network->spare;
@@ -160,9 +156,7 @@ static void end_chunk(struct network *network, struct chunk *chunk, uint64_t at_
     }
 }
 
-/* Links.
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* Links. */
 
 /* The link's next hop for a chunk at its target; NO_LINK where the target is the node or has no route. */
 static int32_t next_link(const struct network *network, const struct link *link, const struct chunk *chunk) {
@@ -275,9 +269,7 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
                                                 .subject = cell});
 }
 
-/* Arbitration.
- * ---------------------------------------------------------------------------------------------------------
- */
+/* Arbitration. */
 
 static void stall_begins(struct link *link, uint64_t now_ns) {
     if (!link->stalled) {
@@ -499,9 +491,7 @@ static void wait_for(struct network *network, uint32_t index, struct cell *cell,
     network->counters[index].waited += network->counters[index].tx_cells == waited;
 }
 
-/* Events.
- * --------------------------------------------------------------------------------------------------------------
- */
+/* Events. */
 
 /* Handle a chunk whose time to live has expired. Return the first link of the route back to its source, or
  * NO_LINK if no ICMP message is sent: the source is unknown, or other cells of the chunk are still on their
@@ -624,9 +614,7 @@ void network_send(struct network *network, uint32_t index, struct chunk *chunk, 
     arbitrate(network, index, now_ns);
 }
 
-/* Changes.
- * -------------------------------------------------------------------------------------------------------------
- */
+/* Changes. */
 
 /* Lose what waits for a link that went down. */
 static void empty(struct network *network, uint32_t index, uint64_t now_ns) {
