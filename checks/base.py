@@ -16,6 +16,7 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
 from reframe import VERSION
 from reframe.core.builtins import performance_function, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import PerformanceError
@@ -236,3 +237,47 @@ class PlacedCheck(Knobs):
 
     def _foms(self) -> dict[Fom, float]:
         return references.values(self.record, self.nics)
+
+
+class RepeatedCheck(PlacedCheck):
+    """A check of one of railyard's own benchmarks, which measures every point several times in each launch."""
+
+    #: Samples of each point in each launch.
+    #:
+    #: :type: :class:`int`
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        """Make the program's options from the case's parameters."""
+        self.parameters = self.case()
+        self.options = self._options(**self.unrecorded())
+
+    def case(self) -> dict[str, Any]:
+        """Return the parameters of the case, by the names that `railyard/records/programs` has."""
+        raise NotImplementedError
+
+    def unrecorded(self) -> dict[str, float]:
+        """Return the numbers that are options but no parameters, because they do not change the work."""
+        return {}
+
+
+class SizedCheck(RepeatedCheck):
+    """A check of messages of several sizes."""
+
+    #: Message sizes in bytes.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: by `scale`
+    sizes = variable(typ.List[int], value=[])
+
+
+class WindowCheck(SizedCheck):
+    """A check of several messages at a time."""
+
+    #: Messages in flight for bandwidth.
+    #:
+    #: :type: :class:`int`
+    #: :default: by `scale`
+    window = variable(int, value=0)

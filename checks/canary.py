@@ -6,15 +6,15 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-from reframe.core.builtins import run_after, sanity_function, variable
+from reframe.core.builtins import sanity_function, variable
 from reframe.core.logging import getlogger
 
-from checks.base import PlacedCheck
+from checks.base import RepeatedCheck
 from railyard.jobs import canary as judgement
 
 
 @rfm.simple_test
-class canary(PlacedCheck):
+class canary(RepeatedCheck):
     """All nodes of the allocation in a ring, all pairs at once: latency and bandwidth by the relation of two nodes."""
 
     descr = "Every node with the next in a minute: pairs that stand out among those of their relation"
@@ -36,20 +36,11 @@ class canary(PlacedCheck):
     #: :default: by `scale`
     size = variable(int, value=0)
 
-    #: Samples of each pair.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
-
     small = {"size": 1 << 14, "repeats": 5}
     standard = {"size": 1 << 20, "repeats": 100}
 
-    @run_after("setup")
-    def choose_options(self) -> None:
-        sizes = [8, self.size]
-        self.parameters = {"pattern": "ring", "sizes_bytes": sizes, "repeats": self.repeats}
-        self.options = self._options()
+    def case(self) -> dict[str, Any]:
+        return {"pattern": "ring", "sizes_bytes": [8, self.size], "repeats": self.repeats}
 
     @sanity_function
     def no_pair_stands_out(self) -> Any:

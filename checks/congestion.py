@@ -6,15 +6,16 @@ a machine filled with copies. docs/congestion.md is the guide.
 
 from __future__ import annotations
 
+from typing import Any
+
 import reframe as rfm
-import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
-from checks.base import PlacedCheck
+from checks.base import PlacedCheck, WindowCheck
 from checks.halo import HaloCheck
 
 
-class Pt2ptVictim(PlacedCheck):
+class Pt2ptVictim(WindowCheck):
     """GPCNeT's random ring: a random cycle through all nodes, whose pairs transfer at the same time."""
 
     descr = "Pairs of a random ring, alone and under load"
@@ -22,6 +23,7 @@ class Pt2ptVictim(PlacedCheck):
     torus = "gemini-2x2x2"
     placements = ["plain"]
     loads = ["incast", "alltoall", "broadcast", "allreduce", "permutation"]
+    window = 8
 
     #: What is measured: latency or bandwidth.
     #:
@@ -29,34 +31,14 @@ class Pt2ptVictim(PlacedCheck):
     #: :default: required
     test = variable(str)
 
-    #: Message sizes in bytes.
-    #:
-    #: :type: :class:`List[int]`
-    #: :default: by `scale`
-    sizes = variable(typ.List[int], value=[])
-
-    #: Samples of each pair in each launch.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
-
-    #: Messages in flight for bandwidth.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``8``
-    window = variable(int, value=8)
-
-    @run_after("setup")
-    def choose_options(self) -> None:
-        self.parameters = {
+    def case(self) -> dict[str, Any]:
+        return {
             "pattern": "random",
             "tests": [self.test],
             "sizes_bytes": self.sizes,
             "window": self.window,
             "repeats": self.repeats,
         }
-        self.options = self._options()
 
 
 @rfm.simple_test

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import variable
 
 from checks import scales
-from checks.base import PlacedCheck
+from checks.base import WindowCheck
 from railyard.records.programs.contention import LEAST_S
 
 
-class ContentionCheck(PlacedCheck):
+class ContentionCheck(WindowCheck):
     """Transfers between two groups of nodes, with several ranks per node, each with a partner in the other group."""
 
     descr = "Latency and bandwidth of many pairs between two groups of nodes at once"
@@ -26,24 +28,6 @@ class ContentionCheck(PlacedCheck):
     #: :default: ``[1, 2]``
     pairs = variable(typ.List[int], value=[1, 2])
 
-    #: Message sizes in bytes.
-    #:
-    #: :type: :class:`List[int]`
-    #: :default: by `scale`
-    sizes = variable(typ.List[int], value=[])
-
-    #: Samples of each point.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
-
-    #: Messages in flight for bandwidth.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    window = variable(int, value=0)
-
     #: Least seconds of each point at the scale `small`, reached by longer samples of small messages. A short sample
     #: would end before all pairs have begun, and would measure no contention.
     #:
@@ -55,16 +39,14 @@ class ContentionCheck(PlacedCheck):
     standard = {"sizes": scales.SWEEP, "repeats": 20, "window": 64}
     large = {"repeats": 100}
 
-    @run_after("setup")
-    def choose_options(self) -> None:
-        self.parameters = {
+    def case(self) -> dict[str, Any]:
+        return {
             "pairs_per_node": self.pairs,
             "sizes_bytes": self.sizes,
             "window": self.window,
             "repeats": self.repeats,
             **({"least_s": self.least_s} if self.least_s != LEAST_S else {}),
         }
-        self.options = self._options()
 
 
 @rfm.simple_test

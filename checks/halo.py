@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, variable
 
-from checks.base import GROUP_PLACEMENTS, REAL, PlacedCheck
+from checks.base import GROUP_PLACEMENTS, REAL, RepeatedCheck
 
 
-class HaloCheck(PlacedCheck):
+class HaloCheck(RepeatedCheck):
     """A halo exchange with one rank per node, on a process grid with the shape of the torus."""
 
     descr = "Halo exchange with six faces, one rank per node on a grid like the torus"
@@ -33,12 +35,6 @@ class HaloCheck(PlacedCheck):
     #: :type: :class:`List[str]`
     #: :default: ``['manual']``
     variants = variable(typ.List[str], value=["manual"])
-
-    #: Timed iterations of each variant in each launch.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
 
     #: Untimed iterations of each variant before.
     #:
@@ -80,9 +76,8 @@ class HaloCheck(PlacedCheck):
         if "neighbours" in self.variants:
             self.needs = ["MPI_Ineighbor_alltoallw"]
 
-    @run_after("setup")
-    def choose_options(self) -> None:
-        self.parameters = {
+    def case(self) -> dict[str, Any]:
+        return {
             "grid": self.grid,
             "cells": [self.cells] * len(self.grid),
             "variants": self.variants,
@@ -93,7 +88,9 @@ class HaloCheck(PlacedCheck):
             **({"memory": self.memory} if self.memory != "host" else {}),
             **({"face_memory_bytes": self.face_memory} if self.face_memory else {}),
         }
-        self.options = self._options(warmups=self.warmups)
+
+    def unrecorded(self) -> dict[str, float]:
+        return {"warmups": self.warmups}
 
 
 @rfm.simple_test

@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import reframe as rfm
-import reframe.utility.typecheck as typ
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import variable
 
 from checks import scales
-from checks.base import REAL, PlacedCheck
+from checks.base import REAL, WindowCheck
 
 
-class HopsCheck(PlacedCheck):
-    """Ranks on the first node and on one node at each hop count along each axis; one pair at a time."""
+class HopsCheck(WindowCheck):
+    """Ranks on the first node and on one node at each hop count along each axis; one pair at a time.
+
+    A message size of 0 bytes is for latency alone.
+    """
 
     descr = "Latency and bandwidth by dimension and hops"
     benchmark = "hops"
     placements = ["cart-create"]
     allocation = "axes"
-
-    #: Message sizes in bytes; 0 is for latency alone.
-    #:
-    #: :type: :class:`List[int]`
-    #: :default: by `scale`
-    sizes = variable(typ.List[int], value=[])
-
-    #: Samples of each point.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
-
-    #: Messages in flight for bandwidth.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    window = variable(int, value=0)
 
     #: Pairs of nodes of each dimension and hop count, at most; one at a time. Their spread is in the record.
     #:
@@ -46,15 +32,13 @@ class HopsCheck(PlacedCheck):
     standard = {"sizes": [0, *scales.SWEEP], "repeats": 20, "window": 64, "pairs_per_point": 8}
     large = {"repeats": 100}
 
-    @run_after("setup")
-    def choose_options(self) -> None:
-        self.parameters = {
+    def case(self) -> dict[str, Any]:
+        return {
             "sizes_bytes": self.sizes,
             "window": self.window,
             "repeats": self.repeats,
             "pairs_per_point": self.pairs_per_point,
         }
-        self.options = self._options()
 
 
 @rfm.simple_test

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import reframe as rfm
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import variable
 
-from checks.base import PlacedCheck
+from checks.base import RepeatedCheck
 
 
-class NoiseCheck(PlacedCheck):
+class NoiseCheck(RepeatedCheck):
     """Every rank repeats a fixed piece of work, alone and with an allreduce of 8 bytes after each piece."""
 
     descr = "Noise of each core by a fixed work quantum, and its amplification in an allreduce"
@@ -29,20 +31,12 @@ class NoiseCheck(PlacedCheck):
     #: :default: by `scale`
     count = variable(int, value=0)
 
-    #: Repeats of the whole.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
-
     small = {"count": 20, "repeats": 3}  # the ranks of a virtual torus share few cores
     standard = {"count": 1000, "repeats": 10}
     large = {"count": 10000, "repeats": 30}
 
-    @run_after("setup")
-    def choose_options(self) -> None:
-        self.parameters = {"quantum_s": self.quantum_s, "count": self.count, "repeats": self.repeats}
-        self.options = self._options()
+    def case(self) -> dict[str, Any]:
+        return {"quantum_s": self.quantum_s, "count": self.count, "repeats": self.repeats}
 
 
 @rfm.simple_test

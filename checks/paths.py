@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import variable
 
 from checks import scales
-from checks.base import REAL, PlacedCheck
+from checks.base import REAL, WindowCheck
 
 
-class PathsCheck(PlacedCheck):
+class PathsCheck(WindowCheck):
     """Pairs of nodes on parallel lines transfer at the same time; all other ranks sleep."""
 
     descr = "Aggregate bandwidth of parallel paths by dimension and hops"
@@ -25,37 +27,17 @@ class PathsCheck(PlacedCheck):
     #: :default: ``[1, 2]``
     paths = variable(typ.List[int], value=[1, 2])
 
-    #: Message sizes in bytes.
-    #:
-    #: :type: :class:`List[int]`
-    #: :default: by `scale`
-    sizes = variable(typ.List[int], value=[])
-
-    #: Samples of each point.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
-
-    #: Messages in flight.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    window = variable(int, value=0)
-
     small = {"sizes": [1 << 16], "repeats": 3, "window": 2}
     standard = {"sizes": scales.SWEEP, "repeats": 20, "window": 64}
     large = {"repeats": 100}
 
-    @run_after("setup")
-    def choose_options(self) -> None:
-        self.parameters = {
+    def case(self) -> dict[str, Any]:
+        return {
             "paths": self.paths,
             "sizes_bytes": self.sizes,
             "window": self.window,
             "repeats": self.repeats,
         }
-        self.options = self._options()
 
 
 @rfm.simple_test

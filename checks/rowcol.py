@@ -11,7 +11,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
-from checks.base import GROUP_PLACEMENTS, REAL, PlacedCheck
+from checks.base import GROUP_PLACEMENTS, REAL, SizedCheck
 from railyard.torus.simulated import cost
 from railyard.torus.simulated.cost import SimulationCost
 from railyard.torus.simulated.smpi import SimulationLimits
@@ -20,8 +20,11 @@ from railyard.torus.simulated.smpi import SimulationLimits
 LONG_ALLTOALL = 32768
 
 
-class RowcolCheck(PlacedCheck):
-    """One rank per node on a block of nodes; every row (X, Y, Z) or plane (XY, XZ, YZ) runs the collective."""
+class RowcolCheck(SizedCheck):
+    """One rank per node on a block of nodes; every row (X, Y, Z) or plane (XY, XZ, YZ) runs the collective.
+
+    A message size is that of a block for each pair (alltoall), of a contribution (allgather), or of the vector.
+    """
 
     descr = "Collectives in all rows or planes of a block of nodes at once"
     benchmark = "rowcol"
@@ -43,18 +46,6 @@ class RowcolCheck(PlacedCheck):
     #: :default: all
     collectives = variable(typ.List[str], value=["alltoall", "allgather", "allreduce", "bcast", "barrier"])
 
-    #: Sizes in bytes: of a block for each pair (alltoall), of a contribution (allgather), of the vector.
-    #:
-    #: :type: :class:`List[int]`
-    #: :default: by `scale`
-    sizes = variable(typ.List[int], value=[])
-
-    #: Samples of each point.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
-
     #: How all ranks begin a sample: clock, barrier, or auto (clock where each rank of a node can have a CPU). Where
     #: links are slow, ranks leave a barrier at times that differ by several hops. With the clock they wake at the same
     #: moment, and those that share a CPU wait for each other, which short messages cannot bear.
@@ -67,16 +58,14 @@ class RowcolCheck(PlacedCheck):
     standard = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16], "repeats": 100, "start": "auto"}
     large = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16, 1 << 20], "repeats": 1000, "start": "auto"}
 
-    @run_after("setup")
-    def choose_options(self) -> None:
-        self.parameters = {
+    def case(self) -> dict[str, Any]:
+        return {
             "splits": self.splits,
             "collectives": self.collectives,
             "sizes_bytes": self.sizes,
             "repeats": self.repeats,
             "start": self.start,
         }
-        self.options = self._options()
 
     @run_after("setup")
     def refuse_what_cannot_be_simulated(self) -> None:

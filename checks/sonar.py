@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import variable
 
-from checks.base import PlacedCheck
+from checks.base import SizedCheck
 
 
-class SonarCheck(PlacedCheck):
+class SonarCheck(SizedCheck):
     """Pings between two nodes, whose NIC counters are read before and after."""
 
     descr = "Bytes and packets that the NICs count for pings of known size"
@@ -19,12 +21,6 @@ class SonarCheck(PlacedCheck):
     launches = 1
     needs = ["NIC counters"]
     network = "kernel"  # a NIC of the user-space router counts what TCP hands over at once, not packets
-
-    #: Bytes of a ping.
-    #:
-    #: :type: :class:`List[int]`
-    #: :default: by `scale`
-    sizes = variable(typ.List[int], value=[])
 
     #: Kinds of ping: send, put, get.
     #:
@@ -38,12 +34,6 @@ class SonarCheck(PlacedCheck):
     #: :default: by `scale`
     count = variable(int, value=0)
 
-    #: Soundings of each size.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
-
     small = {"sizes": [1, 1 << 10, 1 << 16], "count": 5, "repeats": 3}
     standard = {"sizes": [1, 1 << 10, 1 << 16, 1 << 20], "count": 1000, "repeats": 10}
     large = {"count": 10000}
@@ -54,18 +44,20 @@ class SonarCheck(PlacedCheck):
     #: :default: ``'auto'``
     group = variable(str, value="auto")
 
-    @run_after("setup")
-    def choose_options(self) -> None:
-        emulated = (
-            self.prepared.where.origin == "emulated"
-        )  # its NICs are network interfaces, whatever the machine has
+    def case(self) -> dict[str, Any]:
+        """Return the parameters; with the group `auto` the program's output alone names the group that it found."""
+        # The NICs of an emulated node are network interfaces, whatever the machine has.
+        emulated = self.prepared.where.origin == "emulated"
         group = "linux-net" if emulated and self.group == "auto" else self.group
-        self.parameters = {"sizes_bytes": self.sizes, "repeats": self.repeats}
-        if self.pings != ["send"]:
-            self.parameters["pings"] = self.pings
-        if group != "auto":  # then the program's output alone names the group that it found
-            self.parameters["group"] = group
-        self.options = self._options(count=self.count)
+        return {
+            "sizes_bytes": self.sizes,
+            "repeats": self.repeats,
+            **({"pings": self.pings} if self.pings != ["send"] else {}),
+            **({"group": group} if group != "auto" else {}),
+        }
+
+    def unrecorded(self) -> dict[str, float]:
+        return {"count": self.count}
 
 
 @rfm.simple_test

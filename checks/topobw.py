@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
 
-from checks.base import REAL, PlacedCheck
+from checks.base import REAL, RepeatedCheck
 from railyard.placements.launchers import files
 
 
-class TopoBwCheck(PlacedCheck):
+class TopoBwCheck(RepeatedCheck):
     """One rank per node on the whole torus. The benchmark itself decides, by its exit status and one line of output."""
 
     descr = "Rate of every link between neighbouring routers, and a verdict on each"
@@ -33,12 +34,6 @@ class TopoBwCheck(PlacedCheck):
     #: :default: by `scale`
     messages = variable(int, value=0)
 
-    #: Rounds through all phases.
-    #:
-    #: :type: :class:`int`
-    #: :default: by `scale`
-    repeats = variable(int, value=0)
-
     # With fewer messages the rates of 64 nodes at once spread further.
     small = {"message_bytes": 1 << 16, "messages": 4, "repeats": 3}
     standard = {"message_bytes": 1 << 20, "messages": 64, "repeats": 5}
@@ -56,21 +51,23 @@ class TopoBwCheck(PlacedCheck):
     #: :default: ``''``
     fault = variable(str, value="")
 
-    @run_after("setup")
-    def choose_options(self) -> None:
-        self.parameters = {
+    def case(self) -> dict[str, Any]:
+        return {
             "size_bytes": self.message_bytes,
             "messages": self.messages,
             "repeats": self.repeats,
             "tolerance_percent": self.tolerance_percent,
         }
+
+    @run_after("setup")
+    def put_fault(self) -> None:
+        """Put the fault on the torus before the first launch."""
         if self.fault:
             words = shlex.join(shlex.split(self.fault))
             command = f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1'
             self.preparations = [
                 f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else command
             ]
-        self.options = self._options()
 
     @run_before("run")
     def write_links(self) -> None:

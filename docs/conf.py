@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from docutils import nodes
@@ -14,7 +15,9 @@ project = "railyard"
 author = "The railyard contributors"
 copyright = author
 release = re.findall(r'__version__ = "(.+)"', (CHECKOUT / "railyard/__init__.py").read_text())[0]
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_click"]
+# sphinx-click loads the commands, whose packages are those that `make setup` installs.
+sys.path += [str(CHECKOUT), *map(str, CHECKOUT.glob(".venv/lib/python3*/site-packages"))]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["requirements.*"]
 html_theme = "furo"
@@ -26,6 +29,8 @@ html_theme_options = {"top_of_page_buttons": []}
 html_copy_source = False
 html_show_sphinx = False
 myst_heading_anchors = 4
+# Two dashes begin an option, also in prose.
+smartquotes = False
 myst_enable_extensions = ["colon_fence"]
 # Text without a named language is plain, unless `with_prompts` finds commands.
 highlight_language = "none"
@@ -77,6 +82,22 @@ def with_prompts(_app: Sphinx, doctree: nodes.document) -> None:
             block.replace_self(nodes.literal_block(text, text, language="console"))
 
 
+def commands_change(*_: object) -> list[str]:
+    """Return the page that is read again in every build: it is made of the commands."""
+    return ["reference/cli"]
+
+
+def with_literal_examples(_app: Sphinx, _context: object, lines: list[str]) -> None:
+    """Show the examples of a command as they are typed: sphinx-click has them as prose with line breaks."""
+    if lines and lines[0].strip("| ").startswith("Example"):
+        lines[:] = [f"{lines[0].strip('| ')}:", "", *(f"    {line.strip('| ')}" for line in lines[1:])]
+
+
+def with_plain_paths(_app: Sphinx, _context: object, lines: list[str]) -> None:
+    """Show a default that is a path as a user types it."""
+    lines[:] = [re.sub(r"PosixPath\((.+?)\)", r"\1", line) for line in lines]
+
+
 def with_keywords(app: Sphinx, doctree: nodes.document) -> None:
     """Add the words by which the search finds a page."""
     if words := KEYWORDS.get(app.env.docname):
@@ -98,5 +119,8 @@ def setup(app: Sphinx) -> None:
     """Register the hooks."""
     app.connect("build-finished", make_accessible)
     app.connect("source-read", link_to_included_pages)
+    app.connect("env-get-outdated", commands_change)
+    app.connect("sphinx-click-process-epilog", with_literal_examples)
+    app.connect("sphinx-click-process-options", with_plain_paths)
     app.connect("doctree-read", with_prompts)
     app.connect("doctree-read", with_keywords)

@@ -45,11 +45,10 @@ GROUPS = {
     "Read what was measured": {
         "report": ("analysis.report.cli:report", "Write a page, or another format, from records."),
         "compare": (
-            "analysis.compare.cli:compare",
+            "analysis.judge.cli:compare",
             "Compare systems, placements, NIC policies, dates or archives.",
         ),
-        "over": ("analysis.over.cli:over", "Show series of records over dates, sizes or allocations."),
-        "moved": ("analysis.compare.moved:moved", "Compare outputs of topobw before and after a repair."),
+        "over": ("analysis.judge.cli:over", "Show series of records over dates, sizes or allocations."),
         "pairs": ("analysis.pairs.cli:pairs", "Show the matrices of all pairs that pt2pt has written."),
         "results": ("records.cli:results", "Add, list, show, check, pack and unpack records."),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import reframe as rfm
-from reframe.core.builtins import run_after
 
 from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies, with_threads
 
@@ -15,17 +14,13 @@ class AmgCheck(MiniAppCheck):
     benchmark = "amg"
     program = "amg"
     package = "amg2013"
+    arguments = "-problem 1 -n {size} {size} {size} -P {x} {y} {z}"
 
     #: Edge of each rank's cube in points.
     sizes = {
         "weak": {"laptop": 8, "ci": 8, "node": 40, "rack": 40},
         "strong": {"laptop": 12, "ci": 8, "node": 80, "rack": 40},
     }
-
-    @run_after("setup")
-    def choose_options(self) -> None:
-        edge, (z, y, x) = str(self.size), map(str, self.grid)
-        self.options = ["-problem", "1", "-n", edge, edge, edge, "-P", x, y, z]
 
 
 @rfm.simple_test

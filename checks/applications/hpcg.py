@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import reframe as rfm
-from reframe.core.builtins import run_after
 
 from checks.application import MiniAppCheck, with_poster_policies
 
@@ -15,15 +14,11 @@ class HpcgCheck(MiniAppCheck):
     benchmark = "hpcg"
     program = "xhpcg"
     package = "hpcg"
+    arguments = "--nx={size} --ny={size} --nz={size} --rt=1"
     leaves = "HPCG-Benchmark_*.txt"
 
     #: Edge of each rank's cube in points, a multiple of 8; HPCG chooses the grid of ranks.
     sizes = {"weak": {"laptop": 16, "ci": 16, "node": 104, "rack": 104}}
-
-    @run_after("setup")
-    def choose_options(self) -> None:
-        edge = self.size
-        self.options = [f"--nx={edge}", f"--ny={edge}", f"--nz={edge}", "--rt=1"]
 
 
 @rfm.simple_test

@@ -9,16 +9,14 @@ from pathlib import Path
 import click
 
 from railyard.applications import convert, launch, patterns
+from railyard.applications.convert import Witness
 from railyard.applications.patterns import Patterns
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser, Reading
-from railyard.applications.witness import Witness
-from railyard.base.commands import Commands, example
+from railyard.base.commands import THERE, Commands, example, option
 from railyard.base.errors import InputError, RunError
 from railyard.records import benchmark
 from railyard.records.benchmark import Series, Unmeasured
-
-FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.group(cls=Commands)
@@ -35,13 +33,9 @@ def list_programs() -> None:
 
 @application.command(name="try", epilog=example("railyard application try osu_bw --output osu_bw.out"))
 @click.argument("name")
-@click.option("--output", required=True, type=FILE, help="File with the output of a run.")
-@click.option("--left", type=FILE, help="File that the run wrote, for a program that writes one.")
-@click.option(
-    "--sizes",
-    default="",
-    help="Message sizes of an OSU program in bytes, with commas: each must be there.",
-)
+@option("--output", "File with the output of a run.", THERE, required=True)
+@option("--left", "File that the run wrote, for a program that writes one.", THERE)
+@option("--sizes", "Message sizes of an OSU program in bytes, with commas: each must be there.", default="")
 def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
     """Read recorded output as a check would: figures, verdict, or the pattern that matched nothing.
 
@@ -64,9 +58,16 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
 
 def record_rules(name: str, reading: Reading, source: str) -> None:
     """Raise InputError for a reading that no record takes: a point twice, a sample outside of its unit's range."""
-    ranks = [{"rank": rank, "host": "any"} for rank in range(reading.ranks or 1)]
-    seen = Witness(mpi={"library": "any", "standard": "any", "ranks": len(ranks)}, ranks=ranks)
-    document = convert.document(Path(name).stem, reading, seen, ranks=len(ranks))
+    count = reading.ranks or 1
+    mpi = {"library": "any", "standard": "any", "ranks": count}
+    layout = {
+        "ranks": count,
+        "cpu_sets": [],
+        **dict.fromkeys(("cpu", "allowed_cpus", "numa_node"), f".*{count}"),
+    }
+    nodes = [{"host": "any", "ranks": f"0-{count - 1}", "layout": 0}]
+    seen = Witness(mpi=mpi, ranks={"layouts": [layout], "nodes": nodes})
+    document = convert.document(Path(name).stem, reading, seen, ranks=count)
     benchmark.parse(document, source)
 
 

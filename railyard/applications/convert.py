@@ -1,20 +1,62 @@
 """Convert the reading of a third-party program to railyard's benchmark output.
 
-Models: reading + witness + profile, if there is one, as a document of `schema/benchmark-v1.json`. A program with
-fewer ranks than were requested ran as several MPI worlds, because its MPI is not the launcher's. This is an error, and
+Models: reading + witness + profile, if there is one, as a document of `schema/benchmark-v1.json`. The witness is the
+file that benchmarks/witness/witness.c writes: which rank of the program's own MPI world ran where. A program with fewer
+ranks than were requested ran as several MPI worlds, because its MPI is not the launcher's. This is an error, and
 its figures are not used. Leaves out: where the files are (`checks.application`), and whether a launch is a result
 (`railyard.records.assemble`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
 from railyard.applications.mpip import Profile
-from railyard.applications.reading import Reading
-from railyard.applications.witness import Witness
+from railyard.applications.reading import Reading, UnreadableError
 from railyard.base.errors import InputError
-from railyard.records import benchmark
+from railyard.records import benchmark, json_io
 from railyard.records.benchmark import Unmeasured
 from railyard.records.json_io import Json
+
+WITNESS = "railyard-witness/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """What rank 0 wrote. `mpi` and `ranks` are validated as parts of a benchmark's output.
+
+    `openmp_threads` is how many threads rank 0 would start, 0 in a program without OpenMP; None in files of older
+    witnesses, which have no such number.
+    """
+
+    mpi: Mapping[str, Json]
+    ranks: Json
+    openmp_threads: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Return the number of ranks of the program's MPI_COMM_WORLD."""
+        ranks: int = self.mpi["ranks"]
+        return ranks
+
+
+def load_witness(path: Path) -> Witness:
+    """Return the witness in a file; raises InputError if the file is missing or something else."""
+    if not path.is_file():
+        raise UnreadableError(path.name, "witness", "the program never started MPI (built without it?)")
+    document = json_io.read(path)
+    if not isinstance(document, Mapping) or document.get("format") != WITNESS:
+        format_name = document.get("format") if isinstance(document, Mapping) else document
+        raise InputError(path.name, "format", format_name, WITNESS)
+    mpi = document.get("mpi")
+    if not isinstance(mpi, Mapping) or type(mpi.get("ranks")) is not int or "ranks" not in document:
+        raise InputError(
+            path.name, "mpi.ranks", problem="missing", valid="the whole file of railyard-witness"
+        )
+    threads = document.get("openmp_threads")
+    return Witness(mpi=mpi, ranks=document["ranks"], openmp_threads=threads)
 
 
 def document(

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import importlib
-import importlib.util
 import json
 import traceback
 from collections.abc import Mapping
@@ -26,14 +24,12 @@ from pathlib import Path
 
 from railyard.applications import (
     convert,
-    elapsed,
-    judged,
+    left,
     mpip,
     patterns,
     persistent,
     programs,
     torus_counters,
-    witness,
 )
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser
@@ -43,28 +39,24 @@ from railyard.records.store import archive
 
 #: Value of the parameter `profiled_by` of a profiled case.
 PROFILER = "mpiP, persistent sends"
-#: Value in cases of earlier versions, which did not count persistent sends.
-MPIP_ALONE = "mpiP"
 
 
 def names_of_programs() -> list[str]:
     """Return the names of the programs with a parser in a module of `programs/`, and of OSU's programs."""
-    names = sorted(path.stem for path in Path(programs.__path__[0]).glob("*.py"))
-    return [*(name for name in names if _module_parser(name)), *sorted(osu.PROGRAMS)]
+    return [*programs.parsers(), *sorted(osu.PROGRAMS)]
 
 
 def is_application(benchmark: str) -> bool:
     """Return whether a benchmark is a third-party program with a parser here."""
-    return benchmark in osu.PROGRAMS or _module_parser(benchmark) is not None
+    return benchmark in (left.ANY_PROGRAM, *osu.PROGRAMS, *programs.parsers())
 
 
 def need_parser(benchmark: str) -> None:
     """Raise InputError for a program without a parser."""
     if not is_application(benchmark):
         other = f"or add railyard/applications/programs/{benchmark}.py, or patterns to the check"
-        near = difflib.get_close_matches(benchmark, osu.PROGRAMS)
-        names = [*(name for name in names_of_programs() if name not in osu.PROGRAMS), *near]
-        valid = f"a program with a parser: {', '.join(names)}, and others of OSU (railyard application list); {other}"
+        names = ", ".join([*programs.parsers(), *difflib.get_close_matches(benchmark, osu.PROGRAMS)])
+        valid = f"a program with a parser: {names}, and others of OSU (railyard application list); {other}"
         raise InputError("benchmark", "", benchmark, valid)
 
 
@@ -94,8 +86,8 @@ def read(
 
 
 def _parser_of(read_by: Mapping[str, Json]) -> Parser:
-    if judged.KEY in read_by:
-        return judged.parser(read_by[judged.KEY])
+    if left.REFRAME in read_by:
+        return left.of_reframe(read_by[left.REFRAME])
     return patterns.parser(patterns.load(read_by))
 
 
@@ -111,20 +103,7 @@ def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
     if benchmark in osu.PROGRAMS:
         return osu.parser(benchmark, parameters["sizes_bytes"], parameters.get("device", ""))
     need_parser(benchmark)
-    parse = _module_parser(benchmark)
-    assert parse is not None
-    return parse
-
-
-def _module_parser(benchmark: str) -> Parser | None:
-    """Return the function `parse` of the module with the benchmark's name; None if there is no such module."""
-    if benchmark == elapsed.BENCHMARK:
-        return elapsed.parse
-    name = f"{programs.__name__}.{benchmark}"
-    if not benchmark.isidentifier() or importlib.util.find_spec(name) is None:
-        return None
-    parse = getattr(importlib.import_module(name), "parse", None)
-    return parse if callable(parse) else None
+    return left.time if benchmark == left.ANY_PROGRAM else programs.parsers()[benchmark]
 
 
 def _document(
@@ -136,7 +115,7 @@ def _document(
     ranks: int,
     parse: Parser,
 ) -> tuple[dict[str, Json], str]:
-    seen = witness.load(folder / f"{stem}.witness")
+    seen = convert.load_witness(folder / f"{stem}.witness")
     convert.check_world(seen, ranks)
     reading = parse(text_of(folder / f"{stem}.out"), text_of(folder / f"{stem}.left"), f"{stem}.out")
     convert.check_threads(reading, seen, parameters.get("threads_per_rank"))
@@ -149,11 +128,10 @@ def _document(
 
 def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> mpip.Profile:
     """Return the profile of a case's profiler; without series for a case without one."""
-    if profiled_by not in (PROFILER, MPIP_ALONE):
+    if profiled_by != PROFILER:
         return mpip.Profile(ranks=ranks, series=())
     path = folder / f"{stem}.mpiP"
-    sends = persistent.load(folder / f"{stem}.persistent", ranks) if profiled_by == PROFILER else None
-    return mpip.parse(text_of(path), path.name, sends)
+    return mpip.parse(text_of(path), path.name, persistent.load(folder / f"{stem}.persistent", ranks))
 
 
 def text_of(path: Path) -> str:

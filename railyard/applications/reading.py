@@ -47,6 +47,25 @@ class UnreadableError(InputError):
         return type(self), (self.source, self.field, str(self.value))
 
 
+class Number(float):
+    """A finite number that a program printed; as a text it is what was printed, whose digits are its precision."""
+
+    __slots__ = ("printed",)
+    printed: str
+
+    def __new__(cls, token: str, source: str, name: str) -> Number:
+        """Return the number that a word is; InputError for NaN, infinities and other words."""
+        value = float(token) if re.fullmatch(NUMBER, token, re.ASCII) else math.nan
+        if not math.isfinite(value):
+            raise InputError(source, name, token, "a finite number")
+        number = super().__new__(cls, value)
+        number.printed = token
+        return number
+
+    def __str__(self) -> str:
+        return self.printed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """The figures of one run. If the program's own verification failed, `fault` is the reason, and there are no series.
@@ -92,9 +111,9 @@ class Output:
         """Remove what is not the program's: a byte order mark, carriage returns, labels of launchers."""
         object.__setattr__(self, "text", unlabelled(self.text.removeprefix("\ufeff").replace("\r\n", "\n")))
 
-    def number(self, name: str, pattern: str) -> float:
+    def number(self, name: str, pattern: str) -> Number:
         """Return the finite number in the only line that matches `pattern`, which contains NUMBER once."""
-        return finite(self.token(name, pattern), self.source, name)
+        return Number(self.token(name, pattern), self.source, name)
 
     def whole(self, name: str, pattern: str) -> int:
         """Return the whole number in the only line that matches `pattern`, which has one group of digits."""
@@ -147,28 +166,24 @@ def whole(token: str, source: str, name: str) -> int:
 
 def finite(token: str, source: str, name: str) -> float:
     """Return a printed number as a float; InputError for NaN, infinities and other words."""
-    value = float(token) if re.fullmatch(NUMBER, token, re.ASCII) else math.nan
-    if not math.isfinite(value):
-        raise InputError(source, name, token, "a finite number")
-    return value
+    return float(Number(token, source, name))
 
 
 def shifted(token: str, places: int, source: str, name: str) -> float:
     """Return a printed number times ten to the power `places`, without rounding: -3 turns MB/s into GB/s."""
-    finite(token, source, name)
-    return float(Decimal(token).scaleb(places))
+    return float(Decimal(str(Number(token, source, name))).scaleb(places))
 
 
-def precision(token: str) -> float:
+def precision(printed: Number | str) -> float:
     """Return the relative error of a printed number, half a unit in its last place; infinity for zero and NaN."""
-    if not float(token) or not math.isfinite(float(token)):
+    if not float(printed) or not math.isfinite(float(printed)):
         return math.inf
-    number = Decimal(token)
+    number = Decimal(str(printed))
     last = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
     return float(last / abs(number))
 
 
-def disagreement(name: str, printed: str, determined: float, *parts: str) -> str:
+def disagreement(name: str, printed: Number | str, determined: float, *parts: Number | str) -> str:
     """Return why a printed rate is not what the rest of the output determines, in one line; empty if it is.
 
     `parts` are the printed numbers that `determined` is a product or quotient of. Rounding of all of them is allowed
@@ -183,4 +198,4 @@ def disagreement(name: str, printed: str, determined: float, *parts: str) -> str
 
 def single(fom: Fom, value: float, **labels: Label) -> Series:
     """Return a series of one sample, because such programs print one figure per run."""
-    return Series(fom=fom, labels=labels, samples=(value,))
+    return Series(fom=fom, labels=labels, samples=(float(value),))

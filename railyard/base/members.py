@@ -1,4 +1,4 @@
-"""Find the members of a kind: objects of one name, each in a module of its own.
+"""Find the members of a kind: objects of one name, in the modules of one package.
 
 Models: a kind is a package, such as `railyard.placements.launchers`. Its members are the modules of that package, those
 of the same folder (`placements/launchers`) below the checkout and each folder of the variable `RAILYARD_PATH`, and the
@@ -24,9 +24,18 @@ from railyard.base.errors import InputError
 PATH = "RAILYARD_PATH"
 
 
-def members(package: str, attribute: str) -> list[Any]:
-    """Return the objects of one name of all modules of a kind, in the order of the modules' names."""
-    return [getattr(module, attribute) for module in modules(package).values() if hasattr(module, attribute)]
+def members(package: str, attribute: str, several: str = "") -> list[Any]:
+    """Return the objects of one name of all modules of a kind, in the order of the modules' names.
+
+    With `several`, a module may have a tuple of such objects under that name. InputError for a name that two have.
+    """
+    every = modules(package).values()
+    alone = [getattr(module, attribute) for module in every if hasattr(module, attribute)]
+    together = [*alone, *itertools.chain.from_iterable(getattr(module, several, ()) for module in every)]
+    names = Counter(one.name for one in together if hasattr(one, "name"))
+    if twice := next((name for name, count in names.items() if count > 1), None):
+        raise InputError(package, "", twice, "one member of this name")
+    return together
 
 
 def modules(package: str) -> dict[str, ModuleType]:

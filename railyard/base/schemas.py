@@ -41,7 +41,11 @@ class Validator:
 
 def validator(schema: Path) -> Validator:
     """Return the validator of a schema file."""
-    content = json.loads(schema.read_text(encoding="utf-8"))
+    return compiled(json.loads(schema.read_text(encoding="utf-8")))
+
+
+def compiled(content: dict[str, Any]) -> Validator:
+    """Return the validator of a schema."""
     return Validator(quick=quick_schemas.Draft202012Validator(content), content=content)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,52 +10,38 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import FOLDER, example, json_option, option, print_json
 from railyard.base.errors import InputError
-from railyard.doctor import collect, scope, trial
 from railyard.doctor import findings as diagnosis
+from railyard.doctor import scope, trial
 from railyard.doctor.inventory import look
 
 
 @click.command(epilog=example("railyard doctor --fragment > mine.yml"))
-@click.option(
-    "--fragment",
-    "only_fragment",
+@option("--fragment only_fragment", "Print the configuration alone, to be written to a file.", is_flag=True)
+@json_option("Print the findings as JSON.")
+@option(
+    "--on-a-node on_a_node",
+    "Read NICs and GPUs on a compute node of each partition, by a step of two minutes (srun), not here.",
     is_flag=True,
-    help="Print the configuration alone, to be written to a file.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@click.option(
-    "--on-a-node",
-    "on_a_node",
-    is_flag=True,
-    help="Read NICs and GPUs on a compute node of each partition, by a step of two minutes (srun), not here.",
-)
-@click.option(
-    "--partition",
-    "partitions",
+@option(
+    "--partition partitions",
+    "A partition or queue to write; may be repeated.  [default: the scheduler's default]",
     multiple=True,
     metavar="NAME",
-    help="A partition or queue to write; may be repeated.  [default: the scheduler's default]",
 )
-@click.option(
+@option(
     "--access",
-    metavar="OPTIONS",
+    'Options that every job needs here, for srun and the configuration: "--account=X --qos=Y -C gpu".',
     default="",
-    help='Options that every job needs here, for srun and the configuration: "--account=X --qos=Y -C gpu".',
+    metavar="OPTIONS",
 )
-@click.option(
+@option(
     "--spack-scope",
+    "Write Spack's configuration for the first MPI that was found into FOLDER, and nothing else.",
+    FOLDER,
     metavar="FOLDER",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write Spack's configuration for the first MPI that was found into FOLDER, and nothing else.",
-)
-@click.option(
-    "--collect",
-    "collected",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write what a report about this machine needs into FOLDER, with host names replaced, and nothing else.",
 )
 def doctor(
     *,
@@ -66,18 +51,12 @@ def doctor(
     partitions: Sequence[str],
     access: str,
     spack_scope: Path | None,
-    collected: Path | None,
 ) -> None:
     """Report what railyard can use on this machine, and what a missing part would enable.
 
     Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
     where you would type `reframe`.
     """
-    if collected:
-        click.echo(
-            f"{collected}: {', '.join(collect.write(collected))}; look through them before you send them"
-        )
-        return
     if spack_scope:
         click.echo(scope.write(spack_scope, look().mpis))
         return
@@ -87,7 +66,7 @@ def doctor(
     machine = machines[0]
     if as_json:
         rows = [asdict(finding) for finding in diagnosis.findings(machine)]
-        click.echo(json.dumps({"machine": asdict(machine), "findings": rows}, indent=1))
+        print_json({"machine": asdict(machine), "findings": rows})
         return
     for line in diagnosis.unbuilt(machine):
         click.echo(f"railyard: {line}", err=True)

@@ -62,7 +62,7 @@ HEADER = """\
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One part of a machine: whether it is there, what was found, and what it enables, or would."""
 
@@ -77,78 +77,59 @@ def findings(machine: Machine) -> Iterator[Finding]:
     scheduler = machine.scheduler
     partitions = ", ".join(f"{p.fullname} ({p.nodes} nodes)" for p in scheduler.partitions)
     yield Finding(
-        part="scheduler",
-        there=scheduler.name != "local",
-        found=" ".join(filter(None, [scheduler.name, scheduler.version, partitions])),
-        enables="checks on many nodes; without one a job stays on this machine or on a virtual torus",
+        "scheduler",
+        scheduler.name != "local",
+        " ".join(filter(None, [scheduler.name, scheduler.version, partitions])),
+        "checks on many nodes; without one a job stays on this machine or on a virtual torus",
     )
-    yield Finding(
-        part="MPI",
-        there=bool(machine.mpis),
-        found=", ".join(f"{mpi.name} {mpi.version}" for mpi in machine.mpis),
-        enables="every benchmark; build them with its compiler (benchmarks/README.md)",
+    mpis = ", ".join(f"{mpi.name} {mpi.version}" for mpi in machine.mpis)
+    yield _part("MPI", mpis, "every benchmark; build them with its compiler (benchmarks/README.md)")
+    yield _part(
+        "srun --mpi",
+        ", ".join(scheduler.pmi),
+        "ranks started by srun: Open MPI by pmix, MPICH by pmi2; otherwise use launcher mpirun",
     )
-    yield _pmi(machine)
-    fast = [nic for nic in machine.nics if nic.fabric != "ethernet"]
+    nics = "; ".join(filter(None, (", ".join(map(_nic, machine.nics)), *machine.nic_notes)))
+    has_several = sum(nic.fabric != "ethernet" for nic in machine.nics) > 1
+    policies = "NIC policies" if has_several else "NIC policies where a node has several of a fast fabric"
+    yield Finding("NICs", bool(machine.nics), nics, policies)
     yield Finding(
-        part="NICs",
-        there=bool(machine.nics),
-        found="; ".join(filter(None, (", ".join(map(_nic, machine.nics)), *machine.nic_notes))),
-        enables="NIC policies" if len(fast) > 1 else "NIC policies where a node has several of a fast fabric",
+        "modules",
+        bool(machine.modules),
+        " ".join(machine.modules) or machine.modules_system,
+        "the fragment loads what is loaded here; load compiler and MPI before you run doctor",
     )
-    yield Finding(
-        part="modules",
-        there=bool(machine.modules),
-        found=" ".join(machine.modules) or machine.modules_system,
-        enables="the fragment loads what is loaded here; load compiler and MPI before you run doctor",
-    )
-    folders = ", ".join(f"build/benchmarks-{name}" for name in machine.built)
-    yield Finding(
-        part="benchmarks",
-        there=bool(machine.built),
-        found=folders,
-        enables="every check but those of other programs; make setup builds them with the MPI that is loaded",
+    yield _part(
+        "benchmarks",
+        ", ".join(f"build/benchmarks-{name}" for name in machine.built),
+        "every check but those of other programs; make setup builds them with the MPI that is loaded",
     )
     yield _virtual_torus(machine)
     tools = machine.tools
-    yield _tool(
+    yield _part(
         "Slurm's daemons", tools["slurmctld"], "a Slurm cluster on the virtual torus (torus up --slurm)"
     )
-    yield _tool("Docker", tools["docker"], "nodes as containers (torus up --engine docker)")
-    yield _tool("SimGrid", tools["simgrid"], "benchmarks on a simulated torus")
-    yield Finding(
-        part="Apptainer",
-        there=bool(tools["apptainer"]),
-        found=tools["apptainer"]
-        or (tools["singularity"] and f"{tools['singularity']}, which checks do not use"),
-        enables="checks from one image on every node",
-    )
-    yield _tool("Spack", tools["spack"], "third-party applications, built and pinned")
+    yield _part("Docker", tools["docker"], "nodes as containers (torus up --engine docker)")
+    yield _part("SimGrid", tools["simgrid"], "benchmarks on a simulated torus")
+    other = f"{tools['singularity']}, which checks do not use" if tools["singularity"] else ""
+    one_image = "checks from one image on every node"
+    yield Finding("Apptainer", bool(tools["apptainer"]), tools["apptainer"] or other, one_image)
+    yield _part("Spack", tools["spack"], "third-party applications, built and pinned")
 
 
-def _pmi(machine: Machine) -> Finding:
-    interfaces = ", ".join(machine.scheduler.pmi)
-    return Finding(
-        part="srun --mpi",
-        there=bool(interfaces),
-        found=interfaces,
-        enables="ranks started by srun: Open MPI by pmix, MPICH by pmi2; otherwise use launcher mpirun",
-    )
+def _part(part: str, version: str, enables: str) -> Finding:
+    return Finding(part, bool(version), version, enables)
 
 
 def _virtual_torus(machine: Machine) -> Finding:
     may = machine.is_root or machine.user_namespaces
     who = "root" if machine.is_root else "user namespaces" if may else "no permission for namespaces"
     return Finding(
-        part="virtual torus",
-        there=may and bool(machine.tools["ip"]),
-        found=who if machine.tools["ip"] else "no ip (iproute2)",
-        enables="every check on a virtual machine of namespaces (--system vtorus:netns)",
+        "virtual torus",
+        may and bool(machine.tools["ip"]),
+        who if machine.tools["ip"] else "no ip (iproute2)",
+        "every check on a virtual machine of namespaces (--system vtorus:netns)",
     )
-
-
-def _tool(part: str, value: str, enables: str) -> Finding:
-    return Finding(part=part, there=bool(value), found=value, enables=enables)
 
 
 def _nic(nic: Nic) -> str:

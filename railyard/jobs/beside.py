@@ -9,14 +9,14 @@ bytes. Every companion must have run on its assigned nodes. Leaves out how they 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from railyard.base import host_names
 from railyard.base.errors import InputError
-from railyard.jobs.job.json_files import json_object
-from railyard.jobs.nodes import nic_counters
+from railyard.jobs.job.job_folder import JobFolder
+from railyard.jobs.job.submitted import Planned
+from railyard.jobs.nodes.counted import Counted
 from railyard.jobs.roles import Role
 from railyard.records import assemble, benchmark
 from railyard.records.benchmark import Benchmark
@@ -50,27 +50,15 @@ class Companions:
     void: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """What `read` needs: the folder of a launch's files, and its companions as they were planned.
+#: Writes the benchmark output of a copy of a third-party program: the beginning of its files' names, ranks -> why not.
+Convert = Callable[[str, int], str]
 
-    `planned` has name, role and command of each companion; `hosts` the host of each of its ranks, by name. `own_names`
-    maps a host's own name to the scheduler's, where they differ. `read_copy(stem, ranks)` writes the benchmark output
-    of a copy of a third-party program, and returns why it has none.
+
+def read(folder: JobFolder, launch: Planned, results: Mapping[str, Any], convert: Convert) -> Companions:
+    """Return the companions of a launch; `results` are what `railyard together` wrote.
+
+    A launch without them has no companions and a fault.
     """
-
-    folder: Path
-    stem: str
-    planned: Sequence[Mapping[str, Any]]
-    hosts: Mapping[str, Sequence[str]]
-    devices: Sequence[str] | None
-    read_copy: Callable[[str, int], str]
-    own_names: Mapping[str, str] = field(default_factory=dict)
-
-
-def read(left: Left) -> Companions:
-    """Return the companions of a launch; a launch without the file `.roles` has none and a fault."""
-    results = json_object(left.folder / f"{left.stem}.roles")
     if results.get("format") != FORMAT:
         return Companions(
             roles=[],
@@ -78,25 +66,36 @@ def read(left: Left) -> Companions:
             fault="railyard together wrote nothing about the programs beside it",
             void=[],
         )
-    results = {**results, "nics": counted(results)}
-    result_of = {companion["name"]: companion for companion in results["roles"]}
-    roles = [_role(left, planned, result_of.get(planned["name"], {}), results) for planned in left.planned]
+    nics = counted(results)
+    roles = [
+        _role(folder, launch, planned, results=results, nics=nics, convert=convert)
+        for planned in launch.roles
+    ]
     fault = next((f"{role['name']}: {role['reason']}" for role in roles if role["status"] != "ok"), "")
-    own = _sent_by_others(left, results["nics"])
-    void = [word for role in roles if (word := _unproved(role, own))]
+    theirs = of_hosts(nics, [host for role in roles for host in role["hosts"]])
+    victim_bytes = sum(nics.tx_bytes) - sum(theirs.tx_bytes) if nics and theirs else 0
+    void = [word for role in roles if (word := _unproved(role, victim_bytes))]
     return Companions(roles=roles, reasons=results["reasons"], fault=fault, void=void)
 
 
 def _role(
-    left: Left, planned: Mapping[str, Any], result: Mapping[str, Any], results: Mapping[str, Any]
+    folder: JobFolder,
+    launch: Planned,
+    planned: Mapping[str, Any],
+    *,
+    results: Mapping[str, Any],
+    nics: Nics | None,
+    convert: Convert,
 ) -> Json:
-    name, own = planned["name"], f"{left.stem}.{planned['name']}"
-    hosts = list(left.hosts.get(name, ()))
-    is_copy = planned["role"] == Role.COPY
-    unread = left.read_copy(own, len(hosts)) if is_copy and result.get("exit_status") == 0 else ""
-    output, fault = _output(left, own) if not planned["again"] else (None, "")
-    verdict, moved = assemble.judge_placement(hosts, output)
+    """Return a companion as the record contains it; `nics` are those that the torus counted, None elsewhere."""
+    name, victim = planned["name"], results["victim"]
+    stem, is_copy = f"{launch.stem}.{name}", planned["role"] == Role.COPY
+    hosts = list(folder.placed.roles.get(launch.placement, {}).get(name, ()))
+    result: Mapping[str, Any] = next((one for one in results["roles"] if one["name"] == name), {})
     status = result.get("exit_status")
+    unread = convert(stem, len(hosts)) if is_copy and status == 0 else ""
+    output, fault = _output(folder, stem) if not planned["again"] else (None, "")
+    verdict, moved = assemble.judge_placement(hosts, output)
     failed = "" if status == 0 or planned["again"] else f"exit status {status}"
     wrong = "its data are wrong" if output and output.verified is False else ""
     reason = next(filter(None, [failed, unread, fault, wrong, moved]), "")
@@ -108,43 +107,41 @@ def _role(
         "reason": assemble.one_line(reason),
         "exit_status": status,
         "starts": result.get("starts", 0),
-        "begun_s": _since(results, result.get("begun_s")),
-        "ended_s": _since(results, result.get("ended_s")),
-        "victim_s": _since(results, results["victim"]["ended_s"]),
+        "begun_s": _since(victim, result.get("begun_s")),
+        "ended_s": _since(victim, result.get("ended_s")),
+        "victim_s": _since(victim, victim["ended_s"]),
         "hosts": hosts,
         "placement_verdict": str(verdict if not planned["again"] else Verdict.CANNOT_TELL),
         "ranks": output.ranks if output else Ranks(),
         "figures": list(output.figures.values()) if output else [],
         "series": list(output.series_json) if output else [],
         "reported": {k: output.parameters[k] for k in REPORTED if output and k in output.parameters},
-        "nics": _nics(left, own, hosts, results["nics"]),
+        "nics": of_hosts(nics, hosts) if nics is not None else _counted_by_ranks(folder, stem, hosts),
     }
 
 
-def _since(results: Mapping[str, Any], time_s: float | None) -> float | None:
+def _since(victim: Mapping[str, Any], time_s: float | None) -> float | None:
     """Return a time as seconds after the victim's start."""
-    begun_s = results["victim"]["begun_s"]
+    begun_s = victim["begun_s"]
     return None if time_s is None or begun_s is None else round(time_s - begun_s, 3)
 
 
-def _output(left: Left, own: str) -> tuple[Benchmark | None, str]:
-    path = left.folder / f"{own}.json"
+def _output(folder: JobFolder, stem: str) -> tuple[Benchmark | None, str]:
+    path = folder.path / f"{stem}.json"
     if not path.exists():
         return None, "it left no output"
     try:
-        return benchmark.load(path, left.own_names), ""
+        return benchmark.load(path, folder.placed.own_names), ""
     except InputError as error:
         return None, str(error).replace(str(path), path.name)
 
 
-def _nics(left: Left, own: str, hosts: Sequence[str], counted: Nics | None) -> Nics | None:
-    """Return the bytes of a companion's NICs: those that the torus counted, or else those that its ranks wrote."""
-    if counted is not None:
-        return of_hosts(counted, hosts)
-    path = left.folder / f"{own}.nics"
-    if not path.exists():
+def _counted_by_ranks(folder: JobFolder, stem: str, hosts: Sequence[str]) -> Nics | None:
+    """Return the bytes of a companion's NICs that its ranks wrote."""
+    by_ranks = Counted.read(folder.path / f"{stem}.nics")
+    if by_ranks is None:
         return None
-    return nic_counters.read(path, left.devices, list(dict.fromkeys(hosts)), left.own_names).nics
+    return by_ranks.nics(folder.job.site.devices, list(dict.fromkeys(hosts)), folder.placed.own_names)[0]
 
 
 def counted(evidence: Mapping[str, Any]) -> Nics | None:
@@ -159,13 +156,6 @@ def of_hosts(nics: Nics | None, hosts: Sequence[str]) -> Nics | None:
         return None
     own = host_names.matched({node for node, _ in nics.pairs}, hosts)
     return nics.only(own)
-
-
-def _sent_by_others(left: Left, counted: Nics | None) -> int:
-    """Return the bytes that nodes without a companion sent: those of the victim; 0 if no bytes were counted."""
-    hosts_of_companions = [host for hosts in left.hosts.values() for host in hosts]
-    theirs = of_hosts(counted, hosts_of_companions)
-    return sum(counted.tx_bytes) - sum(theirs.tx_bytes) if counted and theirs else 0
 
 
 def _unproved(role: Json, victim_bytes: int) -> str:

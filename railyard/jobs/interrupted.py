@@ -18,6 +18,7 @@ from typing import Any
 
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import job_lock, stagedir
+from railyard.jobs.job import job_folder
 from railyard.jobs.job.submitted import read
 from railyard.records import assemble
 
@@ -86,7 +87,7 @@ def in_use(folder: Path) -> str:
 
 
 def _keep(folder: Path, reason: str) -> None:
-    if not stagedir.began(folder):
+    if not job_folder.began(folder):
         return
     try:
         stagedir.keep(folder, reason)

@@ -1,7 +1,7 @@
-"""Render a placement and a NIC policy as the command of a launch, and judge the launch by the bytes of its NICs.
+"""Render a placement and a NIC policy as the command of a launch.
 
 Models: the communication stack comes from the environment's features in ReFrame's configuration. Leaves out how the
-job is written (`railyard.jobs.submission`), and its record (`railyard.jobs.stagedir`).
+job is written (`railyard.jobs.submission`), and whether a launch obeyed (`railyard.jobs.job.launched`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from railyard.placements.hosts import node as node_layout
 from railyard.placements.hosts.gpus import any_pairs, pairs
 from railyard.placements.hosts.node import NodeLayout
 from railyard.placements.launchers import Launcher, Rendered
-from railyard.placements.nics import evidence, lines, policies, stacks, stating
-from railyard.placements.nics.evidence import Found, judge, senders
-from railyard.placements.nics.lines import Line, Verbatim, file_name
+from railyard.placements.nics import lines, policies, stacks, stating
+from railyard.placements.nics.lines import LaunchLine, Verbatim, file_name
 from railyard.placements.orders.placement import Placement
 from railyard.placements.topology.base import Topology
-from railyard.records.folded.nic_bytes import Nics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +31,7 @@ class Combination:
     `files` and `scripts` (executable) are texts by file name, which the command reads.
     """
 
-    line: Line
+    line: LaunchLine
     files: Mapping[str, str]
     scripts: Mapping[str, str]
 
@@ -205,7 +203,9 @@ def _simulated(
     files = {name: text for name, text in rendered.files.items() if name != before}
     command = tuple(after if word == before else word for word in rendered.command)
     text = "".join(f"{host}\n" for host in hosts)
-    return Combination(line=Line(environment={}, words=command), files={**files, after: text}, scripts={})
+    return Combination(
+        line=LaunchLine(environment={}, words=command), files={**files, after: text}, scripts={}
+    )
 
 
 def assigned_nics(policy: str, on: policies.Host) -> list[list[str]]:
@@ -218,33 +218,3 @@ def assigned_nics(policy: str, on: policies.Host) -> list[list[str]]:
 def assigned_gpus(policy: str, on: policies.Host) -> list[str]:
     """Return the GPU assigned to each local rank; empty for a policy without GPUs."""
     return list(policies.gpus(policies.parse(policy, len(on.nics)), on))
-
-
-def judge_gpus(assigned: Sequence[str], local_ranks: Sequence[int], seen: Sequence[str | None]) -> Found:
-    """Return the verdict on the GPUs that the ranks report; `seen` has one entry for each rank, None for no report."""
-    for rank, (local, sees) in enumerate(zip(local_ranks, seen, strict=False)):
-        if sees is not None and sees != assigned[local]:
-            reason = f"rank {rank} sees GPU {sees}, assigned {assigned[local]}"
-            return Found(verdict=evidence.Verdict.NOT_OBEYED, reason=reason)
-    if len(seen) < len(local_ranks) or None in seen:
-        return Found(verdict=evidence.Verdict.CANNOT_TELL, reason="not every rank reported its GPU")
-    return Found(verdict=evidence.Verdict.OBEYED)
-
-
-def judge_nics(
-    hosts: Sequence[str],
-    local_ranks: Sequence[int],
-    assigned: Sequence[Sequence[str]],
-    counted: Nics | None,
-    *,
-    setup_bytes: int = 0,
-) -> Found:
-    """Return the verdict on a launch's NICs: whether the bytes of `counted` went through the assigned ones.
-
-    `hosts` and `local_ranks` are those assigned to each rank, `assigned` the NICs of each local rank. `setup_bytes` per
-    rank may be MPI's own traffic. Without `counted` the verdict is `cannot-tell`.
-    """
-    nics = [tuple(own) for own in assigned]
-    return judge(
-        senders(hosts, local_ranks, nics), None if counted is None else counted.sent, setup_bytes=setup_bytes
-    )

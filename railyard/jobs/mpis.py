@@ -26,8 +26,8 @@ class Mpi:
 
     `feature` names it in an environment of ReFrame's configuration.
 
-    The text of MPI_Get_library_version contains `library`, apart from the number of blanks. An MPI with `hangs` may
-    hang in MPI_Finalize, after its results were written: MPICH before 4.2 over UCX (docs/torus.md).
+    An MPI with `hangs` may hang in MPI_Finalize, after its results were written: MPICH before 4.2 over UCX
+    (docs/torus.md).
     """
 
     name: str
@@ -36,7 +36,6 @@ class Mpi:
     program: str
     build: str
     compiler: str
-    library: str
     environment: Mapping[str, str] = field(default_factory=dict)
     remedy: str = "make mpis"
     hangs: bool = False
@@ -54,10 +53,6 @@ class Mpi:
     def benchmark(self, name: str) -> Path:
         """Return the path of a benchmark that was built with it."""
         return BUILD / f"benchmarks-{self.build}" / "bin" / name
-
-    def is_named_in(self, text: str) -> bool:
-        """Return whether the text of MPI_Get_library_version is this MPI's."""
-        return self.library in " ".join(text.split())
 
     def absent(self) -> str:
         """Return why the MPI cannot be started here; empty if it can."""
@@ -83,7 +78,6 @@ INSTALLED = (
         program="mpirun.openmpi",
         build="openmpi",
         compiler="mpicc.openmpi",
-        library="Open MPI v4",
         remedy="make setup",
     ),
     Mpi(
@@ -93,7 +87,6 @@ INSTALLED = (
         program=f"{MPIS}/openmpi5/bin/mpirun",
         build="openmpi5",
         compiler=f"{MPIS}/bin/mpicc.openmpi5",
-        library="Open MPI v5",
     ),
     Mpi(
         name="mpich 4",
@@ -102,7 +95,6 @@ INSTALLED = (
         program="mpiexec.mpich",
         build="mpich",
         compiler="mpicc.mpich",
-        library="MPICH Version: 4",
         remedy="make mpich",
         hangs=True,
     ),
@@ -113,7 +105,6 @@ INSTALLED = (
         program=f"{MPIS}/mpich5/bin/mpiexec",
         build="mpich5",
         compiler=f"{MPIS}/bin/mpicc.mpich5",
-        library="MPICH Version: 5",
     ),
     Mpi(
         name="intel 2021",
@@ -122,7 +113,6 @@ INSTALLED = (
         program=f"{MPIS}/impi/bin/mpiexec.hydra",
         build="mpich5",
         compiler=f"{MPIS}/bin/mpicc.mpich5",
-        library="Intel(R) MPI Library",
         environment=_intel(),
     ),
 )

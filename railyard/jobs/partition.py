@@ -1,17 +1,22 @@
-"""Read a partition of reframe.yml as one value. docs/cluster.md lists its extras."""
+"""Read a partition of reframe.yml as one value. docs/cluster.md lists its extras.
+
+Models: `extras: constraint`, where the nodes of a job are in the network, as an option of the scheduler. Sources:
+sbatch(1) of Slurm, `--switches=COUNT[@TIME]`; qsub(1B) and pbs_resources(7B) of OpenPBS, `-l place=group=RESOURCE`.
+Flux has `--requires=CONSTRAINT` (flux-submit(1)), a filter of nodes by property or name; but ReFrame's backend of Flux
+passes no options on. Leaves out: whether the scheduler knows switches, and whether the site has defined the resource.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.jobs import constraints
 from railyard.jobs.job.submitted import COMPUTED, Site
 from railyard.jobs.nodes import allocated_nodes
-from railyard.jobs.requirements import Machine
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.torus.engines import DEFAULT, engines
@@ -22,6 +27,39 @@ LOCAL = "local"
 #: The tag of checks that run every step of a job, from building to the record, in seconds.
 SMOKE = "smoke"
 ORIGINS = ("emulated", "measured", *COMPUTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What a partition has: nodes, NICs per node, CPUs per node, routers by dimension; 0 or empty if not known."""
+
+    name: str
+    nodes: int
+    rails: int
+    cpus: int
+    extents: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """A scheduler's option with `{}` for the value, the regular expression of values, and its description."""
+
+    option: str
+    form: str
+    valid: str
+
+
+_SLURM = Constraint(
+    option="--switches={}",
+    form=r"[1-9]\d{0,5}(@\d[\d:-]{0,19})?",
+    valid="COUNT or COUNT@TIME, such as 1@30: the most leaf switches, and the minutes to wait for them",
+)
+_PBS = Constraint(
+    option="-l place=group={}",
+    form=r"[A-Za-z]\w{0,63}",
+    valid="the name of a resource that has one value on all nodes of a job, such as switch",
+)
+CONSTRAINTS: Mapping[str, Constraint] = {"slurm": _SLURM, "squeue": _SLURM, "pbs": _PBS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +119,7 @@ class Partition(Site):
             image=image,
             cluster=extras.get("cluster"),
             in_allocation=in_allocation,
-            constraint=constraints.option(scheduler, constraint, fullname) if constraint else "",
+            constraint=option(scheduler, constraint, fullname) if constraint else "",
             launch=str(extras.get("launch") or ""),
             **programs,
         )
@@ -162,6 +200,17 @@ class Partition(Site):
         if not self.cluster:
             return f"RAILYARD_TORUS names no torus with Slurm; `{up}` makes one (docs/cluster.md)"
         return f"the torus {self.cluster} (RAILYARD_TORUS) is not up; `{up}` makes one (docs/cluster.md)"
+
+
+def option(scheduler: str, value: str, partition: str) -> str:
+    """Return the scheduler's option for a constraint; InputError for a scheduler without one, or a bad value."""
+    constraint, field = CONSTRAINTS.get(scheduler), f"{partition}: extras.constraint"
+    if constraint is None:
+        valid = f"none with the scheduler {scheduler}; {', '.join(sorted(CONSTRAINTS))} have one"
+        raise InputError("reframe.yml", field, value, valid)
+    if not re.fullmatch(constraint.form, value):
+        raise InputError("reframe.yml", field, value, constraint.valid)
+    return constraint.option.format(value)
 
 
 def _one_of(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from railyard.jobs import placing
 from railyard.jobs import roles as role
+from railyard.jobs.job.job_folder import ENOUGH
 from railyard.jobs.job.launched import LIMIT_STATUS
 from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.placing import Plan
@@ -33,8 +34,6 @@ _NO_PROGRAMS = (
 )
 #: Variables that a command sets for itself, as `launching` quotes them.
 ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*=(?:'[^']*'|[^\s'])*\s+)*")
-#: The file with the number of rounds after which a job with `until` had enough.
-ENOUGH = "enough"
 
 #: Launch number and whose programs -> what each rank runs.
 Program = Callable[[int, Software], Sequence[str]]

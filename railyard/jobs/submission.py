@@ -15,7 +15,7 @@ from pathlib import Path
 
 from railyard.base import host_names
 from railyard.jobs import job_lock, placing, schedule
-from railyard.jobs.job import submitted
+from railyard.jobs.job import job_folder, submitted
 from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes import node as node_description
@@ -29,9 +29,9 @@ from railyard.records.record import Software
 from railyard.records.rules import looks
 from railyard.records.store import folders, sessions
 
-#: What a job leaves in its stage directory (`railyard.jobs.stagedir`).
+#: What a job leaves in its stage directory (`railyard.jobs.job.job_folder`).
 LEFT = (
-    *("launch-*", "placed.json", "*.placed", "ended.json", "code.*", "boot.*", "recorded", schedule.ENOUGH),
+    *("launch-*", "placed.json", "*.placed", "ended.json", "code.*", "boot.*", "recorded", job_folder.ENOUGH),
     *("nodes", "nodes.json", "machine.json", "environment.json", "torus.json"),
 )
 

@@ -2,7 +2,7 @@
 
 Models: a launch's output takes the place of the job's while the functions run, so they need not know of launches; the
 files that the launch wrote are back in their places. The result is the launch's file `.left`, which
-`railyard.applications.judged` reads. Leaves out: when that happens (`railyard.placed.mixin`).
+`railyard.applications.left` reads. Leaves out: when that happens (`railyard.placed.mixin`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import reframe.utility.osext as osext
 import reframe.utility.sanity as sn
 from reframe.core.exceptions import ReframeError
 
-from railyard.jobs.job import launched
+from railyard.jobs.job import job_folder
 from railyard.jobs.job.submitted import Planned
 from railyard.records import units
 from railyard.records.units import Better, Fom, Unit
@@ -190,7 +190,7 @@ def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[Fo
 
 def wall_time(folder: Path, launch: Planned) -> dict[Fom, float]:
     """Return the time of a launch as the figure of a test that declares none."""
-    elapsed_s = launched.collect(folder, launch).elapsed_s
+    elapsed_s = job_folder.launch(folder, launch).elapsed_s
     return {} if elapsed_s is None else {WALL_TIME: elapsed_s}
 
 

@@ -30,12 +30,12 @@ from reframe.core.exceptions import ReframeError, ReframeFatalError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
-from railyard.applications import judged
+from railyard.applications import left
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import complaints, interrupted, schedule, stagedir, submission, verdict
 from railyard.jobs import image as images
-from railyard.jobs.job import request, submitted
+from railyard.jobs.job import job_folder, request, submitted
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.partition import Partition
@@ -153,8 +153,8 @@ class Placed(_Variables):
         `sys.path`, it removes the last one, which may have numpy (docs/decisions).
         """
         sys.path += [folder for folder in MODULES if folder not in sys.path]
-        left = Path(runtime().stage_prefix, self.current_system.name)
-        interrupted.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
+        stages = Path(runtime().stage_prefix, self.current_system.name)
+        interrupted.keep_left_behind(path.parent for path in stages.glob(f"*/*/{self.short_name}/job.json"))
 
     @run_before("run", always_last=True)
     @plainly()
@@ -438,7 +438,7 @@ class Placed(_Variables):
 
     def _read_by(self) -> dict[str, Any] | None:
         """Return what reads the program's output: here, the test's own functions."""
-        return {judged.KEY: self.prepared.spec.benchmark}
+        return {left.REFRAME: self.prepared.spec.benchmark}
 
     def _list_as_submitted(self) -> None:
         """List the job before it runs, so that a job which times out has a record, too."""
@@ -446,7 +446,7 @@ class Placed(_Variables):
 
     def _need_torus(self) -> None:
         folder = Path(self.stagedir)
-        if stagedir.torus_of(folder) is None and self.prepared.where.origin == "emulated":
+        if job_folder.torus(folder) is None and self.prepared.where.origin == "emulated":
             interrupted.recorded(folder)
             raise SanityError(f"the job had no torus: {complaints.first(folder / str(self.job.stderr))}")
 
@@ -460,7 +460,7 @@ class Placed(_Variables):
     def _wrong(self) -> str:
         """Return what is wrong with the record, in one line that names its file; empty for a good one."""
         placed = submitted.read_placed(Path(self.stagedir))
-        wrong = verdict.fault(self.record, placed.cannot if placed else ())
+        wrong = verdict.fault(self.record, placed.cannot)
         return f"{wrong} (record: {self.record_path})" if wrong else ""
 
 

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from railyard.jobs.job import launched
-from railyard.jobs.job.json_files import json_object
+from railyard.base.json_files import json_object
+from railyard.jobs.job import job_folder
 
 #: Seconds between two lines: on a terminal, and in a file or a pipe.
 TERMINAL_S, FILE_S = 10.0, 60.0
@@ -31,7 +31,7 @@ def watch(
             time.sleep(pause_s)
             done = len(_files(folder, "ended"))
             if done < launches and (start := _first_begun(folder)) is not None:
-                waited_s = sum(launched.waited_s(json_object(path)) for path in _files(folder, "evidence"))
+                waited_s = sum(job_folder.waited_s(json_object(path)) for path in _files(folder, "evidence"))
                 text = line(name, done, launches, max(0.0, time.time() - start), waited_s=waited_s)
                 print(text, file=sys.stderr, flush=True)
 

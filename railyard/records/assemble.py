@@ -106,43 +106,21 @@ def assemble(
         {**_launch(index, run, finding, writer), "spans": _spans(run, finding, at)}
         for index, (run, finding) in enumerate(zip(runs, findings, strict=True))
     ]
-    return _record(
-        case=case,
-        system=system,
-        origin=origin,
-        provenance={**provenance, "mpi": provenance.get("mpi") or _mpi(findings)},
-        status=record.job_status([finding.status for finding in findings]),
-        reason=_job_reason(findings),
-        launches=documents,
-        writer=writer,
-        created=created,
-        run=run,
-        figures=_figures(runs, findings),
-    )
-
-
-def absent(
-    *,
-    status: Status,
-    reason: str,
-    case: Mapping[str, Json],
-    system: Mapping[str, str],
-    origin: str,
-    provenance: Mapping[str, Json],
-    created: datetime | None = None,
-) -> Record:
-    """Return the record of a job without launches: skipped, not measured, or failed before the first."""
-    return _record(
-        case=case,
-        system=system,
-        origin=origin,
-        provenance={"mpi": None, **provenance},
-        status=status,
-        reason=one_line(reason),
-        launches=[],
-        writer=tables.Writer(),
-        created=created,
-    )
+    document: dict[str, Json] = {
+        "schema": record.FORMAT,
+        "created": utc_text(created or datetime.now(UTC)),
+        "origin": str(origin),
+        "system": dict(system),
+        "case": tables.with_folded_nodes(case),
+        "status": str(record.job_status([finding.status for finding in findings])),
+        "reason": _job_reason(findings),
+        "launches": documents,
+        "tables": writer.document(),
+        "figures": benchmark.figures_json(_figures(runs, findings)),
+        "provenance": {**provenance, "mpi": provenance.get("mpi") or _mpi(findings)},
+        "run": None if run is None else dict(run),
+    }
+    return record.from_content(document, "the assembled record")
 
 
 def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
@@ -307,37 +285,6 @@ def _job_reason(findings: Sequence[_Finding]) -> str:
         if reasons
     ]
     return "; ".join(parts)
-
-
-def _record(
-    *,
-    case: Mapping[str, Json],
-    system: Mapping[str, str],
-    origin: str,
-    provenance: Mapping[str, Json],
-    status: Status,
-    reason: str,
-    launches: Sequence[Json],
-    writer: tables.Writer,
-    created: datetime | None,
-    run: Mapping[str, Json] | None = None,
-    figures: Iterable[Fom] = (),
-) -> Record:
-    document: dict[str, Json] = {
-        "schema": record.FORMAT,
-        "created": utc_text(created or datetime.now(UTC)),
-        "origin": str(origin),
-        "system": dict(system),
-        "case": tables.with_folded_nodes(case),
-        "status": str(status),
-        "reason": reason,
-        "launches": list(launches),
-        "tables": writer.document(),
-        "figures": benchmark.figures_json(figures),
-        "provenance": dict(provenance),
-        "run": None if run is None else dict(run),
-    }
-    return record.from_content(document, "the assembled record")
 
 
 def utc_text(time: datetime) -> str:

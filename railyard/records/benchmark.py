@@ -14,14 +14,12 @@ from pathlib import Path
 
 from railyard.base.errors import InputError
 from railyard.records import json_io, units
-from railyard.records.folded import old_figures, ranks
+from railyard.records.folded import ranks
 from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
 from railyard.records.units import Fom
 
 SCHEMA = "benchmark-v1.json"
-#: Versions of the output in which a program of railyard need not declare its figures.
-WITHOUT_FIGURES = frozenset({"railyard-benchmark/1", "railyard-benchmark/2"})
 Label = str | int
 Labels = tuple[tuple[str, Label], ...]
 #: Labels that name the hosts or ranks between which a series was measured: evidence, ignored in comparisons.
@@ -78,7 +76,10 @@ def parse(document: Json, source: str) -> Benchmark:
     """Return the output in a JSON document; raises InputError as `load` does."""
     json_io.validate(document, SCHEMA, source)
     figures = _figures_of_output(document, source)
-    where, series = ranks_of(document["ranks"], source), parse_series(document["series"], figures)
+    where, series = (
+        ranks.of_nodes(document["ranks"], source, "ranks"),
+        parse_series(document["series"], figures),
+    )
     if len(where) != (wanted := document["mpi"]["ranks"]):
         raise InputError(source, "ranks", problem=f"{len(where)} ranks", valid=f"{wanted}, as mpi.ranks says")
     check_series(series, source, "series")
@@ -100,23 +101,8 @@ def parse(document: Json, source: str) -> Benchmark:
     )
 
 
-def ranks_of(written: Json, source: str) -> Ranks:
-    """Return the ranks of an output, which has nodes with layouts, or one row per rank if an older program wrote it.
-
-    Raises InputError for ranks that are not numbered 0, 1, 2, ... and for columns that do not match the layouts.
-    """
-    if isinstance(written, dict):
-        return ranks.of_nodes(written, source, "ranks")
-    check_rows(written, source, "ranks")
-    return ranks.of_rows(written)
-
-
 def declared(document: Mapping[str, Json], source: str) -> dict[str, Fom]:
-    """Return name -> figure of merit, from the member `figures` of a document; raises InputError without it."""
-    if "figures" not in document:
-        raise InputError(
-            source, "figures", problem="missing", valid="unit and better direction of each figure"
-        )
+    """Return name -> figure of merit, from the member `figures` of a document."""
     return {
         name: units.fom(name, figure["unit"], figure["better"], source=source, field="figures")
         for name, figure in document["figures"].items()
@@ -142,16 +128,14 @@ def series_json(series: Series) -> dict[str, Json]:
 def _figures_of_output(document: Mapping[str, Json], source: str) -> dict[str, Fom]:
     """Return the figures of an output's series; raises InputError for one that is not declared."""
     figures: dict[str, Fom] = {}
-    is_old = document["format"] in WITHOUT_FIGURES and "figures" not in document
-    declarations = None if is_old else declared(document, source)
+    declarations = declared(document, source)
     for member in ("series", "not_measured"):
         for index, item in enumerate(document.get(member, ())):
             name = item["fom"]
-            figure = old_figures.find(name) if declarations is None else declarations.get(name)
-            if figure is None:
+            if name not in declarations:
                 valid = 'a figure that `figures` declares: {"NAME": {"unit": "us", "better": "lower"}}'
                 raise InputError(source, f"{member}[{index}].fom", name, valid)
-            figures[name] = figure
+            figures[name] = declarations[name]
     return figures
 
 
@@ -161,15 +145,6 @@ def parse_series(items: Sequence[Json], figures: Mapping[str, Fom]) -> tuple[Ser
         Series(fom=figures[item["fom"]], labels=item["labels"], samples=tuple(map(float, item["samples"])))
         for item in items
     )
-
-
-def check_rows(rows: Sequence[Json], source: str, field: str) -> None:
-    """Raise InputError unless the ranks are 0, 1, 2, ... in order."""
-    for index, row in enumerate(rows):
-        if row["rank"] != index:
-            raise InputError(
-                source, f"{field}[{index}].rank", row["rank"], f"{index} (ranks in order, none left out)"
-            )
 
 
 def check_series(series: Sequence[Series], source: str, field: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,9 +17,19 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.checkout import ARCHIVE
-from railyard.base.commands import Commands, example
-from railyard.base.errors import InputError, did_you_mean
-from railyard.records import record, versions
+from railyard.base.commands import (
+    FILE,
+    PATH,
+    Commands,
+    archive_option,
+    example,
+    json_option,
+    option,
+    output_option,
+    print_json,
+)
+from railyard.base.errors import InputError, RunError, did_you_mean
+from railyard.records import record
 from railyard.records.json_io import Json
 from railyard.records.store import archive, bundle, entries, index, listing
 from railyard.records.store.entries import Entry
@@ -33,24 +42,15 @@ _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 #: Lines that one call prints.
 _BATCH = 1000
 
-archive_option = click.option(
-    "--archive",
-    "root",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=ARCHIVE,
-    help="Folder of the archive.  [default: results/ of the checkout]",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-
 
 @click.group(cls=Commands)
 def results() -> None:
     """Add, list, show, check, pack and unpack records."""
 
 
-@results.command(epilog=example("railyard results add 2026-11-21-444c76f0ffba.json"))
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@archive_option
+@results.command(epilog=example("railyard results add 2026-11-21-f66b539d3db7.json"))
+@click.argument("files", nargs=-1, required=True, type=PATH)
+@archive_option()
 def add(files: tuple[Path, ...], root: Path) -> None:
     """Add record FILES to the archive; one that is there already is left alone."""
     read = [record.load(path) for path in files]
@@ -59,19 +59,19 @@ def add(files: tuple[Path, ...], root: Path) -> None:
 
 
 @results.command("list", epilog=example("railyard results list --archive results/example"))
-@archive_option
-@click.option("--system", help="List only records of this system.")
-@click.option("--check", "check_name", help="List only records of this check.")
-@click.option("--since", default="", help="List only records of this UTC date (2026-11-21) or later.")
-@click.option("--until", default="", help="List only records of this UTC date or earlier.")
-@json_option
+@archive_option()
+@option("--system", "List only records of this system.")
+@option("--check check_name", "List only records of this check.")
+@option("--since", "List only records of this UTC date (2026-11-21) or later.", default="")
+@option("--until", "List only records of this UTC date or earlier.", default="")
+@json_option()
 def list_(
     *, root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool
 ) -> None:
     """List the records of an archive, one per line: how many launches are results, void, failed, not measured."""
-    for option, date in (("--since", since), ("--until", until)):
+    for flag, date in (("--since", since), ("--until", until)):
         if date and not _DATE.fullmatch(date):
-            raise InputError(option, "", date, "a UTC date such as 2026-11-21")
+            raise InputError(flag, "", date, "a UTC date such as 2026-11-21")
     chosen = (
         entry
         for entry in index_of(root).entries(values=False)
@@ -91,22 +91,22 @@ def list_(
 def _no_record(root: Path, system: str | None, check_name: str | None) -> InputError:
     """Return the error for a list without a record, with what the archive has."""
     heads = [entry.head for entry in index_of(root).entries(values=False)]
-    for option, name, value in (("--system", "system", system), ("--check", "check", check_name)):
+    for flag, name, value in (("--system", "system", system), ("--check", "check", check_name)):
         there = sorted({head[name] for head in heads})
         if value is not None and value not in there:
             near = did_you_mean(value, there)
             return InputError(
-                option, "", problem=f"no record of {value}{near}", valid=", ".join(there) or "records"
+                flag, "", problem=f"no record of {value}{near}", valid=", ".join(there) or "records"
             )
     dates = sorted({head["created"][:10] for head in heads}) or ["no date"]
     valid = f"other options; {root} has {len(heads)} records from {dates[0]} to {dates[-1]}"
     return InputError("results list", "", problem="no record has all of these", valid=valid)
 
 
-@results.command(epilog=example("railyard results show 444c76f0ffba --archive results/example"))
+@results.command(epilog=example("railyard results show f66b539d3db7 --archive results/example"))
 @click.argument("name")
-@archive_option
-@json_option
+@archive_option()
+@json_option()
 def show(name: str, root: Path, as_json: bool) -> None:
     """Show the record NAME: a file, or an id (or its beginning) in the archive."""
     path = find(name, root)
@@ -115,37 +115,25 @@ def show(name: str, root: Path, as_json: bool) -> None:
 
 
 @results.command(epilog=example("railyard results check --strict results/example"))
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--strict", "is_strict", is_flag=True, help="Also require the evidence demanded of bidders.")
-@click.option(
-    "--accept-version",
-    "accepted",
-    multiple=True,
-    type=click.Choice([version.name for version in versions.VERSIONS]),
-    metavar="VERSION",
-    help=f"With --strict, an old version of the format to accept without the rules that need younger fields, from "
-    f"{versions.VERSIONS[0].name} to {versions.VERSIONS[-1].name}; may be repeated.",
-)
-@json_option
+@click.argument("paths", nargs=-1, type=PATH)
+@option("--strict is_strict", "Also require the evidence demanded of bidders.", is_flag=True)
+@json_option()
 @click.pass_context
-def check(
-    ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, accepted: tuple[str, ...], as_json: bool
-) -> None:
+def check(ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, as_json: bool) -> None:
     """Check PATHS: record files, archives or bundles; without any, the checkout's archive. Ends with 0 or 1.
 
     Every record must be valid and fit its id. With --strict it must also hold the evidence that a decision
     needs: enough launches and samples, verified data, proof of placement and NICs, the verdict of the guard, one unit
-    per figure of merit, a clean commit. A record in an old version of the format lacks what some rules need. It is
-    refused unless its version is accepted, and the rules that were not applied are named.
+    per figure of merit, a clean commit.
     """
     from railyard.records.validate import (
         check_paths,
     )  # imported here: the rules need modules that lists and comparisons do not
 
-    done = list(check_paths(paths or (ARCHIVE,), is_strict, progress, accepted))
+    done = list(check_paths(paths or (ARCHIVE,), is_strict, progress))
     bad = [verdict for verdict in done if verdict.faults]
     if as_json:
-        click.echo(json.dumps(_checked_json(done), indent=1))
+        print_json(_checked_json(done))
     else:
         for path in paths:
             _show_signature(path)
@@ -153,8 +141,6 @@ def check(
             for line in listing.fault_lines(verdict.faults):
                 click.echo(f"{verdict.source}: {line}")
         for verdict in done:
-            if verdict.not_applied and not verdict.faults:
-                click.echo(f"{verdict.source}: accepted without the rules {', '.join(verdict.not_applied)}")
             if verdict.not_again:
                 click.echo(f"{verdict.source}: figures not computed again: {verdict.not_again}")
         click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
@@ -181,7 +167,6 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
                 "source": verdict.source,
                 "id": verdict.id,
                 "sha256": verdict.sha256,
-                "rules_not_applied": list(verdict.not_applied),
                 "not_computed_again": verdict.not_again,
                 "faults": [{"field": fault.field, "text": fault.text} for fault in verdict.faults],
             }
@@ -192,18 +177,9 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
 
 @results.command(epilog=example("railyard results pack --signed-off-by 'Ada <ada@example.org>'"))
 @click.argument("records", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("railyard-results.tar.gz"),
-    show_default=True,
-    help="The bundle to write.",
-)
-@click.option(
-    "--signed-off-by", "signed", required=True, help="Name and address of who answers for these records."
-)
-@click.option("--note", default="", help="One line for the reader.")
+@output_option("The bundle to write.", default=Path("railyard-results.tar.gz"))
+@option("--signed-off-by signed", "Name and address of who answers for these records.", required=True)
+@option("--note", "One line for the reader.", default="")
 def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> None:
     """Pack RECORDS (files or archives; without any, the checkout's archive) into one file with their sha256 sums."""
     files = [path for given in records or (ARCHIVE,) for path in files_of(given)]
@@ -213,8 +189,8 @@ def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> Non
 
 
 @results.command(epilog=example("railyard results unpack railyard-results.tar.gz"))
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@archive_option
+@click.argument("file", type=FILE)
+@archive_option()
 def unpack(file: Path, root: Path) -> None:
     """Verify the bundle FILE and add its records to the archive; one with any fault adds nothing."""
     manifest = bundle.manifest_of(file)
@@ -276,6 +252,16 @@ def files_of(given: Path) -> list[Path]:
             str(given), "", problem="a folder without records", valid="a folder with <date>-<id>.json files"
         )
     return paths
+
+
+def write(path: Path, content: str | bytes, *, make_folder: bool = False) -> None:
+    """Write a file that an option names, whole or not at all; RunError where the machine refuses it."""
+    try:
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        archive.write_bytes(path, [content.encode() if isinstance(content, str) else content], replace=True)
+    except OSError as error:
+        raise RunError(f"{path} could not be written: {error.strerror}") from error
 
 
 def find(name: str, root: Path) -> Path:

@@ -4,7 +4,7 @@ Models: five questions, each answered by the same fields of an index entry's set
 records form one case? `reference`: may a run be compared with the archive's references? `sides`: may two records be
 sides of `railyard compare`? `allocations`, `sizes`: may they share a row of `railyard over`? A new field of the setting
 needs a row in the table, and a test fails until it has one. Leaves out: how launches are compared
-(`railyard.analysis.cases.comparison`, `railyard.analysis.compare`, `railyard.analysis.over`).
+(`railyard.analysis.cases.comparison`, `railyard.analysis.judge`).
 """
 
 from __future__ import annotations
@@ -80,12 +80,14 @@ FIELDS: Mapping[str, Field] = {
 }
 #: Fields in which sides may differ; a difference is named on the row.
 NAMED_OF_SIDES = tuple(name for name, field in FIELDS.items() if field.sides is NAMED)
+#: Fields in which all sides of a row of `railyard compare` agree, but for those that define the sides.
+SIDES_ROW = tuple(name for name, field in FIELDS.items() if field.sides is AGREE)
 #: Fields that identify a case among the references of one check.
 REFERENCE_CASE = tuple(name for name, field in FIELDS.items() if field.reference is AGREE and name != "check")
 #: Fields in which all records of a row of `railyard over allocations` agree.
 ALLOCATIONS_ROW = tuple(name for name, field in FIELDS.items() if field.allocations is AGREE)
 #: The same for `railyard over sizes`, which also compares parts of parameters, ranks, nodes
-#: (`railyard.analysis.over.sizes`).
+#: (`railyard.analysis.judge.over`).
 SIZES_ROW = tuple(name for name, field in FIELDS.items() if field.sizes is AGREE)
 
 #: Parts of a record's case in which records of one pool may differ: `studies`, and the parts that only determine how

@@ -12,9 +12,9 @@ import functools
 import gzip
 import json
 import math
+import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,25 +34,24 @@ MOST_DEPTH = 16
 #: The most bytes of a file, and of its content if it is compressed.
 MOST_BYTES, MOST_UNPACKED_BYTES = 64 << 20, 256 << 20
 _GZIP = b"\x1f\x8b"
-#: Options that make orjson behave as the standard library: other types than those of JSON are errors, keys are sorted.
-_PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
-_SORTED = orjson.OPT_SORT_KEYS | _PLAIN
-#: Whether this version of orjson writes `1e+16`, as the standard library does, and not `1e16`.
-_SIGNED = orjson.dumps([1e16, 1e-7]) == b"[1e+16,1e-7]"
-#: Characters that orjson writes in a small number and in an exponent; strings may contain them, too.
-_SMALL = b"0.0000"
-_EXPONENTS = (b"+", b"e-") if _SIGNED else (b"e",)
-#: Characters of orjson's text of a list, any of which means that the standard library may write the list differently.
-#: A null may have been NaN; an e occurs in exponents and in true and false.
-_NOT_ORDINARY = (b"e", b"n", b'"', b"{", _SMALL)
+#: Bytes between tokens.
+_BLANKS = b" \t\r\n"
+#: The beginning of a line of the deepest level, as orjson indents it by two blanks per level.
+_TOO_DEEP = b"\n" + 2 * MOST_DEPTH * b" "
+#: Options that make orjson refuse what the standard library refuses: other types than those of JSON.
+_SORTED = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+#: An exponent of a number, or such characters in a string, and the number before it.
+_EXPONENT, _NUMBER = re.compile(rb"e(?<=[0-9]e)[-+0-9]"), re.compile(rb"[\[,:]-?[0-9.]+\Z")
+#: The most digits of a number before its exponent.
+_MOST_DIGITS = 32
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False)
 _ONE_LINE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-_CONTAINERS = (dict, list)
-#: The keys of a series, the object that fills most lines of a record.
-_SERIES = frozenset({"fom", "labels", "samples"})
-_string = json.encoder.encode_basestring_ascii
-#: The largest list whose text is cached, in bytes; many launches have the same ranks.
-_MOST_KEPT = 1 << 16
+_IN_ORDER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def read(path: Path) -> Json:
@@ -102,7 +101,7 @@ def unpacked(raw: bytes, source: str) -> bytes:
 def loads_bytes(raw: bytes, source: str) -> Json:
     """Return the document in a file's bytes; raises InputError with the position of the first fault."""
     raw = unpacked(raw, source)
-    document = _written_by_us(raw)
+    document = _loads_quickly(raw)
     if document is not None:
         return document
     try:
@@ -112,31 +111,24 @@ def loads_bytes(raw: bytes, source: str) -> Json:
         raise InputError(source, f"byte {error.start}", bad_bytes, "UTF-8 text") from error
 
 
-def _written_by_us(raw: bytes) -> dict[str, Json] | None:
-    """Return the document in bytes that `text` wrote, faster than `loads`; None for any other bytes.
+def _loads_quickly(raw: bytes) -> Json:
+    """Return the document in a file's bytes, ten times as fast as `loads`; None if `loads` has to decide.
 
-    orjson accepts a key given twice and rounds long integers. Writing the document again and comparing
-    shows both.
+    orjson reads a key that is given twice, rounds long integers, and accepts any depth. The document, written again,
+    then differs from the file by more than blanks, or is indented too far. A string has no line of its own in JSON.
     """
-    if b"\n" + b" " * (MOST_DEPTH - 3) in raw:
-        return None  # may be too deep, because one line has up to three further levels
     try:
         document = orjson.loads(raw)
-        is_sorted = isinstance(document, dict) and list(document) == sorted(document)
-        is_same = is_sorted and text(document).encode("ascii") == raw
-    except (ValueError, TypeError, RecursionError):
+        written = orjson.dumps(document, option=orjson.OPT_INDENT_2)
+    except (ValueError, TypeError):  # no JSON, or far too deep to be written
         return None
-    return document if is_same else None
-
-
-def loads_as_written(raw: bytes, source: str) -> tuple[Json, bool]:
-    """Return the document in a file's bytes, and whether `text` writes exactly these bytes; raises InputError."""
-    raw = unpacked(raw, source)
-    document = _written_by_us(raw)
-    if document is not None:
-        return document, True
-    document = loads_bytes(raw, source)
-    return document, text(document).encode("ascii") == raw
+    if _TOO_DEEP in written:
+        return None
+    tokens = raw.translate(None, _BLANKS)
+    if written.translate(None, _BLANKS) == tokens:
+        return document
+    # a small number, an exponent or an escape, which only the standard library writes as railyard does
+    return document if _IN_ORDER.encode(document).encode("ascii").translate(None, _BLANKS) == tokens else None
 
 
 def loads(text: str, source: str) -> Json:
@@ -208,41 +200,27 @@ def canonical(document: Json) -> str:
 
 
 def canonical_bytes(document: Json) -> bytes:
-    """Return `canonical` of a document that `loads` returned, as bytes.
+    """Return `canonical` as bytes, ten times as fast unless the document has other text or numbers than usual.
 
-    Ten times as fast as `canonical` if the text is ASCII and has no number that orjson writes differently.
+    A number that is not finite becomes null here; a document of `loads` has none.
     """
-    encoded = orjson.dumps(document, option=_SORTED)
-    is_certain = (
-        isinstance(document, dict)
-        and encoded.isascii()
-        and b"\x7f" not in encoded
-        and not _has_other_digits(encoded)
-    )
+    try:
+        encoded = orjson.dumps(document, option=_SORTED)
+    except TypeError:  # an integer of more than 64 bits, or a subclass of str or int
+        return canonical(document).encode("ascii")
+    is_certain = encoded.isascii() and b"\x7f" not in encoded and not _has_other_digits(encoded)
     return encoded if is_certain else canonical(document).encode("ascii")
 
 
 def _has_other_digits(written: bytes) -> bool:
-    """Return whether a JSON text has a small number or an exponent, which the standard library may write otherwise."""
-    return any(
-        _is_in_a_number(written, at) for mark in (_SMALL, *_EXPONENTS) for at in _places(written, mark)
+    """Return whether a JSON text may have a number that orjson and the standard library write with other digits.
+
+    That is a number with an exponent, or one below 0.0001.
+    """
+    ends = (exponent.start() for exponent in _EXPONENT.finditer(written))
+    return b"0.0000" in written or any(
+        _NUMBER.search(written, max(0, end - _MOST_DIGITS), end) for end in ends
     )
-
-
-def _places(written: bytes, mark: bytes) -> Iterator[int]:
-    at = written.find(mark)
-    while at >= 0:
-        yield at
-        at = written.find(mark, at + 1)
-
-
-def _is_in_a_number(written: bytes, at: int) -> bool:
-    """Return whether the mark at this position is part of a number: only digits separate it from a bracket or comma."""
-    before = written[max(0, at - 32) : at]
-    if written.startswith(_SMALL, at):
-        return before[-1:] in b"[,:-"
-    before = before.rstrip(b"0123456789.-e")
-    return not before or before[-1:] in b"[,:"
 
 
 def text(document: Json) -> str:
@@ -257,158 +235,31 @@ def text(document: Json) -> str:
 
 
 def _write(parts: list[str], value: Json, indent: str) -> None:
-    """Append the text of a value to `parts`, without a final newline."""
-    if not value or not isinstance(value, _CONTAINERS):
-        parts.append(_compact(value))
-    elif isinstance(value, list) and isinstance(value[0], dict):
-        is_flat = not any(isinstance(item, dict) for item in value[0].values())
-        parts.append((_block if is_flat else _written)(value, indent))
-    elif (line := _line(value, indent)) is not None:
-        parts.append(line)
-    elif isinstance(value, dict):
-        deeper = indent + " "
-        for key, beginning in _beginnings(tuple(value), deeper):
-            item = value[key]
-            if (scalar := _SCALARS.get(type(item))) is not None:
-                parts.append(beginning + scalar(item))
-            elif not item:
-                parts.append(beginning + (_EMPTY.get(type(item)) or _compact(item)))
-            else:
-                parts.append(beginning)
-                _write(parts, item, deeper)
-        parts.append(f"\n{indent}}}")
-    else:
-        parts.append(_written(value, indent))
-
-
-@functools.lru_cache(maxsize=1024)
-def _beginnings(keys: tuple[str, ...], indent: str) -> list[tuple[str, str]]:
-    """Return the sorted keys of an object, each with the text that precedes its value."""
-    lines = [(key, f"\n{indent}{_string(key)}: ") for key in sorted(keys)]
-    return [(key, f"{',' if number else '{'}{line}") for number, (key, line) in enumerate(lines)]
-
-
-def _float(value: float) -> str:
-    return repr(value) if math.isfinite(value) else _ENCODER.encode(value)
-
-
-_EMPTY: Mapping[type, str] = {list: "[]", dict: "{}"}
-#: Type of a scalar -> function that writes it as the encoder does.
-_SCALARS: Mapping[type, Callable[[Any], str]] = {
-    str: _string,
-    int: repr,
-    float: _float,
-    bool: lambda value: "true" if value else "false",
-    type(None): lambda value: "null",
-}
-
-
-def _block(items: list[Json], indent: str) -> str:
-    """Return the text of a list of flat objects; it is cached, because launches often have equal lists of ranks."""
-    try:
-        key = orjson.dumps(items, option=_PLAIN)
-    except TypeError:  # an integer of more than 64 bits, or no plain JSON
-        key = b""
-    if not key or len(key) > _MOST_KEPT or b"null" in key:  # orjson writes NaN as null
-        return _written(items, indent)
-    return _kept(key, indent)
-
-
-@functools.lru_cache(maxsize=256)
-def _kept(items: bytes, indent: str) -> str:
-    return _written(orjson.loads(items), indent)
-
-
-def _written(items: list[Json], indent: str) -> str:
+    """Append the text of a value to `parts`, without a final newline; the value's first line is indented already."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    has_inner = any(isinstance(item, dict | list) for item in inner)
+    if not has_inner or not any(map(_has_containers, inner)):
+        line = _ENCODER.encode(value)
+        if not inner or (isinstance(value, list) and not has_inner) or len(indent) + len(line) <= WIDTH:
+            parts.append(line)
+            return
     deeper = indent + " "
-    parts: list[str] = []
-    mark = "["
-    for item in items:
-        parts.append(f"{mark}\n{deeper}")
-        if (series := _series(item, deeper)) is not None:
-            parts.append(series)
-        else:
-            _write(parts, item, deeper)
-        mark = ","
-    parts.append(f"\n{indent}]")
-    return "".join(parts)
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    names = sorted(value) if isinstance(value, dict) else range(len(value))
+    for name in names:
+        parts.append(f"{begin}\n{deeper}")
+        if isinstance(value, dict):
+            parts.append(f"{_ENCODER.encode(name)}: ")
+        _write(parts, value[name], deeper)
+        begin = ","
+    parts.append(f"\n{indent}{end}")
 
 
-def _series(item: Json, indent: str) -> str | None:
-    """Return the text of a series without labels, twice as fast as `_write`; None for any other value."""
-    if type(item) is not dict or item.keys() != _SERIES or item["labels"] != {}:
-        return None
-    fom, samples = item["fom"], item["samples"]
-    numbers = _numbers(samples) if type(fom) is str and type(samples) is list else None
-    if numbers is None:
-        return None
-    inner = f"\n{indent} "
-    return f'{{{inner}"fom": {_string(fom)},{inner}"labels": {{}},{inner}"samples": {numbers}\n{indent}}}'
-
-
-def _line(value: dict[str, Json] | list[Json], indent: str) -> str | None:
-    """Return a list of scalars, or a flat object that fits into `WIDTH`, in one line; None for any other value."""
-    if isinstance(value, list):
-        if (line := _numbers(value)) is not None:
-            return line
-        if not any(isinstance(item, _CONTAINERS) for item in value):
-            return _compact(value)
-        inner: list[Json] = value
-    else:
-        inner = list(value.values())
-        if dict in map(type, inner):
-            return None
-    for item in inner:
-        if isinstance(item, dict) or (
-            isinstance(item, list) and any(isinstance(part, _CONTAINERS) for part in item)
-        ):
-            return None
-    line = _compact(value)
-    return line if len(indent) + len(line) <= WIDTH else None
-
-
-def _compact(value: Json) -> str:
-    """Return a value in one line; the standard encoder is used only for values that faster ways do not cover."""
-    if (scalar := _SCALARS.get(type(value))) is not None:
-        return scalar(value)
-    if isinstance(value, list) and (line := _numbers(value)) is not None:
-        return line
-    if type(value) is dict and (line := _flat(value)) is not None:
-        return line
-    return "[]" if value == [] else _ENCODER.encode(value)
-
-
-def _flat(value: dict[str, Json]) -> str | None:
-    """Return an object of scalars in one line, faster than the encoder and equal to it; None for any other object."""
-    parts, beginnings = [], _in_line(tuple(value))
-    if beginnings is None:
-        return None
-    for key, beginning in beginnings:
-        if (scalar := _SCALARS.get(type(value[key]))) is None:
-            return None
-        parts.append(beginning + scalar(value[key]))
-    return f"{{{''.join(parts)}}}"
-
-
-@functools.lru_cache(maxsize=1024)
-def _in_line(keys: tuple[str, ...]) -> list[tuple[str, str]] | None:
-    """Return the sorted keys, each with the text that precedes its value in one line; None if a key is no string."""
-    if not all(type(key) is str for key in keys):
-        return None
-    return [(key, f"{', ' if number else ''}{_string(key)}: ") for number, key in enumerate(sorted(keys))]
-
-
-def _numbers(items: list[Json]) -> str | None:
-    """Return a list of numbers, ten times as fast as the encoder; None if the encoder may write it differently."""
-    if not items:
-        return None
-    try:
-        encoded = orjson.dumps(items, option=_PLAIN)
-    except TypeError:  # an integer of more than 64 bits, or no plain JSON
-        return None
-    if any(mark in encoded for mark in _NOT_ORDINARY) or b"[" in encoded[1:]:
-        return None
-    return encoded.decode().replace(",", ", ")
+def _has_containers(item: Json) -> bool:
+    """Return whether a part of a value keeps the value from being one line: an object, or an array of containers."""
+    if isinstance(item, list):
+        return any(isinstance(part, dict | list) for part in item)
+    return isinstance(item, dict)
 
 
 @functools.cache

@@ -155,21 +155,6 @@ def committed(commit: str, checkout: Path = CHECKOUT) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-#: The file in which the code names the record format that it writes, and the path of that file in older commits.
-_FORMAT_FILES = ("railyard/records/record.py", "results/record.py")
-
-
-def format_of(commit: str, checkout: Path = CHECKOUT) -> str | None:
-    """Return the version of the record format that a commit's code writes; None if the checkout lacks the commit."""
-    for path in _FORMAT_FILES:
-        match = re.search(
-            r'^FORMAT = "([^"\n]+)"', _git(checkout, "show", f"{commit}:{path}") or "", re.MULTILINE
-        )
-        if match:
-            return match[1]
-    return None
-
-
 def _git(folder: Path, *arguments: str) -> str | None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:

@@ -1,34 +1,32 @@
 """Parse and validate a record: one job, one case, all launches with samples and evidence (docs/formats.md, "Record").
 
-Models: the documents of `schema/record-v2.json` and of its predecessor `record-v1.json`, the rules between their
-fields, and the id. The JSON document is the authority: id and file are made from it, and the dataclasses are typed
-views of it. The id depends on content only, so that re-indenting a record does not change it. Leaves out: where
-records are stored (`records.store.archive`), how one is made (`records.assemble`).
+Models: the documents of `schema/record-v2.json`, the rules between their fields, and the id. The JSON document is the
+authority: id and file are made from it, and the dataclasses are typed views of it. The id depends on content only, so
+that re-indenting a record does not change it. Leaves out: where records are stored (`records.store.archive`), how one
+is made (`records.assemble`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-import orjson
-
 from railyard.base.errors import InputError
-from railyard.records import benchmark, json_io, spans, text_rules, versions
+from railyard.records import benchmark, json_io, spans, text_rules
 from railyard.records.benchmark import Series, Unmeasured
-from railyard.records.folded import nic_bytes, old_figures, ranks, tables
+from railyard.records.folded import tables
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
 from railyard.records.spans import Spans
 from railyard.records.units import Fom
 
-#: The version that this code writes; `records.versions` lists the others that it reads, with their differences.
+#: The version that this code writes and reads. Another one's records are read by its own railyard.
 FORMAT = "railyard-record/2.2"
 ID_DIGITS = 12
 #: Keys that are computed from the content, and therefore left out when it is hashed.
@@ -99,9 +97,17 @@ class Topology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What the job was requested to measure. `allocation` is JSON: order, seed, nodes with name and coordinate.
+    """What the job was requested to measure: everything that must be equal for two jobs to have done the same work.
 
-    `ranks_per_node`, `grid`, `block`, `cube` and `devices` are None in records before version 1.3, which lack them.
+    `benchmark` names the program and `parameters` has its parameters by name; `studies` are the papers whose
+    figures the check reproduces. `allocation` is JSON: `order` (by which the nodes were chosen), `seed`, and
+    `nodes`, each with `name` and `coordinate` (a list of numbers, or None), in the order of the scheduler. Each
+    combination of `placements`, `nic_policies` and `software` has `launches_per_combination` launches, in the
+    random order that `seed` draws (`railyard.records.launch_order`). `grid` has the ranks along each dimension of
+    the process grid, `block` the routers and `cube` the nodes of the allocation; both are empty for all of a torus.
+    `devices` are the names of each node's NICs. `challenge` is the buyer's word from which the seed follows.
+    `roles` has the rule that divided the nodes between the measured program and the others, and those programs.
+    What a check does not have is None.
     """
 
     check: str
@@ -175,8 +181,15 @@ class Beside:
 class Launch:
     """One run of a launcher such as mpirun. A launch that never started has no exit status, start, ranks or series.
 
-    `guard` and `nics` are None if no guard watched and no NIC was counted. `nic_verdict` is whether the NIC policy was
-    obeyed; `nic_reason` explains why it was not, or why the bytes cannot show it.
+    `index` is its position in the job, `repeat` its round, from 0 on: in each round every combination is launched
+    once. `command` is the line that a person can paste. `started` is a UTC time; `elapsed_s` and the monotonic
+    times are seconds of the clock of the node that ran the launcher, from its start to its end. `reason` explains
+    in one line why the status is not ok. `verified` is whether the program found its data right, None for one that
+    does not look. `series` has the raw samples, `not_measured` the points that the program left out, and `reported`
+    what it printed besides figures, such as iterations. `ranks` is where each rank ran, as it reported itself.
+    `guard` and `nics` are None if no guard watched and no NIC was counted. `nic_verdict` is whether the NIC policy
+    was obeyed; `nic_reason` explains why it was not, or why the bytes cannot show it. `spans` is None where a node
+    has no coordinate, `roles` where no other program ran at the same time.
     """
 
     index: int
@@ -225,8 +238,11 @@ class Launch:
 class Record:
     """A valid record. `source` is the file that it was read from, for messages; `document` must not be changed.
 
-    `sha256` identifies the record; `id`, its first 12 digits, is for people and file names. `run` is None in records
-    before version 1.3.
+    `created` is the UTC time at which it was made, `origin` how its numbers were obtained, `status` that of the job
+    as a whole (see `job_status`) and `reason` its explanation, empty for ok. `provenance` is JSON: code, machine,
+    MPI, torus, image. `run` is JSON: the job, the code before and after it, and the place in the chain of its
+    ReFrame session. `sha256` identifies the record; `id`, its first 12 digits, is for people and file names. `run`
+    is None in a record that names no job.
     """
 
     source: str
@@ -251,44 +267,24 @@ class Record:
 
 def load(path: Path) -> Record:
     """Return the record in a file; raises InputError for one that is truncated, invalid or does not match its id."""
-    return _valid(json_io.read(path), str(path), _sha256_as_read)
+    return validate(json_io.read(path), str(path))
 
 
 def parse(content: bytes, source: str) -> Record:
     """Return the record in a file's bytes; raises InputError as `load` does."""
-    return _valid(json_io.loads_bytes(content, source), source, _sha256_as_read)
-
-
-def parse_as_written(content: bytes, source: str) -> tuple[Record, bool]:
-    """Return the record in a file's bytes, and whether `text` gives exactly these bytes; raises InputError."""
-    document, is_as_written = json_io.loads_as_written(content, source)
-    written = content if is_as_written else None
-    return _valid(document, source, _sha256_as_read, written), is_as_written
+    return validate(json_io.loads_bytes(content, source), source)
 
 
 def validate(document: Json, source: str) -> Record:
     """Return the record in a JSON document; raises InputError, which names field, value and what is valid there."""
-    return _valid(document, source, content_sha256)
-
-
-def _valid(
-    document: Json,
-    source: str,
-    digest_of: Callable[[Mapping[str, Json]], str],
-    written: bytes | None = None,
-) -> Record:
-    if isinstance(document, dict) and str(document.get("schema")) in versions.WITH_TABLES:
-        json_io.validate(document, "record-v2.json", source)
-    else:
-        _validate_rows(document, source)
-    text_rules.check(document, source, written)
-    digest = digest_of(document)
+    json_io.validate(document, "record-v2.json", source)
+    text_rules.check(document, source)
+    digest = content_sha256(document)
     for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
-        if document.get(field, wanted) != wanted:
+        if document[field] != wanted:
             raise InputError(
                 source, field, document[field], f"{wanted}, the hash of the content: the record was changed"
             )
-    versions.check(document, source)
     record = _parse(document, source, digest)
     _check_times(record)
     _check_launches(record)
@@ -301,43 +297,13 @@ def _valid(
     return record
 
 
-def _validate_rows(document: Json, source: str) -> None:
-    """Validate a record of format 1, whose launches have one row per rank, against its schema."""
-    thin, new = _without_known_ranks(document)
-    json_io.validate(thin, "record-v1.json", source)
-    if len(_valid_ranks) > _MOST_RANKS:
-        _valid_ranks.clear()
-    _valid_ranks.update(new)
-
-
-#: Lists of ranks that the schema accepted before, as JSON, because thousands of launches have the same list.
-_valid_ranks: set[bytes] = set()
-_MOST_RANKS, _MOST_BYTES = 256, 1 << 16
-
-
-def _without_known_ranks(document: Json) -> tuple[Json, list[bytes]]:
-    """Return the document without lists of ranks that were validated before, and the lists that were not."""
-    try:
-        launches, new = [], []
-        for launch in document["launches"]:
-            written = orjson.dumps(launch["ranks"])
-            if written in _valid_ranks:
-                launches.append({**launch, "ranks": []})
-            else:
-                launches.append(launch)
-                new += [written] if len(written) <= _MOST_BYTES else []
-        return {**document, "launches": launches}, new
-    except (TypeError, KeyError):  # the document is no record; the schema names its fault
-        return document, []
-
-
 def from_content(content: Mapping[str, Json], source: str) -> Record:
     """Return the record with this content, converted to plain JSON (tuples become lists), with its id, validated.
 
     Raises InputError for content that is no JSON or no valid record.
     """
     try:
-        document = json_io.loads(json_io.canonical(content), source)
+        document = json_io.loads_bytes(json_io.canonical(content).encode("ascii"), source)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -346,26 +312,14 @@ def from_content(content: Mapping[str, Json], source: str) -> Record:
 
 
 def sealed(document: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a document with the id of its content and, from version 1.3 on, the sha256."""
+    """Return a document with the sha256 of its content and the id, its first digits."""
     digest = content_sha256(document)
-    whole = {} if document.get("schema") in versions.WITHOUT_DIGEST else {"sha256": digest}
     content = {key: value for key, value in document.items() if key not in DERIVED}
-    return {**content, "id": digest[:ID_DIGITS], **whole}
-
-
-def content_id(document: Mapping[str, Json]) -> str:
-    """Return the first 12 hex digits of `content_sha256`; too few to identify a record reliably."""
-    return content_sha256(document)[:ID_DIGITS]
+    return {**content, "id": digest[:ID_DIGITS], "sha256": digest}
 
 
 def content_sha256(document: Mapping[str, Json]) -> str:
     """Return the sha256 of the canonical JSON of a document without its keys `id` and `sha256`."""
-    content = {key: value for key, value in document.items() if key not in DERIVED}
-    return hashlib.sha256(json_io.canonical(content).encode("ascii")).hexdigest()
-
-
-def _sha256_as_read(document: Mapping[str, Json]) -> str:
-    """Return the same as `content_sha256`, faster, for a document that was read from a file."""
     content = {key: value for key, value in document.items() if key not in DERIVED}
     return hashlib.sha256(json_io.canonical_bytes(content)).hexdigest()
 
@@ -376,7 +330,7 @@ def text(record: Record) -> str:
 
 
 def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
-    views = tables.Reader(document["tables"], source) if "tables" in document else _Rows(source)
+    views = tables.Reader(document["tables"], source)
     figures = _figures(document, source)
     return Record(
         source=source,
@@ -399,21 +353,14 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
 
 
 def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
-    """Return name -> figure of every series; raises InputError for one that a record of this version must declare."""
+    """Return name -> figure of every series; raises InputError for one that is not declared."""
     names = {
         item["fom"]: f"{field}[{number}].fom"
         for index, launch in enumerate(document["launches"])
         for field, items in _with_figures(launch, f"launches[{index}]")
         for number, item in enumerate(items)
     }
-    if versions.WITH_FIGURES in versions.younger_than(document["schema"]):
-        return {name: old_figures.read(name) for name in names}
     figures = benchmark.declared(document, source)
-    if document["case"]["benchmark"] == "lulesh":
-        figures = {
-            name: old_figures.read(name) if name in old_figures.RENAMED else figure
-            for name, figure in figures.items()
-        }
     for name in sorted(names.keys() ^ figures.keys()):
         if name in figures:
             raise InputError(
@@ -436,29 +383,6 @@ _SOFTWARE = {str(member): member for member in Software}
 _TUPLES = ("studies", "placements", "nic_policies", "grid", "block", "cube", "devices")
 
 
-class _Rows:
-    """Returns the ranks, NICs and hosts that launches of format 1 contain, as `tables.Reader` does for format 2."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def ranks(self, items: Sequence[Json], place: str) -> Ranks:
-        """Return the ranks of a launch; raises InputError unless they are 0, 1, 2, ... in order."""
-        benchmark.check_rows(items, self._source, place)
-        return ranks.of_rows(items)
-
-    def nics(self, rows: Sequence[Json] | None, _place: str) -> Nics | None:
-        """Return the NICs of a launch; None if they were not counted."""
-        return None if rows is None else nic_bytes.of_rows(rows)
-
-    def hosts(self, names: Sequence[str], _place: str) -> tuple[str, ...]:
-        """Return the host of each rank."""
-        return tuple(names)
-
-
-_Views = tables.Reader | _Rows
-
-
 def _parse_case(item: Mapping[str, Json], source: str) -> Case:
     tuples = {name: tuple(item[name]) for name in _TUPLES if item.get(name) is not None}
     topology = item["topology"] and Topology(
@@ -466,12 +390,13 @@ def _parse_case(item: Mapping[str, Json], source: str) -> Case:
     )
     software = tuple(map(Software, item.get("software", [Software.NATIVE])))
     allocation = item["allocation"]
-    if isinstance(allocation["nodes"], dict):
-        allocation = {**allocation, "nodes": tables.unfold_nodes(allocation["nodes"], source)}
+    allocation = {**allocation, "nodes": tables.unfold_nodes(allocation["nodes"], source)}
     return Case(**{**item, **tuples, "topology": topology, "software": software, "allocation": allocation})
 
 
-def _parse_launch(item: Mapping[str, Json], views: _Views, figures: Mapping[str, Fom], place: str) -> Launch:
+def _parse_launch(
+    item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
+) -> Launch:
     parsed = {
         "status": _STATUS[item["status"]],
         "placement_verdict": _VERDICT[item["placement_verdict"]],
@@ -491,14 +416,16 @@ def _parse_launch(item: Mapping[str, Json], views: _Views, figures: Mapping[str,
 
 
 def _parse_roles(
-    items: Sequence[Json], views: _Views, figures: Mapping[str, Fom], place: str
+    items: Sequence[Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
 ) -> tuple[Beside, ...]:
     return tuple(
         _parse_beside(item, views, figures, f"{place}.roles[{number}]") for number, item in enumerate(items)
     )
 
 
-def _parse_beside(item: Mapping[str, Json], views: _Views, figures: Mapping[str, Fom], place: str) -> Beside:
+def _parse_beside(
+    item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
+) -> Beside:
     parsed = {
         "status": Status(item["status"]),
         "hosts": views.hosts(item["hosts"], f"{place}.hosts"),

@@ -21,7 +21,6 @@ from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.records import benchmark, comparable, units, watched
 from railyard.records.benchmark import Labels
-from railyard.records.folded import old_figures
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
 from railyard.records.store.entries import Entry as Indexed
@@ -166,7 +165,7 @@ def case_of(fields: Mapping[str, Json]) -> str:
 
 
 def kind_of(case: str) -> tuple[str, str]:
-    """Return a case's name without its kind of machine, and the kind; empty in a file of an earlier version."""
+    """Return a case's name without its kind of machine, and the kind."""
     name, _, kind = case.partition(ON)
     return name, kind
 
@@ -199,17 +198,10 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
         history=tuple(map(_past, about.get("history", ()))),
         suspects=tuple(map(_past, about.get("suspects", ()))),
         values={
-            fom: tuple(
-                # A file of an earlier version has no numbers; its newest points are of one record.
-                Point(
-                    median=median,
-                    noise=noise,
-                    record=int(*record or [about["records"] + 1 + n - len(points)]),
-                )
-                for n, (median, noise, *record) in enumerate(points)
+            _declared(name, about): tuple(
+                Point(median=median, noise=noise, record=record) for median, noise, record in points
             )
             for name, points in about.get("values", {}).items()
-            if (fom := _declared(name, about)).unit is not units.UNDECLARED
         },
     )
 
@@ -220,10 +212,8 @@ def _past(past: Mapping[str, Json]) -> Past:
 
 
 def _declared(variable: str, about: Mapping[str, Json]) -> Fom:
-    """Return a variable with unit and direction; a file of an earlier version does not have them."""
+    """Return a variable with unit and direction."""
     figure = watched.figure(variable)
-    if "figures" not in about:
-        return old_figures.read(figure).named(variable)
     return units.fom(figure, **about["figures"][figure]).named(variable)
 
 

@@ -26,12 +26,9 @@ _ESCAPE = re.compile(rb"\\[^\"\\]")
 VALID = "visible characters in normal form C; no control, bidirectional or invisible ones"
 
 
-def check(document: Json, source: str, written: bytes | None = None) -> None:
-    """Raise InputError for the first key or string that contains an invisible character.
-
-    `written` is the JSON text of the document; if it is given, the document is not written again.
-    """
-    if not (_is_suspect(document) if written is None else _is_suspect_text(written)):
+def check(document: Json, source: str) -> None:
+    """Raise InputError for the first key or string that contains an invisible character."""
+    if not _is_suspect(document):
         return
     for path, text in strings(document):
         allowed = IN_COMMANDS if path and path[-1] == "command" else frozenset()
@@ -42,12 +39,9 @@ def check(document: Json, source: str, written: bytes | None = None) -> None:
 def _is_suspect(document: Json) -> bool:
     """Return whether a document may contain other characters than printable ASCII, by a fast test on orjson's text."""
     try:
-        return _is_suspect_text(orjson.dumps(document))
+        written = orjson.dumps(document)
     except TypeError:  # half a surrogate pair, or a value that is no JSON
         return True
-
-
-def _is_suspect_text(written: bytes) -> bool:
     has_escape = b"\\" in written and _ESCAPE.search(written) is not None
     return has_escape or b"\x7f" in written or not written.isascii()
 

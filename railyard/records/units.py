@@ -331,8 +331,6 @@ UNITS: tuple[Unit, ...] = (
     _unit("ratio", "ratio", "ratio", "Ratio", "X", "x", "score", "rate", "1"),
     _unit("count", "count", "count", "#", "#wrong", "elements", "number"),
 )
-#: The unit of a figure in an old record that railyard did not write itself: it is shown, and nothing wins by it.
-UNDECLARED = Unit(name="undeclared", measures="unknown", text="(undeclared unit)", minimum=-math.inf)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _BY_SPELLING = {spelling: unit for unit in UNITS for spelling in (*unit.spellings, unit.text, unit.name)}
 
@@ -369,7 +367,7 @@ def fom(name: str, unit: str, better: str, *, source: str = "", field: str = "")
 
 @functools.lru_cache(maxsize=4096)
 def _interned(name: str, unit: str, better: str) -> Fom:
-    return Fom(name, UNDECLARED if unit == UNDECLARED.name else _BY_SPELLING[unit], Better(better))
+    return Fom(name, _BY_SPELLING[unit], Better(better))
 
 
 def restored(name: str, unit: str, better: str) -> Fom:

@@ -2,21 +2,21 @@
 
 Models: a record that cannot be read is a fault, and the check goes on with the others. A bundle that is wrong itself (a
 wrong sum, an extra file) is one refused entry. Leaves out: the rules (`railyard.records.record`,
-`railyard.records.strict_rules`).
+`railyard.records.rules`).
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.records import strict_rules
+from railyard.records import rules
 from railyard.records.record import Record
-from railyard.records.rules import computed, registry
+from railyard.records.rules import computed
 from railyard.records.rules.registry import Fault
 from railyard.records.store import archive, bag, bundle
 
@@ -27,15 +27,14 @@ Progress = Callable[[Iterable[Path], int], Iterable[Path]]
 class Checked:
     """The result of checking one record file or bundle member, which is good if it has no faults.
 
-    `sha256` is that of the file. `not_applied` are the strict rules that need fields which the record's version lacks.
-    `not_again` is why modelled or simulated figures were not computed again; empty if they were.
+    `sha256` is that of the file. `not_again` is why modelled or simulated figures were not computed again; empty if
+    they were.
     """
 
     source: str
     id: str
     sha256: str
     faults: Sequence[Fault]
-    not_applied: Sequence[str] = ()
     not_again: str = ""
 
 
@@ -43,15 +42,12 @@ class Checked:
 Judge = Callable[[str, bytes, Record], Checked]
 
 
-def check_paths(
-    paths: Sequence[Path], is_strict: bool, progress: Progress, accepted: Collection[str] = frozenset()
-) -> Iterator[Checked]:
+def check_paths(paths: Sequence[Path], is_strict: bool, progress: Progress) -> Iterator[Checked]:
     """Check all records in files, archives, bundles and bags, in the order given, and yield the result of each.
 
-    `accepted` are old versions that the strict check accepts. `progress` wraps the files of an archive. Raises
-    InputError for a path that does not exist.
+    `progress` wraps the files of an archive. Raises InputError for a path that does not exist.
     """
-    judge = functools.partial(_judged, is_strict=is_strict, accepted=accepted)
+    judge = functools.partial(_judged, is_strict=is_strict)
     for path in paths:
         if not path.exists():
             raise InputError(
@@ -127,15 +123,12 @@ def signature(path: Path) -> str:
     return ""
 
 
-def _judged(
-    source: str, content: bytes, read: Record, *, is_strict: bool, accepted: Collection[str]
-) -> Checked:
+def _judged(source: str, content: bytes, read: Record, *, is_strict: bool) -> Checked:
     return Checked(
         source=source,
         id=read.id,
         sha256=hashlib.sha256(content).hexdigest(),
-        faults=strict_rules.faults(read, content, accepted) if is_strict else [],
-        not_applied=registry.not_applied(read) if is_strict else [],
+        faults=rules.faults(read, content) if is_strict else [],
         not_again=computed.not_again(read) if is_strict else "",
     )
 

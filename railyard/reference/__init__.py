@@ -2,7 +2,6 @@
 
     python -m railyard.reference FOLDER
 
-One module per kind of thing. Each has a function `page` that returns the page's Markdown, and a function
-`undocumented` that returns the names without a description. A test fails if any is left. Leaves out how the pages
-become HTML (docs/conf.py).
+One module per kind of thing. Each has a function `page` that returns the page's Markdown. A test fails if anything has
+no description. Leaves out the commands, which sphinx-click describes, and how the pages become HTML (docs/conf.py).
 """

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from railyard.reference import catalogue, checks, commands, glossary, pictures, schemas, tables, variables
+from railyard.base.checkout import CHECKOUT, RESULTS, TOPOLOGIES
+from railyard.reference import catalogue, checks, pictures, tables, variables
 
-PAGES = {
-    "cli": commands,
-    "checks": checks,
-    "variables": variables,
-    "catalogue": catalogue,
+SCHEMAS = (*sorted((RESULTS / "schema").glob("*.json")), TOPOLOGIES / "schema.json")
+
+
+def schemas() -> str:
+    """Return the page of the JSON Schemas of records, bids, tenders and topologies, as they are."""
+    parts = ["# Formats, field by field\n\n[Formats](../formats.md) explains them.\n"]
+    for path in SCHEMAS:
+        title = json.loads(path.read_text()).get("title", path.stem)
+        name = f"../../{path.relative_to(CHECKOUT)}"
+        parts.append(f"\n## {title}\n\n```{{literalinclude}} {name}\n:language: json\n```\n")
+    return "".join(parts)
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "checks": checks.page,
+    "variables": variables.page,
+    "catalogue": catalogue.page,
     "schemas": schemas,
-    "glossary": glossary,
 }
-
-
-def undocumented() -> list[str]:
-    """Return every name that the reference has no description for."""
-    return [f"{page}: {name}" for page, module in PAGES.items() for name in module.undocumented()]
 
 
 def write(folder: Path) -> None:
     """Write one Markdown file per page."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, module in PAGES.items():
-        (folder / f"{name}.md").write_text(module.page())
+    for name, page in PAGES.items():
+        (folder / f"{name}.md").write_text(page())
 
 
 if __name__ == "__main__":

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.base import check_sources
 from railyard.base.checkout import CHECKOUT
 from railyard.reference import needs
 from railyard.reference.markdown import code, escaped, table
@@ -70,26 +71,16 @@ def page() -> str:
     return "".join(parts)
 
 
-def undocumented() -> list[str]:
-    """Return the checks and variables without a description."""
-    documented = {one.name for one in variables() if one.text}
-    return [
-        *(one.name for one in checks() if not one.text),
-        *(f"{one.of}.{one.name}" for one in variables() if not one.text and one.name not in documented),
-    ]
-
-
 def checks() -> list[Check]:
     """Return every class that ReFrame runs, in alphabetical order."""
-    defined = list(classes())
     return sorted(
         (
             Check(
                 name=node.name,
                 file=path,
-                text=_summary(node, {other.name: other for where, other in defined if where == path}),
+                text=_summary(node),
             )
-            for path, node in defined
+            for path, node in classes()
             if any(ast.unparse(decorator) == "rfm.simple_test" for decorator in node.decorator_list)
         ),
         key=lambda one: one.name,
@@ -164,21 +155,10 @@ def _comment(lines: Sequence[str], end: int) -> tuple[str, str]:
     return re.sub(r"``", "`", description).strip(), default
 
 
-def _summary(node: ast.ClassDef, local: Mapping[str, ast.ClassDef]) -> str:
+def _summary(node: ast.ClassDef) -> str:
     """Return the first line of a check's docstring, which differs between checks, then its `descr`, maybe inherited."""
-    described, own = "", (ast.get_docstring(node) or "").partition("\n")[0].removesuffix(".")
-    here: ast.ClassDef | None = node
-    while here is not None and not described:
-        described = _assigned(here, "descr").strip("'\"")
-        here = next((local[name] for base in here.bases if (name := ast.unparse(base)) in local), None)
-    return ". ".join(dict.fromkeys(filter(None, [own, described])))
-
-
-def _assigned(node: ast.ClassDef, name: str) -> str:
-    for statement in node.body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
-            return ast.unparse(statement.value)
-    return ""
+    own = (ast.get_docstring(node) or "").partition("\n")[0].removesuffix(".")
+    return ". ".join(dict.fromkeys(filter(None, [own, check_sources.value(node.name, "descr")])))
 
 
 def _table(declared: Sequence[Variable]) -> str:

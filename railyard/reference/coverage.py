@@ -22,7 +22,7 @@ FACTOR = 1.5
 NEAR = 1.1
 #: How the quantity of a limit ends.
 MOST, LEAST = ("up to", "at most", "below"), ("more than", "at least", "over")
-HEAD = ("row", "of the work", "published", "here", "verdict", "command, or place")
+HEAD = ("row", "of the work", "published", "here", "verdict", "check and system, or place")
 
 
 def _table(name: str) -> str:
@@ -36,9 +36,9 @@ def _table(name: str) -> str:
 def _number(number: Published) -> tuple[str, ...]:
     published = f"{number.value:g} {number.unit}"
     system, _, check = number.by.partition(" ")
-    command = f"reframe -C reframe.yml --system {system} -c checks -r -n '{check}'" if check else ""
+    place = f"{code(check)} on {system}" if check else "-"
     item = f"{number.figure}: {number.quantity}"
-    return number.row, item, published, number.ours or "-", verdict(number), code(command)
+    return number.row, item, published, number.ours or "-", verdict(number), place
 
 
 def _other(row: Row) -> tuple[str, ...]:

@@ -114,10 +114,17 @@ def _policies() -> str:
 
 def _launchers() -> str:
     rows = [
-        (code(name), *(_launch(one, binding) for binding in SHOWN_BINDINGS), one.cannot or "", one.source)
+        (
+            code(name),
+            ", ".join(code(f"{launcher} + {feature}") for launcher, feature in one.selected_by) or "-",
+            *(_launch(one, binding) for binding in SHOWN_BINDINGS),
+            one.cannot or "",
+            one.source,
+        )
         for name, one in LAUNCHERS.items()
     ]
-    return table(["launcher", "without binding", "`core`", "`numa`", "cannot", "source"], rows)
+    heads = ("launcher", "ReFrame's launcher and feature", "without binding", "`core`", "`numa`", "cannot")
+    return table([*heads, "source"], rows)
 
 
 def _launch(launcher: Launcher, binding: Binding) -> str:

@@ -7,11 +7,10 @@ which begin the name of a variable, and what a check's own sizes, splits or pair
 
 from __future__ import annotations
 
-import ast
-import functools
 import itertools
 from collections.abc import Mapping, Sequence
 
+from railyard.base import check_sources
 from railyard.records import units, watched
 from railyard.records.benchmark import Label, Labels
 from railyard.records.units import Fom
@@ -193,11 +192,6 @@ def page() -> str:
     return HEAD + table(["checks", "variables"], rows)
 
 
-def undocumented() -> list[str]:
-    """Return the checks without a performance variable."""
-    return [one.name for one in checks.checks() if not of_check(one.name) and one.name not in WITHOUT_RECORD]
-
-
 def of_check(check: str) -> list[str]:
     """Return the names of a check's variables in its example; none for a check without one."""
     return of_example(owner(check))
@@ -214,10 +208,5 @@ def owner(check: str) -> str:
     for name in ancestors:
         if name in EXAMPLES:
             return name
-        ancestors += _bases().get(name, [])
+        ancestors += check_sources.classes().get(name, ((), {}))[0]
     return ""
-
-
-@functools.cache
-def _bases() -> dict[str, list[str]]:
-    return {node.name: list(map(ast.unparse, node.bases)) for _, node in checks.classes()}

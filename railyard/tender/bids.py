@@ -2,7 +2,7 @@
 
 Models: every record is read and judged once. Many are judged by one process per processor, in batches, which return
 what the tender needs of them. Judgements of earlier runs without a fault are in `railyard.tender.kept`. Records of one
-case share what follows from the case alone. Leaves out: the rules (`railyard.records.strict_rules`), the tender
+case share what follows from the case alone. Leaves out: the rules (`railyard.records.rules`), the tender
 (`railyard.tender.completeness`).
 """
 
@@ -14,7 +14,8 @@ import gc
 import hashlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from typing import NamedTuple
 
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
-from railyard.records import strict_rules
+from railyard.records import rules
 from railyard.records.rules.registry import Fault
 from railyard.records.store import bag, bundle
 from railyard.records.store.bag import Bid, Signed
@@ -47,9 +48,9 @@ class Read:
     path: Path
     bid: Bid
     signed: Signed
-    records: Sequence[Judged]
-    faults: Sequence[Fault]
-    broken: Sequence[Fault]
+    records: Sequence[Judged] = ()
+    faults: Sequence[Fault] = ()
+    broken: Sequence[Fault] = ()
     digest: str = ""
 
 
@@ -71,16 +72,6 @@ class _Verdict(NamedTuple):
     is_whole: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Opened:
-    path: Path
-    bid: Bid
-    signed: Signed
-    tasks: Iterable[_Task]
-    broken: list[Fault]
-    digest: str = ""
-
-
 def read(path: Path, allowed: Path | None = None, *, again: bool = False) -> Read:
     """Read a bid and apply the strict check to each of its records; faults inside are returned and not raised.
 
@@ -95,46 +86,47 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None, *, again: bool 
     for path in paths:
         if not path.exists():
             raise InputError(str(path), "", problem="not there", valid="a bag's folder or a bundle")
-    opened = [(_of_bag if bag.is_bag(path) else _of_bundle)(path, allowed) for path in paths]
+    opened = [_opened(path, allowed) for path in paths]
     with ExitStack() as stack:
         stack.callback(gc.set_threshold, *gc.get_threshold())
         gc.set_threshold(_BEFORE_RUBBISH)
         many: _Many | None = None
         bids = []
-        for item in opened:
-            tasks = iter(item.tasks)
+        for bid, tasks in opened:
             first = list(itertools.islice(tasks, _FEW))
             if len(first) == _FEW and many is None:
                 pool = stack.enter_context(workers(os.cpu_count() or 1))
                 many = _Many(pool, {} if again else kept.load())
-            bids.append(_gathered(item, _verdicts(itertools.chain(first, tasks), many)))
+            bids.append(_gathered(bid, _verdicts(itertools.chain(first, tasks), many)))
         if many is not None and many.made:
             kept.save({**many.known, **many.made})
         return bids
 
 
 class _Many:
-    """Judges the records of large bids: `known` maps a key to an earlier judgement, `made` to one of this run."""
+    """Judges the records of large bids: `known` and `made` map keys to pickled judgements, earlier and new ones."""
 
-    def __init__(self, pool: ProcessPoolExecutor, known_lines: Mapping[bytes, bytes]) -> None:
+    def __init__(self, pool: ProcessPoolExecutor, earlier: Mapping[bytes, bytes]) -> None:
         """Judge records without an earlier judgement by the processes of `pool`."""
-        self.known = known_lines
+        self.known = earlier
         self.made: dict[bytes, bytes] = {}
         self._pool = pool
 
     def begin(self, batch: Sequence[_Task]) -> Callable[[], Sequence[_Verdict]]:
         """Begin to judge a batch, and return the function that waits for its verdicts."""
         keys = [_key(task) for task in batch]
-        lines = [self.known.get(key) for key in keys]
-        if None not in lines and None not in (parsed := [kept.parsed(line or b"") for line in lines]):
-            return lambda: [_again(task, record) for task, record in zip(batch, parsed, strict=True)]
+        pickled = [self.known[key] for key in keys if key in self.known]
+        if len(pickled) == len(keys):
+            return lambda: [
+                _again(task, pickle.loads(record)) for task, record in zip(batch, pickled, strict=True)
+            ]
         future = self._pool.submit(_judge_all, batch)
         return lambda: self._judged(keys, future.result())
 
     def _judged(self, keys: Sequence[bytes], verdicts: Sequence[_Verdict]) -> Sequence[_Verdict]:
         for key, verdict in zip(keys, verdicts, strict=True):
             if verdict.record is not None and not verdict.faults:
-                self.made[key] = kept.written(verdict.record)
+                self.made[key] = pickle.dumps(verdict.record)
         return verdicts
 
 
@@ -146,7 +138,7 @@ def _place(task: _Task) -> str:
     return f"{'bag' if task.digest else 'bundle'} {task.name}"
 
 
-def _again(task: _Task, record: Judged | None) -> _Verdict:
+def _again(task: _Task, record: Judged) -> _Verdict:
     """Return the verdict of an earlier run on a record, after comparing the file's digest."""
     try:
         if task.digest:
@@ -181,74 +173,52 @@ def _judge(task: _Task) -> _Verdict:
         return _Verdict(task.name, None, [Fault(field="", text=str(error))], is_whole=False)
     try:
         if task.digest:
-            record, is_as_written = bag.parse_as_written(task.path, task.name, content)
+            record = bag.parse(task.path, task.name, content)
         else:
-            member = bundle.Member(path=task.name, content=content)
-            record, is_as_written = bundle.parse_as_written(task.path, member)
+            record = bundle.parse(task.path, bundle.Member(path=task.name, content=content))
     except InputError as error:
         text = str(error).removeprefix(f"{error.source}: ")
         return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
-    strict = strict_rules.judged(record, is_as_written=is_as_written)
+    strict = rules.faults(record, content)
     named = [dataclasses.replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict]
     return _Verdict(task.name, judged.of_record(record, content), named)
 
 
-def _gathered(opened: _Opened, verdicts: Iterator[_Verdict]) -> Read:
-    """Return the bid; a bag or a bundle that is not whole has no records."""
+def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:
+    """Return the bid with its records; a bag or a bundle that is not whole has none."""
     records: list[Judged] = []
     faults: list[Fault] = []
-    broken = list(opened.broken)
+    broken = list(bid.broken)
     try:
         for verdict in verdicts:
             if not verdict.is_whole:
-                return _broken(opened, verdict.faults)
+                return dataclasses.replace(bid, broken=verdict.faults, digest="")
             if verdict.record is None:
                 broken += verdict.faults
             else:
                 records.append(verdict.record)
                 faults += verdict.faults
     except InputError as error:  # the bundle ends badly
-        return _broken(opened, [Fault(field="", text=str(error))])
-    return Read(
-        path=opened.path,
-        bid=opened.bid,
-        signed=opened.signed,
-        records=records,
-        faults=faults,
-        broken=broken,
-        digest=opened.digest,
-    )
+        return dataclasses.replace(bid, broken=[Fault(field="", text=str(error))], digest="")
+    return dataclasses.replace(bid, records=records, faults=faults, broken=broken)
 
 
-def _broken(opened: _Opened, faults: Sequence[Fault]) -> Read:
-    return Read(path=opened.path, bid=opened.bid, signed=opened.signed, records=[], faults=[], broken=faults)
-
-
-def _of_bag(path: Path, allowed: Path | None) -> _Opened:
+def _opened(path: Path, allowed: Path | None) -> tuple[Read, Iterator[_Task]]:
+    """Return a bid without its records, and the records to judge. A bundle has a sign-off and no signature."""
     try:
-        bid, sums = bag.opened(path)
-        tasks = [_Task(path, name, digest=digest) for name, digest in sums]
-        signed, digest = bag.signed(path, allowed), bag.digest(path)
-        return _Opened(path=path, bid=bid, signed=signed, tasks=tasks, broken=[], digest=digest)
+        if bag.is_bag(path):
+            bid, sums = bag.opened(path)
+            signed, digest = bag.signed(path, allowed), bag.digest(path)
+            tasks = (_Task(path, name, digest=of_file) for name, of_file in sums)
+        else:
+            bid, signed = Bid(bidder=bundle.manifest_of(path).signed_off_by, tier="baseline"), Signed()
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            tasks = (_Task(path, member.path, content=member.content) for member in bundle.members(path))
     except InputError as error:
-        return _unreadable(path, error)
-
-
-def _of_bundle(path: Path, allowed: Path | None) -> _Opened:
-    """Return an opened bundle, which has a sign-off and no signature."""
-    try:
-        bid = Bid(bidder=bundle.manifest_of(path).signed_off_by, tier="baseline")
-    except InputError as error:
-        return _unreadable(path, error)
-    tasks = (_Task(path, member.path, content=member.content) for member in bundle.members(path))
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return _Opened(path=path, bid=bid, signed=Signed(), tasks=tasks, broken=[], digest=digest)
-
-
-def _unreadable(path: Path, error: InputError) -> _Opened:
-    bid = Bid(bidder=path.name, tier="baseline")
-    return _Opened(path=path, bid=bid, signed=Signed(), tasks=[], broken=[Fault(field="", text=str(error))])
+        bid = Bid(bidder=path.name, tier="baseline")
+        return Read(path=path, bid=bid, signed=Signed(), broken=[Fault(field="", text=str(error))]), iter(())
+    return Read(path=path, bid=bid, signed=signed, digest=digest), tasks
 
 
 def values(records: Sequence[Judged], placement: str, nic_policy: str) -> Iterator[Ran]:

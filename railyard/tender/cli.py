@@ -11,41 +11,34 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import Commands, example
-from railyard.base.errors import InputError, RunError
+from railyard.base.commands import COUNT, PATH, Commands, example, format_option, option, output_option
+from railyard.base.errors import InputError
 from railyard.records import provenance, record
-from railyard.records.cli import files_of
+from railyard.records.cli import files_of, write
 from railyard.records.rules.registry import Fault
-from railyard.records.store import archive, bag
+from railyard.records.store import bag
 from railyard.records.store.bag import Bid
 from railyard.tender import (
     bids,
-    choice,
     completeness,
     evaluation,
     exports,
     judged,
+    measured,
     presets,
     request,
     retention,
     text,
 )
 
-PATH = click.Path(path_type=Path)
-request_option = click.option(
-    "--request", "request_file", type=PATH, required=True, help="The tender file (docs/tender.md)."
-)
-signers_option = click.option(
-    "--allowed-signers",
-    type=PATH,
-    help="Whose keys are known, as ssh-keygen reads them: NAME KEYTYPE KEY a line.",
+request_option = option("--request request_file", "The tender file (docs/tender.md).", PATH, required=True)
+signers_option = option(
+    "--allowed-signers", "Whose keys are known, as ssh-keygen reads them: NAME KEYTYPE KEY a line.", PATH
 )
 
 
-again_option = click.option(
-    "--again",
-    is_flag=True,
-    help="Judge again also the records that this checker found without a fault before.",
+again_option = option(
+    "--again", "Judge again also the records that this checker found without a fault before.", is_flag=True
 )
 
 
@@ -56,7 +49,7 @@ def tender() -> None:
 
 @tender.command("preset", epilog=example("railyard tender preset"))
 @click.argument("name", required=False, default="")
-@click.option("--nodes", type=click.IntRange(min=1), help="Nodes of the machine.  [default: not known]")
+@option("--nodes", "Nodes of the machine.  [default: not known]", COUNT)
 def show_preset(name: str, nodes: int | None) -> None:
     """List the rules of the preset NAME: those that records answer here, and the others with the reason.
 
@@ -73,26 +66,21 @@ def show_preset(name: str, nodes: int | None) -> None:
 
 @tender.command(epilog=example("railyard tender pack results/mine -o bag --bidder 'Swift Ltd' --sign key"))
 @click.argument("records", nargs=-1, required=True, type=PATH)
-@click.option("-o", "--output", type=PATH, required=True, help="The new folder of the bag.")
-@click.option("--bidder", required=True, help="Name of the bidder, in one line.")
-@click.option(
-    "--tier", default="baseline", show_default=True, help="Tier of the bid: baseline, ported or optimised."
-)
-@click.option(
-    "--attach", multiple=True, type=PATH, help="A file for the reader, such as a diff; may be repeated."
-)
-@click.option("--sign", "key", type=PATH, help="The ssh key to sign with.")
-@click.option("--nodes", type=click.IntRange(min=1), help="Nodes of the offered system.")
-@click.option(
+@output_option("The new folder of the bag.", PATH, required=True)
+@option("--bidder", "Name of the bidder, in one line.", required=True)
+@option("--tier", "Tier of the bid: baseline, ported or optimised.", default="baseline")
+@option("--attach", "A file for the reader, such as a diff; may be repeated.", PATH, multiple=True)
+@option("--sign key", "The ssh key to sign with.", PATH)
+@option("--nodes", "Nodes of the offered system.", COUNT)
+@option(
     "--pledge",
+    "Pledge CASE=VALUE, in the unit of the case's figure of merit; may be repeated.",
     multiple=True,
-    help="Pledge CASE=VALUE, in the unit of the case's figure of merit; may be repeated.",
 )
-@click.option(
-    "--request",
-    "request_file",
-    type=PATH,
-    help="The tender file; records that do not answer it are left out.  [default: pack all records]",
+@option(
+    "--request request_file",
+    "The tender file; records that do not answer it are left out.  [default: pack all records]",
+    PATH,
 )
 def pack(
     *,
@@ -124,7 +112,7 @@ def _left_out(files: Sequence[Path], request_file: Path) -> dict[Path, str]:
     """Return the files whose records do not answer a tender -> why; raises InputError if no record answers it."""
     wanted = request.load(request_file)
     judgements = {path: judged.of_record(record.parse(path.read_bytes(), str(path))) for path in files}
-    by_id = choice.left_out(wanted, list(judgements.values()))
+    by_id = measured.left_out(wanted, list(judgements.values()))
     reasons = {path: by_id[read.id] for path, read in judgements.items() if read.id in by_id}
     if len(reasons) == len(files):
         path, why = next(iter(reasons.items()))
@@ -173,15 +161,8 @@ def check(
 @request_option
 @signers_option
 @again_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(list(text.FORMATS)),
-    default="markdown",
-    show_default=True,
-    help="Form of the output.",
-)
-@click.option("-o", "--output", type=PATH, help="The file to write; otherwise the standard output.")
+@format_option(list(text.FORMATS))
+@output_option()
 def evaluate(
     *,
     given: tuple[Path, ...],
@@ -217,9 +198,7 @@ def _made(request_file: Path) -> str:
 @click.argument("later", type=PATH)
 @request_option
 @signers_option
-@click.option(
-    "--challenge", required=True, help="The challenge of the later measurement, made after the bid."
-)
+@option("--challenge", "The challenge of the later measurement, made after the bid.", required=True)
 @click.pass_context
 def retain(
     ctx: click.Context,
@@ -251,14 +230,13 @@ def retain(
 @click.argument("bid", type=PATH)
 @request_option
 @signers_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["ro-crate", "in-toto"]),
+@option(
+    "--format form",
+    "RO-Crate metadata, or an in-toto statement of the check's result.",
+    click.Choice(["ro-crate", "in-toto"]),
     required=True,
-    help="RO-Crate metadata, or an in-toto statement of the check's result.",
 )
-@click.option("-o", "--output", type=PATH, help="The file to write; otherwise the standard output.")
+@output_option()
 def export(
     *, bid: Path, request_file: Path, allowed_signers: Path | None, form: str, output: Path | None
 ) -> None:
@@ -277,8 +255,4 @@ def _write(content: str | bytes, output: Path | None) -> None:
     if output is None:
         click.echo(content, nl=False)
         return
-    try:
-        parts = [content.encode() if isinstance(content, str) else content]
-        archive.write_bytes(output, parts, replace=True)
-    except OSError as error:
-        raise RunError(f"{output} could not be written: {error.strerror}") from error
+    write(output, content)

@@ -4,26 +4,29 @@ Models: `measured` has the value of a case, `metrics` the formulas. Intervals ar
 (`railyard.analysis.stats.contrast`); there is none, and no share of wins, if a case of a bid has too few. The
 sensitivity is how often each bid wins when jobs are drawn again, when all weights are drawn between half and double,
 and when every value is disturbed by noise. It is also whether another bid wins when one weight is halved, doubled or
-left out. Leaves out: prices.
+left out. What an award leaves on trust is listed, by the table of the mutation run (`railyard.records.trust`), with the
+best of several whole sessions, of which one is handed over. Leaves out: prices.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypedDict
 
 from railyard.analysis.stats import contrast
 from railyard.analysis.text.numbers import counted
+from railyard.base import check_sources
 from railyard.placements.arrays import Floats, np
-from railyard.tender import completeness, measured, metrics, trusted
+from railyard.records import trust
+from railyard.records.record import COMPUTED, Origin
+from railyard.tender import completeness, measured, metrics
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled
 from railyard.tender.judged import Judged
 from railyard.tender.measured import Measured
 from railyard.tender.metrics import Given
-from railyard.tender.request import Tender
+from railyard.tender.request import Case, Tender
 
 SEED, DRAWS = 20131, 4000
 #: Relative difference below which two scores are equal.
@@ -38,6 +41,10 @@ WEIGHT_DRAWS = 300
 #: Most sets of nodes that a bid's line names.
 MOST_HOSTS = 4
 SCENARIOS = (WEIGHTS, *(f"noise of {100 * share:g} % on every case" for share in NOISE))
+
+SESSIONS = 10
+#: Expected value of the largest of `SESSIONS` standard normal numbers (Harter 1961, table 1).
+LARGEST = 1.5388
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +169,8 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
             digest=bid.digest,
             measured=_measured(bid.records),
-            **_scored(tender, drawn.get(index), weights),
+            score=_score_with_bounds(tender, drawn[index], weights) if index in drawn else None,
+            cases=_speedups(tender, drawn[index]) if index in drawn else {},
         )
     order = sorted(lines, key=lambda index: _rank(lines[index]))
     return Evaluation(
@@ -172,7 +180,7 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             tender, [lines[index] for index in order], [drawn[index] for index in order if index in drawn]
         ),
         flips=_flips(tender, drawn, lines, weights),
-        trust=trusted.rows(tender, read, [bid.error for bid in drawn.values()]),
+        trust=_trust(tender, read, [bid.error for bid in drawn.values()]),
     )
 
 
@@ -243,10 +251,8 @@ def _exact(tender: Tender, bid: _Drawn, weights: Weights) -> float:
     return float(_score(tender, bid, bid.exact, weights)[0])
 
 
-def _scored(tender: Tender, bid: _Drawn | None, weights: Weights) -> _Scores:
-    """Return a bid's score and the speedups of its cases, with their bounds."""
-    if bid is None:
-        return {"score": None, "cases": {}}
+def _speedups(tender: Tender, bid: _Drawn) -> dict[str, Interval]:
+    """Return the speedups of a bid's cases over their references, with their bounds."""
     cases = {}
     for case in tender.cases:
         results = bid.results[case.name]
@@ -254,19 +260,26 @@ def _scored(tender: Tender, bid: _Drawn | None, weights: Weights) -> _Scores:
         ends = sorted(map(float, metrics.speedup(case, np.array(bounds)))) if bounds else [None, None]
         exact = float(metrics.speedup(case, bid.exact[case.name])[0])
         cases[case.name] = Interval(value=exact, low=ends[0], high=ends[1])
+    return cases
+
+
+def _score_with_bounds(tender: Tender, bid: _Drawn, weights: Weights) -> Interval:
+    """Return the score of a complete bid; bounds are over jobs."""
     exact, interval = _exact(tender, bid, weights), contrast.interval(bid.sides)
     if bid.is_exact:
-        return {"score": Interval(value=exact, low=exact, high=exact), "cases": cases}
+        return Interval(value=exact, low=exact, high=exact)
+    return _around(exact, bid.sides, interval)
+
+
+def _around(
+    value: float, sides: Sequence[contrast.Weighted], interval: tuple[float, float] | None
+) -> Interval:
+    """Return a value with the bounds that an interval of its logarithm, over jobs, has around the mean of the jobs."""
     if interval is None:
-        return {"score": Interval(value=exact, low=None, high=None), "cases": cases}
-    shift = math.log(exact) - sum(weight * contrast.mean(logs) for weight, logs in bid.sides)
-    low, high = (math.exp(shift + end) for end in interval)
-    return {"score": Interval(value=exact, low=low, high=high), "cases": cases}
-
-
-class _Scores(TypedDict):
-    score: Interval | None
-    cases: dict[str, Interval]
+        return Interval(value=value, low=None, high=None)
+    center = sum(weight * contrast.mean(logs) for weight, logs in sides)
+    low, high = (value * math.exp(end - center) for end in interval)
+    return Interval(value=value, low=low, high=high)
 
 
 def _disturbed(
@@ -355,11 +368,7 @@ def _lead(tender: Tender, best: tuple[Line, _Drawn], other: tuple[Line, _Drawn])
         return Interval(value=ratio, low=ratio, high=ratio)
     sides = [*bid.sides, *((-weight, logs) for weight, logs in rival.sides)]
     interval = contrast.interval(sides)
-    if interval is None:
-        return None
-    center = sum(weight * contrast.mean(logs) for weight, logs in sides)
-    low, high = (ratio * math.exp(end - center) for end in interval)
-    return Interval(value=ratio, low=low, high=high)
+    return None if interval is None else _around(ratio, sides, interval)
 
 
 def _flips(
@@ -380,3 +389,40 @@ def _flips(
             if other != usual:
                 flips.append(f"with the weight of {name} {word}, {lines[other].bidder} is best")
     return flips
+
+
+def _trust(tender: Tender, bids: Sequence[Read], errors: Sequence[float | None]) -> list[tuple[str, str]]:
+    """Return (subject, sentence) for each case, and for luck.
+
+    `errors` are the standard errors of the logarithms of the scores; None for a bid with too few jobs.
+    """
+    return [
+        *((case.name, _trust_of_case(tender, case, bids)) for case in tender.cases),
+        *_luck(tender, errors),
+    ]
+
+
+def _trust_of_case(tender: Tender, case: Case, bids: Sequence[Read]) -> str:
+    records = [read for bid in bids for read in bid.records if read.check == case.check]
+    origins = {read.origin for read in records} or set(tender.origins)
+    if origins <= COMPUTED:
+        where = " where it has the same SimGrid" if Origin.SIMULATED in origins else ""
+        return f"The checker computes {case.fom} again{where}."
+    own = check_sources.value(case.check, "benchmark") or case.check
+    return trust.sentence(records[0].benchmark if records else str(own), str(case.fom))
+
+
+def _luck(tender: Tender, errors: Sequence[float | None]) -> Iterator[tuple[str, str]]:
+    if set(tender.origins) <= COMPUTED or not errors:
+        return
+    sentence = "Nothing shows which of several whole sessions was handed over."
+    finite = [error for error in errors if error is not None]
+    if len(finite) < len(errors):
+        yield "luck", f"{sentence} With fewer than 4 jobs nobody knows how much the best of them gains."
+    else:
+        gain = 100 * LARGEST * max(finite)
+        yield "luck", f"{sentence} The best of {SESSIONS} gains about {gain:.1f} % of a score by chance."
+    free = [case.name for case in tender.cases if case.jobs is None]
+    if free:
+        names = ", ".join(free)
+        yield "luck", f"The tender names no `jobs` for {names}, so a bidder could stop after a good job."

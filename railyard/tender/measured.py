@@ -2,7 +2,11 @@
 
 Models: the value is the geometric mean of the medians of the jobs. The interval is that of the machine, Student's over
 jobs, from `FEWEST` jobs on. With fewer it is that of these jobs alone, from how their launches differ, because launches
-of one job do not distinguish two machines from two jobs. Leaves out: what is demanded, and scores.
+of one job do not distinguish two machines from two jobs.
+
+The records of a bid are chosen by whole sessions, because a record that is missing in its chain is a fault. Of a case
+for which the tender names `jobs`, one session is chosen: the first with enough jobs, because later ones do not count.
+Leaves out: what is demanded (`railyard.tender.completeness`), and scores.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from enum import StrEnum
 
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import FEWEST
+from railyard.analysis.text.numbers import counted as counted_text
 from railyard.records.benchmark import point
 from railyard.records.units import Better
 from railyard.tender import bids
@@ -91,18 +96,14 @@ class Measured:
         """Return value and bounds in one line."""
         bounds = self.bounds()
         if bounds is None:
-            return f"{self.value:.6g} (too few launches for an interval, {_jobs(len(self.by_job))})"
+            return f"{self.value:.6g} (too few launches for an interval, {counted_text(len(self.by_job), 'job')})"
         low, high = bounds
         whose = (
             f"{len(self.by_job)} jobs"
             if self.is_of_machine
-            else f"launches of {_jobs(len(self.by_job))} alone"
+            else f"launches of {counted_text(len(self.by_job), 'job')} alone"
         )
         return f"{self.value:.6g} (95 %: {low:.6g} to {high:.6g}, {whose})"
-
-
-def _jobs(count: int) -> str:
-    return f"{count} job{'' if count == 1 else 's'}"
 
 
 def answering(case: Case, records: Sequence[Judged]) -> list[Judged]:
@@ -150,3 +151,48 @@ def meets(case: Case, results: Measured, bound: float) -> Meets:
     if ends[1] <= sign * bound:
         return Meets.MEETS
     return Meets.DOES_NOT_MEET if ends[0] > sign * bound else Meets.CANNOT_TELL
+
+
+def left_out(tender: Tender, records: Sequence[Judged]) -> dict[str, str]:
+    """Return the id of each record that does not belong to a bid -> why."""
+    reasons = {read.id: reason(tender, read) for read in records}
+    answers = [read for read in records if not reasons[read.id]]
+    by_case = {case.name: _sessions(case, answers) for case in tender.cases}
+    of_presets = {_session(read) for read in answers if read.benchmark in _programs(tender)}
+    chosen = of_presets.union(*by_case.values())
+    return {
+        read.id: reasons[read.id] or f"the tender counts the jobs of an earlier session than {read.session}"
+        for read in records
+        if _session(read) not in chosen
+    }
+
+
+def reason(tender: Tender, read: Judged) -> str:
+    """Return why a record does not answer the tender; empty if it does."""
+    if read.challenge != tender.challenge:
+        return f"its challenge is {read.challenge or 'none'}; the tender's is {tender.challenge}"
+    if read.origin not in tender.origins:
+        return f"its origin is {read.origin}; the tender accepts {', '.join(tender.origins)}"
+    if read.benchmark in _programs(tender):
+        return ""
+    wrong = ["; ".join(case.differences(read)) for case in tender.cases if case.check == read.check]
+    return min(wrong, key=len) if wrong else f"no case of the tender runs {read.check}"
+
+
+def _sessions(case: Case, records: Sequence[Judged]) -> set[str]:
+    """Return the sessions with the jobs that count for a case."""
+    by_session: dict[str, int] = {}
+    for read in sorted(answering(case, records), key=_session):
+        by_session[_session(read)] = by_session.get(_session(read), 0) + 1
+    if case.jobs is None or not by_session:
+        return set(by_session)
+    most: Mapping[str, int] = {session: min(count, case.jobs) for session, count in by_session.items()}
+    return {max(most, key=lambda session: most[session])}  # the first of those with the most
+
+
+def _session(read: Judged) -> str:
+    return read.session or read.id
+
+
+def _programs(tender: Tender) -> set[str]:
+    return {rule.test.program for preset in tender.presets for rule in preset.rules if rule.test}

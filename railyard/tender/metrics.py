@@ -7,6 +7,7 @@ Leaves out: prices, and which bid is complete (`completeness`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -91,21 +92,20 @@ def _ssni(given: Given) -> Floats:
     return given.system_nodes / given.tender.nodes_of_reference * _geometric_mean(given)
 
 
+def _node_seconds(given: Given, case: Case) -> Floats:
+    """Return the run time of a case times the nodes that it occupied."""
+    return seconds(case, given.medians[case.name]) * given.nodes[case.name]
+
+
 def _ssp(given: Given) -> Floats:
-    """Return SSP, which has no weights."""
-    logs = []
-    for case in given.cases:
-        assert case.work is not None
-        logs.append(np.log(case.work / seconds(case, given.medians[case.name]) / given.nodes[case.name]))
+    """Return SSP, which has no weights; `request.load` refuses a tender without `work`."""
+    logs = [np.log((case.work or math.nan) / _node_seconds(given, case)) for case in given.cases]
     return np.asarray(given.system_nodes * np.exp(np.mean(logs, axis=0)))
 
 
 def _p_tot(given: Given) -> Floats:
-    node_seconds = sum(
-        given.weights[case.name] * seconds(case, given.medians[case.name]) * given.nodes[case.name]
-        for case in given.cases
-    )
-    return np.asarray(_HOUR_S * given.system_nodes / node_seconds)
+    suite = sum(given.weights[case.name] * _node_seconds(given, case) for case in given.cases)
+    return np.asarray(_HOUR_S * given.system_nodes / suite)
 
 
 _NERSC_SSI = "https://www.nersc.gov/research-and-development/benchmarking-and-workload-characterization/ssi/"

@@ -1,7 +1,12 @@
-"""Read a tender file: what a bid must contain (schema: results/schema/tender-v1.json)."""
+"""Read a tender file: what a bid must contain (schema: results/schema/tender-v1.json).
+
+Models: cases; for what a case does not name, what its check measures unless its user sets something else. The source
+files of the checks have that: assignments of plain values, and sizes by scale. A value that is computed is not known.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -9,14 +14,14 @@ from pathlib import Path
 
 import yaml
 
-from railyard.base import yaml_io
+from railyard.base import check_sources, yaml_io
 from railyard.base.errors import InputError
-from railyard.records import json_io, text_rules, units
-from railyard.records.folded import old_figures
+from railyard.records import json_io, own_figures, text_rules, units
+from railyard.records.comparable import BUILD
 from railyard.records.json_io import Json
 from railyard.records.record import Origin
 from railyard.records.units import Better, Fom
-from railyard.tender import defaults, presets
+from railyard.tender import presets
 from railyard.tender.judged import Judged
 from railyard.tender.presets import Preset
 
@@ -52,6 +57,19 @@ OF_THE_MACHINE = frozenset({"topology", "rate_scale", "network"})
 #: Share of the promised performance that a later measurement must reach if the tender names none: with 5 jobs each
 #: and 1.5 % from job to job, an unchanged machine reaches it in 95 of 100 cases (tests/tender/test_decisions.py).
 RETENTION = 0.95
+
+#: Parameters that set how often the same work is measured, and how a verdict is reached.
+EFFORT = frozenset({"repeats", "rounds", "count", "tolerance_percent"})
+#: Parameters that a tender need not name: these, and those of the build, which must be one in all records of a case.
+FREE = EFFORT | BUILD
+#: Parameters whose variable has another name; `sizes_bytes` is `sizes` without being listed here.
+VARIABLES = {
+    "pairs_per_node": "pairs",
+    "size_bytes": "message_bytes",
+    "tests": "test",
+    "variables": "stencil_variables",
+}
+SCALES = ("small", "standard", "large")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,17 +125,17 @@ class Case:
         if not is_of_size:
             yield f"ranks ran on {read.nodes} of {read.granted} nodes; the tender names {self.nodes}"
         stated = {**read.setting, **read.parameters}
-        scale = str(read.parameters.get("scale") or defaults.scale_of(read.origin))
+        scale = str(read.parameters.get("scale") or scale_of(read.origin))
         grid = read.parameters.get("grid")
         dimensions = len(grid) if isinstance(grid, list) else 0  # a forged record may have any value
-        for name in sorted({*stated, *self.parameters} - (defaults.FREE - self.parameters.keys())):
+        for name in sorted({*stated, *self.parameters} - (FREE - self.parameters.keys())):
             default = _default(self.check, name, scale, dimensions)
             if name in self.parameters:
                 value = stated.get(name, default)
                 if value != self.parameters[name]:
                     yield f"{name} is {value}; the tender names {self.parameters[name]}"
             elif name == "scale":
-                if read.origin is Origin.MEASURED and scale == defaults.SCALES[0]:
+                if read.origin is Origin.MEASURED and scale == SCALES[0]:
                     yield f"scale is {scale}, which the tender does not name; the default is standard"
             elif name not in OF_THE_MACHINE and stated[name] != default:
                 shown = "is not known" if default is None else f"is {default}"
@@ -193,9 +211,45 @@ def load(path: Path) -> Tender:
     return tender
 
 
+@functools.lru_cache(maxsize=1024)
+def default_of(check: str, name: str, *, scale: str = "", dimensions: int = 1) -> Json:
+    """Return a check's default of a parameter or variable at a scale; None if it is not known.
+
+    `dimensions` are those of the process grid, for which `cells` are repeated.
+    """
+    stem = name.rpartition("_")[0] or name
+    values = (_value(check, variable, scale) for variable in (VARIABLES.get(name, name), stem))
+    default = next((one for one in values if one is not None), None)
+    if name == "cells" and isinstance(default, int):
+        return [default] * dimensions
+    return [default] if name == "tests" and isinstance(default, str) else default
+
+
+def is_size(check: str, name: str) -> bool:
+    """Return whether a parameter is the process grid, or a size that a check has by scale."""
+    variables = {name, VARIABLES.get(name, name), name.rpartition("_")[0]}
+    by_scale = (values.get(scale) or {} for values in check_sources.chain(check) for scale in SCALES)
+    return name == "grid" or any(variables & sizes.keys() for sizes in by_scale)
+
+
+def scale_of(origin: Origin) -> str:
+    """Return the scale that a check has if its user names none."""
+    return "standard" if origin is Origin.MEASURED else "small"
+
+
+def _value(check: str, variable: str, scale: str) -> Json:
+    """Return a variable's value: of the scale, or of the class or the nearest base that assigns one."""
+    by_scale = ("large", "standard") if scale == "large" else (scale,)
+    for values in check_sources.chain(check):
+        for name in by_scale:
+            if variable in (values.get(name) or {}):
+                return values[name][variable]
+    return next((values[variable] for values in check_sources.chain(check) if variable in values), None)
+
+
 def _default(check: str, name: str, scale: str, dimensions: int) -> Json:
     """Return a check's default; a variable that no check of its family sets has that of every check."""
-    default = defaults.value(check, name, scale=scale, dimensions=dimensions)
+    default = default_of(check, name, scale=scale, dimensions=dimensions)
     return EVERY_CHECK.get(name) if default is None else default
 
 
@@ -207,7 +261,7 @@ def _with_sizes(cases: tuple[Case, ...]) -> tuple[Case, ...]:
         added: dict[str, Json] = {}
         for name in sorted({name for parameters in others for name in parameters} - case.parameters.keys()):
             values = [parameters[name] for parameters in others if name in parameters]
-            if defaults.is_size(case.check, name) and all(value == values[0] for value in values):
+            if is_size(case.check, name) and all(value == values[0] for value in values):
                 added[name] = values[0]
         return replace(case, parameters={**case.parameters, **added})
 
@@ -218,13 +272,13 @@ _AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "re
 
 
 def _case(given: Mapping[str, Json], source: str, index: int) -> Case:
-    """Return a case; raises InputError for a figure of merit without unit or direction that old records lack, too."""
+    """Return a case; raises InputError for a figure of merit without unit or direction that is not railyard's own."""
     field = f"cases[{index}]"
     rest = {name: value for name, value in given.items() if name not in {"unit", "better"}}
     name = given["fom"]
     if "unit" in given or "better" in given:
         fom = units.fom(name, given.get("unit", ""), given.get("better", ""), source=source, field=field)
-    elif (own := old_figures.find(name)) is not None:
+    elif (own := own_figures.find(name)) is not None:
         fom = own
     else:
         valid = "`unit` and `better` next to this figure of merit, as its records declare them"

@@ -1,29 +1,24 @@
 """Write an evaluation as a spreadsheet in Office Open XML, which Excel and LibreOffice open.
 
 Models: one sheet of scores, one of cases, one of faults. A number is a number whatever decimal mark the reader's
-language has, which a CSV file cannot give; a text is an inline string and never a formula. Leaves out: formulas,
-styles, charts. It is written without a library, because a workbook of plain cells is six small files in an archive.
+language has, which a CSV file cannot give; a text is never a formula or a link. Leaves out: formulas, styles, charts.
 """
 
 from __future__ import annotations
 
 import io
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from xml.sax.saxutils import escape, quoteattr
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
-from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
+import xlsxwriter
+
+from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval
 from railyard.tender.metrics import FORMULAS
 
 Cell = str | float | None
 Row = Sequence[Cell]
-_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
-_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-#: The archive's files have one date, so that the same evaluation gives the same bytes.
-_DATE = (1980, 1, 1, 0, 0, 0)
+#: The workbook has one date, so that the same evaluation gives the same bytes.
+_DATE = datetime(1980, 1, 1)
 
 
 def workbook(result: Evaluation) -> bytes:
@@ -36,9 +31,16 @@ def workbook(result: Evaluation) -> bytes:
         "Trust": [["case", "how far it is determined"], *result.trust],
     }
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in _files(sheets).items():
-            archive.writestr(zipfile.ZipInfo(name, _DATE), _HEAD + text, zipfile.ZIP_DEFLATED)
+    with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
+        book.set_properties({"created": _DATE})
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for number, row in enumerate(rows):
+                for column, cell in enumerate(row):
+                    if isinstance(cell, str):
+                        sheet.write_string(number, column, cell)
+                    elif cell is not None:
+                        sheet.write_number(number, column, cell)
     return out.getvalue()
 
 
@@ -74,13 +76,8 @@ def _cases(result: Evaluation) -> Iterator[Row]:
 def _faults(result: Evaluation) -> Iterator[Row]:
     yield ["bid", "rule", "field", "fault"]
     for line in result.lines:
-        yield from _faults_of(line)
-
-
-def _faults_of(line: Line) -> Iterator[Row]:
-    for rule in line.rules:
-        for fault in rule.faults:
-            yield [line.bidder, rule.name, fault.field, fault.text]
+        for rule in line.rules:
+            yield from ([line.bidder, rule.name, fault.field, fault.text] for fault in rule.faults)
 
 
 def _notes(result: Evaluation) -> Iterator[Row]:
@@ -94,52 +91,3 @@ def _notes(result: Evaluation) -> Iterator[Row]:
 
 def _numbers(interval: Interval | None) -> list[Cell]:
     return [interval.value, interval.low, interval.high] if interval else [None, None, None]
-
-
-def _files(sheets: Mapping[str, Sequence[Row]]) -> dict[str, str]:
-    numbered = list(enumerate(sheets, 1))
-    overrides = "".join(
-        f'<Override PartName="/xl/worksheets/sheet{number}.xml" ContentType="{_TYPE}.worksheet+xml"/>'
-        for number, _ in numbered
-    )
-    named = "".join(
-        f'<sheet name={quoteattr(name)} sheetId="{number}" r:id="rId{number}"/>' for number, name in numbered
-    )
-    related = "".join(
-        f'<Relationship Id="rId{number}" Type="{_OFFICE}/worksheet" Target="worksheets/sheet{number}.xml"/>'
-        for number, _ in numbered
-    )
-    files = {
-        "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
-        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-        '<Default Extension="xml" ContentType="application/xml"/>'
-        f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>{overrides}</Types>',
-        "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
-        f'<Relationship Id="rId1" Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>{named}</sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">{related}</Relationships>',
-    }
-    for number, name in numbered:
-        rows = "".join(_row(number, row) for number, row in enumerate(sheets[name], 1))
-        files[f"xl/worksheets/sheet{number}.xml"] = (
-            f'<worksheet xmlns="{_MAIN}"><sheetData>{rows}</sheetData></worksheet>'
-        )
-    return files
-
-
-def _row(number: int, row: Row) -> str:
-    cells = "".join(_cell(f"{_column(index)}{number}", cell) for index, cell in enumerate(row))
-    return f'<row r="{number}">{cells}</row>'
-
-
-def _column(place: int) -> str:
-    assert place < 26  # the sheets here have fewer columns
-    return chr(ord("A") + place)
-
-
-def _cell(where: str, cell: Cell) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, str):
-        return f'<c r="{where}" t="inlineStr"><is><t xml:space="preserve">{escape(cell)}</t></is></c>'
-    return f'<c r="{where}"><v>{cell!r}</v></c>'

@@ -7,10 +7,11 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.records.json_io import Json
-from railyard.tender import board, spreadsheet
+from railyard.tender import board
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.metrics import FORMULAS
 from railyard.tender.retention import Kept, Promise
@@ -123,13 +124,13 @@ def as_json(result: Evaluation) -> str:
                 "signed": line.signed,
                 "tier": line.tier,
                 "complete": line.score is not None,
-                "score": _numbers(line.score),
+                "score": line.score and asdict(line.score),
                 "wins": line.wins,
                 "wins_by": dict(line.wins_by),
                 "pledges": dict(line.pledges),
                 "notes": line.notes,
                 "sha256": line.digest,
-                "cases": {name: _numbers(interval) for name, interval in line.cases.items()},
+                "cases": {name: asdict(interval) for name, interval in line.cases.items()},
                 "faults": [
                     {"rule": rule.name, "field": fault.field, "text": fault.text}
                     for rule in line.rules
@@ -140,10 +141,6 @@ def as_json(result: Evaluation) -> str:
         ],
     }
     return json.dumps(document, indent=1) + "\n"
-
-
-def _numbers(interval: Interval | None) -> Json:
-    return None if interval is None else {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
 def promise(promised: Promise, least: float) -> str:
@@ -159,10 +156,17 @@ def promise(promised: Promise, least: float) -> str:
     return f"{head}, later {promised.later:.6g}: {reached}"
 
 
+def workbook(result: Evaluation) -> bytes:
+    """Return the evaluation as a spreadsheet."""
+    from railyard.tender import spreadsheet  # imported here, because no other format needs XlsxWriter
+
+    return spreadsheet.workbook(result)
+
+
 FORMATS: Mapping[str, Callable[[Evaluation], str | bytes]] = {
     "markdown": markdown,
     "csv": comma_separated,
     "json": as_json,
     "html": board.page,
-    "xlsx": spreadsheet.workbook,
+    "xlsx": workbook,
 }

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from support import synthetic
 from support.records import figures
 
-from railyard.analysis.figures import general, scales, svg
+from railyard.analysis.figures import general, painting, svg
 from railyard.analysis.judge.judged import judge
 
 
@@ -30,19 +30,19 @@ from railyard.analysis.judge.judged import judge
     ],
 )
 def test_the_unit_follows_from_the_largest_number(fom: str, largest: float, heading: str) -> None:
-    assert scales.scale_of(figures.fom(fom), largest).heading == heading
+    assert painting.scale_of(figures.fom(fom), largest).heading == heading
 
 
 @given(st.floats(min_value=0.01, max_value=1e12))
 def test_no_number_needs_more_than_five_digits_before_the_point_but_hours_in_seconds(largest: float) -> None:
     for fom in ("iteration_us", "fom_kzone_s"):
-        shown = largest / scales.scale_of(figures.fom(fom), largest).divisor
-        assert shown < scales.LONG or (fom == "iteration_us" and largest >= 1e11)
+        shown = largest / painting.scale_of(figures.fom(fom), largest).divisor
+        assert shown < painting.LONG or (fom == "iteration_us" and largest >= 1e11)
 
 
 def test_ticks_have_the_same_decimals() -> None:
-    assert scales.Divided(1e6).format_ticks([800_000.0, 1_000_000.0, 1_200_000.0]) == ["0.8", "1.0", "1.2"]
-    assert scales.Divided(1e3).format_ticks([0.0, 5_000.0, 10_000.0]) == ["0", "5", "10"]
+    assert painting.Divided(1e6).format_ticks([800_000.0, 1_000_000.0, 1_200_000.0]) == ["0.8", "1.0", "1.2"]
+    assert painting.Divided(1e3).format_ticks([0.0, 5_000.0, 10_000.0]) == ["0", "5", "10"]
 
 
 def test_a_picture_of_long_iterations_is_in_seconds_and_a_curve_keeps_its_unit() -> None:
@@ -58,5 +58,5 @@ def test_an_axis_over_sizes_is_logarithmic_and_keeps_the_unit_of_its_samples() -
         axes = Figure().subplots()
         axes.plot([1, 2], [1.0, 2e6])
         axes.set_yscale("log")
-        scales.name_y(axes, figures.fom("latency_us"))
+        painting.name_y(axes, figures.fom("latency_us"))
     assert axes.get_ylabel() == "µs (lower is better)"

@@ -22,22 +22,21 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import evidence, synthetic
-from support.versions import of_rows, with_rows
+from support.rows import of_rows, with_rows
 
 from railyard.analysis.cases import cases, comparison, curves, modelled, tables
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.cases.titles import origin_note
-from railyard.analysis.figures import drawing, general, registry, render_all
+from railyard.analysis.figures import drawing, general, registry
 from railyard.analysis.judge.judged import judge, judge_case
-from railyard.analysis.report import case_view, exports
+from railyard.analysis.report import exports
 from railyard.analysis.report import page as pages
 from railyard.analysis.report.cli import report as command
 from railyard.analysis.stats import medians
 from railyard.analysis.text.numbers import Format, percent, size_text
 from railyard.base.errors import InputError, RunError
-from railyard.records.assemble import LaunchRun, absent, assemble
-from railyard.records.record import Status
+from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.store import archive
 
 CHECKOUT = Path(__file__).parents[2]
@@ -351,10 +350,10 @@ def test_figures_are_the_same_each_time() -> None:
 
 
 def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [case_view.draw(judge_case(case)).drawings for case in cases.group([HALO, NICS])]
-    alone = render_all.images(drawn)
-    monkeypatch.setattr(render_all, "_MANY", 1)
-    assert render_all.images(drawn) == alone
+    drawn = [pages.draw(judge_case(case)).drawings for case in cases.group([HALO, NICS])]
+    alone = drawing.images(drawn)
+    monkeypatch.setattr(drawing, "_MANY", 1)
+    assert drawing.images(drawn) == alone
 
 
 def own_figures(case: cases.Case) -> list[drawing.Drawing]:
@@ -377,11 +376,11 @@ def own_figures(case: cases.Case) -> list[drawing.Drawing]:
 def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry.families()["halo"], "drawings", own_figures)
     (case,) = cases.group([HALO])
-    drawn = case_view.draw(judge_case(case))
+    drawn = pages.draw(judge_case(case))
     assert [each.name for each in drawn.drawings] == ["own", "f0"], "bandwidth is the reciprocal of iteration"
-    shown = case_view.view(drawn, 1, render_all.images([drawn.drawings])[0])
-    assert shown.statements[0].text == "Own words."
-    assert not any("Iteration" in each.title for each in shown.figures)
+    shown = pages.view(drawn, 1, drawing.images([drawn.drawings])[0])
+    assert shown["statements"][0].text == "Own words."
+    assert not any("Iteration" in each.title for each, _ in shown["figures"])
 
 
 def test_a_family_of_figures_is_named_after_a_benchmark() -> None:
@@ -496,15 +495,8 @@ def test_jobs_without_values_are_shown_with_their_reasons() -> None:
         "origin": "measured",
     }
     origin = synthetic.provenance(torus=None)
-    skipped = absent(
-        status=Status.SKIPPED,
-        reason="needs two rails",
-        case=synthetic.case(topology=None),
-        provenance=origin,
-        **asked,
-    )
     lost = assemble(case=synthetic.case(), provenance=origin, launches=[], **asked)
-    page = pages.html(judge([skipped, lost]))
+    page = pages.html(judge([synthetic.skipped("needs two rails"), lost]))
     assert "skipped:</span> needs two rails" in page
     assert "18 of 18 launches not measured: the launch was never started" in page
     assert "<svg" not in page

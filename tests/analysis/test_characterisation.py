@@ -7,7 +7,7 @@ from typing import Any
 from support import synthetic
 
 from railyard.analysis.cases import cases
-from railyard.analysis.figures import mpi_profile, registry
+from railyard.analysis.figures import applications, registry
 from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import exports, page
 from railyard.records.record import Record
@@ -45,7 +45,7 @@ def profiled(benchmark: str, between: float, together: float, persistent: int | 
 
 def test_the_posters_two_charts_have_a_bar_for_each_application() -> None:
     grouped = cases.group([profiled("lulesh", 30.0, 10.0), profiled("amg", 5.0, 45.0)])
-    shares, sizes = mpi_profile.drawings_of_cases(grouped)
+    shares, sizes = applications.drawings_of_cases(grouped)
     assert shares.title == "Share of the time spent in MPI (emulated)"
     assert sizes.title == "Mean size of a message (emulated)"
     assert shares.data.rows == [
@@ -64,7 +64,7 @@ def test_applications_of_one_name_are_told_apart() -> None:
     )
     again = synthetic.job(other, lambda *_: [point("mpi_time_percent", 7.0, **{"class": "collective"})])
     grouped = cases.group([profiled("lulesh", 30.0, 10.0), again])
-    assert [each.name for each in mpi_profile.profiled(grouped)] == [
+    assert [each.name for each in applications.profiled(grouped)] == [
         "lulesh (case 1)",
         "lulesh (case 2)",
     ]

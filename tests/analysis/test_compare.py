@@ -21,12 +21,10 @@ from support import synthetic
 from support.records import figures
 
 from railyard.analysis.cases import cases, comparison, published, scoreboard
-from railyard.analysis.compare import compare as versus
-from railyard.analysis.compare import gather as gathering
-from railyard.analysis.compare import sides, text
-from railyard.analysis.compare.cli import compare as compare_command
-from railyard.analysis.compare.compare import Versus
+from railyard.analysis.judge import sides, text, versus
+from railyard.analysis.judge.cli import compare as compare_command
 from railyard.analysis.judge.judged import judge
+from railyard.analysis.judge.versus import Versus
 from railyard.analysis.references import judging
 from railyard.analysis.references import update as making
 from railyard.analysis.references.cli import commands as references_command
@@ -60,8 +58,7 @@ def entries(*given: Record) -> list[Entry]:
 
 def compared(texts: Sequence[str], *records: Record, baseline: str | None = None) -> Versus:
     known = entries(*records)
-    meant = sides.parse(texts, lambda: known)
-    return versus.compare([(known, meant)], texts, baseline or texts[0])
+    return versus.of_texts(texts, lambda **_: known, baseline)
 
 
 def verdicts(found: Versus, side: str) -> set[str]:
@@ -126,8 +123,8 @@ def test_a_baseline_turns_the_words_round() -> None:
 
 def test_placements_are_compared_within_a_system() -> None:
     found = compared(["placement=plain", "placement=custom"], A, B)
-    assert {row.key.system for row in found.rows} == {"vtorus", "other"}
-    assert {row.key.placement for row in found.rows} == {""}
+    assert {row.row.shared["system"] for row in found.rows} == {"vtorus", "other"}
+    assert {row.row.key.placement for row in found.rows} == {""}
     assert verdicts(found, "placement=custom") == {"better"}
 
 
@@ -251,9 +248,9 @@ def test_origins_are_never_mixed() -> None:
 def test_records_that_are_no_sides_leave_nothing_behind() -> None:
     """Each record is let go before the next is read, so that settings may follow each other at one address."""
     known = (records.of_record(A if number % 3 else B) for number in range(30))
-    found = gathering.gather([(known, sides.parse(["system=other"], list))])
+    found = versus.compare([(known, sides.parse(["system=other"], list))], ["system=other"], "system=other")
     assert found.counts["system=other"]["records"] == 10
-    assert {key.system for key in found.rows} == {"other"}
+    assert {row.row.shared["system"] for row in found.rows} == {"other"}
 
 
 def test_what_only_one_side_has_is_told() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
+from support.records import figures
 
 from railyard.analysis.cases import cases, comparison, published, titles
 from railyard.analysis.figures import drawing, registry, sonar, topobw
@@ -15,7 +16,7 @@ from railyard.base.errors import InputError
 from railyard.records import record
 from railyard.records.record import Record
 
-SMALL = Path(__file__).parents[1] / "data/records/small-v1.9.json"
+SMALL = Path(__file__).parents[1] / "data/records/small.json"
 
 
 def record_of(benchmark: str, series: list[dict[str, Any]], *, failed: str = "") -> Record:
@@ -34,6 +35,7 @@ def record_of(benchmark: str, series: list[dict[str, Any]], *, failed: str = "")
         "parameters": {},
     }
     content["launches"] = [launch]
+    content["figures"] = figures.of_record(content)
     return record.from_content(content, "the test's record")
 
 

@@ -15,10 +15,9 @@ from support import evidence
 from support.entries import KEY, entry
 from support.records import figures
 
-from railyard.analysis.over import allocations, dates, sizes, text
-from railyard.analysis.over.allocations import Steadiness
-from railyard.analysis.over.cli import over
-from railyard.analysis.over.sizes import Scaling
+from railyard.analysis.judge import over, text
+from railyard.analysis.judge.cli import over as over_command
+from railyard.analysis.judge.over import Scaling, Steadiness
 from railyard.analysis.stats import change_points
 from railyard.records.store import archive
 from railyard.records.store.entries import Entry, SeriesKey
@@ -86,7 +85,7 @@ def test_a_change_names_the_commit_and_the_modules_that_came_with_it() -> None:
     new: dict[str, Any] = {"job_environment": job(["gcc/12", "openmpi/5.0.1"]), "git_commit": "2a" * 20}
     found = [entry(each, noisy(chance), **old) for each in range(10)]
     found += [entry(each, noisy(chance, 112), **new) for each in range(10, 20)]
-    (dated,) = dates.dated(found)
+    (dated,) = over.dated(found)
     (change,) = dated.changes
     assert change.after.entry.own["id"] == f"{10:012x}"
     assert change.percent == pytest.approx(12, abs=3)
@@ -100,13 +99,13 @@ def test_a_change_names_the_commit_and_the_modules_that_came_with_it() -> None:
 def test_a_change_without_a_reason_is_said_to_have_none() -> None:
     chance = random.Random(6)
     found = [entry(each, noisy(chance, 100 if each < 8 else 130)) for each in range(16)]
-    table = text.changes_table(dates.dated(found))
+    table = text.changes_table(over.dated(found))
     assert table.rows[0][-1] == "nothing that records name"
 
 
 def test_other_sizes_and_systems_are_other_series() -> None:
     found = [entry(1, [1.0]), entry(2, [1.0], system="other"), entry(3, [1.0], nodes=8), entry(4, [1.0])]
-    (dated,) = dates.dated(found)
+    (dated,) = over.dated(found)
     assert [each.entry.own["id"] for each in dated.row.points] == [f"{1:012x}", f"{4:012x}"]
     assert "too few to tell" in text.changes_sentence([dated])
 
@@ -117,8 +116,8 @@ def test_a_figure_that_follows_another_is_a_series_only_where_it_is_asked_for() 
         dataclasses.replace(one, values=[*one.values, (rate, [2.0])])
         for one in (entry(1, [1.0]), entry(2, [1.0]))
     ]
-    assert [one.row.key for one in dates.dated(both)] == [KEY]
-    assert [one.row.key for one in dates.dated(both, foms=["bandwidth_gbyte_s"])] == [rate]
+    assert [one.row.key for one in over.dated(both)] == [KEY]
+    assert [one.row.key for one in over.dated(both, foms=["bandwidth_gbyte_s"])] == [rate]
 
 
 # ---- sizes ----
@@ -134,7 +133,7 @@ def test_weak_scaling_has_the_first_time_over_each() -> None:
         run(number, ranks, time, grid=grids[ranks], cells=[64, 64])
         for number, (ranks, time) in enumerate([(4, 100.0), (16, 110.0), (64, 125.0)])
     ]
-    (scaled,) = sizes.scaled(found)
+    (scaled,) = over.scaled(found)
     assert scaled.scaling is Scaling.WEAK
     assert [each.efficiency for each in scaled.steps] == [1, pytest.approx(100 / 110), pytest.approx(0.8)]
     assert {each.speedup for each in scaled.steps} == {None}
@@ -142,14 +141,14 @@ def test_weak_scaling_has_the_first_time_over_each() -> None:
 
 def test_strong_scaling_divides_the_speedup_by_the_ranks() -> None:
     found = [run(1, 8, 90.0, scaling="strong", size=12), run(2, 27, 40.0, scaling="strong", size=8)]
-    (scaled,) = sizes.scaled(found)
+    (scaled,) = over.scaled(found)
     assert [each.speedup for each in scaled.steps] == [1, pytest.approx(2.25)]
     assert scaled.steps[1].efficiency == pytest.approx(2.25 / (27 / 8))
 
 
 def test_strong_scaling_never_joins_other_amounts_of_work() -> None:
     found = [run(1, 8, 90.0, scaling="strong", size=12), run(2, 27, 40.0, scaling="strong", size=12)]
-    assert sizes.scaled(found) == []
+    assert over.scaled(found) == []
 
 
 def test_a_rate_of_the_program_counts_by_rank() -> None:
@@ -157,13 +156,13 @@ def test_a_rate_of_the_program_counts_by_rank() -> None:
         run(n, ranks, rate, key=RATE, scaling="weak", size=8)
         for n, ranks, rate in ((1, 8, 10.0), (2, 27, 27.0))
     ]
-    (scaled,) = sizes.scaled(found)
+    (scaled,) = over.scaled(found)
     assert scaled.steps[1].speedup == pytest.approx(2.7)
     assert scaled.steps[1].efficiency == pytest.approx(0.8)
 
 
 def test_a_program_whose_work_nobody_knows_has_no_table() -> None:
-    assert sizes.scaled([run(1, 8, 1.0), run(2, 27, 1.0)]) == []
+    assert over.scaled([run(1, 8, 1.0), run(2, 27, 1.0)]) == []
 
 
 # ---- allocations ----
@@ -174,7 +173,7 @@ def test_an_allocation_with_a_slow_node_makes_a_series_variable() -> None:
     found = [
         entry(each, noisy(chance, 130 if each == 2 else 100, n=6), allocation=str(each)) for each in range(5)
     ]
-    (spread,) = allocations.spreads(found)
+    (spread,) = over.spreads(found)
     assert spread.verdict is Steadiness.VARIABLE
     assert spread.allocations == 5
     assert spread.highest > 125 > 105 > spread.lowest
@@ -183,14 +182,14 @@ def test_an_allocation_with_a_slow_node_makes_a_series_variable() -> None:
 def test_allocations_that_differ_by_less_than_the_limit_are_steady() -> None:
     chance = random.Random(8)
     found = [entry(each, noisy(chance, n=6), allocation=str(each)) for each in range(5)]
-    (spread,) = allocations.spreads(found)
+    (spread,) = over.spreads(found)
     assert spread.verdict is Steadiness.STEADY
-    (strict,) = allocations.spreads(found, limit_percent=0.01)
+    (strict,) = over.spreads(found, limit_percent=0.01)
     assert strict.verdict is Steadiness.CANNOT_TELL
 
 
 def test_one_allocation_used_twice_is_no_spread() -> None:
-    assert allocations.spreads([entry(1, [1.0, 1.1, 1.2]), entry(2, [2.0, 2.1, 2.2])]) == []
+    assert over.spreads([entry(1, [1.0, 1.1, 1.2]), entry(2, [2.0, 2.1, 2.2])]) == []
 
 
 # ---- the command ----
@@ -212,21 +211,23 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [("dates", "changes"), ("sizes", "steps"), ("allocations", "verdict")],
 )
 def test_the_command_prints_a_table_and_json(root: Path, name: str, named: str) -> None:
-    shown = CliRunner().invoke(over, [name, "--archive", str(root)], catch_exceptions=False)
+    shown = CliRunner().invoke(over_command, [name, "--archive", str(root)], catch_exceptions=False)
     assert shown.exit_code == 0
     assert "series" in shown.output.splitlines()[-1]
-    written = CliRunner().invoke(over, [name, "--archive", str(root), "--json"], catch_exceptions=False)
+    written = CliRunner().invoke(
+        over_command, [name, "--archive", str(root), "--json"], catch_exceptions=False
+    )
     document = json.loads(written.output)
-    assert (document["format"], document["over"]) == (text.FORMAT, name)
+    assert (document["format"], document["over"]) == (text.OVER_FORMAT, name)
     assert all(named in each for each in document["series"])
 
 
 def test_the_command_reads_records_whose_nodes_differ(root: Path) -> None:
     shown = CliRunner().invoke(
-        over, ["allocations", "check=halo_3d", "--archive", str(root)], catch_exceptions=False
+        over_command, ["allocations", "check=halo_3d", "--archive", str(root)], catch_exceptions=False
     )
     assert "iteration" in shown.output
-    nothing = CliRunner().invoke(over, ["allocations", "system=nowhere", "--archive", str(root)])
+    nothing = CliRunner().invoke(over_command, ["allocations", "system=nowhere", "--archive", str(root)])
     assert str(nothing.exception) == "SIDE: no record has system=nowhere; expected system=vtorus"
 
 
@@ -235,5 +236,5 @@ def test_the_command_reads_records_whose_nodes_differ(root: Path) -> None:
     [(["x"], "KEY=VALUE"), (["colour=red"], "keys"), (["--archive", "/nowhere"], "exists")],
 )
 def test_wrong_words_are_refused_in_one_line(words: Sequence[str], named: str) -> None:
-    error = CliRunner().invoke(over, ["dates", *words]).exception
+    error = CliRunner().invoke(over_command, ["dates", *words]).exception
     assert named in str(error) and "\n" not in str(error)

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support.commands import CHECKOUT
+from support.commands import BIN, CHECKOUT, ran
 from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 
 from checks.applications import mcb
 from railyard.applications import convert, launch, mpip, patterns
 from railyard.applications import reading as patterns_of
+from railyard.applications.convert import Witness
 from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.programs import gpcnet, lulesh, osu, snap
 from railyard.applications.reading import Reading
-from railyard.applications.witness import Witness
 from railyard.base.errors import InputError
 from railyard.cli import cli
 from railyard.records import benchmark, watched
@@ -596,3 +596,18 @@ def test_osu_s_programs_that_the_page_names_are_those_of_the_checks() -> None:
     assert set(re.findall(r"`(osu_\w+)`", table)) == named - {"osu_all_multirail"}
     programs = re.findall(r'"(osu_\w+)"', "".join(re.findall(r"test = parameter\(([^)]*)\)", source)))
     assert len(programs) > 20 and set(programs) <= set(osu.PROGRAMS)
+
+
+def test_a_parser_of_a_site_s_package_reads_its_program(tmp_path: Path) -> None:
+    """The package declares an entry point, and nothing else is edited."""
+    source = CHECKOUT / "railyard/applications/programs/stream.py"
+    (tmp_path / "my_site.py").write_text(source.read_text().replace('program="STREAM"', 'program="mine"'))
+    about = tmp_path / "my_site-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-site\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[railyard.applications.programs]\nmine = my_site\n")
+    output = next((CHECKOUT / "tests/data/public/outputs").glob("stream-5*/output.txt"))
+    done = ran(
+        BIN / "railyard", "application", "try", "mine", "--output", output, env={"PYTHONPATH": str(tmp_path)}
+    )
+    assert done.returncode == 0 and done.stdout.startswith("mine "), done.stdout + done.stderr

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, HUNG_S
+from support.commands import CHECKOUT, HUNG_S, executable, ran
 
 SPACK = """\
 #!/bin/sh
@@ -47,9 +47,7 @@ class Stubbed:
     def __init__(self, folder: Path) -> None:
         self.folder, self.environments = folder, folder / "environments"
         program = folder / "spack/bin/spack"
-        program.parent.mkdir(parents=True)
-        program.write_text(SPACK)
-        program.chmod(0o755)
+        executable(program, SPACK)
         (folder / "scope").mkdir()
         (folder / "scope/packages.yaml").write_text("packages:\n  all: {}\n")
         (folder / "source").write_text("railyard.source.lulesh commit 46c2a1\n")
@@ -146,8 +144,7 @@ def test_railyards_own_benchmarks_have_a_build_cache_for_each_state_of_their_sou
     stubbed: Stubbed,
 ) -> None:
     """Before, every image compiled them anew, also where their sources were those of the last one."""
-    command = ["git", "rev-parse", "HEAD:benchmarks"]
-    sources = subprocess.run(command, cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout.strip()
+    sources = ran("git", "rev-parse", "HEAD:benchmarks", cwd=CHECKOUT).stdout.strip()
     assert stubbed.build(KEEP="yes").returncode == 0
     assert (
         f"own: {{url: 'file://{CHECKOUT}/build/cache/own/{sources}'"
@@ -204,7 +201,7 @@ def test_a_build_is_done_by_the_committed_script_which_no_edit_meets(stubbed: St
     assert begun.stderr is not None and "progress in" in begun.stderr.readline()
     while not any(" install " in call for call in stubbed.calls()):
         time.sleep(0.05)
-    words = subprocess.run(["ps", "-ww", "-eo", "args"], check=True, capture_output=True, text=True).stdout
+    words = ran("ps", "-ww", "-eo", "args").stdout
     (stubbed.folder / "go").touch()
     begun.communicate(timeout=HUNG_S)
     assert begun.returncode == 0
@@ -242,18 +239,12 @@ def test_a_full_disk_is_named_before_what_follows_from_it(tmp_path: Path) -> Non
         "E: Some index files failed to download. They have been ignored, or old ones used instead.\n"
         "FATAL:   While performing build: while running engine: while running %post section: exit status 100\n"
     )
-    done = subprocess.run(
-        [CHECKOUT / "containers/first-error", log], capture_output=True, text=True, check=True
-    )
+    done = ran(CHECKOUT / "containers/first-error", log)
     assert done.stdout == "the disk is full: Write error - write (28: No space left on device)\n"
 
 
 def test_a_step_of_an_image_that_fails_is_named_by_what_it_printed() -> None:
     """The end of a recorded log: Apptainer's own last line names no cause."""
-    done = subprocess.run(
-        [CHECKOUT / "containers/first-error", LOGS / "image.log"], capture_output=True, text=True
-    )
-    assert (
-        done.stdout
-        == "find: cannot delete '/opt/software/.spack/archived-files/spack-build': Directory not empty\n"
-    )
+    done = ran(CHECKOUT / "containers/first-error", LOGS / "image.log")
+    folder = "/opt/software/.spack/archived-files/spack-build"
+    assert done.stdout == f"find: cannot delete '{folder}': Directory not empty\n"

@@ -19,9 +19,9 @@ from support.benchmark_runs import BIN, MPICC, Outcome, mpirun, preload
 from support.commands import Run
 from support.mpis import nic_evidence
 
-from railyard.jobs.nodes import nic_counters
+from railyard.jobs.nodes.counted import Counted
 from railyard.placements.topology import catalog
-from railyard.records import benchmark
+from railyard.records.folded import ranks
 
 WITNESS = BIN / "railyard-witness"
 HALO = ["--cells", "4x4x4", "--repeats", "1", "--warmups", "0"]
@@ -129,7 +129,7 @@ def test_a_program_that_starts_mpi_as_fortran_does_leaves_a_witness(tmp_path: Pa
     outcome = mpirun("-n", "3", WITNESS, tmp_path / "witness", program, env=env)
     assert (outcome.status, outcome.err) == (0, "")
     witness = json.loads((tmp_path / "witness").read_text())
-    assert len(benchmark.ranks_of(witness["ranks"], "witness")) == 3
+    assert len(ranks.of_nodes(witness["ranks"], "witness", "ranks")) == 3
     assert nics(tmp_path / "launch.nics")["reason"] is None
 
 
@@ -223,7 +223,8 @@ def test_every_rank_reports_the_gpus_that_it_sees(
     assert outcome.status == 0, outcome.err
     reported = nics(path)["gpus"]
     assert [each["variable"] for each in reported] == [variable] * 3
-    assert nic_counters.read(path, None, [], {}).gpus == ("7", "6", "5")
+    content = Counted.read(path)
+    assert content is not None and content.gpus == ("7", "6", "5")
 
 
 def test_a_file_that_cannot_be_written_costs_one_line(pretend_hosts: Path) -> None:

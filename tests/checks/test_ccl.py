@@ -8,11 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, HUNG_S, environment
-from support.reframe import reading
+from support.reframe import into, reading, records, reframe_of
+from support.reframe import settings as words
 
 from railyard.records.record import Launch
-from railyard.records.store import archive
 
 PYTHON = os.environ.get("RAILYARD_PYTORCH", "/usr/bin/python3")
 KNOWN = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
@@ -27,32 +26,12 @@ pytestmark = [
 
 def launches(tmp_path: Path, nics: str, settings: str) -> dict[str, Launch]:
     """Return one launch for each NIC policy, of four ranks on two nodes of two rails."""
-    fixed = ["--prefix", str(tmp_path), "-C", "reframe.yml", *reading("-n", "ccl_gloo"), "--nocolor"]
-    fewer = [
-        "-S",
-        "grid=2,2",
-        "-S",
-        "largest=65536",
-        "-S",
-        "iterations=20",
-        "-S",
-        f"python={PYTHON}",
-        "-S",
-        f"archive={tmp_path}/archive",
-    ]
-    chosen = ["-r", "-n", "ccl_gloo.*all_reduce", "-S", f"nics={nics}", "-S", f"nic_settings={settings}"]
-    done = subprocess.run(
-        [str(BIN / "reframe"), *fixed, *fewer, *chosen],
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=CHECKOUT,
-        env=environment(RAILYARD_RATE_SCALE="0.00025"),
-        check=False,
-    )
-    records = archive.load_all(tmp_path / "archive")
-    assert len(records) == 1, done.stdout
-    return {launch.nic_policy: launch for launch in records[0].launches}
+    fixed = ["--prefix", tmp_path, "-C", "reframe.yml", *reading("-n", "ccl_gloo"), *into(tmp_path)]
+    fewer = words(grid="2,2", largest=65536, iterations=20, python=PYTHON, nics=nics, nic_settings=settings)
+    done = reframe_of(*fixed, *fewer, "-r", "-n", "ccl_gloo.*all_reduce", RAILYARD_RATE_SCALE="0.00025")
+    made = records(tmp_path)
+    assert len(made) == 1, done.stdout
+    return {launch.nic_policy: launch for launch in made[0].launches}
 
 
 def test_settings_of_railyard_are_obeyed(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, HUNG_S, environment
+from support.commands import CHECKOUT, environment, executable
 from support.reframe import (
     QUICK,
     VOID,
@@ -26,6 +26,8 @@ from support.reframe import (
     into,
     records,
     reframe_in,
+    reframe_of,
+    settings,
     third_launch_waits,
 )
 from support.waiting import wait_until
@@ -43,18 +45,19 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 #: Studies take minutes, smokes seconds.
 PENA = {"halo_3d", "halo_folded", "hops_curve", "paths_parallel", "rowcol_cube"}
 POSTER = {"osu_all_multirail", "multirail_contention", "umt_multirail", "mcb_mpi_time", "amg_hybrid"}
-SMOKE = {
-    "congestion_smoke",
-    "contention_smoke",
-    "halo_smoke",
-    "hops_smoke",
-    "multirail_smoke",
-    "noise_smoke",
-    "paths_smoke",
-    "rowcol_smoke",
-    "sonar_smoke",
-    "topobw_smoke",
-}
+FAMILIES = (
+    "congestion",
+    "contention",
+    "halo",
+    "hops",
+    "multirail",
+    "noise",
+    "paths",
+    "rowcol",
+    "sonar",
+    "topobw",
+)
+SMOKE = {f"{family}_smoke" for family in FAMILIES}
 
 
 @pytest.fixture
@@ -124,7 +127,7 @@ def test_smoke_passes_and_leaves_no_torus_behind(reframe: ReFrame, tmp_path: Pat
 def test_launches_are_plain_lines_in_a_seeded_random_order_and_the_record_says_how_to_do_it_again(
     reframe: ReFrame, tmp_path: Path
 ) -> None:
-    choose = ["-n", "halo_3d", "-S", "launches=3", "-S", "cells=4", "-S", "repeats=1", "-S", "seed=7"]
+    choose = ["-n", "halo_3d", *settings(launches=3, cells=4, repeats=1, seed=7)]
     done = reframe("-r", "--keep-stage-files", *choose, *into(tmp_path), RAILYARD_NETWORK="kernel")
     assert_passed(done)
     script = next(tmp_path.rglob("rfm_job.sh")).read_text()
@@ -154,26 +157,13 @@ def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
     wrong = tmp_path / "bin"
     wrong.mkdir()
     script = 'exec "{}" -np 8 $(shift 8; echo "$@")\n'.format(TORUS_BIN / "mpirun")
-    (wrong / "mpirun").write_text("#!/bin/bash\n" + script)
-    (wrong / "mpirun").chmod(0o755)
-    config = (
-        (CHECKOUT / "reframe.yml")
-        .read_text()
-        .replace("{{ checkout }}/build/benchmarks", f"{wrong}:{{{{ checkout }}}}/build/benchmarks")
-    )
-    (tmp_path / "reframe.yml").write_text(config)
+    executable(wrong / "mpirun", "#!/bin/bash\n" + script)
+    config, built = (CHECKOUT / "reframe.yml").read_text(), "{{ checkout }}/build/benchmarks"
+    (tmp_path / "reframe.yml").write_text(config.replace(built, f"{wrong}:{built}"))
     arguments = ["-r", "-n", "halo_smoke", "-S", "placements=random", *into(tmp_path)]
-    full = command(tmp_path, *arguments)
-    full[full.index("-C") + 1] = str(tmp_path / "reframe.yml")
-    done = subprocess.run(
-        full,
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=CHECKOUT,
-        env=environment(**QUICK),
-        check=False,
-    )
+    _, *words = command(tmp_path, *arguments)
+    words[words.index("-C") + 1] = str(tmp_path / "reframe.yml")
+    done = reframe_of(*words, **QUICK)
     assert done.returncode != 0
     (record,) = records(tmp_path)
     assert record.status == "failed" and record.launches[0].placement_verdict == "not-obeyed"
@@ -252,19 +242,8 @@ def test_a_job_that_times_out_keeps_the_launches_that_ended(reframe: ReFrame, tm
     waits = third_launch_waits(tmp_path / "never")
     for limit_s in (40, 160, 640):
         own = tmp_path / str(limit_s)
-        long = [
-            "-S",
-            "launches=2",
-            "-S",
-            "cells=4",
-            "-S",
-            "repeats=1",
-            "-S",
-            f"time_limit={limit_s}s",
-            "-S",
-            waits,
-        ]
-        done = reframe("-r", "-n", "halo_smoke", *long, *into(own))
+        long = settings(launches=2, cells=4, repeats=1, time_limit=f"{limit_s}s")
+        done = reframe("-r", "-n", "halo_smoke", *long, "-S", waits, *into(own))
         assert done.returncode != 0 and "job timed out" in done.stdout
         (record,) = records(own)
         assert record.source in done.stderr, "the record is named"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import CHECKOUT, HUNG_S, environment
-from support.reframe import assert_passed, command, into, records
+from support.commands import CHECKOUT
+from support.reframe import assert_passed, command, into, records, reframe_of
 
 from railyard.records import references
 
@@ -58,16 +57,8 @@ def test_every_figure_of_a_run_is_posted_and_logged_with_its_record(service: Ser
     address = f"http://127.0.0.1:{service.server_port}"
     (tmp_path / "monitoring.yml").write_text(block.replace("http://localhost:9200", address))
     options = ["-C", str(tmp_path / "monitoring.yml"), "--system", "linkload", *into(tmp_path)]
-    done = subprocess.run(
-        command(tmp_path, "-r", "-n", CHECK, *options),
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=CHECKOUT,
-        env=environment(),
-        check=False,
-    )
-    assert_passed(done)
+    _, *words = command(tmp_path, "-r", "-n", CHECK, *options)
+    assert_passed(reframe_of(*words))
     (record,) = records(tmp_path)
     values = references.values(record, record.case.nic_policies)
     wanted = sorted((CHECK, name, value, name.unit.text, record.sha256) for name, value in values.items())

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, HUNG_S, environment
-from support.reframe import QUICK, assert_passed, into, records
+from support.commands import CHECKOUT, environment
+from support.reframe import QUICK, assert_passed, into, records, reframe_of
 
 from railyard.records.record import Verdict
 
@@ -34,24 +34,7 @@ def reframe(
     tmp_path: Path, checks: Path, *arguments: str, **changes: str
 ) -> subprocess.CompletedProcess[str]:
     chosen = [] if "-C" in arguments else ["-C", str(CHECKOUT / "reframe.yml"), "--system", "vtorus:netns"]
-    return subprocess.run(
-        [
-            str(BIN / "reframe"),
-            "--prefix",
-            str(tmp_path),
-            "--nocolor",
-            "-c",
-            str(checks),
-            *chosen,
-            *arguments,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=CHECKOUT,
-        env=environment(**{**QUICK, **changes}),
-        check=False,
-    )
+    return reframe_of("--prefix", tmp_path, "-c", checks, *chosen, *arguments, **{**QUICK, **changes})
 
 
 def test_tests_of_a_site_have_placements_policies_proof_and_a_record(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from support.topology.topologies import gemini
 
 from railyard.jobs import launching
 from railyard.jobs.job.submitted import Planned
-from railyard.jobs.nodes import energy
+from railyard.jobs.nodes.counted import ENERGY
 from railyard.placed.figures import Figure, fault, of, suffix, unknown, values, variant
 from railyard.placed.mixin import in_own_size, reported
 from railyard.placements import launchers
@@ -165,7 +165,7 @@ def test_energy_that_nodes_counted_is_no_performance_variable_of_the_test() -> N
         placement="plain",
         nic_policy="library-default",
         software=Software.NATIVE,
-        series=[SimpleNamespace(fom=turn, samples=(2.0,)), SimpleNamespace(fom=energy.FOM, samples=(9.0,))],
+        series=[SimpleNamespace(fom=turn, samples=(2.0,)), SimpleNamespace(fom=ENERGY, samples=(9.0,))],
     )
     case = SimpleNamespace(placements=("plain",), nic_policies=("library-default",))
     record: Any = SimpleNamespace(launches=[launch], case=case)

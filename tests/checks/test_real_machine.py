@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import json
 import os
@@ -14,12 +15,14 @@ from typing import Any
 
 import pytest
 from support.commands import BIN, CHECKOUT, environment
-from support.reframe import reading
+from support.reframe import into, reading, reframe_of
 
 from railyard.applications.programs import osu
 from railyard.base.errors import InputError
-from railyard.jobs import requirements, verdict
-from railyard.jobs.requirements import Machine, Needs
+from railyard.jobs import verdict
+from railyard.jobs.job import request
+from railyard.jobs.job.spec import JobSpec
+from railyard.jobs.partition import Machine
 from railyard.placements.nics.policies import Host
 from railyard.records.record import Status
 from railyard.records.store import archive
@@ -59,11 +62,8 @@ def dry_run(tmp_path: Path) -> DryRun:
     def run(*arguments: str, extras: str = "", features: str = ", ucx") -> subprocess.CompletedProcess[str]:
         config = tmp_path / "site.yml"
         config.write_text(SITE.format(extras=extras, features=features))
-        words = [str(BIN / "reframe"), "-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--nocolor"]
-        words += ["--system", "site", "--prefix", str(tmp_path), *reading(*arguments), "--dry-run"]
-        return subprocess.run(
-            [*words, *arguments], capture_output=True, text=True, cwd=CHECKOUT, env=environment(), check=False
-        )
+        words = ["-C", CHECKOUT / "reframe.yml", "-C", config, "--system", "site", "--prefix", tmp_path]
+        return reframe_of(*words, *reading(*arguments), "--dry-run", *arguments)
 
     return run
 
@@ -131,15 +131,9 @@ def test_a_script_ends_where_the_directory_is_another_jobs(dry_run: DryRun, tmp_
 
 def test_a_job_that_runs_nothing_is_no_success_of_the_job_before(tmp_path: Path) -> None:
     """With ReFrame's `--dont-restage` the files of the job before are still there."""
-    words = [str(BIN / "reframe"), "-C", str(CHECKOUT / "reframe.yml"), "--nocolor", "--system", "linkload"]
-    words += ["--prefix", str(tmp_path), "-S", f"archive={tmp_path}/archive", *reading("-n", "halo_smoke")]
-    words += ["-r", "-n", "halo_smoke", "--keep-stage-files"]
-    ended = [
-        subprocess.run(
-            [*words, *more], capture_output=True, text=True, cwd=CHECKOUT, env=environment(), check=False
-        )
-        for more in ([], ["--dont-restage", "-S", "preparations=exit 3"])
-    ]
+    words = ["-C", CHECKOUT / "reframe.yml", "--system", "linkload", "--prefix", tmp_path, *into(tmp_path)]
+    words += [*reading("-n", "halo_smoke"), "-r", "-n", "halo_smoke", "--keep-stage-files"]
+    ended = [reframe_of(*words), reframe_of(*words, "--dont-restage", "-S", "preparations=exit 3")]
     assert [done.returncode for done in ended] == [0, 1], ended[1].stdout
     assert "OK ]" not in ended[1].stdout and len(archive.load_all(tmp_path / "archive")) == 2
 
@@ -185,26 +179,27 @@ def test_a_procurements_tag_runs_what_applies_and_gives_a_reason_for_each_other_
 
 def test_needs_are_compared_in_the_order_in_which_a_person_would_look() -> None:
     machine = Machine(name="m", nodes=16, rails=2, cpus=8, extents=())
-    assert requirements.missing(Needs(nodes=16, rails=2, ranks_per_node=8), machine) == ""
-    assert "needs 17 nodes" in requirements.missing(Needs(nodes=17, rails=3), machine)
-    assert "needs 3 NICs" in requirements.missing(Needs(rails=3), machine)
-    assert "needs 9 ranks per node" in requirements.missing(Needs(ranks_per_node=9), machine)
-    assert "no topology" in requirements.missing(Needs(block=(2, 2, 2)), machine)
+    assert request.missing(machine, nodes=16, rails=2, ranks_per_node=8) == ""
+    assert "needs 17 nodes" in request.missing(machine, nodes=17, rails=3)
+    assert "needs 3 NICs" in request.missing(machine, rails=3)
+    assert "needs 9 ranks per node" in request.missing(machine, ranks_per_node=9)
+    assert "no topology" in request.missing(machine, block=(2, 2, 2))
 
 
 def test_the_poster_takes_its_16_nodes_and_two_nics_on_any_machine() -> None:
-    assert requirements.nodes("dual-rail-small", [], 4, order="contiguous", block=[]) == 16
-    assert requirements.nodes("dual-rail-small", [2, 2, 2], 2, order="contiguous", block=[]) == 4
-    assert requirements.rails(["library-default"]) == 1
-    assert requirements.rails(["round-robin"]) == 2 and requirements.rails(["nic-7", "nic-0"]) == 8
+    asked = JobSpec(name="poster", benchmark="halo", allocation="contiguous", ranks_per_node=4)
+    on_grid = dataclasses.replace(asked, grid=(2, 2, 2), ranks_per_node=2)
+    assert [request.nodes_of(one, "dual-rail-small") for one in (asked, on_grid)] == [16, 4]
+    assert request.rails(["library-default"]) == 1
+    assert request.rails(["round-robin"]) == 2 and request.rails(["nic-7", "nic-0"]) == 8
 
 
 def test_a_policy_that_the_stack_cannot_express_is_left_out_and_named() -> None:
     host = Host(nics=("cxi0", "cxi1"), nearest=(0, 0))
-    kept, cannot = requirements.split_policies(["nic-0", "stripe"], ["mpi", "cray-mpich"], host)
+    kept, cannot = request.split_policies(["nic-0", "stripe"], ["mpi", "cray-mpich"], host)
     assert kept == ["nic-0"] and "cray-mpich" in cannot["stripe"]
     with pytest.raises(InputError, match="stack"):
-        requirements.split_policies(["nic-0"], ["mpi", "openmpi"], host)
+        request.split_policies(["nic-0"], ["mpi", "openmpi"], host)
 
 
 def record(*launches: tuple[str, str]) -> Any:

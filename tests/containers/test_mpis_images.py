@@ -54,4 +54,4 @@ def test_the_halo_runs_from_an_image_under_the_launchers_mpi(
         pytest.skip(f"no benchmarks of {row.build}; run: make mpich")
     launch = images_of.launched(row, tmp_path / "launch", images=images)
     mpis.start(row.mpi, [launch], torus_name)
-    assert images_of.verdict(row, launch) == f"ok: {row.mpi.library}"
+    assert images_of.verdict(row, launch) == f"ok: {mpis.LIBRARIES[row.mpi.name]}"

@@ -6,12 +6,12 @@ import dataclasses
 import json
 import platform
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import BIN, CHECKOUT, Run, environment
+from support.commands import CHECKOUT, Run, executable
+from support.reframe import reframe_of
 
 from railyard.base.errors import RunError
 from railyard.doctor import findings as doctor
@@ -63,14 +63,7 @@ BARE = Machine(
 def shown(config: Path, system: str) -> dict[str, Any]:
     """The configuration as ReFrame has it."""
     files = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(config)]
-    done = subprocess.run(
-        [str(BIN / "reframe"), *files, "--system", system, "--show-config", "--nocolor"],
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        env=environment(),
-        check=False,
-    )
+    done = reframe_of(*files, "--system", system, "--show-config")
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -179,8 +172,7 @@ def test_doctor_and_checks_find_the_same_apptainer(
     folder = tmp_path / ("own" if only == "own" else "path")
     folder.mkdir()
     program = folder / ("singularity" if only == "singularity" else "apptainer")
-    program.write_text(f"#!/bin/sh\necho {only} version 1.4.5\n")
-    program.chmod(0o755)
+    executable(program, f"#!/bin/sh\necho {only} version 1.4.5\n")
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(apptainer, "OWN", tmp_path / "own")
     here = dataclasses.replace(CLUSTER, tools={name: find({}) for name, find in inventory.TOOLS.items()})
@@ -198,8 +190,7 @@ def test_a_step_that_describes_no_node_is_one_line(
     answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     srun = tmp_path / "srun"
-    srun.write_text(f"#!/bin/sh\necho '{answer}'\n")
-    srun.chmod(0o755)
+    executable(srun, f"#!/bin/sh\necho '{answer}'\n")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RunError, match="the step printed no description of a node") as caught:
         trial.on_a_node(CLUSTER)

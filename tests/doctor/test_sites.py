@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.commands import BIN, CHECKOUT, environment
-from support.reframe import reading
+from support.commands import BIN, CHECKOUT, environment, executable, ran
+from support.reframe import reading, reframe_of
 
 SITES = sorted((CHECKOUT / "config/sites").glob("*.yml"))
 LMOD = 'case "$1" in --version) echo "Modules based on Lua: Version 8.7.37" >&2;; esac'
@@ -23,10 +23,7 @@ ENVMOD = 'case "$*" in *-V*) echo "Modules Release 5.3.1 (2023-06-27)" >&2;; esa
 
 
 def program(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
+    return executable(folder / name, f"#!/bin/sh\n{text}\n")
 
 
 @pytest.fixture
@@ -43,19 +40,8 @@ def machine(tmp_path: Path) -> dict[str, str]:
 def reframe(
     config: Path, system: str, folder: Path, variables: dict[str, str], *action: str
 ) -> subprocess.CompletedProcess[str]:
-    words = [
-        "reframe",
-        "-C",
-        str(CHECKOUT / "reframe.yml"),
-        "-C",
-        str(config),
-        "--system",
-        system,
-        "--nocolor",
-    ]
-    words += ["--prefix", str(folder), *action]
-    env = {**environment(), **variables}
-    return subprocess.run(words, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
+    words = ["-C", CHECKOUT / "reframe.yml", "-C", config, "--system", system, "--prefix", folder]
+    return reframe_of(*words, *action, **variables)
 
 
 FOUR = ("halo_smoke", "hops_smoke", "contention_smoke", "sonar_smoke")
@@ -204,7 +190,7 @@ def test_what_doctor_prints_is_loaded_listed_and_dry_run_with_no_line_edited(
     words = [str(BIN / "python"), "-c", ASK, str(tmp_path / "sys"), str(tmp_path / "mine.yml")]
     words += [] if name in LIKE_LISTED else ["tried"]
     env = {**environment(), **machine, **shown.variables, "LOADEDMODULES": "gcc/13.2:mpi/1"}
-    done = subprocess.run(words, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
+    done = ran(*words, cwd=CHECKOUT, env=env)
     text = (tmp_path / "mine.yml").read_text()
     assert done.stdout.strip() == "", f"{done.stdout}{done.stderr}{text}"
     assert f"- name: {shown.cluster}\n" in text and all(words in text for words in shown.expected), text
@@ -243,11 +229,11 @@ def test_doctor_asks_a_site_that_wants_an_account_for_two_partitions(
         program(folder, name, text)
     command = [str(BIN / "railyard"), "doctor", "--on-a-node", "--fragment"]
     env = {**environment(), **machine}
-    refused = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
+    refused = ran(*command, cwd=CHECKOUT, env=env)
     assert refused.returncode == 1 and not refused.stdout
     assert "Invalid account" in refused.stderr and "--access" in refused.stderr.splitlines()[-1]
     command += ["--partition", "cpu", "--partition", "gpu", "--access", "--account=proj -C 'gpu&hbm80g'"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
+    done = ran(*command, cwd=CHECKOUT, env=env)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("queued and waiting") == 2 and "does not work" not in done.stderr, done.stderr
     steps = [line for line in log.read_text().splitlines() if "--account" in line]
@@ -301,7 +287,5 @@ def test_a_launcher_that_a_site_registered_starts_every_launch_in_its_familys_wo
 
 def test_a_fragment_that_does_not_work_says_why() -> None:
     code = "from railyard.doctor import trial; print(trial.fault('systems: []', 'nowhere'))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT, check=True
-    )
+    done = ran(sys.executable, "-c", code, cwd=CHECKOUT)
     assert done.stdout.strip() and "Traceback" not in json.dumps(done.stdout)

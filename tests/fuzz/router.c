@@ -1,13 +1,12 @@
 /* Fuzzes the router's readers: a description, and behind a line `---` messages, which are simulated.
  *
  * The router ends where its input is wrong, so its sources are compiled with -Dexit=fuzz_exit
- * -Dfree=fuzz_free, and memory.c is left out: all memory of an input is freed behind it. */
+ * -Dfree=fuzz_free, and common.c is left out: all memory of an input is freed behind it. */
 #undef exit
 #undef fclose
 #undef fopen
 #undef free
-#include "../../railyard/torus/native/router/counters_file.h"
-#include "../../railyard/torus/native/router/memory.h"
+#include "../../railyard/torus/native/common.h"
 #include "../../railyard/torus/native/router/simulate.h"
 #include "input.h"
 
@@ -44,6 +43,8 @@ void fuzz_free(void *memory) {
 void fuzz_exit(int status) {
     longjmp(ended, status + 1);
 }
+
+const int failure_status = EXIT_FAILURE;
 
 void fail(const char *what, const char *name) {
     (void)what;
@@ -82,7 +83,7 @@ static void run(const uint8_t *data, size_t size) {
     struct link_name *names;
     fuzz_input(data, (size_t)(mark ? mark - data : (ptrdiff_t)size));
     description_read("input", &network, &names);
-    network_prepare(&network, counters_in_memory(&network, names));
+    network_prepare(&network, counters_new(NULL, &network, names), 0);
     fuzz_input(messages, (size_t)(end - messages));
     (void)simulate(&network, fuzz_fopen("messages", "r"));
 }

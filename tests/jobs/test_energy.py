@@ -9,12 +9,18 @@ from typing import Any
 
 import pytest
 from support import evidence
-from support.versions import of_rows, with_rows
+from support.rows import of_rows, with_rows
 
-from railyard.jobs.nodes import energy, rank_nics
-from railyard.records import record, strict_rules
+from railyard.jobs.nodes.counted import ENERGY, RANK_SENT, Counted
+from railyard.records import record, rules
 from railyard.records.benchmark import Series
 from railyard.records.record import Record
+
+
+def read(path: Path) -> Counted:
+    content = Counted.read(path)
+    assert content is not None
+    return content
 
 
 def counted(path: Path, rows: Sequence[tuple[str, str, float]], form: str = "railyard-nics/1") -> Path:
@@ -30,8 +36,8 @@ def test_counters_of_a_kind_are_added_over_sockets_and_nodes(tmp_path: Path) -> 
         ("n1.site", "package-0", 7.0),
         ("n0", "dram", 1.0),
     ]
-    (found,) = energy.read(counted(tmp_path / "x", rows), ["n0", "n1", "n1"], {})
-    assert found == Series(fom=energy.FOM, labels={"counter": "package"}, samples=(22.0,))
+    (found,) = read(counted(tmp_path / "x", rows)).energy(["n0", "n1", "n1"], {})
+    assert found == Series(fom=ENERGY, labels={"counter": "package"}, samples=(22.0,))
     assert (found.fom.unit.text, found.fom.better) == ("J", "lower")
 
 
@@ -40,8 +46,8 @@ def test_counters_of_a_kind_are_added_over_sockets_and_nodes(tmp_path: Path) -> 
 )
 def test_a_file_without_energy_gives_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "x").write_text(content)
-    assert energy.read(tmp_path / "x", ["n0"], {}) == []
-    assert energy.read(tmp_path / "not-there", ["n0"], {}) == []
+    assert read(tmp_path / "x").energy(["n0"], {}) == []
+    assert Counted.read(tmp_path / "not-there") is None
 
 
 def with_energy(joules: Sequence[float], copied: bool = False) -> Record:
@@ -49,28 +55,28 @@ def with_energy(joules: Sequence[float], copied: bool = False) -> Record:
     for launch, value in zip(document["launches"], joules, strict=False):
         if copied:
             launch["series"] = [dict(each) for each in document["launches"][0]["series"]]
-        series = {"fom": str(energy.FOM), "labels": {"counter": "package"}, "samples": [value]}
-        launch["series"] = [*(each for each in launch["series"] if each["fom"] != energy.FOM), series]
+        series = {"fom": str(ENERGY), "labels": {"counter": "package"}, "samples": [value]}
+        launch["series"] = [*(each for each in launch["series"] if each["fom"] != ENERGY), series]
     return of_rows(document)
 
 
 def test_a_record_with_energy_passes_the_strict_check_though_one_launch_lacks_it() -> None:
     good = with_energy([float(100 + each) for each in range(5)])
-    assert strict_rules.faults(good) == []
+    assert rules.faults(good) == []
 
 
 def test_a_record_with_the_nics_of_its_ranks_passes_the_strict_check_though_one_launch_lacks_them() -> None:
     document: dict[str, Any] = json.loads(record.text(evidence.good(origin="measured")))
-    document["figures"][str(rank_nics.FOM)] = rank_nics.FOM.document()
+    document["figures"][str(RANK_SENT)] = RANK_SENT.document()
     for launch in document["launches"][1:]:
-        series = {"fom": str(rank_nics.FOM), "labels": {"nic": "nic0", "ranks": "0-7"}, "samples": [97.5]}
+        series = {"fom": str(RANK_SENT), "labels": {"nic": "nic0", "ranks": "0-7"}, "samples": [97.5]}
         launch["series"].append(series)
-    assert strict_rules.faults(record.validate(record.sealed(document), "changed")) == []
+    assert rules.faults(record.validate(record.sealed(document), "changed")) == []
 
 
 def test_other_energies_do_not_hide_that_a_launch_is_a_copy() -> None:
     forged = with_energy([100.0, 101.0], copied=True)
-    assert any("same samples" in each.text for each in strict_rules.faults(forged))
+    assert any("same samples" in each.text for each in rules.faults(forged))
 
 
 def ranks_counted(path: Path, *rows: tuple[int, str, int], fabric_bytes: int = 0) -> list[Series]:
@@ -83,7 +89,7 @@ def ranks_counted(path: Path, *rows: tuple[int, str, int], fabric_bytes: int = 0
         for rank, nic, size in rows
     ]
     path.write_text(json.dumps({"format": "railyard-nics/1", "nics": of_nics, "ranks": of_ranks}))
-    return rank_nics.read(path)
+    return read(path).rank_nics()
 
 
 def test_ranks_whose_connections_have_the_same_nics_share_a_series(tmp_path: Path) -> None:
@@ -113,4 +119,4 @@ def test_the_nics_of_ranks_are_not_known_where_connections_carried_little(tmp_pa
     assert len(ranks_counted(tmp_path / "x", *rows)) == 2
     assert ranks_counted(tmp_path / "x", *rows, fabric_bytes=100_000) == []
     assert ranks_counted(tmp_path / "x", (0, "nic0", 100), (1, "nic1", 100)) == []
-    assert ranks_counted(tmp_path / "x") == rank_nics.read(tmp_path / "none") == []
+    assert ranks_counted(tmp_path / "x") == []

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from support import nodes
+from support.commands import executable
 from support.nodes import Device, Machine
 
-from railyard.jobs import launching, stagedir
-from railyard.jobs.job import submitted
+from railyard.jobs import stagedir
+from railyard.jobs.job import launched, submitted
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Placed, Site, Submitted
 from railyard.jobs.nodes import allocated_nodes, node
@@ -43,8 +44,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     for folder in (said, programs, stage):
         folder.mkdir()
     launcher = programs / "mpiexec"
-    launcher.write_text(f'#!/bin/sh\nfor last; do :; done\ncp {said}/*.json "$last"\n')
-    launcher.chmod(0o755)
+    executable(launcher, f'#!/bin/sh\nfor last; do :; done\ncp {said}/*.json "$last"\n')
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
 
     def run(kinds: list[Machine], *placements: str, nics: str = "local-nic") -> Placed:
@@ -139,7 +139,7 @@ def test_the_verdict_is_that_of_the_near_nic_of_each_node(place: Place) -> None:
         return nic_bytes.of_rows([{"node": host, "nic": near[host], **sent} for host in hosts])
 
     judged = [
-        launching.judge_nics(hosts, rows, assigned, counted(swapped)).verdict for swapped in DEVICES[::-1]
+        launched.judge_bytes(hosts, rows, assigned, counted(swapped)).verdict for swapped in DEVICES[::-1]
     ]
     assert judged == ["obeyed", "not-obeyed"]
 

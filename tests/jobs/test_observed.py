@@ -9,7 +9,7 @@ import pytest
 from support import evidence
 
 from railyard.jobs.nodes import node, observed
-from railyard.records import record, strict_rules
+from railyard.records import record, rules
 
 NIC = [{"name": "mlx5_0"}]
 HIDDEN: dict[str, Any] = {"boot": "", "nics": [], "virtual": []}
@@ -48,26 +48,23 @@ def test_a_node_reports_its_boot_without_the_kernels_own_id() -> None:
     assert len(described["boot"]) == 32 and described["torus"] == "t"
 
 
-def strict(nodes: dict[str, int] | None, accepted: str = "", **changes: Any) -> list[str]:
-    """Return the faults of a measured record of many nodes that reported this, in any version of the format."""
+def strict(nodes: dict[str, int] | None) -> list[str]:
+    """Return the faults of a measured record of many nodes that reported this."""
     good = evidence.good(origin="measured", nic_policies=evidence.POLICIES)
-    document = {**json.loads(record.text(good)), **changes}
+    document = json.loads(record.text(good))
     document["provenance"] = {**document["provenance"], "nodes": nodes}
     if nodes is None:
         del document["provenance"]["nodes"]
     read = record.from_content(document, "bid")
-    return [f"{fault.field}: {fault.text}" for fault in strict_rules.faults(read, accepted=[accepted])]
+    return [f"{fault.field}: {fault.text}" for fault in rules.faults(read)]
 
 
 def test_the_strict_check_refuses_measured_where_nodes_share_a_kernel_whoever_wrote_the_file() -> None:
     count = len(evidence.good(origin="measured").case.allocation["nodes"])
-    own, old = {"described": count, "kinds": 1, "boots": count}, {"schema": "railyard-record/2.1"}
+    own = {"described": count, "kinds": 1, "boots": count}
     assert strict(own) == []
     (shared,) = strict(own | {"boots": 1})
     assert shared.endswith(f"{count} nodes have 1 boots of kernels: emulated, not measured")
     (few,) = strict(own | {"described": 1, "boots": 1})
     assert few.endswith(f"1 of {count} nodes described themselves")
     assert len(strict(None)) == 1
-    (too_old,) = strict(None, **old)
-    assert "lacks what 1 rules need: own-kernels" in too_old and "--accept-version" in too_old
-    assert strict(None, accepted="railyard-record/2.1", **old) == []

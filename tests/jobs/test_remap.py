@@ -10,7 +10,6 @@ import pytest
 from support.packets import remap
 
 from railyard.placements.linkload import background
-from railyard.placements.linkload.faulty import places_by_name
 from railyard.placements.topology import catalog
 from railyard.torus.native.messages import Message, simulated
 
@@ -25,7 +24,7 @@ def test_the_counters_of_a_simulated_load_show_the_links_on_its_way(tmp_path: Pa
     path.write_text(json.dumps(remap.counters_of(topology, simulated(topology, [message]))))
     left = background.read(path, topology).left.ravel()
     used = {"X+ 0,0,0>1,0,0", "Z+ 1,0,0>1,0,1"}
-    places = places_by_name(topology)
+    places = topology.link_places
     assert {name for name in places if left[places[name]] < 1} == used
     # The cable is the slowest link of the way, and nearly never idle.
     assert left[places["X+ 0,0,0>1,0,0"]] < 0.1

@@ -5,12 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support import rows
 
 from railyard.base.errors import InputError
 from railyard.jobs import beside, roles
+from railyard.jobs.beside import Companions
+from railyard.jobs.job import job_folder
+from railyard.jobs.job.job_folder import JobFolder
+from railyard.jobs.job.submitted import NOT_PLACED, Planned
 from railyard.jobs.roles import Roles
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.topology import catalog
@@ -81,10 +87,10 @@ def test_roles_survive_their_document() -> None:
 # ---- what is left of a launch ----
 
 
-def left(folder: Path, *, sent: int | None, reasons: list[str] | None = None, status: int = 0) -> beside.Left:
-    """A launch whose congestor ran on two nodes and says that its rounds have 1000 bytes."""
+def write_launch(folder: Path, *, sent: int | None) -> None:
+    """Write a launch whose congestor ran on two nodes and reports that its rounds have 1000 bytes."""
     output = {
-        "format": "railyard-benchmark/1",
+        "format": "railyard-benchmark/3",
         "benchmark": "congestor",
         "version": "0.1.0",
         "parameters": {"pattern": "incast", "round_bytes": 1000, "rounds_sent": 9},
@@ -94,35 +100,37 @@ def left(folder: Path, *, sent: int | None, reasons: list[str] | None = None, st
         "series": [{"fom": "round_us", "labels": {}, "samples": [1.0]}],
     }
     nics = [{"node": f"n{k}", "nic": "nic0", "tx_bytes": sent or 0, "rx_bytes": 0} for k in range(4)]
-    (folder / "launch-000.incast.json").write_text(json.dumps(output))
+    (folder / "launch-000.incast.json").write_text(json.dumps(rows.output(output)))
     (folder / "launch-000.roles").write_text(
         json.dumps(
             {
                 "format": beside.FORMAT,
-                "reasons": reasons or [],
+                "reasons": [],
                 "victim": {"begun_s": 100.0, "ended_s": 108.0},
                 "roles": [
-                    {"name": "incast", "exit_status": status, "begun_s": 98.0, "ended_s": 109.0, "starts": 1}
+                    {"name": "incast", "exit_status": 0, "begun_s": 98.0, "ended_s": 109.0, "starts": 1}
                 ],
                 "nics": None if sent is None else nics,
             }
         )
     )
-    planned: list[dict[str, Any]] = [
-        {"name": "incast", "role": "congestor", "again": False, "command": "mpirun congestor"}
-    ]
-    return beside.Left(
-        folder=folder,
-        stem="launch-000",
-        planned=planned,
-        hosts={"incast": ["n0", "n1"]},
-        devices=None,
-        read_copy=lambda *_: "",
+
+
+def companions(path: Path, role: str = "congestor") -> Companions:
+    """Return the companions of the launch in a folder, of a job on nodes without named NICs."""
+    planned = {"name": "incast", "role": role, "again": False, "command": "mpirun congestor"}
+    launch = Planned(
+        index=0, placement="plain", nic_policy="stripe", repeat=0, command="mpirun halo", roles=[planned]
     )
+    job: Any = SimpleNamespace(site=SimpleNamespace(devices=None))
+    placed = dataclasses.replace(NOT_PLACED, roles={"plain": {"incast": ["n0", "n1"]}})
+    together = job_folder.launch(path, launch).together
+    return beside.read(JobFolder(path=path, job=job, placed=placed), launch, together, lambda *_: "")
 
 
 def test_the_load_is_proved_by_the_bytes_of_its_own_nics(tmp_path: Path) -> None:
-    found = beside.read(left(tmp_path, sent=60))
+    write_launch(tmp_path, sent=60)
+    found = companions(tmp_path)
     (role,) = found.roles
     assert (found.fault, found.void, role["status"]) == ("", [], "ok")
     assert [nic.node for nic in role["nics"]] == ["n0", "n1"]
@@ -134,7 +142,8 @@ def test_the_load_is_proved_by_the_bytes_of_its_own_nics(tmp_path: Path) -> None
 def test_a_load_that_is_not_proved_makes_the_launch_void(
     tmp_path: Path, sent: int | None, words: str
 ) -> None:
-    found = beside.read(left(tmp_path, sent=sent))
+    write_launch(tmp_path, sent=sent)
+    found = companions(tmp_path)
     guard = beside.guard(None, found)
     assert guard is not None and guard["verdict"] == "void" and words in guard["reasons"][0]
 
@@ -144,27 +153,26 @@ def test_a_copy_that_did_not_run_at_once_with_the_victim_makes_the_launch_void(
     tmp_path: Path, sent: int, is_void: bool
 ) -> None:
     """Before, a copy that began when the first one had ended counted as one of the copies at once."""
-    here = left(tmp_path, sent=100)
+    write_launch(tmp_path, sent=100)
     path = tmp_path / "launch-000.roles"
     said = json.loads(path.read_text())
     for nic in said["nics"][:2]:
         nic["tx_bytes"] = sent
     path.write_text(json.dumps(said))
-    here = dataclasses.replace(here, planned=[{**here.planned[0], "role": "copy"}])
-    found = beside.read(here)
+    found = companions(tmp_path, "copy")
     assert bool(found.void) == is_void
     if is_void:
         assert f"the NICs of incast sent {2 * sent} bytes while the first copy sent 200" in found.void[0]
 
 
 def test_a_congestor_on_another_node_fails_the_launch(tmp_path: Path) -> None:
-    here = left(tmp_path, sent=600)
+    write_launch(tmp_path, sent=600)
     path = tmp_path / "launch-000.incast.json"
     path.write_text(path.read_text().replace('"n1"', '"n7"'))
-    assert beside.read(here).fault == "incast: rank 1 ran on n7, asked n1"
+    assert companions(tmp_path).fault == "incast: rank 1 ran on n7, asked n1"
 
 
 def test_a_launch_without_a_word_of_its_companions_fails(tmp_path: Path) -> None:
-    here = left(tmp_path, sent=600)
+    write_launch(tmp_path, sent=600)
     (tmp_path / "launch-000.roles").write_text("{")
-    assert "wrote nothing about the programs beside it" in beside.read(here).fault
+    assert "wrote nothing about the programs beside it" in companions(tmp_path).fault

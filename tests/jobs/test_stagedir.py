@@ -18,13 +18,13 @@ import pytest
 from support.commands import CHECKOUT, Run
 
 from railyard.base.errors import RunError
-from railyard.jobs import complaints, interrupted, job_lock, placing, roles, schedule, stagedir
-from railyard.jobs.job import launched, submitted
+from railyard.jobs import complaints, interrupted, job_lock, placing, schedule, stagedir
+from railyard.jobs.job import job_folder, launched, submitted
 from railyard.jobs.job.spec import PARAMETER, JobSpec
 from railyard.jobs.job.submitted import Placed, Planned, Site, Submitted
-from railyard.jobs.nodes import rank_nics
-from railyard.jobs.roles import Roles
+from railyard.jobs.nodes import counted
 from railyard.records import provenance
+from railyard.records.record import Record
 from railyard.records.store import archive, entries
 
 GRID = [2, 1, 1]
@@ -96,11 +96,15 @@ def folder(tmp_path: Path, output: Path) -> Path:
     submitted.write(left, placed)
     now = time.time()
     shutil.copy(output, left / "launch-000.json")
-    (left / "launch-000.begun").write_text(f"{now - 9}\n")
-    (left / "launch-000.ended").write_text(f"0 {now - 6}\n")
-    (left / "launch-001.begun").write_text(f"{now - 5}\n")
+    (left / "launch-000.begun").write_text(f"{now - 9} 91\n")
+    (left / "launch-000.ended").write_text(f"0 {now - 6} 94\n")
+    (left / "launch-001.begun").write_text(f"{now - 5} 95\n")
     (left / "rfm_job.err").write_text(f"some warning\n{KILLED}\n")
     return left
+
+
+def record_of(folder: Path) -> Record:
+    return stagedir.record_of(job_folder.read(folder))
 
 
 def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
@@ -148,28 +152,27 @@ def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, 
     script = [f"railyard() {{ [ $2 -ge {enough_after} ]; }}", *lines]
     subprocess.run(["bash", "-c", "\n".join(script)], cwd=tmp_path, check=True)
     assert (tmp_path / "launched").read_text().split() == [str(k) for k in range(launched)]
-    assert (tmp_path / schedule.ENOUGH).exists() is (launched < 9)
+    assert (tmp_path / job_folder.ENOUGH).exists() is (launched < 9)
 
 
 def test_rounds_that_were_not_needed_are_no_launches_of_the_record(folder: Path) -> None:
     assert len(stagedir.first_rounds(folder, 1).launches) == 2
-    (folder / schedule.ENOUGH).write_text("1\n")
-    record = stagedir.record_of(folder)
+    (folder / job_folder.ENOUGH).write_text("1\n")
+    record = record_of(folder)
     assert (len(record.launches), record.case.launches_per_combination) == (2, 1)
 
 
 def test_a_host_with_a_name_of_its_own_ran_what_its_node_was_asked_for(folder: Path) -> None:
     placed = submitted.read_placed(folder)
-    assert placed
     of_slurm = dataclasses.replace(
         placed,
         allocation={**placed.allocation, "nodes": [{"name": "cpu-1", "coordinate": None}]},
         hosts=dict.fromkeys(placed.hosts, ("cpu-1", "cpu-1")),
     )
     submitted.write(folder, of_slurm)
-    assert stagedir.record_of(folder).launches[0].reason == f"rank 0 ran on {NODE}, asked cpu-1"
+    assert record_of(folder).launches[0].reason == f"rank 0 ran on {NODE}, asked cpu-1"
     submitted.write(folder, dataclasses.replace(of_slurm, described=1, kinds=1, own_names={NODE: "cpu-1"}))
-    record = stagedir.record_of(folder)
+    record = record_of(folder)
     assert (record.launches[0].status, record.launches[0].ranks[0].host) == ("ok", "cpu-1")
     assert record.provenance["nodes"]["own_names"] == {NODE: "cpu-1"}
 
@@ -180,9 +183,9 @@ def test_the_commit_that_ci_tests_is_the_subject_and_no_other_case(
     """A job on a virtual torus notes no environment; the commit is that of ReFrame's own."""
     for name in entries.SUBJECT:
         monkeypatch.delenv(name, raising=False)
-    without = entries.of_record(stagedir.record_of(folder)).setting
+    without = entries.of_record(record_of(folder)).setting
     monkeypatch.setenv("GITHUB_SHA", "3c" * 20)
-    setting = entries.of_record(stagedir.record_of(folder)).setting
+    setting = entries.of_record(record_of(folder)).setting
     assert setting == {**without, "subject": "3c" * 20}
 
 
@@ -203,7 +206,7 @@ def test_the_record_is_made_once_and_a_rerun_adds(folder: Path, railyard: Run) -
     root = folder.parent / "archive"
     (before,) = archive.load_all(root)
     (folder / "recorded").unlink()
-    (folder / "launch-001.ended").write_text(f"9 {time.time()}\n")
+    (folder / "launch-001.ended").write_text(f"9 {time.time()} 99\n")
     railyard("recover", str(folder))
     assert {r.id for r in archive.load_all(root)} > {before.id}
 
@@ -287,7 +290,7 @@ def test_a_job_runs_without_a_lock_where_there_is_none(tmp_path: Path, lacking: 
 
 
 def test_a_clock_that_goes_back_costs_no_record(folder: Path) -> None:
-    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99}\n")
+    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99} 1\n")
     assert stagedir.keep(folder).launches[0].elapsed_s is None
 
 
@@ -370,7 +373,6 @@ def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, ra
 
 def test_placements_that_these_nodes_do_not_allow_say_why(folder: Path) -> None:
     placed = submitted.read_placed(folder)
-    assert placed is not None
     submitted.write(folder, dataclasses.replace(placed, cannot={"random": "no coordinates: nowhere"}))
     reasons = [launch.reason for launch in stagedir.keep(folder).launches[2:]]
     assert reasons == ["no coordinates: nowhere", KILLED]
@@ -400,12 +402,11 @@ def counted_nics(
     site = dataclasses.replace(asked.site, devices=devices)
     submitted.write(folder, dataclasses.replace(asked, spec=spec, site=site, launches=launches))
     placed = submitted.read_placed(folder)
-    assert placed is not None
     submitted.write(folder, dataclasses.replace(placed, nics={"nic-1": [[nic], [nic]]}))
     document = {"format": "railyard-nics/1", "groups": "auto", "nics": nics, "reason": reason}
     document |= {"ranks": list(ranks)} if ranks else {}
     (folder / "launch-000.nics").write_text(json.dumps(document))
-    return stagedir.record_of(folder).launches[0]
+    return record_of(folder).launches[0]
 
 
 def sent(nic: str, size: int, group: str, node: str = NODE) -> dict[str, Any]:
@@ -444,7 +445,7 @@ def test_the_nics_of_each_rank_s_connections_are_in_the_record(folder: Path) -> 
     rows = [{"rank": rank, **sent("nic1", 10**6, "")} for rank in (0, 1)]
     nics = [sent("nic1", 2_100_000, "linux-net")]
     launch = counted_nics(folder, nics, devices=None, assigned="nic1", ranks=rows)
-    (series,) = [each for each in launch.series if each.fom == rank_nics.FOM]
+    (series,) = [each for each in launch.series if each.fom == counted.RANK_SENT]
     assert (series.labels, series.samples) == (
         {"nic": "nic1", "ranks": "0-1"},
         (pytest.approx(95.238, abs=1e-3),),
@@ -488,80 +489,13 @@ def test_the_words_of_a_load_are_files_of_the_launch_and_no_programs() -> None:
 def test_a_launch_that_began_before_its_job_was_written_is_another_jobs(folder: Path) -> None:
     """ReFrame keeps the files of the job before with `--dont-restage`, and a record took them for its own."""
     with_id(folder)
-    assert stagedir.record_of(folder).launches[0].status == "ok"
+    assert record_of(folder).launches[0].status == "ok"
     begun = time.time() - 3600
-    (folder / "launch-000.begun").write_text(f"{begun}\n")
-    (folder / "launch-000.ended").write_text(f"0 {begun + 3}\n")
-    launch = stagedir.record_of(folder).launches[0]
+    (folder / "launch-000.begun").write_text(f"{begun} 1\n")
+    (folder / "launch-000.ended").write_text(f"0 {begun + 3} 4\n")
+    launch = record_of(folder).launches[0]
     assert launch.status == "not-measured" and not launch.series
     assert "another job left its files" in launch.reason
-
-
-# ---- jobs that an older railyard submitted ----
-
-
-def of_first_format(now: Submitted, **case: Any) -> dict[str, Any]:
-    """Return a job's file as railyard wrote it before there was one specification."""
-    spec, site = now.spec, now.site
-    return {
-        "case": {
-            "check": spec.check,
-            "benchmark": spec.benchmark,
-            "studies": [],
-            "parameters": spec.parameters,
-            "placements": spec.placements,
-            "nic_policies": spec.nics,
-            "software": spec.software,
-            "seed": spec.seed,
-            "launches_per_combination": spec.launches,
-            **case,
-        },
-        "system": site.system,
-        "origin": site.origin,
-        "reframe": now.reframe,
-        "archive": spec.archive,
-        "topology": site.topology,
-        "coordinates": site.coordinates,
-        "needs_coordinates": False,
-        "order": spec.allocation,
-        "block": [],
-        "grid": spec.grid,
-        "ranks_per_node": spec.ranks_per_node,
-        "seed": spec.seed,
-        "launcher": site.launcher,
-        "features": site.features,
-        "devices": site.devices,
-        "stderr": now.stderr,
-        "owner": now.owner,
-        "launches": [dataclasses.asdict(launch) for launch in now.launches],
-        "image": None,
-        "cube": [],
-        "challenge": "",
-        "id": now.id,
-        "written": now.written,
-        "launch_limit_s": spec.launch_limit_s,
-        "read_by": None,
-        "format": "railyard-job/1",
-    }
-
-
-def test_a_job_of_the_first_format_gives_the_record_that_it_gave(folder: Path) -> None:
-    with_id(folder)
-    now = submitted.read(folder)
-    record = stagedir.record_of(folder)
-    (folder / "job.json").write_text(json.dumps(of_first_format(now)))
-    assert stagedir.record_of(folder).document == record.document
-
-
-def test_a_job_of_the_first_format_has_its_loads(tmp_path: Path) -> None:
-    beside = roles.chosen("check", ["incast", "program"], "by-group", 2, on_a_machine=True, program="a 'b c'")
-    document = of_first_format(job(tmp_path), roles=beside.document())
-    (tmp_path / "job.json").write_text(json.dumps(document))
-    read = submitted.read(tmp_path)
-    assert read.roles == Roles.read(beside.document()) and read.case()["roles"] == beside.document()
-    spec = read.spec
-    assert (spec.loads, spec.split, spec.victim_nodes) == (("incast", "program"), "by-group", 2)
-    assert spec.load_program == "a 'b c'"
 
 
 def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -599,7 +533,7 @@ def test_a_launch_is_late_by_its_own_time_and_not_by_its_wait(
     guard = {"verdict": "ok", "reasons": [], "waited_s": 400.0}
     (folder / "launch-000.evidence").write_text(json.dumps({"guard": guard}))
     (folder / "launch-000.err").write_text("halo: error: no peer\n")
-    launch = stagedir.record_of(folder).launches[0]
+    launch = record_of(folder).launches[0]
     assert launch.reason == reason
     assert launched.ended_late(folder, "launch-000") == (
         "" if reason.startswith("exit") else reason.split(";")[0]

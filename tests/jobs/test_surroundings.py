@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
-from support.commands import TESTS
+from support.commands import TESTS, executable
 
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case
 from railyard.jobs import schedule
+from railyard.jobs.job import job_folder
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes import strays, surroundings
 from railyard.records import record
@@ -64,7 +65,7 @@ def test_libraries_are_those_that_the_launch_had_loaded(tmp_path: Path) -> None:
     library.write_bytes(b"elf")
     loaded = [{"path": str(library), "version": ""}, {"path": "/gone/libucp.so.0", "version": "1.17.0"}]
     (tmp_path / "launch-000.json").write_text(json.dumps({"mpi": {"libraries": loaded}}))
-    ours, gone = surroundings.libraries(tmp_path)
+    ours, gone = surroundings.libraries(job_folder.libraries(tmp_path))
     assert ours["file"].endswith("libmpi.so.40.30") and len(ours["sha256"]) == 64
     assert gone == {"file": "/gone/libucp.so.0", "version": "1.17.0", "sha256": ""}
 
@@ -107,9 +108,7 @@ def test_a_busy_machine_does_not_set_the_two_clocks_of_a_launch_apart(tmp_path: 
     """Reading them started two programs, which waited for a processor: strict refused an honest record."""
     for name in ("date", "cut"):
         slow = tmp_path / "bin" / name
-        slow.parent.mkdir(exist_ok=True)
-        slow.write_text(f'#!/bin/sh\nsleep 1\nexec /usr/bin/{name} "$@"\n')
-        slow.chmod(0o755)
+        executable(slow, f'#!/bin/sh\nsleep 1\nexec /usr/bin/{name} "$@"\n')
     one = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="false")
     text = "\n".join(schedule.lines(one, only_if_placed=False))
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
@@ -149,7 +148,7 @@ def test_strays_of_the_launch_are_ended_and_no_other_process(tmp_path: Path) -> 
 
 
 def test_records_that_ran_in_another_environment_are_two_cases_and_the_variable_is_named() -> None:
-    small = json.loads((TESTS / "data/records/small-v1.9.json").read_text())
+    small = json.loads((TESTS / "data/records/small.json").read_text())
 
     def with_transport(value: str) -> Case:
         job = {"variables": {"UCX_TLS": value}, "modules": [], "libraries": []}

@@ -17,12 +17,11 @@ from support.topology.topologies import gemini
 from railyard.base.errors import InputError
 from railyard.placements.linkload import background
 from railyard.placements.linkload.background import LEAST, Background
-from railyard.placements.linkload.faulty import places_by_name
 from railyard.placements.linkload.model import PROTOCOLS, LinkLoads, load
 from railyard.placements.linkload.traffic import stencil
 from railyard.placements.orders.allocation import allocate, occupied
-from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 
@@ -65,7 +64,7 @@ def test_a_link_keeps_what_others_do_not_use(tmp_path: Path) -> None:
         }
     )
     left = background.read(written(tmp_path / "counters", document), topology).left
-    places = places_by_name(topology)
+    places = topology.link_places
     assert left.flat[places["X+ 0,0,0>1,0,0"]] == pytest.approx(0.6)
     assert left.flat[places["Y- 0,1,0>0,0,0"]] == LEAST
     assert left.flat[places["Z+ 0,0,0>0,0,1"]] == pytest.approx(0.75)  # idle, but stalled
@@ -82,7 +81,7 @@ def test_the_librarys_counters_count_what_arrives(tmp_path: Path) -> None:
         "leaders": [{"leader": "(0,0,0)", "links": [link, unknown]}],
     }
     left = background.read(written(tmp_path / "counters", document), topology).left
-    assert left.flat[places_by_name(topology)["X- 1,0,0>0,0,0"]] == pytest.approx(0.75)
+    assert left.flat[topology.link_places["X- 1,0,0>0,0,0"]] == pytest.approx(0.75)
     assert (left == 1).sum() == left.size - 1
 
 

@@ -18,6 +18,7 @@ from support.nodes import Device, Machine
 
 from railyard.base.errors import InputError
 from railyard.jobs import launching
+from railyard.jobs.job import launched
 from railyard.jobs.nodes import node as description
 from railyard.jobs.nodes.kinds import NodeKind
 from railyard.placements import launchers
@@ -193,5 +194,5 @@ def test_what_a_stack_or_a_node_cannot_do_is_one_line(frontier: NodeLayout) -> N
     ],
 )
 def test_the_ranks_own_report_is_the_proof(seen: tuple[str | None, ...], verdict: str, words: str) -> None:
-    found = launching.judge_gpus(["0", "1"], [0, 1, 0, 1], seen)
+    found = launched.judge_gpus(["0", "1"], [0, 1, 0, 1], seen)
     assert found.verdict == verdict and words in found.reason

@@ -12,7 +12,6 @@ from railyard.base.errors import InputError
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog, link_tests
 from railyard.placements.topology.base import Topology
-from railyard.placements.topology.routing import route
 
 KINDS = {
     "dragonfly": catalog.load("dragonfly-72"),
@@ -45,7 +44,7 @@ def test_the_usual_routes_of_a_test_cross_its_links(topology: Topology) -> None:
         ways = list[str]()
         for source, target in test.pairs:
             here, there = topology.nodes[source], topology.nodes[target]
-            links = route(topology, here.coordinate, there.coordinate, slot=there.slot)
+            links = topology.route(here.coordinate, there.coordinate, slot=there.slot)
             assert test.links[0] in links
             ways += [link.name for link in links]
         assert set(ways) == {link.name for link in test.links}

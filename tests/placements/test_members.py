@@ -13,9 +13,9 @@ KIND = "railyard.placements.orders.rank_orders"
 
 
 def order(name: str) -> str:
-    """Return the source of an order that numbers the slots backwards."""
-    source = (CHECKOUT / "railyard/placements/orders/rank_orders/plain.py").read_text()
-    return source.replace('"plain"', f'"{name}"')
+    """Return the source of an order of this name."""
+    source = (CHECKOUT / "railyard/placements/orders/rank_orders/hilbert.py").read_text()
+    return source.replace('"hilbert"', f'"{name}"')
 
 
 def place(order: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -47,7 +47,7 @@ def test_an_order_of_an_installed_package_is_found(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["plain"])
+@pytest.mark.parametrize("name", ["plain", "hilbert"])
 def test_a_member_that_exists_already_is_one_line(tmp_path: Path, name: str) -> None:
     in_folder(tmp_path, name)
     done = place(name, RAILYARD_PATH=str(tmp_path))

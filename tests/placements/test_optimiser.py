@@ -14,11 +14,9 @@ from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, optimiser, refine
 from railyard.placements.orders.allocation import allocate, occupied
-from railyard.placements.orders.bisection import Plan
-from railyard.placements.orders.effort import Effort
+from railyard.placements.orders.bisection import Cuts
 from railyard.placements.orders.optimiser import search
-from railyard.placements.orders.rank_orders import ordered
-from railyard.placements.orders.rank_orders.base import PlacementJob
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, orders
 from railyard.placements.orders.walks import row_major
 
 PAYLOAD = PROTOCOLS["payload"]
@@ -38,32 +36,11 @@ def test_the_slowest_link_is_below_every_fixed_order(percent: float) -> None:
     found = load(job.allocation.topology, nodes, sent, PAYLOAD)
     assert sorted(nodes.tolist()) == sorted(np.repeat(job.allocation.indices, 16).tolist())
     fixed = {
-        kind: load(job.allocation.topology, ordered(kind, job), sent, PAYLOAD).slowest_s
+        kind: load(job.allocation.topology, orders()[kind].place(job), sent, PAYLOAD).slowest_s
         for kind in ("plain", "cart-create", "snake", "hilbert")
     }
     assert found.slowest_s <= min(fixed.values())
     assert found.slowest_s <= 0.7 * fixed["snake"]
-
-
-def test_refinement_agrees_with_the_model_and_improves_on_its_start() -> None:
-    """Asymmetric random traffic, answers included, two nodes a router: every case of the C code's routes."""
-    topo = gemini("3x4x5", nodes_per_router=2)
-    granted = occupied(allocate(topo), 70, 3)
-    rng = np.random.default_rng(5)
-    ranks = 3 * len(granted.indices)
-    ends = rng.integers(0, ranks, (2, 2000)).astype(np.int32)
-    ends = ends[:, ends[0] != ends[1]]
-    sizes = np.asarray(rng.integers(1, 1000, ends.shape[1]), dtype=np.float64)
-    sent = Traffic(ranks=ranks, source=ends[0], target=ends[1], size_bytes=sizes)
-    problem = refine.problem(granted, 3, sent, PROTOCOLS["gemini-get"])
-    start = rng.permutation(np.repeat(np.arange(len(granted.indices), dtype=np.int32), 3)).astype(np.int32)
-    better = refine.refine(problem, start, trials=20_000, power=8, node_share=0.1, seed=1, host_weight=0.5)
-    for at in (start, better):
-        loads = load(topo, granted.indices[at], sent, PROTOCOLS["gemini-get"])
-        assert refine.seconds(problem, at) == pytest.approx(
-            (loads.slowest_s, loads.slowest_host_s, loads.link_s.sum())
-        )
-    assert refine.seconds(problem, better)[0] < refine.seconds(problem, start)[0]
 
 
 def test_no_link_rises_above_a_limit() -> None:
@@ -101,7 +78,9 @@ def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(
     )
     job = PlacementJob(allocation=granted, grid=(64,), ranks_per_node=1, seed=1)
     found = search(job, sent, QUICK)
-    monkeypatch.setattr(optimiser, "_shortened", lambda _case, start, *_others, **_options: start)
+    monkeypatch.setattr(
+        "railyard.placements.orders.optimiser._Search._shortened", lambda _, start, *_others: start
+    )
     assert found.slowest_s <= found.host_s / 2
     assert found.total_s < 0.95 * search(job, sent, QUICK).total_s
 
@@ -111,7 +90,7 @@ def test_the_host_links_are_not_paid_for_it() -> None:
     sent = stencil(job.grid, (1.0, 1.0, 1.0))
     found = search(job, sent, Effort(trials_per_rank=100))
     best_start = min(
-        (load(job.allocation.topology, ordered(kind, job), sent, PAYLOAD).slowest_host_s)
+        (load(job.allocation.topology, orders()[kind].place(job), sent, PAYLOAD).slowest_host_s)
         for kind in ("plain", "cart-create")
     )
     assert found.host_s <= 1.1 * best_start
@@ -152,7 +131,7 @@ def test_traffic_without_geometry_is_laid_out_by_its_spectrum() -> None:
     job = PlacementJob(allocation=granted, grid=(256,), ranks_per_node=4, seed=1)
     nodes = optimiser.optimised(job, sent, QUICK)
     ours = load(granted.topology, nodes, sent, PAYLOAD)
-    given = load(granted.topology, ordered("cart-create", job), sent, PAYLOAD)
+    given = load(granted.topology, orders()["cart-create"].place(job), sent, PAYLOAD)
     assert ours.slowest_s < 0.5 * given.slowest_s
 
 
@@ -181,22 +160,13 @@ def test_bisection_fills_every_node(axes: tuple[int, ...] | None) -> None:
     granted = occupied(allocate(gemini("4x3x5")), 60, 2)
     nodes = granted.topology.node_coordinates[granted.indices].astype(float)
     points = row_major((6, len(granted.indices), 2)).astype(float)
-    found = bisection.bisect(points, nodes, 12, Plan(axes=axes, weights=(1.0, 2.0, 1.0)))
+    found = bisection.bisect(points, nodes, 12, Cuts(axes=axes, weights=(1.0, 2.0, 1.0)))
     assert np.bincount(found, minlength=len(nodes)).tolist() == [12] * len(nodes)
 
 
 def test_optimised_on_the_command_line(railyard: Run) -> None:
-    arguments = [
-        "links",
-        "gemini-4x4x4",
-        "--grid",
-        "4x4x4",
-        "--placements",
-        "random:1,optimised:2",
-        "--seed",
-        "1",
-    ]
-    done = railyard(*arguments, "--occupied", "100", "--slowest", "0")
+    words = "links gemini-4x4x4 --grid 4x4x4 --placements random:1,optimised:2 --seed 1 --occupied 100 --slowest 0"
+    done = railyard(*words.split())
     assert done.returncode == 0, done.stderr
     rows = {line.split()[0]: float(line.split()[1]) for line in done.stdout.splitlines() if ":" in line}
     assert rows["optimised:2"] < 0.5 * rows["random:1"]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from support import synthetic
 
-from railyard.analysis.compare import compare as comparing
-from railyard.analysis.compare.gather import Key
-from railyard.analysis.compare.sides import Side
+from railyard.analysis.judge import versus
+from railyard.analysis.judge.sides import Side
 from railyard.records import comparable, references
 from railyard.records.comparable import FIELDS, NAMED_OF_SIDES, Rule
 from railyard.records.record import Record
@@ -112,11 +110,5 @@ ROWS_OF_THEIR_OWN = {"nodes", "image"}
 def test_a_difference_of_sides_is_named_as_the_table_says(name: str) -> None:
     one, other = Side(name="one", wanted={}), Side(name="other", wanted={})
     sources = [([entries.of_record(job())], [one]), ([entries.of_record(CHANGED[name]())], [other])]
-    found = comparing.compare(sources, ["one", "other"], "one")
+    found = versus.compare(sources, ["one", "other"], "one")
     assert found.rows and all(name in row.differs for row in found.rows)
-
-
-def test_rows_of_sides_share_what_must_agree() -> None:
-    of_launch = {"placement", "nic_policy", "software", "fom", "labels"}
-    shared = {field.name for field in dataclasses.fields(Key)} - of_launch
-    assert shared == {name for name, field in FIELDS.items() if field.sides is Rule.AGREE}

@@ -74,8 +74,7 @@ def test_documents_are_written_by_the_plain_rule(seed: int) -> None:
     document = {"a": drawn(random.Random(seed))}
     assert json_io.text(document) == plain(document) + "\n"
     assert json_io.canonical_bytes(document).decode() == json_io.canonical(document)
-    again, is_as_written = json_io.loads_as_written(json_io.text(document).encode(), "drawn")
-    assert (again, is_as_written) == (document, True)
+    assert json_io.loads_bytes(json_io.text(document).encode(), "drawn") == document
 
 
 @pytest.mark.parametrize("number", NUMBERS)

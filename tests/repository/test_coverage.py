@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from repository.test_help import CONTEXTS
 from support.commands import BIN, CHECKOUT
 from support.records.suite import benchmarks_by_check
 
@@ -20,7 +21,7 @@ from railyard.placements.topology import catalog
 from railyard.records import studies
 from railyard.records.rules import design
 from railyard.records.studies import Contrast, Published, Row, Shown
-from railyard.reference import checks, commands, coverage, tables
+from railyard.reference import checks, coverage, tables
 
 PAGE = CHECKOUT / "docs/coverage.md"
 #: The section of the page about the work of a study.
@@ -62,22 +63,19 @@ def anchors(text: str) -> list[str]:
 def is_there(anchor: str) -> bool:
     """Whether an anchor is a check, a topology, a command, a file, or a page with that heading."""
     if anchor.startswith("railyard "):
-        return anchor in command_paths()
+        return anchor in CONTEXTS
     page, _, heading = anchor.partition("#")
     if page.endswith(".md"):
         path = PAGE.parent / page
         return path.is_file() and (not heading or heading in headings(path.read_text()))
-    return anchor in check_names() or anchor in catalog.known() or (CHECKOUT / anchor).exists()
+    return (
+        anchor.partition("%")[0] in check_names() or anchor in catalog.known() or (CHECKOUT / anchor).exists()
+    )
 
 
 @functools.cache
 def check_names() -> frozenset[str]:
     return frozenset(one.name for one in checks.checks())
-
-
-@functools.cache
-def command_paths() -> frozenset[str]:
-    return frozenset(context.command_path for context in commands.walk())
 
 
 def headings(text: str) -> set[str]:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.commands import CHECKOUT
 
 from railyard import __version__
+from railyard.placements.hosts.binding import Binding
+from railyard.placements.launchers import LAUNCHERS
+from railyard.placements.nics.policies import policies
+from railyard.placements.nics.stacks import stacks
+from railyard.placements.orders.choices import choices
+from railyard.placements.orders.rank_orders import orders
 from railyard.reference import __main__ as reference
-from railyard.reference import commands, markdown
+from railyard.reference import catalogue, checks, markdown, variables
 
 #: Every page in git. The changelog is left out, as it describes the past, and so are templates of the forge.
 PAGES = [
@@ -61,18 +70,40 @@ def test_pages_use_the_words_of_the_field(document: str) -> None:
 
 
 def test_everything_that_a_user_can_name_is_described() -> None:
-    assert reference.undocumented() == []
+    """Commands and options: test_help.py."""
+    declared = checks.variables()
+    texts = {one.name for one in declared if one.text}
+    assert [one.name for one in declared if one.name not in texts] == []
+    every = checks.checks()
+    assert [one.name for one in every if not one.text] == []
+    recorded = [one.name for one in every if one.name not in variables.WITHOUT_RECORD]
+    assert [name for name in recorded if not variables.of_check(name)] == []
+    placements = (CHECKOUT / "docs/placements.md").read_text()
+    names = [*orders(), *policies(), *choices(), *Binding, *stacks()]
+    assert [str(name) for name in names if f"`{name}" not in placements] == []
+    assert [name for name in LAUNCHERS if f"`{name}`" not in catalogue.page()] == []
 
 
-def test_the_reference_has_every_command_once_and_no_broken_table(tmp_path: Path) -> None:
+def test_every_field_of_a_document_is_described() -> None:
+    """In its schema, or by its name on a page."""
+    pages = "".join((CHECKOUT / "docs" / name).read_text() for name in ("formats.md", "tender.md"))
+    for path in reference.SCHEMAS:
+        missing = [name for name in undescribed(json.loads(path.read_text())) if name not in pages]
+        assert missing == [], path
+
+
+def undescribed(part: Any) -> Iterator[str]:
+    """Yield the names of a schema's properties without a description, also in parts and definitions."""
+    if isinstance(part, dict):
+        for name, field in part.get("properties", {}).items():
+            if isinstance(field, dict) and not {"description", "$ref"} & field.keys():
+                yield name
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from undescribed(inner)
+
+
+def test_no_page_of_the_reference_has_a_broken_table(tmp_path: Path) -> None:
     reference.write(tmp_path)
-    page = (tmp_path / "cli.md").read_text()
-    headings = re.findall(r"^## (railyard .+)$", page, re.MULTILINE)
-    assert (
-        headings
-        == [context.command_path for context in commands.walk()]
-        == sorted(set(headings), key=headings.index)
-    )
     for file in tmp_path.glob("*.md"):
         for block in re.findall(r"(?:^\|.*\n)+", file.read_text(), re.MULTILINE):
             columns = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}

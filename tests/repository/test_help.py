@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 import pytest
 from repository.test_page_commands import refused
+from support.commands import CHECKOUT
 
 from railyard.cli import COMMANDS, cli
 
@@ -71,3 +72,16 @@ def test_every_option_is_a_whole_phrase(name: str) -> None:
         text = option.help or ""
         assert text[:1].isupper(), f"{option.opts}: {text!r}"
         assert not FRAGMENT.match(text), f"{option.opts}: {text!r}"
+
+
+def test_every_command_has_the_arguments_and_options_that_its_users_know() -> None:
+    """What goes from tests/data/commands.txt is in CHANGELOG.md with its reason; what is new is added to it."""
+    lines = (" ".join([name, *map(words, CONTEXTS[name].command.params)]) for name in sorted(CONTEXTS))
+    assert (CHECKOUT / "tests/data/commands.txt").read_text().splitlines() == list(lines)
+
+
+def words(parameter: click.Parameter) -> str:
+    """Return the names of an option with a comma between; of an argument, what its usage shows."""
+    if isinstance(parameter, click.Option):
+        return ",".join([*parameter.opts, *parameter.secondary_opts])
+    return parameter.make_metavar(CONTEXTS["railyard"])

@@ -27,28 +27,30 @@ def modules() -> Mapping[str, Path]:
     }
 
 
+#: Rooms in which an import under TYPE_CHECKING counts as any other. Elsewhere it names a type and imports nothing at
+#: run time: a class that is split over several files may name itself there.
+STRICT = ("railyard.placements.",)
+
+
 @cache
 def graph() -> Mapping[str, frozenset[str]]:
-    """Return the modules that each module imports, inside functions, too.
-
-    What is imported under TYPE_CHECKING names a type and imports nothing at run time: a class that is split
-    over several files may name itself there.
-    """
+    """Return the modules that each module imports, inside functions, too."""
     return {
-        name: frozenset(_imports(ast.parse(path.read_text()))) - {name} for name, path in modules().items()
+        name: frozenset(_imports(ast.parse(path.read_text()), typed=name.startswith(STRICT))) - {name}
+        for name, path in modules().items()
     }
 
 
-def _imports(tree: ast.AST) -> Iterator[str]:
+def _imports(tree: ast.AST, *, typed: bool) -> Iterator[str]:
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if not typed and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names if each.name in modules())
         elif isinstance(node, ast.ImportFrom) and node.module in modules():
             inside = [f"{node.module}.{each.name}" for each in node.names]
             yield from (name if name in modules() else str(node.module) for name in inside)
-        yield from _imports(node)
+        yield from _imports(node, typed=typed)
 
 
 def orders() -> list[list[str]]:

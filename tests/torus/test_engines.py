@@ -11,9 +11,8 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.torus.engines import DEFAULT, docker_engine, engines, netns
-from railyard.torus.engines.base import Containers, NodeOrder, NodeService
-from railyard.torus.plan.plan import Namespace
-from railyard.torus.plan.values import Route, Shaper
+from railyard.torus.engines.base import Containers, NodeOrder
+from railyard.torus.plan.plan import Namespace, Route, Shaper
 
 pytestmark = pytest.mark.unit
 
@@ -46,7 +45,8 @@ def test_docker_is_asked_for_one_container_per_node(monkeypatch: pytest.MonkeyPa
         made_of=Containers(image="i", image_sha256="ab", volumes=("/data",)),
         hosts={"n0": "10.0.0.0"},
         folder=tmp_path,
-        service=NodeService(environment={"A": "1"}, mounts=lambda host: {Path("/in"): Path(f"/of/{host}")}),
+        environment={"A": "1"},
+        mounts=lambda host: {Path("/in"): Path(f"/of/{host}")},
     )
     counted: list[int] = []
     assert engines()["docker"].create(order, counted.append) == {"n0": os.getpid(), "n1": os.getpid()}

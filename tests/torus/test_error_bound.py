@@ -14,7 +14,7 @@ from railyard.torus.virtual.fidelity import GuardVerdict, MachineLoad, WatchInte
 
 LOOK = RankActivity(seconds=0.5, ranks=64, timed=0, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
 TRAFFIC = WatchInterval(
-    seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, link="a:x+", packets=2000, bytes=4_000_000
+    seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, packets=2000, bytes=4_000_000
 )
 ROUTER_LINES = [
     "r 77 0 0 0 0 0 0 1000000",

@@ -11,7 +11,7 @@ from railyard.base.errors import InputError
 from railyard.placements.topology import catalog
 from railyard.torus.plan import pace, plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import neighbours
+from railyard.torus.virtual import kernel_limits
 
 GEMINI = catalog.load("gemini-4x4x4")
 
@@ -85,12 +85,12 @@ def test_the_management_network_fills_no_table_of_neighbours() -> None:
 def test_a_table_of_neighbours_that_is_too_small_is_named_before_anything_hangs() -> None:
     """Linux 4.18 (RHEL 8) counts permanent entries; today's counts only what Slurm's daemons learn of each other."""
     made = plan.make(gemini("5x5x5"), Shape())
-    old = neighbours.needed(made, with_slurm=False, release="4.18.0-553.el8.x86_64")
+    old = kernel_limits.needed_neighbours(made, with_slurm=False, release="4.18.0-553.el8.x86_64")
     assert old == 125 * (6 + 1) + 125 * (1 + 1) + 125
-    assert "gc_thresh3=2500" in neighbours.warning(old, 1024)
-    assert neighbours.needed(made, with_slurm=False, release="6.1.0-25-amd64") == 0
-    assert neighbours.needed(made, with_slurm=True, release="5.14.0") == 250
-    assert neighbours.warning(250, 1024) == ""
+    assert "gc_thresh3=2500" in kernel_limits.neighbour_warning(old, 1024)
+    assert kernel_limits.needed_neighbours(made, with_slurm=False, release="6.1.0-25-amd64") == 0
+    assert kernel_limits.needed_neighbours(made, with_slurm=True, release="5.14.0") == 250
+    assert kernel_limits.neighbour_warning(250, 1024) == ""
 
 
 def test_a_long_launch_says_what_it_would_take_and_which_scale_would_do() -> None:

@@ -8,11 +8,12 @@ verdicts (`railyard.analysis.stats.verdicts`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from railyard.analysis.stats import medians
-from railyard.analysis.stats.medians import Summary
+from railyard.analysis.stats.medians import Summary, summarise
 from railyard.records import comparable, noise
 from railyard.records.benchmark import Label, Labels
 from railyard.records.json_io import Json
@@ -20,6 +21,7 @@ from railyard.records.record import Launch, Origin, Record, Software, Status
 from railyard.records.store import entries
 from railyard.records.units import Fom
 
+K = TypeVar("K")
 #: What a combination consists of, for people.
 _PARTS = {"placement": "placement", "NIC policy": "nic_policy", "software": "software"}
 
@@ -229,10 +231,24 @@ def observations(case: Case) -> dict[tuple[Fom, Labels], dict[Combination, list[
     return observed
 
 
+def medians(case: Case, fom: str, part_of: Callable[[dict[str, Label]], K | None]) -> dict[K, float]:
+    """Return the median of each part of a figure of merit over all launches and combinations.
+
+    `part_of` returns the part that a series is of by its labels, None for one that is left out.
+    """
+    values: dict[K, list[float]] = {}
+    for (name, labels), by_combination in observations(case).items():
+        part = part_of(dict(labels)) if name == fom else None
+        if part is not None:
+            of_part = values.setdefault(part, [])
+            of_part += [launch.value for launches in by_combination.values() for launch in launches]
+    return {part: statistics.median(of_part) for part, of_part in values.items()}
+
+
 def summary(observed: Sequence[Observation], noise_percent: float = 0.0) -> Summary:
     """Return the statistics of one group of launches; raises ValueError for none."""
     values, of_jobs = [launch.value for launch in observed], [launch.job for launch in observed]
-    return medians.summarise(values, noise_percent, of_jobs)
+    return summarise(values, noise_percent, of_jobs)
 
 
 def frozen_labels(labels: Mapping[str, Label]) -> Labels:

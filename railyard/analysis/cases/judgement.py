@@ -5,7 +5,7 @@ tests of each group against the baseline, in all series of one figure of merit, 
 question of a user. The best group wins if it is better than the baseline in that family, and than each other group at
 the level of its series: a false winner needs a false difference between the two best, whatever the number of groups
 (Berger, Technometrics 24, 1982). What else is stated of the best group is corrected for all pairs. Leaves out: which
-series are judged together (`railyard.analysis.cases.comparison`, `railyard.analysis.compare.compare`), words and
+series are judged together (`railyard.analysis.cases.comparison`, `railyard.analysis.judge.versus`), words and
 tables.
 """
 

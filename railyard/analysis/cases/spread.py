@@ -1,6 +1,6 @@
 """Tabulate a case on a network with groups: results over the groups spanned, pairs of hosts by their relation.
 
-Models: launches that are results and whose records name the groups of their nodes (`spans`, from format 1.7 on). A
+Models: launches that are results and whose records name the groups of their nodes (`spans`). A
 launch is one value, the median of its samples; rows are medians over launches. Launches in more groups have other
 placements, too, so the first table shows a relation and no cause. Leaves out: tests, curves, networks without groups.
 """

@@ -21,7 +21,7 @@ EXACT = "exact (model)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Cells:
     """One combination or side of a comparison, or one point of a line; what does not apply is empty."""
 
     name: str
@@ -57,7 +57,7 @@ def panel_data(panel: Panel) -> DataTable:
     return _data(("line", AXIS_TEXT[panel.axis]), lines)
 
 
-def _data(heads: Sequence[str], sections: Sequence[tuple[str, Sequence[Row]]]) -> DataTable:
+def _data(heads: Sequence[str], sections: Sequence[tuple[str, Sequence[Cells]]]) -> DataTable:
     cells = [
         (name, row.name, row.median, row.interval, row.n, row.span)
         for name, of_name in sections
@@ -66,12 +66,12 @@ def _data(heads: Sequence[str], sections: Sequence[tuple[str, Sequence[Row]]]) -
     return DataTable(columns=(*heads, *_STATISTICS), rows=cells, numbers=frozenset(_STATISTICS))
 
 
-def rows(comparison: Comparison) -> list[Row]:
+def rows(comparison: Comparison) -> list[Cells]:
     """Return a row for each combination or side, those without a value too."""
     return [_row(comparison, group) for group in comparison.groups]
 
 
-def _row(comparison: Comparison, group: Group) -> Row:
+def _row(comparison: Comparison, group: Group) -> Cells:
     evidence, form = group.evidence, comparison.format
     count, planned = len(evidence.values), evidence.tally.planned if evidence.tally else 0
     n = f"{count} of {planned}" if planned > count or (evidence.tally and not count) else str(count)
@@ -79,7 +79,7 @@ def _row(comparison: Comparison, group: Group) -> Row:
         n = counted(len(group.sample.values), "job")
     verdict, note = comparisons.verdict_text(comparison, group), _note(evidence.tally, count)
     if group.summary is None:
-        return Row(
+        return Cells(
             name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note
         )
     change = NOTHING if group.change_percent is None else percent(group.change_percent)
@@ -89,7 +89,7 @@ def _row(comparison: Comparison, group: Group) -> Row:
         change = "baseline"
     if comparison.is_exact:
         value = form.text(group.summary.median)
-        return Row(
+        return Cells(
             name=group.name,
             median=value,
             interval=EXACT,
@@ -99,7 +99,7 @@ def _row(comparison: Comparison, group: Group) -> Row:
             verdict=verdict,
             note=note,
         )
-    return Row(
+    return Cells(
         name=group.name,
         median=form.text(group.summary.median),
         interval=interval_text(group.summary.interval, form),
@@ -143,9 +143,9 @@ def _note(tally: Tally | None, values: int) -> str:
     return ", ".join(f"{count} {word}" for count, word in counts if count > 0)
 
 
-def _point_row(panel: Panel, point: Point) -> Row:
+def _point_row(panel: Panel, point: Point) -> Cells:
     form = Format.for_values([point.summary.median])
-    return Row(
+    return Cells(
         name=size_text(point.x) if panel.axis == "size_bytes" else f"{point.x}",
         median=form.text(point.summary.median),
         interval=EXACT if panel.is_exact else interval_text(point.summary.interval, form),

@@ -6,16 +6,16 @@ Leaves out: how a factor is made (`railyard.analysis.stats.impact`), and which l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from railyard.analysis.cases import impacts
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.comparison import label_text
 from railyard.analysis.cases.impacts import Copies, Impact
-from railyard.analysis.figures import svg
+from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.stats.impact import Factor, Statistic
 from railyard.analysis.stats.medians import Summary
@@ -30,27 +30,46 @@ _ROW_IN = 0.5
 _SHIFT = {Statistic.AVERAGE: -0.2, Statistic.P99: 0.0, Statistic.P999: 0.2}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One marker of a figure, at a height in rows from the top, with the ends of its interval if it has one."""
+
+    row: float
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
 def drawings(case: Case) -> list[Drawing]:
     """Return the figures of a case in which programs ran beside the measured one; nothing for any other."""
     if not case.first.case.roles:
         return []
-    return [*_impact(impacts.impacts(case)), *_copies(impacts.copies(case))]
+    under_load, copies = impacts.impacts(case), impacts.copies(case)
+    return [*([_impact(under_load)] if under_load else []), *([_copies(copies)] if copies else [])]
 
 
-def _impact(rows: Sequence[Impact]) -> list[Drawing]:
-    if not rows:
-        return []
+def _impact(rows: Sequence[Impact]) -> Drawing:
     sentences = " ".join(_sentences(rows))
+    return _drawing(
+        "impact",
+        IMPACT_TITLE,
+        f"{IMPACT_TITLE}: impact factors by load; 1 is as alone. {sentences}",
+        statement=sentences,
+        names=[_name(rows, row) for row in rows],
+        marks={str(statistic): _factors(rows, statistic) for statistic in Statistic},
+        heading="impact factor (1: as alone, above: worse)",
+        data=_impact_data(rows),
+        scale=painting.few_ticks,
+    )
+
+
+def _factors(rows: Sequence[Impact], statistic: Statistic) -> list[Mark]:
+    """Return the factors of a statistic; without those of rows that have too few samples."""
+    factors = [next(factor for factor in impact.factors if factor.statistic is statistic) for impact in rows]
     return [
-        Drawing(
-            name="impact",
-            title=IMPACT_TITLE,
-            description=f"{IMPACT_TITLE}: impact factors by load; 1 is as alone. {sentences}",
-            paint=lambda figure: _paint(figure.subplots(), rows),
-            data=_impact_data(rows),
-            height_in=1.2 + _ROW_IN * len(rows),
-            statement=sentences,
-        )
+        Mark(row=row + _SHIFT[statistic], value=factor.value, low=factor.low, high=factor.high)
+        for row, factor in enumerate(factors)
+        if factor.value is not None
     ]
 
 
@@ -115,35 +134,53 @@ def _between(factor: Factor) -> str:
     return f" (95 % interval {factor.low:.2f} to {factor.high:.2f})"
 
 
-def _paint(axes: Axes, measured: Sequence[Impact]) -> None:
-    for number, statistic in enumerate(Statistic):
-        colour, rows, values = svg.sentinel(number), [], []
-        for row, impact in enumerate(measured):
-            factor = next(one for one in impact.factors if one.statistic is statistic)
-            if factor.value is None:
-                continue
-            rows.append(row + _SHIFT[statistic])
-            values.append(factor.value)
-            if factor.low is not None and factor.high is not None:
-                axes.plot([factor.low, factor.high], [rows[-1]] * 2, "-", color=colour, linewidth=2)
-        if not rows:  # too few samples of every row: a word in the legend without a point would mislead
-            continue
-        axes.plot(
-            values,
-            rows,
-            svg.MARKERS[number],
-            color=colour,
-            markersize=6,
-            linestyle="none",
-            label=str(statistic),
-        )
-    axes.axvline(1, color=svg.INK, linewidth=0.9)
-    svg.name_rows(axes, [svg.clean(_name(measured, impact)) for impact in measured])
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.margins(x=0.08)
-    axes.set_xlabel("impact factor (1: as alone, above: worse)")
-    axes.set_title(IMPACT_TITLE)
+def _drawing(
+    name: str,
+    title: str,
+    description: str,
+    *,
+    statement: str,
+    names: Sequence[str],
+    marks: Mapping[str, Sequence[Mark]],
+    heading: str,
+    data: DataTable,
+    scale: Callable[[Axes], None] = painting.some_room,
+) -> Drawing:
+    """Return the figure of some rows, with a marker and a colour for each entry of `marks`; `scale` sets the x axis."""
+    return Drawing(
+        name=name,
+        title=title,
+        description=description,
+        paint=lambda figure: scale(_paint(figure.subplots(), names, marks, title=title, heading=heading)),
+        data=data,
+        height_in=1.2 + _ROW_IN * len(names),
+        statement=statement,
+    )
+
+
+def _paint(
+    axes: Axes, names: Sequence[str], marks: Mapping[str, Sequence[Mark]], *, title: str, heading: str
+) -> Axes:
+    for number, (label, of_label) in enumerate(marks.items()):
+        colour = svg.sentinel(number)
+        for mark in of_label:
+            if mark.low is not None and mark.high is not None:
+                axes.plot([mark.low, mark.high], [mark.row] * 2, "-", color=colour, linewidth=2)
+        if of_label:  # a word in the legend without a point would mislead
+            axes.plot(
+                [mark.value for mark in of_label],
+                [mark.row for mark in of_label],
+                svg.MARKERS[number],
+                color=colour,
+                markersize=6,
+                linestyle="none",
+                label=label,
+            )
+    painting.name_rows(axes, names, baseline=1)
+    axes.set_xlabel(heading)
+    axes.set_title(title)
     axes.legend(loc="best", fontsize="small")
+    return axes
 
 
 def _impact_data(measured: Sequence[Impact]) -> DataTable:
@@ -175,21 +212,25 @@ def _number(value: float | None, form: str = ".3f") -> str:
     return "" if value is None else format(value, form)
 
 
-def _copies(rows: Sequence[Copies]) -> list[Drawing]:
-    if not rows:
-        return []
+def _copies(rows: Sequence[Copies]) -> Drawing:
     sentences = " ".join(_copies_sentence(row) for row in rows)
-    return [
-        Drawing(
-            name="copies",
-            title=COPIES_TITLE,
-            description=f"{COPIES_TITLE}, against one copy alone. {sentences}",
-            paint=lambda figure: _paint_copies(figure.subplots(), rows),
-            data=_copies_data(rows),
-            height_in=1.2 + _ROW_IN * len(rows),
-            statement=sentences,
-        )
-    ]
+    parts = {"slowest copy": [row.slowest for row in rows], "median copy": [row.median for row in rows]}
+    return _drawing(
+        "copies",
+        COPIES_TITLE,
+        f"{COPIES_TITLE}, against one copy alone. {sentences}",
+        statement=sentences,
+        names=[_row_name(row) for row in rows],
+        marks={
+            label: [
+                Mark(row=row + shift, value=_worse(copies, part))
+                for row, (copies, part) in enumerate(zip(rows, of_label, strict=True))
+            ]
+            for shift, (label, of_label) in zip((-0.1, 0.1), parts.items(), strict=True)
+        },
+        heading="times worse than one copy alone",
+        data=_copies_data(rows),
+    )
 
 
 def _copies_sentence(row: Copies) -> str:
@@ -202,27 +243,6 @@ def _worse(row: Copies, value: Summary) -> float:
     lower = row.fom.better is Better.LOWER
     above, below = (value.median, row.alone.median) if lower else (row.alone.median, value.median)
     return above / below if below else float("nan")
-
-
-def _paint_copies(axes: Axes, copies: Sequence[Copies]) -> None:
-    for number, (name, part) in enumerate((("slowest copy", "slowest"), ("median copy", "median"))):
-        values = [_worse(pair, getattr(pair, part)) for pair in copies]
-        rows = [row + 0.2 * number - 0.1 for row in range(len(copies))]
-        axes.plot(
-            values,
-            rows,
-            svg.MARKERS[number],
-            color=svg.sentinel(number),
-            markersize=6,
-            linestyle="none",
-            label=name,
-        )
-    axes.axvline(1, color=svg.INK, linewidth=0.9)
-    svg.name_rows(axes, [svg.clean(_row_name(pair)) for pair in copies])
-    axes.margins(x=0.08)
-    axes.set_xlabel("times worse than one copy alone")
-    axes.set_title(COPIES_TITLE)
-    axes.legend(loc="best", fontsize="small")
 
 
 def _row_name(row: Copies) -> str:

@@ -1,22 +1,28 @@
 """Describe one figure of a page: how it is painted, its description in words, and the numbers behind it.
 
 Models: a `Drawing` is data with one function that paints it; the page, the SVG files and the tests take what they need
-from it. Leaves out: which drawings a case has (`railyard.analysis.figures.registry`), SVG
-(`railyard.analysis.figures.svg`), markup.
+from it. Many are drawn by every processor, the same bytes either way. Leaves out: which drawings a case has
+(`railyard.analysis.figures.registry`), SVG (`railyard.analysis.figures.svg`), markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from railyard.analysis.figures import svg
 from railyard.analysis.text.datatable import DataTable as DataTable
+from railyard.base.parent import workers
 
 WIDTH_IN = 4.6
 HEIGHT_IN = 3.1
+#: Fewer figures are drawn sooner than a process starts.
+_MANY = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,11 @@ class Drawing:
     height_in: float = HEIGHT_IN
     statement: str = ""
     foms: frozenset[str] = frozenset()
+
+    @property
+    def is_wide(self) -> bool:
+        """Return whether it takes the whole width of a page."""
+        return self.width_in > 1.5 * WIDTH_IN
 
 
 def inline_svg(drawing: Drawing, prefix: str) -> str:
@@ -91,3 +102,33 @@ def _painted(drawing: Drawing) -> Figure:
     figure = Figure(figsize=(drawing.width_in, drawing.height_in), layout="constrained")
     drawing.paint(figure)
     return figure
+
+
+def images(drawn: Sequence[Sequence[Drawing]]) -> list[list[Markup]]:
+    """Return the drawings of each case as `<svg>` elements; ids start with `c<number of the case>`."""
+    jobs = [(number, drawing_) for number, of_case in enumerate(drawn, 1) for drawing_ in of_case]
+    texts = iter(_texts(jobs))
+    # made by an XML writer, which escapes text and attributes
+    return [[Markup(next(texts)) for _ in of_case] for of_case in drawn]
+
+
+def _texts(jobs: Sequence[tuple[int, Drawing]]) -> list[str]:
+    processors = os.cpu_count() or 1
+    if len(jobs) < _MANY or processors < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        return [_text(job) for job in jobs]
+    global _jobs
+    _jobs = jobs  # children are forks: they find the drawings, whose functions cannot be sent, where they are
+    with workers(processors) as pool:
+        return list(pool.map(_numbered_text, range(len(jobs)), chunksize=4))
+
+
+_jobs: Sequence[tuple[int, Drawing]] = ()
+
+
+def _numbered_text(number: int) -> str:
+    return _text(_jobs[number])
+
+
+def _text(job: tuple[int, Drawing]) -> str:
+    number, drawn = job
+    return inline_svg(drawn, f"c{number}")

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from railyard.analysis.cases import comparison, curves, tables
 from railyard.analysis.cases.curves import Line, Panel
 from railyard.analysis.cases.judgement import Comparison, Group
-from railyard.analysis.figures import scales, svg
+from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import WIDTH_IN, Drawing
 from railyard.analysis.judge.judged import Judged
 from railyard.analysis.stats import medians
@@ -28,7 +28,6 @@ from railyard.base.errors import InputError
 SHOWN_FOMS = 1
 _ROW_IN = 0.42
 _NAME_CHARACTERS = 32
-_MOST_SIZES = 7
 
 
 def drawings_of(comparisons: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
@@ -100,10 +99,9 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
     rows = [(member, group) for member in members for group in member.groups]
     for row, (member, group) in enumerate(rows):
         _draw_row(axes, row, group, _series(member)[member.groups.index(group)])
-    svg.name_rows(axes, [_row_name(members, member, group) for member, group in rows])
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.margins(x=0.08)
-    scales.name_x(axes, members[0].fom)
+    painting.name_rows(axes, [_row_name(members, member, group) for member, group in rows])
+    painting.few_ticks(axes)
+    painting.name_x(axes, members[0].fom)
     axes.set_title(_comparison_title(members))
 
 
@@ -163,7 +161,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         highest = max(point.summary.maximum for line in panel.lines for point in line.points)
         axes.set_ylim(0, (1 + 0.18 * legend_rows) * highest or 1)
     axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
-    scales.name_y(axes, panel.fom)
+    painting.name_y(axes, panel.fom)
     axes.set_title(_panel_title(panel))
     if len(panel.lines) > 1:
         axes.legend(
@@ -200,14 +198,7 @@ def _draw_line(axes: Axes, line: Line, series: int) -> None:
 
 
 def _size_axes(axes: Axes, panel: Panel, xs: Sequence[int]) -> None:
-    if xs[0] > 0:
-        axes.set_xscale("log", base=2)
-    else:
-        axes.set_xscale("symlog", base=2, linthresh=1)
-    step = -(-len(xs) // _MOST_SIZES)
-    axes.xaxis.set_major_locator(FixedLocator(list(xs)[::step]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
+    painting.size_axis(axes, xs)
     lows = [point.summary.minimum for line in panel.lines for point in line.points]
     if min(lows) > 0:
         axes.set_yscale("log")

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination
-from railyard.analysis.figures import scales, svg
+from railyard.analysis.figures import painting
 from railyard.analysis.figures.drawing import Drawing
 from railyard.analysis.text.datatable import DataTable
 from railyard.records import units
@@ -83,16 +83,7 @@ def _data(rows: dict[str, Parts]) -> DataTable:
 
 
 def _paint(figure: Figure, title: str, rows: dict[str, Parts]) -> None:
-    axes = figure.subplots()
-    for series, part in enumerate(PARTS):
-        starts = [sum(parts[before] for before in PARTS[:series]) for parts in rows.values()]
-        lengths = [parts[part] for parts in rows.values()]
-        axes.barh(
-            range(len(rows)), lengths, 0.6, left=starts, color=svg.sentinel(series), alpha=0.85, label=part
-        )
-    axes.set_yticks(range(len(rows)), [svg.clean(name) for name in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.grid(visible=False, axis="y")
-    scales.name_x(axes, WAIT)
+    lengths = {part: [parts[part] for parts in rows.values()] for part in PARTS}
+    axes = painting.stacked_bars(figure, list(rows), lengths, alphas=(0.85,))
+    painting.name_x(axes, WAIT)
     axes.set_title(title)
-    figure.legend(loc="outside lower center", ncols=len(PARTS))

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination
-from railyard.analysis.figures import svg
+from railyard.analysis.figures import painting
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.records.record import Launch, Verdict
 
@@ -133,17 +133,9 @@ def _data(rows: Sequence[Carried]) -> DataTable:
 
 
 def _paint(figure: Figure, rows: Sequence[Carried]) -> None:
-    axes = figure.subplots()
-    starts = [0.0] * len(rows)
-    for series, nic in enumerate(sorted({nic for row in rows for nic in row.shares_percent})):
-        widths = [row.shares_percent.get(nic, 0.0) for row in rows]
-        colour, alpha = svg.sentinel(series), (0.9, 0.5)[series % 2]
-        axes.barh(range(len(rows)), widths, 0.6, left=starts, color=colour, alpha=alpha, label=nic)
-        starts = [start + width for start, width in zip(starts, widths, strict=True)]
-    axes.set_yticks(range(len(rows)), [svg.clean(row.name) for row in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    nics = sorted({nic for row in rows for nic in row.shares_percent})
+    shares = {nic: [row.shares_percent.get(nic, 0.0) for row in rows] for nic in nics}
+    axes = painting.stacked_bars(figure, [row.name for row in rows], shares, alphas=(0.9, 0.5))
     axes.set_xlim(0, 100)
-    axes.grid(visible=False, axis="y")
     axes.set_xlabel("% of all bytes sent")
     axes.set_title(TITLE)
-    figure.legend(loc="outside lower center", ncols=4)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination, Observation
-from railyard.analysis.figures import scales, svg
+from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import Drawing
 from railyard.analysis.stats import contrast, samples, verdicts
 from railyard.analysis.stats.medians import Summary
@@ -174,7 +174,7 @@ def _paint(figure: Figure, case: Case, bars: Bars) -> None:
     axes.set_xticks([index + middle for index in range(len(bars.ways))], bars.ways)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("rows and planes")
-    scales.name_y(axes, FOM)
+    painting.name_y(axes, FOM)
     axes.set_title(svg.clean(bars.title))
     if len(bars.of) > 1:
         axes.legend()

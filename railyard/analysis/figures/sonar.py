@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case
-from railyard.analysis.figures import svg
+from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.stats import protocols
 from railyard.analysis.text.numbers import percent, size_text
+from railyard.records.benchmark import Label
 
 EFFICIENCY = "efficiency_percent"
 SENT, RECEIVED = "source_sent_bytes", "source_received_bytes"
@@ -33,7 +32,6 @@ CLAIMED = frozenset(
         ),
     }
 )
-_MOST_TICKS = 7
 
 Points = dict[int, float]
 
@@ -57,14 +55,17 @@ def drawings(case: Case) -> list[Drawing]:
 
 def curves_of(case: Case, fom: str, suffix: str = "") -> list[Curve]:
     """Return the curves of a FOM, in the order of their names."""
+
+    def point(labels: Mapping[str, Label]) -> tuple[str, int] | None:
+        is_one = {"ping", "payload", "size_bytes"} <= labels.keys()
+        return (
+            (f"{labels['ping']}, {labels['payload']}{suffix}", int(labels["size_bytes"])) if is_one else None
+        )
+
     curves: dict[str, Points] = {}
-    for (name, labels), by_arm in cases.observations(case).items():
-        named = dict(labels)
-        if name == fom and {"ping", "payload", "size_bytes"} <= named.keys():
-            line = f"{named['ping']}, {named['payload']}{suffix}"
-            values = [launch.value for observed in by_arm.values() for launch in observed]
-            curves.setdefault(line, {})[int(named["size_bytes"])] = median(values)
-    return [Curve(name=name, points=dict(sorted(points.items()))) for name, points in sorted(curves.items())]
+    for (name, size), value in sorted(cases.medians(case, fom, point).items()):
+        curves.setdefault(name, {})[size] = value
+    return [Curve(name=name, points=points) for name, points in curves.items()]
 
 
 def _efficiency(curves: Sequence[Curve]) -> Drawing:
@@ -134,10 +135,7 @@ def _paint(axes: Axes, curves: Sequence[Curve], title: str, unit: str, *, logari
             label=svg.clean(curve.name),
         )
     sizes = sorted({size for curve in curves for size in curve.points})
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_locator(FixedLocator(sizes[:: -(-len(sizes) // _MOST_TICKS)]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
+    painting.size_axis(axes, sizes)
     if logarithmic and all(value > 0 for curve in curves for value in curve.points.values()):
         axes.set_yscale("log")
     else:

@@ -11,12 +11,11 @@ import functools
 import io
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 INK = "#010203"
@@ -92,15 +91,6 @@ def style() -> Iterator[None]:
 def clean(text: str) -> str:
     """Return a text that XML allows: other characters become U+FFFD."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
-
-
-def name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a figure, the first at the top, without lines along them."""
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.45, -0.55)
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
 
 
 def inline(figure: Figure, name: str, description: str) -> str:

@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case
-from railyard.analysis.figures import svg
+from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.text.numbers import percent
 
@@ -248,7 +248,7 @@ def _paint_spread(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
         axes.plot([min(rates), max(rates)], [row, row], "-", color=svg.sentinel(0), linewidth=1.6)
         axes.plot(rates, [row] * len(rates), "|", color=svg.sentinel(0), markersize=9, alpha=0.5)
         axes.plot([fmean(rates)], [row], "o", color=svg.sentinel(0), markersize=6)
-    svg.name_rows(axes, list(groups))
+    painting.name_rows(axes, list(groups))
     axes.set_xlim(left=0)
     axes.set_xlabel("GB/s (1e9 bytes/s); a mark a link, their mean a dot")
     axes.xaxis.set_major_locator(MaxNLocator(5))

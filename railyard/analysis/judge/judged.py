@@ -16,12 +16,9 @@ from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.curves import Panel
 from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.cases.scoreboard import Standing
-from railyard.analysis.compare import compare, gather, sides
-from railyard.analysis.compare.compare import Versus
-from railyard.analysis.over import allocations, dates, sizes, text
-from railyard.analysis.over.allocations import Spread
-from railyard.analysis.over.dates import Dated
-from railyard.analysis.over.sizes import Scaled
+from railyard.analysis.judge import over, text, versus
+from railyard.analysis.judge.over import Dated, Scaled, Spread
+from railyard.analysis.judge.versus import Versus
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.verdicts import Outcome
 from railyard.analysis.text.datatable import DataTable
@@ -103,9 +100,7 @@ class Judged:
     def over(self) -> Over:
         """Return what the records show over dates, sizes and allocations."""
         records = [entries.of_record(record) for case in self.grouped for record in case.records]
-        return Over(
-            dated=dates.dated(records), scaled=sizes.scaled(records), spreads=allocations.spreads(records)
-        )
+        return Over(dated=over.dated(records), scaled=over.scaled(records), spreads=over.spreads(records))
 
 
 def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | None = None) -> Judged:
@@ -113,8 +108,12 @@ def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | 
 
     Raises InputError for a side that chooses nothing, and for a baseline that is no side.
     """
-    versus = _versus([entries.of_record(record) for record in records], texts, baseline)
-    return Judged(cases=tuple(map(judge_case, cases.group(records))), sides=versus)
+    indexed = [entries.of_record(record) for record in records]
+    names = list(texts) or _systems(indexed)
+    if len(names) < 2 and (texts or baseline):
+        raise InputError("--compare", "", ", ".join(names) or "none", "at least two sides")
+    compared = versus.of_texts(names, lambda **_: indexed, baseline) if names else None
+    return Judged(cases=tuple(map(judge_case, cases.group(records))), sides=compared)
 
 
 def judge_case(case: Case) -> JudgedCase:
@@ -122,22 +121,6 @@ def judge_case(case: Case) -> JudgedCase:
     return JudgedCase(
         case=case, comparisons=tuple(comparison.comparisons(case)), panels=tuple(curves.panels(case))
     )
-
-
-def _versus(records: Sequence[Entry], texts: Sequence[str], baseline: str | None) -> Versus | None:
-    names = list(texts) or _systems(records)
-    if len(names) < 2:
-        if texts or baseline:
-            raise InputError("--compare", "", ", ".join(names) or "none", "at least two sides")
-        return None
-    parsed = sides.parse(names, lambda: records)
-    for side in parsed:
-        if not side.paths:
-            sides.require(side, records)
-    base = baseline or names[0]
-    if base not in names:
-        raise InputError("--baseline", "", base, f"one of {', '.join(names)}")
-    return compare.compare(gather.sources(parsed, lambda: records), names, base)
 
 
 def _systems(records: Iterable[Entry]) -> list[str]:
@@ -157,7 +140,7 @@ def _systems(records: Iterable[Entry]) -> list[str]:
 
 def sections(judged: Over) -> list[Section]:
     """Return the tables that have rows: changes of level, scaling, spread over allocations."""
-    steady = text.allocations_sentence(judged.spreads, allocations.LIMIT_PERCENT)
+    steady = text.allocations_sentence(judged.spreads, over.LIMIT_PERCENT)
     parts = (
         (
             "Changes of level over dates",
@@ -177,5 +160,5 @@ def documents(judged: Over) -> list[Json]:
     return [
         text.dates_document(judged.dated),
         text.sizes_document(judged.scaled),
-        text.allocations_document(judged.spreads, allocations.LIMIT_PERCENT),
+        text.allocations_document(judged.spreads, over.LIMIT_PERCENT),
     ]

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import PATH, THERE, example, json_option, option, print_json
 from railyard.base.errors import InputError
 
 if TYPE_CHECKING:
     from railyard.analysis.pairs.matrices import Matrices, Point
 
-FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 COLUMN_IN = 4.2
 
 
 @click.command(epilog=example("railyard pairs all.pairs --worst 100 --image all.png"))
-@click.argument("file", type=FILE)
-@click.option(
-    "--worst", type=click.IntRange(min=0), default=10, show_default=True, help="Number of pairs, and nodes."
-)
-@click.option(
-    "--image", type=click.Path(path_type=Path), help="Draw all matrices into this file: .png, .svg or .pdf."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("file", type=THERE)
+@option("--worst", "Number of pairs, and nodes.", click.IntRange(min=0), 10)
+@option("--image", "Draw all matrices into this file: .png, .svg or .pdf.", PATH)
+@json_option("Print JSON.")
 def pairs(file: Path, worst: int, image: Path | None, *, as_json: bool) -> None:
     """Print the worst pairs and nodes of FILE, which `pt2pt --pairs FILE` writes while it measures.
 
@@ -37,7 +31,7 @@ def pairs(file: Path, worst: int, image: Path | None, *, as_json: bool) -> None:
 
     read = matrices.read(file)
     if as_json:
-        click.echo(json.dumps([_document(read, point, worst) for point in read.points], indent=1))
+        print_json([_document(read, point, worst) for point in read.points])
     else:
         click.echo("\n\n".join(_text(read, point, worst) for point in read.points))
     if image is not None:

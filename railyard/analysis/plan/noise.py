@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.cases.comparison import label_text, rank_of
-from railyard.analysis.over import series
-from railyard.analysis.over.series import DatedRow
+from railyard.analysis.judge import rows as ordered
+from railyard.analysis.judge.rows import Row
 from railyard.records import comparable
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
@@ -73,27 +73,25 @@ def of_archive(entries: Iterable[Entry], check: str, foms: Sequence[str] = ()) -
     """
     chosen = (entry for entry in entries if entry.setting["check"] == check)
     rows = [
-        row
-        for row in series.series_of(chosen, _shared, None, foms)
-        if row.key.fom.better is not Better.NEITHER
+        row for row in ordered.series(chosen, _shared, None, foms) if row.key.fom.better is not Better.NEITHER
     ]
     if not foms and rows:
         first = min((row.key.fom for row in rows), key=rank_of)
         rows = [row for row in rows if row.key.fom == first]
-    groups: dict[tuple[object, ...], list[DatedRow]] = {}
+    groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault((_shared(row.setting), row.key.fom, row.key.labels), []).append(row)
+        groups.setdefault((row.shared["reference"], row.key.fom, row.key.labels), []).append(row)
     points = Counter(key[:2] for key in groups)
     noises = (_noise(members, points[key[:2]]) for key, members in groups.items())
     return [noise for noise in noises if noise is not None]
 
 
-def _shared(setting: Mapping[str, Json]) -> str | None:
+def _shared(setting: Mapping[str, Json]) -> Mapping[str, Json] | None:
     """Return what jobs must have in common to differ by chance alone; None for what is computed."""
-    return None if setting["origin"] in COMPUTED else comparable.reference_digest(setting)
+    return None if setting["origin"] in COMPUTED else {"reference": comparable.reference_digest(setting)}
 
 
-def _noise(rows: Sequence[DatedRow], points: int) -> Noise | None:
+def _noise(rows: Sequence[Row], points: int) -> Noise | None:
     squares, freedom = 0.0, 0  # within jobs
     between, inverse, more = 0.0, 0.0, 0  # between the means of jobs
     for row in rows:

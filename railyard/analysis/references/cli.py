@@ -11,10 +11,10 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import Commands, example
-from railyard.base.errors import InputError, RunError
+from railyard.base.commands import FILE, Commands, archive_option, example, option, output_option
+from railyard.base.errors import InputError
 from railyard.records import references
-from railyard.records.cli import archive_option, index_of
+from railyard.records.cli import index_of, write
 from railyard.records.record import Status
 from railyard.records.references import Entry
 from railyard.records.store import archive
@@ -22,14 +22,7 @@ from railyard.records.store.entries import Entry as Indexed
 
 NEEDED = "a case with 6 good launches of a commit without changes"
 
-file_option = click.option(
-    "-o",
-    "--output",
-    "file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=references.FILE,
-    help="The file of references.  [default: checks/references/archive.yaml of the checkout]",
-)
+_TEXT = "The file of references.  [default: checks/references/archive.yaml of the checkout]"
 
 
 @click.group("references", cls=Commands)
@@ -38,15 +31,14 @@ def commands() -> None:
 
 
 @commands.command(epilog=example("railyard references update"))
-@archive_option
-@file_option
-@click.option(
-    "--accept-regressions",
-    "accept",
+@archive_option()
+@output_option(_TEXT, default=references.FILE, show_default=False)
+@option(
+    "--accept-regressions accept",
+    "Also accept records that are worse than the references allow, and name them in the history.",
     is_flag=True,
-    help="Also accept records that are worse than the references allow, and name them in the history.",
 )
-def update(root: Path, file: Path, accept: bool) -> None:
+def update(root: Path, output: Path, accept: bool) -> None:
     """Add the archive's good records of commits without changes to the history that references follow from.
 
     A case needs 6 launches. A record that is worse than its references allow is left out and named. Where no case has
@@ -56,31 +48,27 @@ def update(root: Path, file: Path, accept: bool) -> None:
         updated,  # SciPy takes a second that other commands need not wait
     )
 
-    after = updated(index_of(root).entries(), references.load(file), accept=accept)
+    after = updated(index_of(root).entries(), references.load(output), accept=accept)
     count = sum(len(of_check) for of_check in after.references.values())
     if not count:
         why = after.notes[0] if after.notes else "no record"
         raise InputError(str(root), "", problem=f"no reference ({why})", valid=NEEDED)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        archive.write_whole(file, references.text(after.references), replace=True)
-    except OSError as error:
-        raise RunError(f"{file} could not be written: {error.strerror}") from error
+    write(output, references.text(after.references), make_folder=True)
     for note in after.notes:
         click.echo(note)
-    click.echo(f"wrote {file}: {count} case{'' if count == 1 else 's'}")
+    click.echo(f"wrote {output}: {count} case{'' if count == 1 else 's'}")
 
 
 @commands.command(epilog=example("railyard references show"))
-@file_option
-def show(file: Path) -> None:
+@output_option(_TEXT, default=references.FILE, show_default=False)
+def show(output: Path) -> None:
     """Show the references: check, case, history, and for each variable what the next run would find."""
     from railyard.analysis.references import update
 
-    entries = references.load(file)
+    entries = references.load(output)
     if not entries:
         raise InputError(
-            str(file), "", problem="no references", valid="a file that `railyard references update` wrote"
+            str(output), "", problem="no references", valid="a file that `railyard references update` wrote"
         )
     family = max(1, update.variables_of(entries))
     for check, of_check in sorted(entries.items()):
@@ -112,22 +100,21 @@ def _show_case(title: str, entry: Entry, family: int) -> None:
 
 
 @commands.command(epilog=example("railyard references judge --summary summary.md"))
-@archive_option
-@file_option
-@click.option(
-    "--summary",
-    "summary_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Markdown file with the changed variables alone, short enough for a comment on GitHub, as well.",
+@archive_option()
+@output_option(_TEXT, default=references.FILE, show_default=False)
+@option(
+    "--summary summary_file",
+    "Markdown file with the changed variables alone, short enough for a comment on GitHub, as well.",
+    FILE,
 )
-def judge(root: Path, file: Path, summary_file: Path | None) -> None:
+def judge(root: Path, output: Path, summary_file: Path | None) -> None:
     """Hold the newest good record of each check and case against the references; end with 1 if a variable is worse.
 
     It is an error if none of them has a reference. A case without a reference whose check has others is a warning.
     """
     from railyard.analysis.references import judging, summary
 
-    history = references.load(file)
+    history = references.load(output)
     values = {key: references.medians(entry) for key, entry in sorted(_newest(root).items())}
     judgements = {key: judging.judged(*key, of_case, history) for key, of_case in values.items()}
     warnings = [line for judgement in judgements.values() for line in judgement.missing]
@@ -150,7 +137,7 @@ def judge(root: Path, file: Path, summary_file: Path | None) -> None:
         click.echo("no reference on this kind of machine: these records are its first")
         return
     if not judged:
-        raise InputError(str(root), "", problem=f"no record has a reference in {file}", valid=NEEDED)
+        raise InputError(str(root), "", problem=f"no record has a reference in {output}", valid=NEEDED)
     click.echo(f"{judged} variable{'' if judged == 1 else 's'} judged, {len(worse)} worse")
     if worse:
         raise click.exceptions.Exit(1)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 
-from railyard.base.checkout import RESULTS
-from railyard.base.commands import example
+from railyard.base.checkout import ARCHIVE
+from railyard.base.commands import FILE, FOLDER, PATH, example, format_option, option, output_option
 from railyard.base.errors import InputError, RunError
-from railyard.records.cli import files_of, pass_over
+from railyard.records.cli import files_of, pass_over, write
 from railyard.records.record import Record
 from railyard.records.store import archive
 
@@ -27,51 +27,26 @@ _MANY = 20
         "railyard report -o report.html results/example", "railyard report --format text results/example"
     )
 )
-@click.argument("records", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write.  [default: report.html for a page, else the standard output; none with --figure alone]",
+@click.argument("records", nargs=-1, type=PATH)
+@output_option(
+    "The file to write.  [default: report.html for a page, else the standard output; none with --figure alone]"
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["html", "text", "md", "csv", "json", "openmetrics", "bencher"]),
-    default="html",
-    show_default=True,
-    help="A page, one screen of text, Markdown for a job's summary, CSV for spreadsheets, JSON for programs, "
+@format_option(
+    ["html", "text", "md", "csv", "json", "openmetrics", "bencher"],
+    "A page, one screen of text, Markdown for a job's summary, CSV for spreadsheets, JSON for programs, "
     "OpenMetrics and Bencher's JSON for services that watch figures over time.",
 )
-@click.option(
-    "--compare", "sides", multiple=True, help="A side to compare, as in `railyard compare`; twice or more."
+@option("--compare sides", "A side to compare, as in `railyard compare`; twice or more.", multiple=True)
+@option("--baseline", "The side that changes are relative to.  [default: the first]")
+@option("--json json_file", "Summary for programs, as well.", FILE)
+@option("--figure figure_file", "Overview picture, an SVG file.", FILE)
+@option("--figures folder", "Folder for every figure as an SVG file.", FOLDER)
+@option(
+    "--parquet parquet_file",
+    "The rows of the CSV as an Apache Parquet file, as well; needs polars (`make parquet`).",
+    FILE,
 )
-@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Summary for programs, as well.",
-)
-@click.option(
-    "--figure",
-    "figure_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Overview picture, an SVG file.",
-)
-@click.option(
-    "--figures",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for every figure as an SVG file.",
-)
-@click.option(
-    "--parquet",
-    "parquet_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The rows of the CSV as an Apache Parquet file, as well; needs polars (`make parquet`).",
-)
-@click.option("-q", "--quiet", is_flag=True, help="No summary on the terminal.")
+@option("-q --quiet", "No summary on the terminal.", is_flag=True)
 def report(
     *,
     records: tuple[Path, ...],
@@ -101,7 +76,7 @@ def report(
 
     if output is None and form == "html" and not (figure_file or folder or parquet_file):
         output = Path("report.html")
-    read, chosen = load(records or (RESULTS,), quiet), Format(form)
+    read, chosen = load(records or (ARCHIVE,), quiet), Format(form)
     judged = judge(modelled.records(read), sides, baseline)
     recorded = judge(read, sides, baseline) if chosen in exports.DATA or json_file or parquet_file else judged
     content = (
@@ -121,11 +96,9 @@ def report(
     if folder is not None:
         _make(folder)
     for path, content in written:
-        _write(path, content)
+        write(path, content)
     if parquet_file is not None:
-        from railyard.analysis.report import monitors
-
-        _write(parquet_file, monitors.parquet(exports.rows(recorded)))
+        write(parquet_file, exports.parquet(exports.rows(recorded)))
     if output is None and form != "html":
         click.echo(content, nl=False)
     elif not quiet:
@@ -172,10 +145,3 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder} could not be made: {error.strerror}") from error
-
-
-def _write(path: Path, content: str | bytes) -> None:
-    try:
-        archive.write_bytes(path, [content.encode() if isinstance(content, str) else content], replace=True)
-    except OSError as error:
-        raise RunError(f"{path} could not be written: {error.strerror}") from error

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.stats
 
 from railyard.analysis.stats.samples import OF_A_NORMAL
 
@@ -93,6 +92,8 @@ def _log_p(values: Array, size: int) -> float:
     of_before, of_newest = (_variance_of_mean(n, correlation) for n in (before.size, size))
     variance = squares / before.size / max(_LEAST_SHARE, 1 - of_before)
     statistic = distance / math.sqrt(variance * (of_newest + of_before))
+    import scipy.stats  # imported here: takes 1 s, and `railyard compare` does not need it
+
     return float(math.log(2) + scipy.stats.t.logsf(statistic, before.size - 2))
 
 
@@ -135,6 +136,8 @@ def _scores(values: Array) -> Array:
     middle = np.median(values)
     deviation = OF_A_NORMAL * float(np.median(np.abs(values - middle)))
     if deviation == 0:
+        import scipy.stats  # imported here, as above
+
         return np.asarray(scipy.stats.rankdata(values), dtype=float)
     return np.clip(values, middle - _MOST_DEVIATIONS * deviation, middle + _MOST_DEVIATIONS * deviation)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, single
 from railyard.records import units
 
 FOM = units.fom("fom_per_s", "1/s", "higher")
@@ -26,15 +26,11 @@ def parse(text: str, left: str, source: str) -> Reading:
     grid = output.token("(Px, Py, Pz)", r"    \(Px, Py, Pz\) = \((\d{1,9}, \d{1,9}, \d{1,9})\)")
     norm = output.number("Final Relative Residual Norm", rf"Final Relative Residual Norm = {NUMBER}")
     iterations = output.whole("Iterations", r"Iterations = (\d+)")
-    patterns = {
-        FOM: rf"Figure of Merit \(FOM_1\): {NUMBER}",
-        SETUP: rf"FOM_Setup: nnz_AP / Setup Phase Time: {NUMBER}",
-        SOLVE: rf"FOM_Solve: nnz_AP \* Iterations / Solve Phase Time: {NUMBER}",
-    }
-    tokens = {name: output.token(name, pattern) for name, pattern in patterns.items()}
-    fom, setup, solve = (finite(token, source, name) for name, token in tokens.items())
+    fom = output.number(FOM, rf"Figure of Merit \(FOM_1\): {NUMBER}")
+    setup = output.number(SETUP, rf"FOM_Setup: nnz_AP / Setup Phase Time: {NUMBER}")
+    solve = output.number(SOLVE, rf"FOM_Solve: nnz_AP \* Iterations / Solve Phase Time: {NUMBER}")
     fault = (
-        disagreement("AMG: FOM_1", tokens[FOM], (setup + 3 * solve) / 4, *tokens.values())
+        disagreement("AMG: FOM_1", fom, (setup + 3 * solve) / 4, fom, setup, solve)
         if norm <= TOLERANCE
         else f"AMG: final relative residual norm is {norm:g}, to be at most {TOLERANCE:g}"
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, single
 from railyard.records import units
 
 FOM = units.fom("fom_per_s", "1/s", "higher")
@@ -28,21 +28,20 @@ def parse(text: str, left: str, source: str) -> Reading:
     grid = output.token("(Px, Py, Pz)", r"    \(Px, Py, Pz\) = \((\d{1,9}, \d{1,9}, \d{1,9})\)")
     norm = output.number("Final Relative Residual Norm", rf"Final Relative Residual Norm = {NUMBER}")
     iterations = output.whole("Iterations", r"Iterations = (\d+)")
-    setup = output.token("FOM_Setup", rf"FOM_Setup: nnz_AP / Setup Phase Time: {NUMBER}")
-    solve = output.token("FOM_Solve", rf"FOM_Solve: nnz_AP(?: \* iterations)? / Solve Phase Time: {NUMBER}")
-    fom = output.token("Figure of Merit", rf"Figure of Merit \((?:FOM_1|FOM)\): (?:nnz_AP .*\) )?{NUMBER}")
-    rate, setup_rate, solve_rate = (finite(token, source, "FOM") for token in (fom, setup, solve))
+    setup = output.number("FOM_Setup", rf"FOM_Setup: nnz_AP / Setup Phase Time: {NUMBER}")
+    solve = output.number("FOM_Solve", rf"FOM_Solve: nnz_AP(?: \* iterations)? / Solve Phase Time: {NUMBER}")
+    fom = output.number("Figure of Merit", rf"Figure of Merit \((?:FOM_1|FOM)\): (?:nnz_AP .*\) )?{NUMBER}")
     fault = f"AMG2023: final relative residual norm is {norm:g}, to be at most {TOLERANCE:g}"
     if norm <= TOLERANCE:
         fault = ""
-        if setup_rate > 0 and solve_rate > 0:
-            determined = _figure_of_merit(output, setup_rate, solve_rate)
+        if setup > 0 and solve > 0:
+            determined = _figure_of_merit(output, setup, solve)
             fault = disagreement("AMG2023: FOM", fom, determined, setup, solve)
     return Reading(
         program="AMG2023",
         version="2023",
         ranks=math.prod(int(part) for part in grid.split(",")),
-        series=[single(FOM, rate), single(SETUP, setup_rate), single(SOLVE, solve_rate)],
+        series=[single(FOM, fom), single(SETUP, setup), single(SOLVE, solve)],
         fault=fault,
         parameters={"problem": problem, "iterations": iterations},
     )

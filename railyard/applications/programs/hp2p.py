@@ -6,7 +6,7 @@ the shortest time, the smallest that over the longest. Leaves out: standard devi
 
 from __future__ import annotations
 
-from railyard.applications.reading import MIB_GBYTE, NUMBER, Output, Reading, disagreement, finite, single
+from railyard.applications.reading import MIB_GBYTE, NUMBER, Output, Reading, disagreement, single
 from railyard.records import units
 
 LATENCY = units.fom("latency_us", "us", "lower")
@@ -28,23 +28,23 @@ def parse(text: str, left: str, source: str) -> Reading:
     size = output.whole("Message size", r" Message size +: (\d+)")
     iterations = output.whole("Number of iteration", r" Number of iteration +: (\d+)")
     output.token("end", r" (===============)")
-    tokens = {
-        (words, statistic): output.token(f"{statistic} {words}", rf" {statistic} {words} +: {NUMBER} {unit}")
+    printed = {
+        (words, statistic): output.number(f"{statistic} {words}", rf" {statistic} {words} +: {NUMBER} {unit}")
         for words, unit, _ in FIGURES.values()
         for statistic in STATISTICS
     }
     fault = ""
     for rate, time in (("Max", "Min"), ("Min", "Max")):
-        latency = tokens["latency", time]
-        if not fault and finite(latency, source, "latency") > 0:
-            determined = size / float(latency) * 1e6 / 2**20
-            fault = disagreement(f"HP2P: {rate} bandwidth", tokens["bandwidth", rate], determined, latency)
+        latency = printed["latency", time]
+        if not fault and latency > 0:
+            determined = size / latency * 1e6 / 2**20
+            fault = disagreement(f"HP2P: {rate} bandwidth", printed["bandwidth", rate], determined, latency)
     return Reading(
         program="HP2P",
         version="unknown",
         ranks=None,
         series=[
-            single(fom, finite(tokens[words, word], source, words) * factor, statistic=name)
+            single(fom, printed[words, word] * factor, statistic=name)
             for fom, (words, _, factor) in FIGURES.items()
             for word, name in STATISTICS.items()
         ],

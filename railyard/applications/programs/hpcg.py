@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, single
 from railyard.records import units
 
 RATING = units.fom("rating_gflop_s", "GFLOP/s", "higher")
@@ -29,16 +29,14 @@ def parse(text: str, left: str, source: str) -> Reading:
         return Reading(
             program="HPCG", version=version, ranks=ranks, series=[], fault="HPCG: the result is INVALID"
         )
-    rating = output.token("rating", rf"Final Summary::{re.escape(VALID)}={NUMBER}")
-    time = output.token("Total", rf"Benchmark Time Summary::Total={NUMBER}")
-    operations = output.token("operations", rf"Floating Point Operations Summary::Total={NUMBER}")
-    raw = output.token("Raw Total", rf"GFLOP/s Summary::Raw Total={NUMBER}")
-    figures = [finite(token, source, "report") for token in (rating, raw, time)]
-    fault = "" if figures[0] <= figures[1] else f"HPCG: the rating {rating} is above the raw rate {raw}"
-    if not fault and figures[2] > 0:
-        determined = finite(operations, source, "operations") / figures[2] * 1e-9
-        fault = disagreement("HPCG: Raw Total", raw, determined, operations, time)
-    series = [single(fom, value) for fom, value in zip((RATING, RAW, TIME), figures, strict=True)]
+    rating = output.number("rating", rf"Final Summary::{re.escape(VALID)}={NUMBER}")
+    time = output.number("Total", rf"Benchmark Time Summary::Total={NUMBER}")
+    operations = output.number("operations", rf"Floating Point Operations Summary::Total={NUMBER}")
+    raw = output.number("Raw Total", rf"GFLOP/s Summary::Raw Total={NUMBER}")
+    fault = "" if rating <= raw else f"HPCG: the rating {rating} is above the raw rate {raw}"
+    if not fault and time > 0:
+        fault = disagreement("HPCG: Raw Total", raw, operations / time * 1e-9, operations, time)
+    series = [single(RATING, rating), single(RAW, raw), single(TIME, time)]
     return Reading(program="HPCG", version=version, ranks=ranks, series=series, fault=fault)
 
 

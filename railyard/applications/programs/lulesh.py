@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single
+from railyard.applications.reading import NUMBER, Number, Output, Reading, disagreement, single
 from railyard.base.errors import InputError
 from railyard.records import units
 from railyard.records.programs.third_party import LULESH_RUNS
@@ -34,24 +34,22 @@ def parse(text: str, left: str, source: str) -> Reading:
     edge = output.whole("Problem size", r"   Problem size        =  (\d+)")
     ranks = output.whole("MPI tasks", r"   MPI tasks           =  (\d+)")
     iterations = output.whole("Iteration count", r"   Iteration count     =  (\d+)")
-    energy = output.token("Final Origin Energy", rf"   Final Origin Energy = +{NUMBER}")
-    finite(energy, source, "Final Origin Energy")
-    elapsed = output.token("Elapsed time", rf"Elapsed time         = +{NUMBER} \(s\)")
-    fom = output.token("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
-    elapsed_s, rate = finite(elapsed, source, "Elapsed time"), finite(fom, source, "FOM")
+    energy = output.number("Final Origin Energy", rf"   Final Origin Energy = +{NUMBER}")
+    elapsed_s = output.number("Elapsed time", rf"Elapsed time         = +{NUMBER} \(s\)")
+    fom = output.number("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
     threads = output.lines(r"Num threads: (\d{1,9})")
     mesh = edge * _cube_root(ranks, source)
     complete = mesh in LULESH_RUNS and LULESH_RUNS[mesh][0] == iterations
     fault = (
         _asymmetry(output, ALL_MEASURES if complete else ALL_MEASURES[-1:])
         or (_wrong_energy(mesh, energy) if complete else "")
-        or _wrong_rate(fom, elapsed, edge**3 * ranks * iterations)
+        or _wrong_rate(fom, elapsed_s, edge**3 * ranks * iterations)
     )
     return Reading(
         program="LULESH",
         version="2.0",
         ranks=ranks,
-        series=[single(FOM, rate), single(ELAPSED, elapsed_s)],
+        series=[single(FOM, fom), single(ELAPSED, elapsed_s)],
         fault=fault,
         parameters={
             "edge": edge,
@@ -71,18 +69,18 @@ def _asymmetry(output: Output, measures: Sequence[str]) -> str:
     return ""
 
 
-def _wrong_energy(mesh: int, energy: str) -> str:
+def _wrong_energy(mesh: int, energy: Number) -> str:
     """Return what is wrong with the final energy of a run to the end, in one line; empty if it is right."""
-    if float(LULESH_RUNS[mesh][1]) == float(energy):
+    if float(LULESH_RUNS[mesh][1]) == energy:
         return ""
     return f"LULESH: final origin energy is {energy}, to be {LULESH_RUNS[mesh][1]} for a mesh of edge {mesh}"
 
 
-def _wrong_rate(fom: str, elapsed: str, zones: int) -> str:
+def _wrong_rate(fom: Number, elapsed_s: Number, zones: int) -> str:
     """Return why the rate is not that of so many zones over all iterations, in one line; empty if it is."""
-    if not float(elapsed):
+    if not elapsed_s:
         return ""
-    return disagreement("LULESH: FOM", fom, zones / float(elapsed) / THOUSANDS, elapsed)
+    return disagreement("LULESH: FOM", fom, zones / elapsed_s / THOUSANDS, elapsed_s)
 
 
 def _cube_root(ranks: int, source: str) -> int:

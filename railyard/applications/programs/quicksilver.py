@@ -7,7 +7,7 @@ its fourth test, a homogeneous fluence, which needs more particles than small ru
 
 from __future__ import annotations
 
-from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, single, whole
+from railyard.applications.reading import NUMBER, Number, Output, Reading, disagreement, single, whole
 from railyard.records import units
 
 RATE = units.fom("segments_per_s", "1/s", "higher")
@@ -27,10 +27,9 @@ def parse(text: str, left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
     del left
     output = Output(source=source, text=text)
-    rate = output.token(
+    rate = output.number(
         "segments_per_s", rf"Figure Of Merit +{NUMBER} \[Num Segments / Cycle Tracking Time\]"
     )
-    value = finite(rate, source, "segments_per_s")
     fluence = output.token("fluence_homogeneous", "(PASS|FAIL):: Fluence .*")
     missing = [line for line in VERIFIED if not output.lines(line)]
     fault = (
@@ -40,18 +39,17 @@ def parse(text: str, left: str, source: str) -> Reading:
         program="Quicksilver",
         version="1.0",
         ranks=output.whole("ranks", r"Number of MPI ranks     : (\d+)"),
-        series=[single(RATE, value)],
+        series=[single(RATE, rate)],
         fault=f"Quicksilver: {fault}" if fault else "",
         parameters={"fluence_homogeneous": fluence},
     )
 
 
-def _wrong_rate(output: Output, rate: str) -> str:
+def _wrong_rate(output: Output, rate: Number) -> str:
     """Return why the rate is not that of the table of cycles, in one line; empty if it is."""
-    tracking = output.token("cycleTracking", TRACKING)
+    tracking_us = output.number("cycleTracking", TRACKING)
     cycles = output.lines(CYCLE)
-    time_s = finite(tracking, output.source, "cycleTracking") * MICRO
-    if not cycles or not time_s:
+    if not cycles or not tracking_us:
         return ""
     segments = sum(whole(line[1], output.source, "num_seg") for line in cycles)
-    return disagreement("Figure Of Merit", rate, segments / time_s, tracking)
+    return disagreement("Figure Of Merit", rate, segments / (tracking_us * MICRO), tracking_us)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from railyard.applications.reading import NUMBER, Output, Reading, disagreement, finite, shifted, single
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, shifted, single
 from railyard.records import units
 
 RATE = units.fom("cells_per_s", "1/s", "higher")
@@ -30,19 +30,16 @@ def parse(text: str, left: str, source: str) -> Reading:
     ranks = wrote.whole("npey", r"     npey= +(\d+)") * wrote.whole("npez", r"     npez= +(\d+)")
     iterations = output.whole("No. Inners", r"  No\. Outers= *\d+ +No\. Inners= *(\d+)")
     error = wrote.number("Max Diff", LARGEST)
-    solve = wrote.token("Solve", rf"    Solve +{NUMBER}")
-    rate = wrote.token("Inverse Grind Time FOM", rf"  Inverse Grind Time FOM \(1/ns\) +{NUMBER}")
-    solve_s, cells_per_s = (
-        finite(solve, source, "Solve"),
-        shifted(rate, PLACES, source, "Inverse Grind Time FOM"),
-    )
+    solve_s = wrote.number("Solve", rf"    Solve +{NUMBER}")
+    rate = wrote.number("Inverse Grind Time FOM", rf"  Inverse Grind Time FOM \(1/ns\) +{NUMBER}")
+    cells_per_s = shifted(str(rate), PLACES, source, "Inverse Grind Time FOM")
     work = math.prod(
         wrote.whole(name, rf"    {name} = +(\d+)") for name in ("nx", "ny", "nz", "nang", "noct")
     )
     fault = _fault(output, error)
     if not fault and solve_s:
         determined = work * iterations / solve_s / 10**PLACES
-        fault = disagreement("SNAP: inverse grind time", rate, determined, solve)
+        fault = disagreement("SNAP: inverse grind time", rate, determined, solve_s)
     return Reading(
         program="SNAP",
         version=wrote.token("Version Number", r" Version Number\.\. +(\S+)"),

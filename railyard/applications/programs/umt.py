@@ -27,25 +27,23 @@ def parse(text: str, left: str, source: str) -> Reading:
     output = Output(source=source, text=text)
     ranks = output.whole("ranks", r" Executing UMT2013 Number of ranks =(\d+)")
     threads = output.whole("threads", r" and number of OMP threads  =(\d+)")
-    unknowns = output.token("numUnknowns", rf"numUnknowns = {NUMBER}")
-    work = output.token(
+    unknowns = output.number("numUnknowns", rf"numUnknowns = {NUMBER}")
+    work_s = output.number(
         "cumulativeWorkTime", rf"cumulativeIterationCount= (?:\d+) cumulativeWorkTime={NUMBER} s\."
     )
-    work_s = finite(work, source, "cumulativeWorkTime")
     iterations = output.whole("cumulativeIterationCount", r"cumulativeIterationCount= (\d+) .*")
-    rate = output.token("figure of merit", rf"figure of merit = {NUMBER}")
-    rate_per_s, count = finite(rate, source, "figure of merit"), finite(unknowns, source, "numUnknowns")
+    rate = output.number("figure of merit", rf"figure of merit = {NUMBER}")
     error = _largest_error(output)
     fault = "" if error <= TOLERANCE else f"UMT: the largest error is {error:g}, to be at most {TOLERANCE:g}"
     if not fault and work_s:
-        fault = disagreement("UMT: figure of merit", rate, count * iterations / work_s, unknowns, work)
+        fault = disagreement("UMT: figure of merit", rate, unknowns * iterations / work_s, unknowns, work_s)
     return Reading(
         program="UMT",
         version="2013",
         ranks=ranks,
-        series=[single(RATE, rate_per_s), single(WORK, work_s)],
+        series=[single(RATE, rate), single(WORK, work_s)],
         fault=fault,
-        parameters={"iterations": iterations, "unknowns": count, "threads": threads},
+        parameters={"iterations": iterations, "unknowns": float(unknowns), "threads": threads},
     )
 
 

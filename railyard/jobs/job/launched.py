@@ -1,29 +1,25 @@
-"""Read what one launch left in its job's stage directory, and make the launch of the record from it.
+"""Make the launch of the record from the files that one launch left.
 
-Models: `collect` reads the files that the job script wrote for the launch; `convert` makes the benchmark output of a
-third-party program; `judge_nics` compares the NICs that sent with those that the policy assigned; `run` combines
-them. A file that is cut off counts as missing. Leaves out the record as a whole (`railyard.jobs.stagedir`), and what
-the companions of a victim left (`railyard.jobs.beside`).
+Models: `convert` makes the benchmark output of a third-party program; `judge_nics` compares the NICs that sent with
+those that the policy assigned; `run` combines them. Leaves out the files themselves (`railyard.jobs.job.job_folder`),
+the record as a whole (`railyard.jobs.stagedir`), and what the companions of a victim left (`railyard.jobs.beside`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from railyard.applications import launch as applications
-from railyard.jobs import beside, complaints, launching
-from railyard.jobs.beside import Companions
-from railyard.jobs.job.json_files import json_object
-from railyard.jobs.job.submitted import Placed, Planned, Submitted, read
-from railyard.jobs.nodes import energy, nic_counters, rank_nics
+from railyard.jobs import beside, launching
+from railyard.jobs.job import job_folder
+from railyard.jobs.job.job_folder import JobFolder, LaunchFiles, Start
+from railyard.jobs.job.submitted import FILE, Planned, Submitted, read
 from railyard.placements.nics import stating
-from railyard.placements.nics.evidence import SETUP_BYTES, Found
+from railyard.placements.nics.evidence import SETUP_BYTES, Found, judge, senders
 from railyard.placements.nics.evidence import Verdict as NicVerdict
 from railyard.placements.nics.policies import Host
 from railyard.records.assemble import LaunchRun
@@ -36,171 +32,114 @@ LIMIT_STATUS = (124, 137)
 CLOCKS_S = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """When a launch started: seconds since 1970, and seconds of the monotonic clock, None in old jobs."""
-
-    time_s: float
-    monotonic_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """How and when a launch ended: exit status, and the two times of `Start`."""
-
-    status: int
-    time_s: float
-    monotonic_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchFiles:
-    """The files of a launch as values. `start` and `end` are None where the launch did not come that far.
-
-    `start` is when the launch had its turn on the machine. `complaint` is the line of its standard error that
-    explains a failure, `evidence` what the virtual torus or the simulator measured. `is_cut_off`: the file of its
-    start or its end exists and is not whole.
-    """
-
-    start: Start | None
-    end: End | None
-    complaint: str
-    evidence: Mapping[str, Any]
-    is_cut_off: bool
-
-    @property
-    def elapsed_s(self) -> float | None:
-        """Return the seconds between start and end, by the monotonic clock if both have it; None if negative."""
-        if not self.start or not self.end:
-            return None
-        elapsed = self.end.time_s - self.start.time_s
-        if self.start.monotonic_s is not None and self.end.monotonic_s is not None:
-            elapsed = self.end.monotonic_s - self.start.monotonic_s
-        return elapsed if elapsed >= 0 else None
-
-
-def collect(folder: Path, launch: Planned) -> LaunchFiles:
-    """Return what the files of a launch in a stage directory contain."""
-    start_file, end_file = folder / f"{launch.stem}.begun", folder / f"{launch.stem}.ended"
-    start, end = _numbers(start_file, (1, 2)), _numbers(end_file, (2, 3))
-    evidence = json_object(folder / f"{launch.stem}.evidence")
-    start = [time_s + waited_s(evidence) for time_s in start or ()]
-    return LaunchFiles(
-        start=Start(time_s=start[0], monotonic_s=_item(start, 1)) if start else None,
-        end=End(status=int(end[0]), time_s=end[1], monotonic_s=_item(end, 2)) if end else None,
-        complaint=_complaint(folder / f"{launch.stem}.err"),
-        evidence=evidence,
-        is_cut_off=not end and (end_file if start else start_file).exists(),
-    )
-
-
-def _complaint(stderr: Path) -> str:
-    """Return the line that explains a failure, and what notices are beside it."""
-    return "; ".join(filter(None, (complaints.first(stderr), complaints.beside(stderr))))
-
-
-def waited_s(evidence: Mapping[str, Any]) -> float:
-    """Return the seconds for which a launch waited for other launches on the machine, from its evidence."""
-    waited = (evidence.get("guard") or {}).get("waited_s", 0.0)
-    return float(waited) if isinstance(waited, int | float) else 0.0
-
-
-def convert(folder: Path, job: Submitted, stem: str, ranks: int) -> str:
-    """Write the benchmark output of a third-party program from what the program printed.
-
-    Returns why its output is no result, in one line; empty if it is one, or if the program is railyard's own.
-    """
-    benchmark = job.spec.benchmark
-    if not job.read_by and not applications.is_application(benchmark):
-        return ""
-    parameters = job.case()["parameters"]
-    return applications.read(folder, stem, benchmark, parameters=parameters, ranks=ranks, read_by=job.read_by)
-
-
-def replaced_image(folder: Path, job: Submitted) -> str:
-    """Return that the job's image is another file at the job's end than when it was submitted; empty if it is the same.
-
-    A running job, and an image that is a folder, have no sum to compare.
-    """
-    image = job.image or {}
-    for when in ("begun", "ended"):
-        for file, digest in sums(folder / f"code.{when}"):
-            if Path(file).name == image.get("file") and digest != image.get("sha256"):
-                was, now = str(image.get("sha256"))[:12], digest[:12]
-                return f"the image {image['file']} was replaced while the job ran: sha256 {was}... became {now}..."
-    return ""
-
-
-def sums(path: Path) -> list[tuple[str, str]]:
-    """Return path and sha256 of the files in what sha256sum wrote; nothing for a file that is not there."""
-    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-    return [(line[66:], line[:64]) for line in lines if re.match(r"[0-9a-f]{64} [ *].", line)]
-
-
-def run(folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned, ended_by: str) -> LaunchRun:
-    """Return a launch for the record, from what it left in a stage directory.
-
-    `placed` is None where the job ended before it placed its ranks; `ended_by` is why the job ended early.
-    """
-    left = collect(folder, launch)
-    if left.start and (older := _older(job, left.start)):
+def run(folder: JobFolder, launch: Planned) -> LaunchRun:
+    """Return a launch for the record, from what it left in a stage directory."""
+    job, placed, files = folder.job, folder.placed, job_folder.launch(folder.path, launch)
+    if files.start and (older := _older(job, files.start)):
         return _absent(launch, older)
-    hosts = placed.hosts.get(launch.placement) if placed else None
-    own_names = placed.own_names if placed else {}
-    companions = _companions(folder, job, placed, launch) if launch.roles and left.end else None
-    nics, obeyed = judge_nics(folder, job, placed, launch=launch, left=left)
-    fault = convert(folder, job, launch.stem, len(hosts)) if hosts and left.end else ""
-    is_measured, counters = job.site.origin == "measured", folder / f"{launch.stem}.nics"
-    reason = _reason(left, placed, launch, ended_by=ended_by)
+    hosts, companions, fault = placed.hosts.get(launch.placement), None, ""
+    if files.end and launch.roles:
+        companions = beside.read(folder, launch, files.together, functools.partial(convert, folder))
+    nics, obeyed = judge_nics(folder, launch, files)
+    if files.end and hosts:
+        fault = convert(folder, launch.stem, len(hosts)) or (companions.fault if companions else "")
+    series = []
+    if files.counted and job.site.origin == "measured":
+        series = [*files.counted.energy(hosts or (), placed.own_names), *files.counted.rank_nics()]
+    reason = "; ".join(companions.reasons if companions else ()) or _reason(folder, files, launch)
     return dataclasses.replace(
-        _absent(launch, "; ".join(companions.reasons if companions else ()) or reason),
-        late=late(left, job.limit_s),
-        exit_status=left.end.status if left.end else None,
-        started=_utc_text(left.start.time_s) if left.start else None,
-        elapsed_s=left.elapsed_s,
-        begun_monotonic_s=left.start.monotonic_s if left.start else None,
-        ended_monotonic_s=left.end.monotonic_s if left.end else None,
-        output=folder / f"{launch.stem}.json",
+        _absent(launch, reason),
+        late=late(files, job.limit_s),
+        exit_status=files.end.status if files.end else None,
+        started=_utc_text(files.start.time_s) if files.start else None,
+        elapsed_s=files.elapsed_s,
+        begun_monotonic_s=files.start.monotonic_s if files.start else None,
+        ended_monotonic_s=files.end.monotonic_s if files.end else None,
+        output=folder.path / f"{launch.stem}.json",
         expected_hosts=hosts,
-        guard=beside.guard(left.evidence.get("guard"), companions),
+        guard=beside.guard(files.evidence.get("guard"), companions),
         roles=companions.roles if companions else None,
         nics=nics,
         nic_verdict=Verdict(obeyed.verdict),
         nic_reason=obeyed.reason,
-        has_groups=placed is not None and placed.has_groups,
-        counted=[*energy.read(counters, hosts or (), own_names), *rank_nics.read(counters)]
-        if is_measured
-        else (),
-        own_names=own_names,
-        replaced=replaced_image(folder, job) if launch.software == Software.IMAGE else "",
-        fault=fault or (companions.fault if companions and hosts else ""),
+        has_groups=placed.has_groups,
+        counted=series,
+        own_names=placed.own_names,
+        replaced=_replaced_image(folder) if launch.software == Software.IMAGE else "",
+        fault=fault,
     )
 
 
-def judge_nics(
-    folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned, left: LaunchFiles
-) -> tuple[Nics | None, Found]:
+def convert(folder: JobFolder, stem: str, ranks: int) -> str:
+    """Write the benchmark output of a third-party program from what the program printed.
+
+    Returns why its output is no result, in one line; empty if it is one, or if the program is railyard's own.
+    """
+    job = folder.job
+    benchmark = job.spec.benchmark
+    if not job.read_by and not applications.is_application(benchmark):
+        return ""
+    parameters = job.case()["parameters"]
+    return applications.read(
+        folder.path, stem, benchmark, parameters=parameters, ranks=ranks, read_by=job.read_by
+    )
+
+
+def _replaced_image(folder: JobFolder) -> str:
+    """Return that the job's image is another file at the job's end than when it was submitted; empty if it is the same.
+
+    A running job, and an image that is a folder, have no sum to compare.
+    """
+    image = folder.job.image or {}
+    for file, digest in (*folder.begun_files, *folder.ended_files):
+        if Path(file).name == image.get("file") and digest != image.get("sha256"):
+            was, now = str(image.get("sha256"))[:12], digest[:12]
+            return (
+                f"the image {image['file']} was replaced while the job ran: sha256 {was}... became {now}..."
+            )
+    return ""
+
+
+def judge_nics(folder: JobFolder, launch: Planned, files: LaunchFiles) -> tuple[Nics | None, Found]:
     """Return the bytes of a launch's NICs, and the verdict on its NIC policy; `cannot-tell` if nothing was placed.
 
     The bytes are those that the torus counted, or else those that the ranks wrote into the launch's file `.nics`.
     """
-    hosts = placed.hosts.get(launch.placement) if placed else None
-    nics = beside.counted(left.evidence)
+    job, placed, nics = folder.job, folder.placed, beside.counted(files.evidence)
+    hosts = placed.hosts.get(launch.placement)
     if job.roles:
         nics = beside.of_hosts(nics, hosts or ())
-    if not placed or not hosts:
+    if not hosts:
         return nics, Found(verdict=NicVerdict.CANNOT_TELL)
     rows, assigned = placed.rows(launch.placement), placed.nics_by_row(launch.nic_policy)
-    path = folder / f"{launch.stem}.nics"
-    if nics is not None or not path.exists():
-        verdict = launching.judge_nics(hosts, rows, assigned, nics)
+    if nics is not None or not files.counted:
+        verdict = judge_bytes(hosts, rows, assigned, nics)
         return nics, _explained(job, launch.nic_policy, (nics, verdict), assigned)
-    counted = nic_counters.read(path, job.site.devices, hosts, placed.own_names)
-    verdict = launching.judge_nics(hosts, rows, assigned, counted.nics, setup_bytes=SETUP_BYTES)
-    if verdict.verdict == NicVerdict.CANNOT_TELL and counted.reason:
-        verdict = Found(verdict=NicVerdict.CANNOT_TELL, reason=counted.reason)
-    verdict = _explained(job, launch.nic_policy, (counted.nics, verdict), assigned)
-    return counted.nics, _with_gpus(verdict, placed.gpus_by_row(launch.nic_policy), rows, counted.gpus)
+    nics, reason = files.counted.nics(job.site.devices, hosts, placed.own_names)
+    verdict = judge_bytes(hosts, rows, assigned, nics, setup_bytes=SETUP_BYTES)
+    if verdict.verdict == NicVerdict.CANNOT_TELL and reason:
+        verdict = Found(verdict=NicVerdict.CANNOT_TELL, reason=reason)
+    verdict = _explained(job, launch.nic_policy, (nics, verdict), assigned)
+    return nics, _with_gpus(verdict, placed.gpus_by_row(launch.nic_policy), rows, files.counted.gpus)
+
+
+def judge_bytes(
+    hosts: Sequence[str],
+    local_ranks: Sequence[int],
+    assigned: Sequence[Sequence[str]],
+    counted: Nics | None,
+    *,
+    setup_bytes: int = 0,
+) -> Found:
+    """Return the verdict on the bytes of NICs: whether those of `counted` went through the assigned ones.
+
+    `hosts` and `local_ranks` are those assigned to each rank, `assigned` the NICs of each local rank. `setup_bytes` per
+    rank may be MPI's own traffic. Without `counted` the verdict is `cannot-tell`.
+    """
+    nics = [tuple(own) for own in assigned]
+    return judge(
+        senders(hosts, local_ranks, nics), None if counted is None else counted.sent, setup_bytes=setup_bytes
+    )
 
 
 def _explained(
@@ -224,52 +163,49 @@ def _with_gpus(
     """Return the worse of the verdicts on NICs and GPUs: a wrong GPU fails the launch whatever its NICs sent."""
     if not assigned:
         return nics
-    gpus = launching.judge_gpus(assigned, rows, seen)
+    gpus = judge_gpus(assigned, rows, seen)
     is_worse = gpus.verdict == NicVerdict.NOT_OBEYED or nics.verdict == NicVerdict.OBEYED
     return gpus if is_worse else nics
 
 
-def _companions(folder: Path, job: Submitted, placed: Placed | None, launch: Planned) -> Companions:
-    """Return what the companions of a launch's victim left."""
-    return beside.read(
-        beside.Left(
-            folder=folder,
-            stem=launch.stem,
-            planned=launch.roles,
-            hosts=placed.roles.get(launch.placement, {}) if placed else {},
-            devices=job.site.devices,
-            own_names=placed.own_names if placed else {},
-            read_copy=lambda stem, ranks: convert(folder, job, stem, ranks),
-        )
-    )
+def judge_gpus(assigned: Sequence[str], local_ranks: Sequence[int], seen: Sequence[str | None]) -> Found:
+    """Return the verdict on the GPUs that the ranks report; `seen` has one entry for each rank, None for no report."""
+    for rank, (local, sees) in enumerate(zip(local_ranks, seen, strict=False)):
+        if sees is not None and sees != assigned[local]:
+            reason = f"rank {rank} sees GPU {sees}, assigned {assigned[local]}"
+            return Found(verdict=NicVerdict.NOT_OBEYED, reason=reason)
+    if len(seen) < len(local_ranks) or None in seen:
+        return Found(verdict=NicVerdict.CANNOT_TELL, reason="not every rank reported its GPU")
+    return Found(verdict=NicVerdict.OBEYED)
 
 
-def late(left: LaunchFiles, limit_s: int) -> str:
+def late(files: LaunchFiles, limit_s: int) -> str:
     """Return that railyard ended a launch at its limit; empty if it did not."""
-    is_late = limit_s and left.end and left.end.status in LIMIT_STATUS and (left.elapsed_s or 0.0) >= limit_s
+    is_late = (
+        limit_s and files.end and files.end.status in LIMIT_STATUS and (files.elapsed_s or 0.0) >= limit_s
+    )
     return f"ended after its limit of {limit_s} s (launch_limit_s)" if is_late else ""
 
 
-def ended_late(folder: Path, stem: str) -> str:
+def ended_late(path: Path, stem: str) -> str:
     """Return that railyard ended a launch of a stage directory at its limit; empty if it did not, or without a job."""
-    job = read(folder) if (folder / "job.json").is_file() else None
-    launch = next((one for one in job.launches if one.stem == stem), None) if job else None
-    return late(collect(folder, launch), job.limit_s) if job and launch else ""
+    job = read(path) if (path / FILE).is_file() else None
+    planned = next((one for one in job.launches if one.stem == stem), None) if job else None
+    return late(job_folder.launch(path, planned), job.limit_s) if job and planned else ""
 
 
-def _reason(left: LaunchFiles, placed: Placed | None, launch: Planned, *, ended_by: str) -> str:
+def _reason(folder: JobFolder, files: LaunchFiles, launch: Planned) -> str:
     """Return why a launch has no result, in one line; empty if it ended without a complaint.
 
     It is the launch's own complaint, why it could not be placed, or what ended the job.
     """
-    if left.end:
-        return left.complaint
-    if left.is_cut_off:
+    if files.end:
+        return files.complaint
+    if files.is_cut_off:
         return "its files are cut off, as on a full disk"
-    if left.start:
-        return f"the job ended while it ran: {ended_by or left.complaint or 'nothing says why'}"
-    cannot = placed.cannot.get(launch.placement, "") if placed else ""
-    return cannot or ended_by
+    if files.start:
+        return f"the job ended while it ran: {folder.ended_by or files.complaint or 'nothing says why'}"
+    return folder.placed.cannot.get(launch.placement, "") or folder.ended_by
 
 
 def _older(job: Submitted, start: Start) -> str:
@@ -293,23 +229,6 @@ def _absent(launch: Planned, reason: str) -> LaunchRun:
         command=launch.command,
         reason=reason,
     )
-
-
-def _numbers(path: Path, counts: tuple[int, ...]) -> list[float] | None:
-    """Return the numbers in a file's one line; None if their count is not in `counts`, or the line is cut off."""
-    text = path.read_text(errors="replace") if path.is_file() else ""
-    if not text.endswith("\n"):
-        return None
-    try:
-        numbers = [float(word) for word in text.split()]
-    except ValueError:
-        return None
-    return numbers if len(numbers) in counts else None
-
-
-def _item(numbers: Sequence[float], index: int) -> float | None:
-    """Return a number of a list; None if the list is shorter."""
-    return numbers[index] if index < len(numbers) else None
 
 
 def _utc_text(time_s: float) -> str:

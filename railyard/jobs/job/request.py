@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import InputError, as_seen
-from railyard.jobs import requirements, roles, schedule
+from railyard.jobs import launching, placing, roles, schedule
 from railyard.jobs.job.spec import JobSpec
-from railyard.jobs.partition import Partition
+from railyard.jobs.partition import Machine, Partition
 from railyard.jobs.roles import Roles
 from railyard.placements.hosts import naming
 from railyard.placements.hosts.gpus import any_pairs
 from railyard.placements.linkload.matrix import read_traffic
-from railyard.placements.nics.policies import Host, policies
+from railyard.placements.nics import policies, stacks
+from railyard.placements.nics.policies import Host
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation, allocate, scheduled, within
 from railyard.placements.orders.placement import place
@@ -136,7 +137,18 @@ def lacking(request: JobSpec, where: Partition, cpus: int) -> str:
         return f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)"
     if where.makes_torus:
         return ""
-    return requirements.missing(_needs(request, where), where.machine(request.nodes or where.nodes, cpus))
+    fitting, here = on_machine(request, where), where.known_topology
+    is_on_machine = here is not None and bool(fitting.block) and holds(here.extents, fitting.block)
+    by_cube = request.cube and not request.grid
+    return missing(
+        where.machine(request.nodes or where.nodes, cpus),
+        nodes=math.prod(request.cube)
+        if by_cube
+        else nodes_of(fitting, where.topology if is_on_machine else request.torus),
+        rails=rails(request.nics),
+        ranks_per_node=request.ranks_per_node,
+        block=fitting.block if request.needs_coordinates else (),
+    )
 
 
 def on_machine(request: JobSpec, where: Partition) -> JobSpec:
@@ -161,25 +173,49 @@ def on_machine(request: JobSpec, where: Partition) -> JobSpec:
     )
 
 
-def _needs(request: JobSpec, where: Partition) -> requirements.Needs:
-    """Return what the check needs at least; a block of a torus only if it needs coordinates."""
-    fitting = on_machine(request, where)
-    return requirements.Needs(
-        nodes=math.prod(request.cube) if request.cube and not request.grid else _nodes(fitting, where),
-        rails=requirements.rails(request.nics),
-        ranks_per_node=request.ranks_per_node,
-        block=tuple(fitting.block) if request.needs_coordinates else (),
-    )
+def missing(
+    machine: Machine, *, nodes: int = 1, rails: int = 1, ranks_per_node: int = 1, block: Sequence[int] = ()
+) -> str:
+    """Return the first thing that a machine lacks of what a check needs at least, in one line; empty if it can run.
+
+    `block` is empty for a check that walks no block of a torus.
+    """
+    if machine.nodes and machine.nodes < nodes:
+        remedy = "extras: nodes, or -S nodes=N"
+        return f"needs {nodes} nodes; jobs on {machine.name} have {machine.nodes} ({remedy})"
+    if machine.rails < rails:
+        has = "no NICs" if machine.rails < 2 else f"{machine.rails} NICs"
+        return f"needs {rails} NICs per node; {machine.name} names {has} (extras: nics)"
+    if machine.cpus and machine.cpus < ranks_per_node:
+        return f"needs {ranks_per_node} ranks per node; {machine.name} has {machine.cpus} CPUs per node"
+    if block and not holds(machine.extents, block):
+        box = "x".join(map(str, block))
+        here = "x".join(map(str, machine.extents)) or "no topology"
+        return f"needs a block of {box} routers of a torus; {machine.name} has {here}"
+    return ""
 
 
-def _nodes(request: JobSpec, where: Partition) -> int:
-    """Return how many nodes a check uses, on the machine's own topology if that holds the block."""
-    here, block = where.known_topology, request.block
-    is_on_machine = here is not None and bool(block) and requirements.holds(here.extents, block)
-    torus = where.topology if is_on_machine else request.torus
-    return requirements.nodes(
-        torus, request.grid, request.ranks_per_node, order=request.allocation, block=block
-    )
+def holds(extents: Sequence[int], block: Sequence[int]) -> bool:
+    """Return whether a box of routers fits into a machine's; False if these are not known, or have other dimensions."""
+    return len(block) == len(extents) and all(b <= e for b, e in zip(block, extents, strict=True))
+
+
+def nodes_of(request: JobSpec, torus: str) -> int:
+    """Return how many nodes a check uses: those of its grid, or of the allocation on `torus` that it was made for."""
+    if request.grid:
+        return math.ceil(math.prod(request.grid) / request.ranks_per_node)
+    if not torus:
+        return 1
+    block = tuple(request.block) or None
+    return len(allocate(catalog.load(torus), request.allocation, block=block, seed=1).indices)
+
+
+def rails(nic_policies: Sequence[str]) -> int:
+    """Return how many NICs per node the policies need to differ: two, or as many as the largest nic-K counts."""
+    if set(nic_policies) <= {"library-default"}:
+        return 1
+    numbers = [int(name.removeprefix("nic-")) + 1 for name in nic_policies if name.startswith("nic-")]
+    return max(2, *numbers) if numbers else 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,24 +240,51 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
         return Fitted(request=request, left_out={})
     request = on_machine(request, where)
     machine = where.machine(request.nodes or where.nodes, 0)
-    has_block = not request.block or requirements.holds(machine.extents, request.block)
+    has_block = not request.block or holds(machine.extents, request.block)
     if not has_block:
         request = dataclasses.replace(request, block=(), cube=())
     placements: Sequence[str] = request.placements
-    kinds = policies()
+    kinds = policies.policies()
     by_domain = any(kinds[name].nearest or kinds[name].with_gpus for name in request.nics if name in kinds)
     if where.origin == "measured" and by_domain:
-        placements = requirements.bound(placements)
-    placements, unplaced = requirements.split_placements(placements, where.without_coordinates)
+        placements = [_bound(*spec.split_load(name)) for name in placements]
+    without = where.without_coordinates
+    unplaced = {name: without for name in placements if without and placing.needs_coordinates(name)}
+    placements = [name for name in placements if name not in unplaced]
     unfitting = _unfitting(request, where, placements) if not (has_block and where.is_certain) else {}
     names = tuple(where.devices or (f"nic{rail}" for rail in range(machine.rails)))
     host = Host(nics=names, nearest=(0,) * request.ranks_per_node, gpus=any_pairs(request.ranks_per_node))
-    nics, without_setting = requirements.split_policies(request.nics, where.features, host)
+    nics, without_setting = split_policies(request.nics, where.features, host)
     placed = tuple(name for name in placements if name not in unfitting)
     return Fitted(
         request=dataclasses.replace(request, placements=placed, nics=tuple(nics)),
         left_out={**unplaced, **unfitting, **without_setting},
     )
+
+
+def _bound(alone: str, load: str) -> str:
+    """Return a placement with ranks bound to NUMA domains, because an unbound rank has no nearest NIC."""
+    return (alone if "/" in alone else f"{alone}/numa") + (f"+{load}" if load else "")
+
+
+def split_policies(
+    nic_policies: Sequence[str], features: Sequence[str], host: Host
+) -> tuple[list[str], dict[str, str]]:
+    """Return the NIC policies that an environment's stack can express, and for the others why not.
+
+    Raises InputError if a policy other than the library's default is requested and the environment names no stack.
+    """
+    cannot: dict[str, str] = {}
+    for name in nic_policies:
+        policy = policies.parse(name, len(host.nics))
+        if policy.kind.by_library:
+            continue
+        stack = launching.stack_of(features)
+        try:
+            stacks.settings(policy, stack, host)
+        except InputError as error:
+            cannot[name] = str(error)
+    return [name for name in nic_policies if name not in cannot], cannot
 
 
 def finishing(request: JobSpec) -> JobSpec:

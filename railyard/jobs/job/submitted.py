@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.jobs.job.json_files import json_object
+from railyard.base.json_files import json_object
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.roles import Roles
 from railyard.records.record import Software
@@ -24,8 +23,6 @@ from railyard.records.store import archive
 
 FILE, PLACED = "job.json", "placed.json"
 FORMAT = "railyard-job/2"
-#: The format of jobs before there was one `JobSpec`: its fields beside those of the machine, and the record's case.
-FIRST_FORMAT = "railyard-job/1"
 COMPUTED = ("simulated", "modelled")
 #: The file that defines partitions, where ReFrame was given no other.
 CONFIGURATION = "reframe.yml"
@@ -194,6 +191,10 @@ class Placed:
         return [*self.gpus.get(policy, ()), *(own for other in self.others for own in other.gpus[policy])]
 
 
+#: What a job placed that ended before it placed its ranks.
+NOT_PLACED = Placed(allocation={}, topology=None, hosts={}, local_ranks={}, nics={})
+
+
 def write(folder: Path, written: Submitted | Placed) -> None:
     """Write a file as a whole or not at all."""
     name = FILE if isinstance(written, Submitted) else PLACED
@@ -205,21 +206,19 @@ def _fields(value: Any) -> dict[str, Any]:
     return {item.name: getattr(value, item.name) for item in fields(value)}
 
 
-def read_placed(folder: Path) -> Placed | None:
-    """Return the assigned hosts of all ranks; None if the job ended before it placed them."""
+def read_placed(folder: Path) -> Placed:
+    """Return the assigned hosts of all ranks; `NOT_PLACED` if the job ended before it placed them."""
     document = json_object(folder / PLACED)
     others = [Assigned(**other) for other in document.get("others", [])]
-    return Placed(**{**document, "others": others}) if document else None
+    return Placed(**{**document, "others": others}) if document else NOT_PLACED
 
 
 def read(folder: Path) -> Submitted:
     """Return the job of a stage directory; InputError for a folder without a whole `job.json`."""
     document = json_object(folder / FILE)
     name = document.get("format")
-    if name not in {FORMAT, FIRST_FORMAT}:
-        raise InputError(str(folder), FILE, name, f"a stage directory with {FORMAT} or {FIRST_FORMAT}")
-    if name == FIRST_FORMAT:
-        document = _of_first_format(document)
+    if name != FORMAT:
+        raise InputError(str(folder), FILE, name, f"a stage directory with {FORMAT}")
     names = {item.name for item in fields(Site)}
     roles = document["roles"]
     return Submitted(
@@ -231,34 +230,3 @@ def read(folder: Path) -> Submitted:
             "launches": [Planned(**launch) for launch in document["launches"]],
         }
     )
-
-
-def _of_first_format(old: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document of railyard-job/1 as one of railyard-job/2; fields that it lacks have their defaults."""
-    case, system = old["case"], old["system"]
-    roles = case.get("roles")
-    again = [one for load in roles["loads"].values() for one in load if one["again"]] if roles else []
-    same = ("grid", "block", "cube", "challenge", "seed", "ranks_per_node", "needs_coordinates", "archive")
-    spec = {
-        **{name: old[name] for name in (*same, "launch_limit_s") if name in old},
-        **{name: case[name] for name in ("benchmark", "parameters", "placements", "studies")},
-        "name": case["check"],
-        "nics": case["nic_policies"],
-        "software": case.get("software", [Software.NATIVE]),
-        "launches": case["launches_per_combination"],
-        "allocation": old["order"],
-        **({"split": roles["rule"], "victim_nodes": roles["victim_nodes"]} if roles else {}),
-        "loads": list(roles["loads"]) if roles else [],
-        "load_program": shlex.join(again[0]["program"]) if again else "",
-    }
-    site = {
-        name: old[name] for name in ("origin", "topology", "coordinates", "devices", "features", "launcher")
-    }
-    site |= {"fullname": f"{system['name']}:{system['partition']}", "scheduler": ""}
-    as_before = ("reframe", "stderr", "image", "read_by", "launches", "id", "written", "owner")
-    return {
-        **{name: old[name] for name in as_before if name in old},
-        "spec": spec,
-        "site": {**site, "environment": system["environment"]},
-        "roles": roles,
-    }

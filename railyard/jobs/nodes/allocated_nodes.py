@@ -19,6 +19,7 @@ from railyard.base import programs
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import placing
 from railyard.jobs.job import submitted
+from railyard.jobs.job.job_folder import ENVIRONMENT, TORUS
 from railyard.jobs.job.submitted import Submitted
 from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes import node_step, observed, surroundings
@@ -44,8 +45,6 @@ LSF = "LSB_DJOB_HOSTFILE"
 PBS = "PBS_NODEFILE"
 #: The source of coordinates where no file is named.
 ITSELF = "the nodes themselves"
-#: What emulates the job's nodes; a job whose nodes are observed to be emulated writes it itself.
-TORUS = "torus.json"
 
 
 def names(environment: Mapping[str, str]) -> list[str]:
@@ -132,7 +131,7 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     archive.write_whole(folder / "machine.json", json.dumps(provenance.machine()), replace=True)
     archive.write_whole(folder / "nodes.json", json.dumps(described), replace=True)
     noted = json.dumps(surroundings.described(os.environ))
-    archive.write_whole(folder / surroundings.FILE, noted, replace=True)
+    archive.write_whole(folder / ENVIRONMENT, noted, replace=True)
     return dict(plan.placed.cannot)
 
 

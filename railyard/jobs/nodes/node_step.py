@@ -7,7 +7,6 @@ which can mix. Leaves out the content of a description (`railyard.jobs.nodes.nod
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 
 from railyard.base import host_names
 from railyard.base.errors import InputError
+from railyard.base.json_files import json_object
 from railyard.jobs.nodes import node
 from railyard.placements import launchers
 from railyard.placements.arrays import np
@@ -60,13 +60,8 @@ def describe(step: Step) -> Descriptions:
 
 def collected(folder: Path, granted: Sequence[str]) -> Descriptions:
     """Return the descriptions that the nodes wrote below a stage directory, by the names granted."""
-    descriptions = []
-    for path in sorted((folder / DESCRIPTIONS).glob("*.json")):
-        try:
-            descriptions.append(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            continue  # cut off: this node counts as not described
-    return by_name(descriptions, granted)
+    described = map(json_object, sorted((folder / DESCRIPTIONS).glob("*.json")))
+    return by_name([one for one in described if one], granted)  # one that is cut off counts as not there
 
 
 def by_name(descriptions: Sequence[Mapping[str, Any]], granted: Sequence[str]) -> Descriptions:

@@ -8,13 +8,11 @@ The user's home folder is written as `~`. Leaves out every variable without one 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from railyard.jobs.job.json_files import json_object
 from railyard.records.assemble import one_line
 from railyard.records.store.entries import SUBJECT
 
@@ -36,7 +34,6 @@ SECRET_NAME = re.compile("key|token|secret|pass|cred|auth", re.IGNORECASE)
 SECRET_VALUE = re.compile(r"://[^/\s]*@")
 LEFT_OUT = "(left out)"
 MOST_CHARACTERS = 1000
-FILE = "environment.json"
 
 
 def described(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -63,29 +60,12 @@ def _value(name: str, value: str, home: str) -> str:
     return one_line(value.replace(home, "~") if len(home) > 1 else value)[:MOST_CHARACTERS]
 
 
-def provenance(folder: Path) -> tuple[dict[str, Any] | None, str]:
-    """Return the record's `provenance.job` from a stage directory, and the job's id; None if the job wrote none."""
-    noted = json_object(folder / FILE)
-    if not noted:
-        return None, ""
-    described = {
-        "variables": noted["variables"],
-        "modules": noted["modules"],
-        "libraries": libraries(folder, os.environ.get("HOME", "")),
-    }
-    return described, str(noted["job"])
-
-
-def libraries(folder: Path, home: str = "") -> list[dict[str, str]]:
-    """Return the communication libraries that the first launch with an output had loaded.
+def libraries(loaded: Sequence[Mapping[str, Any]], home: str = "") -> list[dict[str, str]]:
+    """Return communication libraries as the record has them, from those that a launch had loaded.
 
     Each has its file, its version if it has one, and the sha256 of its content if the file can be read here.
     """
-    for path in sorted([*folder.glob("launch-*.json"), *folder.glob("launch-*.witness")]):
-        loaded = json_object(path).get("mpi", {}).get("libraries")
-        if loaded:
-            return [_library(Path(library["path"]), str(library["version"]), home) for library in loaded]
-    return []
+    return [_library(Path(library["path"]), str(library["version"]), home) for library in loaded]
 
 
 def _library(path: Path, version: str, home: str) -> dict[str, str]:

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import FILE, example, json_option, option, print_json
 from railyard.placements.hosts import naming, sources
 from railyard.placements.hosts.sources import names as hosts
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
 
-FILE = click.Path(path_type=Path, dir_okay=False)
 FORMS = "; ".join(f"{name}, {source.does}" for name, source in sources.sources().items())
 
 
 @click.command(epilog=example("railyard coordinates topology.conf > coordinates"))
 @click.argument("file", type=FILE)
-@click.option(
-    "--source",
-    "kind",
-    type=click.Choice(list(sources.sources())),
+@option(
+    "--source kind",
+    f"Form of FILE: {FORMS}.  [default: what it looks like]",
+    click.Choice(list(sources.sources())),
     metavar="FORM",
-    help=f"Form of FILE: {FORMS}.  [default: what it looks like]",
 )
-@click.option("--names", type=FILE, help="Hosts of the nodes: a table of xtprocadmin, or lines HOST NAME.")
-@click.option("--topology", help="Check that every node fits this topology (a name or a .yml file).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with what the numbers mean.")
+@option("--names", "Hosts of the nodes: a table of xtprocadmin, or lines HOST NAME.", FILE)
+@option("--topology", "Check that every node fits this topology (a name or a .yml file).")
+@json_option("Print JSON, with what the numbers mean.")
 def coordinates(
     *, file: Path, kind: str | None, names: Path | None, topology: str | None, as_json: bool
 ) -> None:
@@ -54,7 +51,7 @@ def coordinates(
         located = dataclasses.replace(located, coordinates=fits)
     if as_json:
         document = {"kind": located.kind, "stands": located.coordinates, "extents": extents}
-        click.echo(json.dumps({**document, "dimensions": located.dimensions}, indent=1))
+        print_json({**document, "dimensions": located.dimensions})
         return
     if extents is not None:
         click.echo(f"torus {files.three(extents, 1)}")

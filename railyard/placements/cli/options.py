@@ -13,7 +13,9 @@ from typing import Any
 
 import click
 
+from railyard.base.commands import COUNT, FILE, option
 from railyard.base.errors import InputError
+from railyard.placements import launchers
 from railyard.placements.hosts import hostfile, naming, sources
 from railyard.placements.linkload import background
 from railyard.placements.linkload.background import Background
@@ -21,8 +23,8 @@ from railyard.placements.linkload.matrix import read_traffic
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation, AllocationOrder, allocate, occupied, scheduled
-from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.placement import Placement, place
+from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 
@@ -139,71 +141,66 @@ def _program(grid: str | None, matrix: Path | None) -> tuple[tuple[int, ...], Tr
 
 _OPTIONS = (
     click.argument("topology"),
-    click.option(
+    option(
         "--grid",
+        "Process grid in ranks, AxB or AxBxC.  [default with --matrix: all its ranks in a line]",
         metavar="AxBxC",
-        help="Process grid in ranks, AxB or AxBxC.  [default with --matrix: all its ranks in a line]",
     ),
-    click.option(
+    option(
         "--matrix",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="Measured traffic in a file of any form that `railyard matrix show` reads; `optimised` is fitted to it.",
+        "Measured traffic in a file of any form that `railyard matrix show` reads; `optimised` is fitted to it.",
+        FILE,
     ),
-    click.option(
+    option(
         "--allocation",
-        type=click.Choice(MADE_ORDERS),
-        default=str(AllocationOrder.SNAKE),
-        show_default=True,
-        help="Order in which the nodes are granted.",
+        "Order in which the nodes are granted.",
+        click.Choice(MADE_ORDERS),
+        str(AllocationOrder.SNAKE),
     ),
-    click.option(
+    option(
         "--block",
+        "Routers of the allocation, from 0,0,0: a number per dimension.  [default: all]",
         metavar="AxBxC",
-        help="Routers of the allocation, from 0,0,0: a number per dimension.  [default: all]",
     ),
-    click.option(
+    option(
         "--nodes",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="Host file of the nodes granted, one per line in the scheduler's order; instead of --allocation.",
+        "Host file of the nodes granted, one per line in the scheduler's order; instead of --allocation.",
+        FILE,
     ),
-    click.option(
+    option(
         "--coordinates",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="File that places a real machine's nodes on TOPOLOGY, of any form that `railyard coordinates` reads.",
+        "File that places a real machine's nodes on TOPOLOGY, of any form that `railyard coordinates` reads.",
+        FILE,
     ),
-    click.option(
-        "--occupied",
-        "occupied_percent",
-        type=float,
-        help="Grant a random part of the nodes, in percent (needs --seed).",
+    option(
+        "--occupied occupied_percent", "Grant a random part of the nodes, in percent (needs --seed).", float
     ),
-    click.option(
-        "--ranks-per-node",
-        type=click.IntRange(1),
-        default=1,
-        show_default=True,
-        help="Slots (ranks) per node.",
+    option("--ranks-per-node", "Slots (ranks) per node.", COUNT, 1),
+    option("--seed", "Seed for random allocations and for placements without `:SEED`.", click.IntRange(0)),
+    option(
+        "--time-limit time_limit_s",
+        "Seconds after which `optimised` returns the best so far.",
+        click.FloatRange(min=0),
+        60.0,
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        help="Seed for random allocations and for placements without `:SEED`.",
-    ),
-    click.option(
-        "--time-limit",
-        "time_limit_s",
-        type=click.FloatRange(min=0),
-        default=60.0,
-        show_default=True,
-        help="Seconds after which `optimised` returns the best so far.",
-    ),
-    click.option(
+    option(
         "--background",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="Counters of the links while other jobs run, which `optimised` avoids: JSON of `railyard torus counters "
+        "Counters of the links while other jobs run, which `optimised` avoids: JSON of `railyard torus counters "
         "NAME --since FILE --json`, or of the counters library.",
+        FILE,
     ),
 )
+
+
+def launcher_option(text: str, default: str | None = None) -> Callable[[Command], Command]:
+    """Return the option --launcher, with the launchers that there are."""
+    return option(
+        "--launcher",
+        f"{text}: {', '.join(launchers.LAUNCHERS)}.",
+        click.Choice(list(launchers.LAUNCHERS)),
+        default,
+        metavar="LAUNCHER",
+    )
 
 
 def parse_extents(text: str, option: str, *, most: int = 3) -> tuple[int, ...]:

@@ -12,10 +12,10 @@ from typing import Any
 import click
 import yaml
 
-from railyard.base.commands import example
+from railyard.base.commands import COUNT, FOLDER, example, format_option, option
 from railyard.base.errors import InputError
 from railyard.placements import launchers
-from railyard.placements.cli.options import SharedOptions, shared
+from railyard.placements.cli.options import SharedOptions, launcher_option, shared
 from railyard.placements.hosts.binding import Binding
 from railyard.placements.launchers import Rendered, files, openmpi
 from railyard.placements.orders import spec
@@ -29,13 +29,8 @@ FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates
 
 @click.command(epilog=example("railyard topology gemini-4x4x4"))
 @click.argument("name", required=False)
-@click.option("--yaml", "as_yaml", is_flag=True, help="Print the YAML document that railyard reads.")
-@click.option(
-    "--cabinets",
-    "as_cabinets",
-    is_flag=True,
-    help="Print the place of each router in a large Cray's cabinets.",
-)
+@option("--yaml as_yaml", "Print the YAML document that railyard reads.", is_flag=True)
+@option("--cabinets as_cabinets", "Print the place of each router in a large Cray's cabinets.", is_flag=True)
 def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
     """Describe the topology NAME (or a .yml file): extents, link classes, rates. Without NAME list those that ship."""
     if name is None:
@@ -46,7 +41,7 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
         click.echo(yaml.safe_dump(topo.to_dict(), sort_keys=False), nl=False)
         return
     if as_cabinets:
-        torus = catalog.torus(topo, "--cabinets")
+        torus = catalog.as_torus(topo, "--cabinets")
         for at in torus.coordinates:
             click.echo(f"{_comma(at)} {cabinets.place(at, torus.extents)}")
         return
@@ -63,30 +58,11 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
 
 @click.command(epilog=example("railyard place gemini-4x4x4 --grid 4x4x4 --placement custom"))
 @shared
-@click.option(
-    "--placement", default="custom", show_default=True, help=f"ORDER[@CHOICE][/BINDING]: {spec.words()}."
-)
-@click.option("--ranks", type=click.IntRange(1), help="Check that the grid holds this many ranks.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="Form of the output.",
-)
-@click.option(
-    "--launcher",
-    type=click.Choice(list(launchers.LAUNCHERS)),
-    metavar="LAUNCHER",
-    help="Print the command, environment and files for this launcher in place of a table: "
-    f"{', '.join(launchers.LAUNCHERS)}.",
-)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="With --launcher: the folder to write the files to, instead of printing them.",
-)
+@option("--placement", f"ORDER[@CHOICE][/BINDING]: {spec.words()}.", default="custom")
+@option("--ranks", "Check that the grid holds this many ranks.", COUNT)
+@format_option(FORMATS)
+@launcher_option("Print the command, environment and files for this launcher in place of a table")
+@option("--output", "With --launcher: the folder to write the files to, instead of printing them.", FOLDER)
 def place(
     *,
     options: SharedOptions,

@@ -24,7 +24,6 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, np
-from railyard.placements.linkload.faulty import places_by_name
 from railyard.placements.linkload.model import LinkLoads
 from railyard.placements.topology.base import Topology
 
@@ -72,7 +71,7 @@ def _left(document: Mapping[str, Any], topology: Topology, source: str) -> Float
         used = _of_the_library(document)
     else:
         raise InputError(source, "format", document["format"], FORMATS)
-    places = places_by_name(topology)
+    places = topology.link_places
     left = np.ones(topology.link_rates.shape)
     counted = 0
     for name, share in used:

@@ -6,9 +6,12 @@ links) and load them with `backward` x b (`Protocol`). Ranks of one node share m
 nodes of one router load only their host links. A link's seconds are its bytes divided by its own rate. The exchange of
 a bulk-synchronous program cannot take less than the seconds of the slowest link.
 
-Each kind of topology sums the loads in its own way (`Topology.carry`).
+Each kind of topology sums the loads in its own way (`Topology.carry`). On a network with faults, links with lost lanes
+keep their bytes and have a lower rate, and messages avoid dead cables by the detours of `railyard torus fault` and
+`railyard sim`.
 
-Leaves out: latency, the order of messages, queues.
+Leaves out: latency, the order of messages, queues, and throttled injection, because the links between nodes and routers
+have one rate.
 """
 
 from __future__ import annotations
@@ -18,7 +21,6 @@ from functools import cached_property
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, np
-from railyard.placements.linkload import faulty
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.topology.base import Link, Topology
 from railyard.placements.topology.faults import Faults
@@ -134,24 +136,39 @@ def load(
     leaves = router[source] != router[target]
     injected = np.bincount(router[source[leaves]], forward[leaves], len(topology.coordinates))
     injected += np.bincount(router[target[leaves]], backward[leaves], len(topology.coordinates))
-    there = faulty.carry(topology, router[source], target, sizes, faults=faults)
+    there = topology.carry(router[source], target, sizes, faults.down)
     loads, hops_bytes = protocol.forward * there.link_bytes, there.hops_bytes.copy()
     hops_bytes[0] += traffic.total_bytes - float(sizes.sum())
     if protocol.backward:
-        loads += (
-            protocol.backward
-            * faulty.carry(topology, router[target], source, sizes, faults=faults).link_bytes
-        )
+        back = topology.carry(router[target], source, sizes, faults.down)
+        loads += protocol.backward * back.link_bytes
     return LinkLoads(
         topology=topology,
         protocol=protocol,
         link_bytes=loads,
-        rate_gbyte_s=faulty.rates(topology, faults) if faults else topology.link_rates,
+        rate_gbyte_s=_rates(topology, faults),
         host_out_bytes=protocol.forward * sent + protocol.backward * answered,
         host_in_bytes=protocol.forward * answered + protocol.backward * sent,
         injected_bytes=injected.astype(np.float64).reshape(topology.extents),
         hops_bytes=hops_bytes,
     )
+
+
+def check_faults(faults: Faults) -> None:
+    """Raise InputError for faults that the model does not know."""
+    if faults.injection_percent:
+        given = faults.summary[-1]
+        raise InputError("--faults", "", given, "lost lanes or cables down: the model throttles no node")
+    faults.check_steady()
+
+
+def _rates(topology: Topology, faults: Faults) -> Floats:
+    """Return GB/s of the links of the first rail in the shape of `Topology.link_rates`; those of dead links stay."""
+    rates = topology.link_rates.copy()
+    for name in faults.lost:
+        place = topology.link_places[name]
+        rates.flat[place] = faults.rate_gbyte_s(topology, topology.link_at(place))
+    return rates
 
 
 def _between_nodes(nodes: Ints, traffic: Traffic) -> tuple[Ints, Ints, Floats]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from railyard.base.errors import InputError
 from railyard.placements.nics import policies, stacks
 from railyard.placements.nics.policies import ChosenPolicy, Host
-from railyard.placements.nics.stack import Settings
+from railyard.placements.nics.stacks import Settings
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 

@@ -18,7 +18,7 @@ from railyard.placements.arrays import Floats, Ints, NDArray, np
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Cuts:
     """The rules of a bisection.
 
     `axes[g]` is the torus dimension that is cut together with grid dimension g; with None, grid and torus are cut
@@ -30,28 +30,28 @@ class Plan:
     lead_by_ranks: bool = False
 
 
-def bisect(ranks: Floats, nodes: Floats, slots: int, plan: Plan) -> NDArray[np.int32]:
+def bisect(ranks: Floats, nodes: Floats, slots: int, cuts: Cuts) -> NDArray[np.int32]:
     """Return the node of each rank (index into `nodes`).
 
     `ranks` has shape (ranks, grid dimensions), `nodes` (nodes, torus dimensions); at most `slots` ranks per node.
     """
     node_of_rank = np.empty(len(ranks), dtype=np.int32)
-    weighed = nodes * np.array(plan.weights)
+    weighed = nodes * np.array(cuts.weights)
     todo = [(np.arange(len(ranks)), np.arange(len(nodes)))]
     while todo:
         some, places = todo.pop()
         if len(places) == 1:
             node_of_rank[some] = places[0]
             continue
-        todo.extend(_halves(ranks, weighed, some, places=places, slots=slots, plan=plan))
+        todo.extend(_halves(ranks, weighed, some, places=places, slots=slots, cuts=cuts))
     return node_of_rank
 
 
 def _halves(
-    ranks: Floats, nodes: Floats, some: Ints, *, places: Ints, slots: int, plan: Plan
+    ranks: Floats, nodes: Floats, some: Ints, *, places: Ints, slots: int, cuts: Cuts
 ) -> Iterator[tuple[Ints, Ints]]:
     across, along = _cut(
-        np.ptp(ranks[some], axis=0) if len(some) else np.zeros(ranks.shape[1]), nodes[places], plan
+        np.ptp(ranks[some], axis=0) if len(some) else np.zeros(ranks.shape[1]), nodes[places], cuts
     )
     ordered = places[_sorted(nodes[places], along)]
     half = _half(nodes[ordered, along])
@@ -61,15 +61,15 @@ def _halves(
     yield lined[count:], ordered[half:]
 
 
-def _cut(rank_extents: Floats, nodes: Floats, plan: Plan) -> tuple[int, int]:
+def _cut(rank_extents: Floats, nodes: Floats, cuts: Cuts) -> tuple[int, int]:
     """Return the grid dimension and the torus dimension that are cut."""
     extents = np.ptp(nodes, axis=0)
-    if plan.axes is None:
+    if cuts.axes is None:
         return int(rank_extents.argmax()), int(extents.argmax())
-    paired = extents[list(plan.axes)]
-    usable = np.where(paired > 0, rank_extents if plan.lead_by_ranks else paired, -1.0)
+    paired = extents[list(cuts.axes)]
+    usable = np.where(paired > 0, rank_extents if cuts.lead_by_ranks else paired, -1.0)
     across = int(usable.argmax()) if usable.max() >= 0 else 0
-    along = plan.axes[across] if usable.max() >= 0 else int(extents.argmax())
+    along = cuts.axes[across] if usable.max() >= 0 else int(extents.argmax())
     return across, along
 
 

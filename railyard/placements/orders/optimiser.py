@@ -1,8 +1,10 @@
 """The order `optimised`: the placement whose slowest link is fastest, for given traffic on the very nodes granted.
 
-Five steps. Starts: every order that needs no file, every block shape on nodes in several orders, and the two point sets
-halved together (`railyard.placements.orders.bisection`), on a torus in every way to pair grid and torus dimensions; all
-are evaluated, so the result is never worse than the best of them. Trial: the three best get a first round of exchanges
+Five steps. Starts: every order that needs no file, every block shape on nodes in several orders, the grid folded into a
+box, and the two point sets halved together (`railyard.placements.orders.bisection`), on a torus in every way to pair
+grid and torus dimensions; all are evaluated, so the result is never worse than the best of them. Measured traffic is
+searched for the grids that it follows (`railyard.placements.orders.products`), and each gives the same starts, so that
+a program with its own numbering of ranks is placed as well as one in order. Trial: the best get a round of exchanges
 (`railyard.placements.orders.refine`). Main: the best of those gets the rest, with the sum's power rising from 8 to 32.
 Annealing: for up to 200 ranks, searches from that result and from random orders which accept worse exchanges at first;
 on a full machine the other steps end in a local optimum. Shortening: of placements with as fast a slowest link, the one
@@ -25,21 +27,27 @@ machine; it returns the best so far.
 from __future__ import annotations
 
 import itertools
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, Ints32, NDArray, np
-from railyard.placements.linkload.background import Background
-from railyard.placements.linkload.model import Protocol, load
+from railyard.placements.linkload.model import load
 from railyard.placements.linkload.traffic import Traffic, stencil
-from railyard.placements.orders import bisection, refine
-from railyard.placements.orders.bisection import Plan
-from railyard.placements.orders.effort import Effort
-from railyard.placements.orders.rank_orders import blocks, hilbert, orders, snake
-from railyard.placements.orders.rank_orders.base import PlacementJob
-from railyard.placements.orders.walks import divides, grids, row_major, text
+from railyard.placements.orders import bisection, folds, products, refine
+from railyard.placements.orders.bisection import Cuts
+from railyard.placements.orders.rank_orders import (
+    Effort,
+    PlacementJob,
+    blocks,
+    custom,
+    hilbert,
+    orders,
+    snake,
+)
+from railyard.placements.orders.walks import Grid, divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
 PIECE_TRIALS = 200_000
@@ -49,7 +57,11 @@ LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
 #: Steps of an annealed search: power of the sum, and what the first exchanges may add to it. The sum is 1 for one
 #: slowest link. With 2 or 16 as the first power the slowest links were 1 to 8 % slower.
 ANNEALED = ((4, 1.0), (8, 0.3), (32, 0.3))
-SEARCHES = 6
+SEARCHES = 12
+#: Starts that get a first round.
+REFINED = 6
+#: Messages of a rank for which `Effort.trials_per_rank` is meant: a trial follows the routes of all of them.
+USUAL_MESSAGES = 12
 #: A link below this share of the slowest host link costs nothing but its part of the sum. Measured with LULESH: on a
 #: torus where the slowest link is at 0.4, the smallest sum is 7 % faster; on a dragonfly and a tree, at 0.8, slower.
 HOST_SHARE = 0.5
@@ -59,6 +71,11 @@ HOST_SHARE = 0.5
 SHORTENED = ((1.0, 0.3, 0.0), (4.0, 1.0, 0.3, 0.0))
 REPEATS = 8
 ROUNDING = 1e-9
+#: Of a grid that is recognised.
+DIMENSIONS = 3
+
+#: Names and placements, as positions in the allocation, that a search starts from.
+Starts = Iterator[tuple[str, Ints32]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,28 +87,6 @@ class Candidate:
     slowest_s: float
     host_s: float
     total_s: float
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Case:
-    """The input of a search: the arrays of refine.c, the traffic, and what it costs on the wire."""
-
-    problem: refine.Problem
-    traffic: Traffic
-    protocol: Protocol
-    background: Background | None
-
-    def evaluated(self, name: str, at: Ints32) -> Candidate:
-        """Return a placement with its seconds, by the link-load model where packets do not follow one route."""
-        allocation = self.problem.allocation
-        if allocation.topology.is_static:
-            slowest, host, total = refine.seconds(self.problem, at)
-        else:
-            nodes = allocation.indices[at[: self.traffic.ranks]]
-            loads = load(allocation.topology, nodes, self.traffic, self.protocol)
-            loads = loads if self.background is None else self.background.beside(loads)
-            slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
-        return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)
 
 
 def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Ints:
@@ -106,181 +101,219 @@ def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Int
 
 
 def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
-    """Return the best placement; its `name` is the start that it came from."""
-    deadline = time.monotonic() + effort.time_limit_s
-    if effort.background is not None and (effort.background.left == 1).all():
-        effort = replace(effort, background=None)
-    problem = refine.problem(
-        job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
-    )
-    case = _Case(problem=problem, traffic=traffic, protocol=effort.protocol, background=effort.background)
-    starts = [*_without_background(job, case, effort), *_evaluated(job, case, deadline)]
-    starts.sort(key=lambda start: (start.slowest_s, start.host_s))
-    if starts[0].slowest_s == 0:
-        return starts[0]
-    total = min(effort.trials_per_rank * problem.ranks, effort.most_trials)
-    trials = max(1, total // (len(ROUNDS) + 2))
-    seeds = itertools.count(1000 * (job.seed or 0) + 1)
-    refined = [
-        _round(case, start, trials, power=ROUNDS[0], seed=next(seeds), limit_s=start.host_s)
-        for start in starts[:3]
-        if time.monotonic() < deadline
-    ]
-    best = min([starts[0], *refined], key=lambda candidate: candidate.slowest_s)
-    _report(effort, 3 / (len(ROUNDS) + 2), best)
-    best = _main_rounds(case, best, trials, seeds=seeds, deadline=deadline, effort=effort)
-    candidates = [best, *_annealed(case, best, seeds=seeds, deadline=deadline, effort=effort)]
-    best = min(candidates, key=lambda candidate: candidate.slowest_s)
-    limit_s = max(best.slowest_s, HOST_SHARE * best.host_s) * (1 + ROUNDING)
-    host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
+    """Return the best placement; its `name` is the start that it came from.
 
-    def is_within(one: Candidate) -> bool:
-        return one.slowest_s <= limit_s and one.host_s <= host_s
-
-    shortest = sorted(filter(is_within, starts), key=lambda start: start.total_s)[:1]
-    shortened = [
-        _shortened(case, candidate, limit_s, SHORTENED[0], seeds=seeds, deadline=deadline, effort=effort)
-        for candidate in [*filter(is_within, candidates), *shortest]
-    ]
-    best = min(shortened, key=lambda candidate: candidate.total_s)
-    repeats = effort.most_trials // 2 // (_trials(case, effort) * len(SHORTENED[1]))
-    for number in range(min(REPEATS, repeats)):
-        steps = SHORTENED[(number + 1) % 2]
-        best = _shortened(case, best, limit_s, steps, seeds=seeds, deadline=deadline, effort=effort)
-    return best
-
-
-def _trials(case: _Case, effort: Effort) -> int:
-    """Return the trials of one step of an annealed search or of shortening."""
-    return 2 * effort.trials_per_rank * case.problem.ranks
-
-
-def _annealed(
-    case: _Case, start: Candidate, *, seeds: Iterator[int], deadline: float, effort: Effort
-) -> Iterator[Candidate]:
-    """Yield what annealed searches end in: none for more ranks than an eighth of the trials allows.
-
-    Every second one begins with all ranks exchanged at random.
+    Where measured traffic follows a grid, ranks are numbered along it during the search, so that another numbering of
+    the same program finds the same placement.
     """
-    trials = _trials(case, effort)
-    for number in range(min(SEARCHES, effort.most_trials // 8 // (trials * len(ANNEALED)))):
-        current = start
-        if number % 2:
-            current = case.evaluated("random", np.random.default_rng(next(seeds)).permutation(start.at))
-        for power, allowed in ANNEALED:
-            if time.monotonic() > deadline:
-                return
-            current = _round(
-                case, current, trials, power=power, seed=next(seeds), limit_s=start.host_s, allowed=allowed
-            )
-        yield current
+    recognised = list(products.recognised(traffic, DIMENSIONS)) if traffic.is_measured else []
+    if not recognised:
+        return _Search(job, traffic, effort, lambda: _starts(job, traffic)).best()
+    ranks = recognised[0][1]
+    number = np.argsort(ranks).astype(np.int32)
+    renumbered = replace(traffic, source=number[traffic.source], target=number[traffic.target])
+    best = _Search(job, renumbered, effort, lambda: _starts_along(job, traffic, recognised)).best()
+    at = best.at.copy()
+    at[ranks] = best.at[: len(ranks)]
+    return replace(best, at=at)
 
 
-def _shortened(
-    case: _Case,
-    start: Candidate,
-    limit_s: float,
-    steps: Sequence[float],
-    *,
-    seeds: Iterator[int],
-    deadline: float,
-    effort: Effort,
-) -> Candidate:
-    """Lower the sum of all links' seconds in some steps, where no link becomes slower than the limit."""
-    trials = min(_trials(case, effort), effort.most_trials // 8)
-    current = start
-    for allowed in steps:
-        if time.monotonic() > deadline:
-            return start
-        at = refine.refine(
-            case.problem,
-            current.at,
-            trials=trials,
-            power=1,
-            node_share=NODE_SHARE,
-            seed=next(seeds),
-            host_weight=limit_s / start.host_s if start.host_s else 0.0,
-            allowed=allowed,
-            limit_s=limit_s,
+class _Search:
+    """One search: the arrays of refine.c (`problem`), the deadline, and the seeds of its steps in their order."""
+
+    def __init__(
+        self, job: PlacementJob, traffic: Traffic, effort: Effort, starts: Callable[[], Starts]
+    ) -> None:
+        self.deadline = time.monotonic() + effort.time_limit_s
+        if effort.background is not None and (effort.background.left == 1).all():
+            effort = replace(effort, background=None)
+        self.job, self.traffic, self.effort, self.starts = job, traffic, effort, starts
+        self.problem = refine.problem(
+            job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
         )
-        current = case.evaluated(start.name, at)
-    is_better = current.slowest_s <= limit_s and current.total_s < start.total_s
-    return current if is_better else start
+        self.seeds = itertools.count(1000 * (job.seed or 0) + 1)
+        #: Trials of one round, and of one step of an annealed search or of shortening.
+        ranks = self.problem.ranks
+        total = min(effort.trials_per_rank * ranks, effort.most_trials)
+        self.trials = max(1, total // (len(ROUNDS) + REFINED - 1))
+        messages = max(1.0, len(self.problem.other) / ranks)
+        share = min(4.0, max(0.5, USUAL_MESSAGES / messages))
+        self.step_trials = round(2 * share * effort.trials_per_rank * ranks)
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def best(self) -> Candidate:
+        """Take the five steps, and return the best placement."""
+        starts = [*self._without_background(), *self._evaluated_starts()]
+        starts.sort(key=lambda start: (start.slowest_s, start.host_s))
+        if starts[0].slowest_s == 0:
+            return starts[0]
+        refined = [
+            self._round(start, self.trials, power=ROUNDS[0], limit_s=start.host_s)
+            for start in _unlike(starts)[:REFINED]
+            if not self.is_over
+        ]
+        best = min([starts[0], *refined], key=_slowest)
+        self._report(REFINED, best)
+        best = self._main_rounds(best)
+        candidates = [best, *self._annealed(best)]
+        best = min(candidates, key=_slowest)
+        limit_s = max(best.slowest_s, HOST_SHARE * best.host_s) * (1 + ROUNDING)
+        host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
+
+        def is_within(one: Candidate) -> bool:
+            return one.slowest_s <= limit_s and one.host_s <= host_s
+
+        shortest = sorted(filter(is_within, starts), key=lambda start: start.total_s)[:1]
+        shortened = [
+            self._shortened(candidate, limit_s, SHORTENED[0])
+            for candidate in [*filter(is_within, candidates), *shortest]
+        ]
+        best = min(shortened, key=lambda candidate: candidate.total_s)
+        repeats = self.effort.most_trials // (self.step_trials * len(SHORTENED[1]))
+        for number in range(min(REPEATS, repeats)):
+            best = self._shortened(best, limit_s, SHORTENED[(number + 1) % 2])
+        return best
+
+    def _evaluated(self, name: str, at: Ints32) -> Candidate:
+        """Return a placement with its seconds, by the link-load model where packets do not follow one route."""
+        allocation, background = self.job.allocation, self.effort.background
+        if allocation.topology.is_static:
+            slowest, host, total = refine.seconds(self.problem, at)
+        else:
+            nodes = allocation.indices[at[: self.traffic.ranks]]
+            loads = load(allocation.topology, nodes, self.traffic, self.effort.protocol)
+            loads = loads if background is None else background.beside(loads)
+            slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
+        return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)
+
+    def _without_background(self) -> Iterator[Candidate]:
+        """Yield what a search of half the time finds without the counters, with its seconds under the background."""
+        if self.effort.background is not None:
+            limit_s = self.effort.time_limit_s / 2
+            alone = replace(self.effort, background=None, progress=None, time_limit_s=limit_s)
+            best = _Search(self.job, self.traffic, alone, self.starts).best()
+            yield self._evaluated(f"{best.name} without background", best.at)
+
+    def _evaluated_starts(self) -> Iterator[Candidate]:
+        """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
+        for number, (name, at) in enumerate(self.starts()):
+            yield self._evaluated(name, _fill(at, self.problem))
+            if number and self.is_over:
+                return
+
+    def _main_rounds(self, best: Candidate) -> Candidate:
+        """Refine the best placement in rounds of rising power, each in pieces so that the time limit is seen."""
+        current, limit_s = best, best.host_s
+        pieces = max(1, round(self.trials / PIECE_TRIALS))
+        slowest = [best.slowest_s]
+        for number, power in enumerate(ROUNDS[1:], start=1):
+            for _ in range(pieces):
+                if self.is_over:
+                    return best
+                current = self._round(current, self.trials // pieces, power=power, limit_s=limit_s)
+                best = min(best, current, key=_slowest)
+            self._report(number + REFINED, best)
+            slowest.append(best.slowest_s)
+            if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
+                break
+        return best
+
+    def _annealed(self, start: Candidate) -> Iterator[Candidate]:
+        """Yield what annealed searches end in: none for more ranks than half of the trials allow.
+
+        Every second one begins with all ranks exchanged at random.
+        """
+        searches = self.effort.most_trials // 2 // (self.step_trials * len(ANNEALED))
+        for number in range(min(SEARCHES, searches)):
+            current = start
+            if number % 2:
+                shuffled = np.random.default_rng(next(self.seeds)).permutation(start.at)
+                current = self._evaluated("random", shuffled)
+            for power, allowed in ANNEALED:
+                if self.is_over:
+                    return
+                current = self._round(
+                    current, self.step_trials, power=power, limit_s=start.host_s, allowed=allowed
+                )
+            yield current
+
+    def _shortened(self, start: Candidate, limit_s: float, steps: Sequence[float]) -> Candidate:
+        """Lower the sum of all links' seconds in some steps, where no link becomes slower than the limit."""
+        current = start
+        for allowed in steps:
+            if self.is_over:
+                return start
+            at = refine.refine(
+                self.problem,
+                current.at,
+                trials=min(self.step_trials, self.effort.most_trials // 8),
+                power=1,
+                node_share=NODE_SHARE,
+                seed=next(self.seeds),
+                host_weight=limit_s / start.host_s if start.host_s else 0.0,
+                allowed=allowed,
+                limit_s=limit_s,
+            )
+            current = self._evaluated(start.name, at)
+        is_better = current.slowest_s <= limit_s and current.total_s < start.total_s
+        return current if is_better else start
+
+    def _round(
+        self, start: Candidate, trials: int, *, power: int, limit_s: float, allowed: float = 0.0
+    ) -> Candidate:
+        """Exchange ranks in some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
+        at = refine.refine(
+            self.problem,
+            start.at,
+            trials=trials,
+            power=power,
+            node_share=NODE_SHARE,
+            seed=next(self.seeds),
+            host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
+            allowed=allowed,
+        )
+        return self._evaluated(start.name, at)
+
+    def _report(self, rounds: int, best: Candidate) -> None:
+        """Report the progress after so many of all rounds."""
+        if self.effort.progress:
+            self.effort.progress(min(1.0, rounds / (len(ROUNDS) + REFINED - 1)), best.slowest_s)
 
 
-def _without_background(job: PlacementJob, case: _Case, effort: Effort) -> Iterator[Candidate]:
-    """Yield what a search of half the time finds without the counters, with its seconds under the background."""
-    if effort.background is not None:
-        alone = replace(effort, background=None, progress=None, time_limit_s=effort.time_limit_s / 2)
-        best = search(job, case.traffic, alone)
-        yield case.evaluated(f"{best.name} without background", best.at)
+def _slowest(candidate: Candidate) -> float:
+    return candidate.slowest_s
 
 
-def _main_rounds(
-    case: _Case,
-    best: Candidate,
-    trials: int,
-    *,
-    seeds: Iterator[int],
-    deadline: float,
-    effort: Effort,
-) -> Candidate:
-    """Refine the best placement in rounds of rising power, each in pieces so that the time limit is seen."""
-    current, limit_s = best, best.host_s
-    pieces = max(1, round(trials / PIECE_TRIALS))
-    slowest = [best.slowest_s]
-    for number, power in enumerate(ROUNDS[1:], start=1):
-        for _ in range(pieces):
-            if time.monotonic() > deadline:
-                return best
-            current = _round(case, current, trials // pieces, power=power, seed=next(seeds), limit_s=limit_s)
-            best = min(best, current, key=lambda candidate: candidate.slowest_s)
-        _report(effort, (number + 3) / (len(ROUNDS) + 2), best)
-        slowest.append(best.slowest_s)
-        if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
-            break
-    return best
+def _unlike(starts: Sequence[Candidate]) -> list[Candidate]:
+    """Return one of the starts that cost the same, in order: most are the same placement turned or mirrored."""
+    return list(
+        {(start.slowest_s, start.host_s, start.total_s): start for start in reversed(starts)}.values()
+    )[::-1]
 
 
-def _round(
-    case: _Case,
-    start: Candidate,
-    trials: int,
-    *,
-    power: int,
-    seed: int,
-    limit_s: float,
-    allowed: float = 0.0,
-) -> Candidate:
-    """Exchange ranks in some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
-    at = refine.refine(
-        case.problem,
-        start.at,
-        trials=trials,
-        power=power,
-        node_share=NODE_SHARE,
-        seed=seed,
-        host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
-        allowed=allowed,
-    )
-    return case.evaluated(start.name, at)
+def _starts_along(job: PlacementJob, traffic: Traffic, recognised: Sequence[tuple[Grid, Ints]]) -> Starts:
+    """Yield the starts for the job's own numbering and along every grid, for ranks numbered along the first one."""
+    ranks = recognised[0][1]
+    for name, at in _starts(job, traffic):
+        yield name, at[ranks]
+    for grid, along in recognised:
+        cell = np.argsort(along)[ranks]
+        for name, at in _grid_starts(replace(job, grid=grid)):
+            yield f"{name} of {text(grid)}", at[cell]
 
 
-def _report(effort: Effort, done: float, best: Candidate) -> None:
-    if effort.progress:
-        effort.progress(min(1.0, done), best.slowest_s)
+def _starts(job: PlacementJob, traffic: Traffic) -> Starts:
+    """Yield everything worth evaluating for a job's own grid and numbering."""
+    yield from _grid_starts(job)
+    if traffic.is_measured or len(job.grid) == 1:
+        yield from _bisections(job, _spectral(traffic))
 
 
-def _evaluated(job: PlacementJob, case: _Case, deadline: float) -> Iterator[Candidate]:
-    """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
-    for number, (name, at) in enumerate(_starts(job, case.traffic)):
-        yield case.evaluated(name, _fill(at, case.problem))
-        if number and time.monotonic() > deadline:
-            return
-
-
-def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
-    """Yield name and placement (positions in the allocation) of everything worth evaluating."""
+def _grid_starts(job: PlacementJob) -> Starts:
+    """Yield what the grid determines: named orders, halvings, blocks and folds."""
     position = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
     position[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
     without_argument = replace(job, argument="")  # which is the seed of `optimised`
@@ -293,11 +326,15 @@ def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]
     if job.allocation.topology.rings is None:
         slots = np.repeat(np.arange(len(job.allocation.indices), dtype=np.int64), job.ranks_per_node)
         yield "random", _shuffled(slots)[: job.ranks].astype(np.int32)
-    yield from _bisections(job, traffic)
+    yield from _bisections(job)
     yield from _blocks(job)
+    box = custom.box_of(job.allocation) if job.allocation.topology.rings else None
+    if box is not None and job.ranks == math.prod(box) and job.ranks <= LARGE_RANKS:
+        for cells in folds.folded(job.grid, box):
+            yield "fold", position[job.allocation.topology.nodes_in(cells)]
 
 
-def _blocks(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
+def _blocks(job: PlacementJob) -> Starts:
     """Yield every block shape on nodes in the scheduler's order, along the snake and Hilbert curves, or by switch."""
     if job.ranks > LARGE_RANKS:
         return
@@ -315,28 +352,24 @@ def _blocks(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
                 yield f"blocks:{text(shape)} along {name}", walk[node].astype(np.int32)
 
 
-def _bisections(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+def _bisections(job: PlacementJob, places: NDArray[np.float64] | None = None) -> Starts:
+    """Yield the ranks halved with the nodes: by their places, shape (ranks, dimensions), or by the grid's."""
     nodes = job.allocation.cells.astype(np.float64)
     topology = job.allocation.topology
-    has_axes = len(job.grid) > 1 and topology.rings is not None
-    geometries = [_spectral(traffic)] if traffic.is_measured or len(job.grid) == 1 else []
-    if not has_axes and len(job.grid) > 1:
-        geometries.append(row_major(job.grid).astype(np.float64))
-    for points in geometries:
+    points = row_major(job.grid).astype(np.float64) if places is None else places
+    if places is not None or topology.rings is None or len(job.grid) == 1:
         for weights in topology.cut_weights:
-            plan = Plan(axes=None, weights=weights)
-            yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, plan)
-    if not has_axes:
+            cuts = Cuts(axes=None, weights=weights)
+            yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, cuts)
         return
-    points = row_major(job.grid).astype(np.float64)
     even, slowness = topology.cut_weights
     for axes in itertools.permutations(range(3), len(job.grid)):
         for lead, weights in ((True, even), (False, even), (False, slowness)):
             if job.ranks > LARGE_RANKS and not lead:
                 continue
-            plan = Plan(axes=axes, weights=weights, lead_by_ranks=lead)
+            cuts = Cuts(axes=axes, weights=weights, lead_by_ranks=lead)
             name = "bisection " + "".join("XYZ"[d] for d in axes) + (" by ranks" if lead else "")
-            yield name, bisection.bisect(points, nodes, job.ranks_per_node, plan)
+            yield name, bisection.bisect(points, nodes, job.ranks_per_node, cuts)
 
 
 def _shuffled(values: Ints) -> Ints:

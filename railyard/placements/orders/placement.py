@@ -22,8 +22,7 @@ from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation
 from railyard.placements.orders.choices import DEFAULT, choose
-from railyard.placements.orders.effort import Effort
-from railyard.placements.orders.rank_orders.base import PlacementJob, RankOrder
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, RankOrder
 from railyard.placements.orders.walks import Grid, grids, text
 from railyard.placements.topology.base import Node
 

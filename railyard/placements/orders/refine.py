@@ -1,7 +1,7 @@
 """The door to refine.c: traffic, allocation and routes as its arrays, one call as a function.
 
-The C code is built by `make setup` into build/lib. Leaves out what is worth trying:
-`railyard.placements.orders.optimiser` decides.
+The C code is built by `make setup` into build/lib. Leaves out what is worth trying, which
+`railyard.placements.orders.optimiser` decides, and packets that are spread over several routes.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ import ctypes
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from railyard.base.checkout import BUILD
-from railyard.base.errors import RunError
-from railyard.placements.arrays import Ints32, NDArray, np
+from railyard.base.errors import InputError, RunError
+from railyard.placements.arrays import Floats, Ints, Ints32, np
 from railyard.placements.linkload.background import Background
 from railyard.placements.linkload.model import Protocol
 from railyard.placements.linkload.traffic import Traffic
-from railyard.placements.orders import route_table
 from railyard.placements.orders.allocation import Allocation
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from railyard.placements.topology.base import Coordinate, Topology
 
 LIBRARY = BUILD / "lib/railyard-refine.so"
 
@@ -53,6 +50,27 @@ class _Problem(ctypes.Structure):
     )
 
 
+#: The most pairs of a switch and a node: their routes take a few hundred MiB.
+MOST_PAIRS = 1 << 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RouteTable:
+    """The usual routes between the chosen nodes, and their neighbours.
+
+    On a torus with extents `rings` refine.c computes the routes itself, and `routes` is empty. Elsewhere it has shape
+    (switches, nodes, longest route), and an entry holds the links of a route as `Topology.route_places` does.
+    `switch_of` is the row of each node. `by_switch` are the nodes sorted by group and switch; in it those of node k's
+    switch are from `near[k, 0]` to `near[k, 1]`, those of its group from `near[k, 2]` to `near[k, 3]`.
+    """
+
+    rings: Coordinate
+    routes: Ints32
+    switch_of: Ints32
+    by_switch: Ints32
+    near: Ints32
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
     """The arrays that refine.c works on. A rank's message list holds every rank it sends to or receives from.
@@ -63,13 +81,13 @@ class Problem:
     """
 
     allocation: Allocation
-    table: route_table.RouteTable
+    table: RouteTable
     slots: int
-    first: NDArray[np.int64]
+    first: Ints
     other: Ints32
-    out_bytes: NDArray[np.float64]
-    in_bytes: NDArray[np.float64]
-    link_s: NDArray[np.float64]
+    out_bytes: Floats
+    in_bytes: Floats
+    link_s: Floats
 
     @property
     def ranks(self) -> int:
@@ -90,20 +108,20 @@ def problem(
     ranks = len(allocation.indices) * slots
     shape = (ranks, ranks)
     sent = sparse.csr_array((traffic.size_bytes, (traffic.source, traffic.target)), shape=shape)
-    out = (protocol.forward * sent + protocol.backward * sent.T).tocsr()
-    both = _same_pattern(out)
-    back = both.T.tocsr()
-    back.sort_indices()
+    out: Any = (protocol.forward * sent + protocol.backward * sent.T).tocsr()
+    # One entry for both directions of every pair: the bytes out and, as the imaginary part, those that come in.
+    both = (out + 1j * out.T).tocsr()
+    both.sort_indices()
     rates = allocation.topology.link_rates * (1.0 if background is None else background.left)
     rates_byte_s = rates.ravel() * 1e9
     return Problem(
         allocation=allocation,
-        table=route_table.table(allocation),
+        table=table(allocation),
         slots=slots,
         first=both.indptr.astype(np.int64),
         other=both.indices.astype(np.int32),
-        out_bytes=both.data,
-        in_bytes=back.data,
+        out_bytes=np.ascontiguousarray(both.data.real),
+        in_bytes=np.ascontiguousarray(both.data.imag),
         link_s=np.divide(1.0, rates_byte_s, out=np.zeros_like(rates_byte_s), where=rates_byte_s > 0),
     )
 
@@ -114,9 +132,7 @@ def seconds(problem: Problem, at: Ints32) -> tuple[float, float, float]:
     By usual routes alone.
     """
     others = (ctypes.c_double * 2)()
-    slowest_s = _call(
-        problem, at.copy(), 0, power=2, share_of_nodes=0, seed=0, host_s=_host_s(problem), others=others
-    )
+    slowest_s = _call(problem, at.copy(), _host_s(problem), 0, 2, 0, 0, 0.0, math.inf, others)
     return slowest_s, others[0], others[1]
 
 
@@ -139,59 +155,65 @@ def refine(
     raises a link above `limit_s`.
     """
     tried = at.copy()
-    share, host_s = round(1024 * node_share), host_weight * _host_s(problem)
-    _call(
-        problem,
-        tried,
-        trials,
-        power=power,
-        share_of_nodes=share,
-        seed=seed,
-        host_s=host_s,
-        allowed=allowed,
-        limit_s=limit_s,
-    )
+    share = round(1024 * node_share)
+    _call(problem, tried, host_weight * _host_s(problem), trials, power, share, seed, allowed, limit_s, None)
     return tried
 
 
-def _same_pattern(out: sparse.csr_array) -> sparse.csr_array:
-    """Return the same matrix with an entry (maybe 0) for both directions of every pair."""
-    pattern = out.copy()
-    pattern.data = np.ones_like(pattern.data)
-    both = (pattern + pattern.T).tocsr()
-    both.data = np.zeros_like(both.data)
-    full = _add_keeping_zeros(both, out)
-    full.sort_indices()
-    return full
+def table(allocation: Allocation) -> RouteTable:
+    """Return the routes between the nodes of an allocation; InputError where they are unknown or too many."""
+    topology = allocation.topology
+    router = topology.router_of_node[allocation.indices]
+    rings = topology.rings
+    if rings is not None:
+        empty = np.zeros((0, 0, 0), dtype=np.int32)
+        none = np.zeros((0, 4), dtype=np.int32)
+        switch = router.astype(np.int32)
+        return RouteTable(rings=rings, routes=empty, switch_of=switch, by_switch=none[:, 0], near=none)
+    switches, row = np.unique(router, return_inverse=True)
+    by_switch, near = _neighbourhoods(row, _groups(topology)[router])
+    return RouteTable(
+        rings=(0, 0, 0),
+        routes=_routes(topology, switches, allocation.indices),
+        switch_of=row.astype(np.int32),
+        by_switch=by_switch,
+        near=near,
+    )
 
 
-def _add_keeping_zeros(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.csr_array:
-    pattern.sort_indices()
-    values.sort_indices()
-    rows, columns = pattern.shape
-    keys = np.repeat(np.arange(rows, dtype=np.int64), np.diff(pattern.indptr)) * columns + pattern.indices
-    wanted = np.repeat(np.arange(rows, dtype=np.int64), np.diff(values.indptr)) * columns + values.indices
-    pattern.data[np.searchsorted(keys, wanted)] = values.data
-    return pattern
+def _routes(topology: Topology, switches: Ints, nodes: Ints) -> Ints32:
+    if len(switches) * len(nodes) > MOST_PAIRS:
+        limit = f"at most {MOST_PAIRS // len(switches)} on {len(switches)} switches, as their routes are in memory"
+        raise InputError("optimised", "nodes", len(nodes), limit)
+    source, target = np.repeat(switches, len(nodes)), np.tile(nodes, len(switches))
+    places = topology.route_places(source, target)
+    longest = max(1, places.shape[1])
+    whole = np.full((len(source), longest), -1, dtype=np.int32)
+    whole[:, : places.shape[1]] = places
+    return whole.reshape(len(switches), len(nodes), longest)
+
+
+def _groups(topology: Topology) -> Ints:
+    """Return the group of every coordinate; one for all where the kind has none."""
+    if topology.has_groups:
+        return topology.groups
+    return np.zeros(len(topology.coordinates), dtype=np.int64)
+
+
+def _neighbourhoods(row: Ints, group: Ints) -> tuple[Ints32, Ints32]:
+    order = np.lexsort((row, group))
+    near = np.empty((len(row), 4), dtype=np.int32)
+    for column, (boxes, side) in enumerate((b, s) for b in (row, group) for s in ("left", "right")):
+        near[:, column] = np.searchsorted(boxes[order], boxes, side=side)  # type: ignore[call-overload]  # both sides
+    return order.astype(np.int32), near
 
 
 def _host_s(problem: Problem) -> float:
     return 1 / (problem.allocation.topology.host_rate_gbyte_s * 1e9)
 
 
-def _call(
-    problem: Problem,
-    at: Ints32,
-    trials: int,
-    *,
-    power: int,
-    share_of_nodes: int,
-    seed: int,
-    host_s: float,
-    allowed: float = 0.0,
-    limit_s: float = math.inf,
-    others: ctypes.Array[ctypes.c_double] | None = None,
-) -> float:
+def _call(problem: Problem, at: Ints32, host_s: float, *rest: Any) -> float:
+    """Call `railyard_refine`, whose arguments after the placement are `rest`; `host_s` is a host link's s per byte."""
     topology, table = problem.allocation.topology, problem.table
     where = problem.allocation.indices.astype(np.int32)
     arrays = (where, problem.first, problem.other, problem.out_bytes, problem.in_bytes, problem.link_s)
@@ -209,9 +231,7 @@ def _call(
         host_s,
     )
     assert at.dtype == np.int32 and at.flags.c_contiguous and len(at) == problem.ranks
-    longest_s = _library().railyard_refine(
-        ctypes.byref(described), at.ctypes.data, trials, power, share_of_nodes, seed, allowed, limit_s, others
-    )
+    longest_s = _library().railyard_refine(ctypes.byref(described), at.ctypes.data, *rest)
     if longest_s < 0:
         raise RunError("the optimiser found no memory")
     return float(longest_s)

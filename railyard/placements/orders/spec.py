@@ -17,10 +17,8 @@ from dataclasses import dataclass
 
 from railyard.base.errors import InputError
 from railyard.placements.hosts.binding import Binding
-from railyard.placements.orders.choices import DEFAULT, choices
-from railyard.placements.orders.choices.base import NodeChoice
-from railyard.placements.orders.rank_orders import orders
-from railyard.placements.orders.rank_orders.base import RankOrder
+from railyard.placements.orders.choices import DEFAULT, NodeChoice, choices
+from railyard.placements.orders.rank_orders import RankOrder, orders
 
 #: Names of loads, one or several with a full stop between.
 LOAD = re.compile(r"[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)*")

@@ -1,32 +1,36 @@
-"""Define the base class of topologies: routers, nodes attached to them, directed links with class and rate, rails.
+"""Define the base class of topologies: how packets travel over a network, its addresses, and link loads.
 
 A kind (`torus`, `fattree`) is a subclass of `Topology` in a module of its own, with a function `parse`; `catalog.KINDS`
-names the module. Code for several kinds uses this class. A kind must define its routers, its links and their names.
-Routes, detours, hops, addresses and more have defaults (`defaults`), which a kind overrides if its hardware differs.
-Nodes are attached to a box of routers (`extents`): every router of a torus, the leaves of a fat tree.
+names the module. Code for several kinds uses this class. What a kind must define is in `network`. Everything here has a
+default, which a kind overrides if its hardware does otherwise:
 
-Rates are per direction: tiles x the class's rate per tile. A tile is the unit that links are made of: on Gemini one
-of the router's 48 ports with three lanes (Ezell, CUG'13, section II.D), on InfiniBand a port with four lanes.
+- Routes: each router takes, of the links that shorten the way, the one that the destination's number selects, so that
+  destinations are dealt over equal ways. Every router decides alone, by the destination and its table of detours.
+- Detours: a router whose usual route crosses a dead link takes a shortest route over live links instead. Forwarding is
+  by destination alone, so the tables of all routers must agree. Dead links that separate a pair of routers are refused,
+  which is Gemini's "unrouteable" state.
+- Addresses: each router has an aligned block with room for its nodes and for itself, and neighbouring blocks that leave
+  by the same link are joined into one prefix.
+- Link loads: summed route by route, or by the rule that chooses routes.
 """
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import ipaddress
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from railyard.base.errors import InputError
-from railyard.placements.arrays import NDArray, np
-from railyard.placements.topology import carried, defaults
-from railyard.placements.topology.chosen import loads
-from railyard.placements.topology.chosen.routes import CHOICES, FIXED, USUAL, Routes
+from railyard.base.errors import InputError, RunError
+from railyard.placements.arrays import Floats, Ints, Ints32, np
+from railyard.placements.topology.carried import Carried, added, summed
+from railyard.placements.topology.chosen.rules import FIXED, RULES, USUAL, Routes
 from railyard.placements.topology.chosen.ways import Ways, ways
+from railyard.placements.topology.network import Network
 from railyard.placements.topology.parts import (
+    SPACE_BITS,
     Block,
     Coordinate,
     Destination,
@@ -55,78 +59,30 @@ __all__ = [
     "rail_suffix",
 ]
 
+#: The most routers with chosen routes, whose loads need a table of all pairs.
+MOST_CHOOSING = 1024
+
 
 @dataclass(frozen=True, kw_only=True)
-class Topology(ABC):
-    """Base of every kind. Rates in GB/s (1e9 bytes per second) per direction.
+class Topology(Network):
+    """Base of every kind. `hop_latency_us` is the latency that one router adds to a message; 0 if it is not known."""
 
-    `hop_latency_us` is the latency that one router adds to a message; 0 if it is not known. `names` are the names of
-    the nodes that do not have the topology's own, by coordinate and slot; they are not part of the topology's document.
-    `nodes_per_router` is the most nodes of a router; a kind with unequal numbers overrides `nodes_at`.
-    """
+    #: The rules by which routes can be chosen on this kind (`railyard.placements.topology.chosen.rules`).
+    choices: ClassVar[tuple[str, ...]] = tuple(RULES)
 
-    #: The calibration of a simulation on this kind (`railyard.torus.simulated.calibration`) when none is named.
-    calibration: ClassVar[str] = "plain"
-    #: The axis of a coordinate along which the nodes of one router get separate lattice positions (`cells`).
-    slot_axis: ClassVar[int] = 1
-    #: The rules by which routes can be chosen on this kind (`railyard.placements.topology.chosen`).
-    choices: ClassVar[tuple[str, ...]] = CHOICES
-    #: What the numbers of a node's coordinate are, without those that are always 0; empty if the kind does not name it.
-    coordinate_names: ClassVar[tuple[str, ...]] = ()
-
-    name: str
-    tile_rates_gbyte_s: Mapping[str, float]
-    host_tiles: int
-    nodes_per_router: int = 1
-    rails: int = 1
-    sockets_per_node: int = 1
-    lanes_per_tile: int = 3
     hop_latency_us: float = 0.0
-    names: Mapping[tuple[Coordinate, int], str] = field(default_factory=dict)
     routes: Routes = USUAL
 
-    # What a kind must define.
-
-    @property
-    @abstractmethod
-    def extents(self) -> Coordinate:
-        """Return the extents of the box of routers to which nodes are attached."""
-
-    @property
-    @abstractmethod
-    def layout(self) -> str:
-        """Describe the routers in a few words, for people."""
-
-    @property
-    @abstractmethod
-    def routers(self) -> tuple[Router, ...]:
-        """Return every router, rail by rail."""
-
-    @abstractmethod
-    def links_from(self, router: Router) -> Iterator[Link]:
-        """Yield the directed links that leave a router, in the order of its ports."""
-
-    @abstractmethod
-    def reverse(self, link: Link) -> Link:
-        """Return the link of the same cable in the other direction."""
-
-    @abstractmethod
-    def router_name(self, router: Router) -> str:
-        """Return the router's name as a host; on rail r > 0 it ends in `.r`."""
-
-    @abstractmethod
-    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """Return the name of the node in a slot of a router."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document that `catalog.parse` reads back to an equal topology."""
-
-    # What a kind may define otherwise: routes.
+    # Routes.
 
     def destination(self, coordinate: Coordinate, slot: int = 0) -> Destination:
         """Return what a route to a node leads to."""
         return Destination(coordinate=coordinate)
+
+    @cached_property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return every destination, in the order of the nodes."""
+        return tuple(dict.fromkeys(self.destination(node.coordinate, node.slot) for node in self.nodes))
 
     @property
     def routes_text(self) -> str:
@@ -134,52 +90,12 @@ class Topology(ABC):
         routes = self.routes
         return "" if routes.choose == FIXED else f", routes {routes.choose} ({routes.order})"
 
-    @cached_property
-    def destinations(self) -> tuple[Destination, ...]:
-        """Return every destination, in the order of the nodes."""
-        return tuple(dict.fromkeys(self.destination(node.coordinate, node.slot) for node in self.nodes))
+    @property
+    def is_static(self) -> bool:
+        """Return whether every packet takes its usual route (`route_places`)."""
+        return self.routes.choose == FIXED
 
-    def next_link(self, router: Router, destination: Destination) -> Link:
-        """Return the link that a router usually takes to a destination; the router must not be there already."""
-        tables = self._next_links
-        key = destination, router.rail
-        if key not in tables:
-            tables[key] = defaults.next_links(self, destination, router.rail)
-        return tables[key][router]
-
-    def closes_ring(self, link: Link) -> bool:
-        """Return whether packets that never turn can come back to the link: buffers need a dateline there."""
-        return False
-
-    def waypoints(self, source: Coordinate, destination: Coordinate) -> Sequence[Coordinate]:
-        """Return where the usual route can be cut into legs that other routes share; the last is the destination."""
-        return (destination,)
-
-    def detours(self, gone: frozenset[str], rail: int) -> Detours:
-        """Return the exceptions to the usual routes of a rail where the links named `gone` are dead.
-
-        Raises RunError that names the first pair of routers without a route.
-        """
-        return defaults.detours(self, gone, rail)
-
-    def hops(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the links between routers on the route from one router coordinate to another.
-
-        Both have shape (..., dimensions) and broadcast; the result has the shape without the last axis.
-        """
-        ends = (
-            np.ravel_multi_index(tuple(np.moveaxis(at, -1, 0)), self.extents)
-            for at in (sources, destinations)
-        )
-        lengths: NDArray[np.int64] = self._hops_matrix[tuple(ends)]
-        return lengths
-
-    def mean_hops(self) -> float:
-        """Return the mean hops over all ordered pairs of routers with nodes, a router with itself included."""
-        at = np.array(self.coordinates, dtype=np.int64)
-        return float(np.mean([self.hops(one[None, :], at).mean() for one in at]))
-
-    def check_wired(self, what: str) -> None:  # noqa: B027  # most kinds have nothing to refuse
+    def check_wired(self, what: str) -> None:  # most kinds have nothing to refuse
         """Raise InputError for `what` where routers cannot decide: the links or how they choose are not known."""
 
     def check_static(self, what: str) -> None:
@@ -188,118 +104,44 @@ class Topology(ABC):
         if self.routes.choose != FIXED:
             raise InputError(what, "routes.choose", self.routes.choose, FIXED)
 
-    def link_length(self, link: Link) -> float:
-        """Return how long a link is where shortest ways are chosen; less is better."""
-        return 1.0
+    def next_link(self, router: Router, destination: Destination) -> Link:
+        """Return the link that a router usually takes to a destination; the router must not be there already."""
+        tables = self._next_links
+        key = destination, router.rail
+        if key not in tables:
+            away = self._distances(destination, router.rail, frozenset())
+            number = self.router_numbers[destination.coordinate]
+            shorter = {
+                here: [link for link in self.links_from(here) if away.get(link.target) == hops - 1]
+                for here, hops in away.items()
+            }
+            tables[key] = {here: links[number % len(links)] for here, links in shorter.items() if links}
+        return tables[key][router]
 
-    def part(self, router: Router) -> int:
-        """Return the number of a router's part of the network, of which Valiant's ways go by a third one."""
-        return self.router_indices[replace(router, rail=0)]
+    def walk(self, start: Router, end: Destination, exceptions: Detours | None = None) -> Iterator[Link]:
+        """Yield the links from a router to a destination; `exceptions` replace the routers' usual routes."""
+        here = start
+        while here.level or here.coordinate != end.coordinate:
+            link = (exceptions or {}).get((here, end)) or self.next_link(here, end)
+            yield link
+            here = link.target
 
-    # What a kind may define otherwise: addresses, as numbers in the space of one rail.
+    def route(
+        self, source: Coordinate, destination: Coordinate, *, rail: int = 0, slot: int = 0
+    ) -> list[Link]:
+        """Return the links from a router to the router of the destination, in order; empty for a router and itself.
 
-    def check_addresses(self) -> None:
-        """Raise InputError for a topology that does not fit the address space of a rail."""
-        defaults.check_addresses(self)
-
-    def node_offset(self, node: Node) -> int:
-        """Return a node's address in its rail."""
-        return defaults.node_offset(self, node)
-
-    def router_offset(self, router: Router) -> int:
-        """Return a router's own address in its rail."""
-        return defaults.router_offset(self, router)
-
-    def block(self, destination: Destination) -> Block:
-        """Return the addresses of all nodes of a destination."""
-        return defaults.block(self, destination)
-
-    def prefixes(self, router: Router) -> Mapping[Block, Link]:
-        """Return a router's usual routes: blocks of addresses, and the link that each leaves by."""
-        return defaults.prefixes(self, router)
-
-    # What a kind may define otherwise: views for people, schedulers and benchmarks.
-
-    def direction(self, link: Link) -> str:
-        """Return the link's dimension and direction as two characters, as counters show them: `X+`."""
-        return "L+" if link.step > 0 else "L-"
-
-    def joins(self, link: Link) -> str:
-        """Return what the link joins, in words for a table: a dimension, or two kinds of switch."""
-        return "routers"
-
-    def switch_tree(self) -> Iterator[Switch]:
-        """Yield the network as a tree of switches, each after those below it: the routers, and one above them all."""
-        yield from self.router_switches()
-        names = tuple(self.router_name(Router(coordinate=c)) for c in self.coordinates)
-        yield Switch(name="network", switches=names)
-
-    def lattice_links(self) -> Iterator[LatticeLink]:
-        """Yield the links that `topobw` measures as a lattice; none where `link_tests` lists its tests instead."""
-        return iter(())
-
-    # What a kind may override: groups of routers, and link loads.
-
-    #: Whether the first number of a coordinate is the number of a group.
-    has_groups: ClassVar[bool] = False
-
-    @property
-    def group_blocks(self) -> tuple[int, ...]:
-        """Return how many groups a block of groups has, how many such blocks one of the next level has, and so on."""
-        return ()
-
-    @property
-    def groups(self) -> NDArray[np.int64]:
-        """Return the group of every router with nodes, in the order of `coordinates`; InputError without groups."""
-        raise InputError(
-            "groups", "topology", self.name, "a dragonfly, a fat tree, or another kind with groups"
-        )
-
-    @cached_property
-    def link_rates(self) -> NDArray[np.float64]:
-        """Return GB/s of the links of the first rail, 0 where there is none; the shape is the kind's."""
-        return np.array([link.rate_gbyte_s for link in self.first_rail], dtype=np.float64)
-
-    def link_at(self, flat: int) -> Link:
-        """Return the link at an index into `link_rates` in row-major order."""
-        return self.first_rail[flat]
-
-    def carry(
-        self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
-    ) -> carried.Carried:
-        """Return the link loads of messages on the first rail; those that are expected where routes are chosen.
-
-        Message i has `sizes[i]` bytes and goes from the router with the index `source[i]` in `coordinates` to the node
-        with the index `node[i]` in `nodes`.
+        `slot` is the destination node's, which decides the spine in a fat tree.
         """
-        if self.routes.choose != FIXED:
-            return loads.carry(self, source, node, sizes)
-        return self.carry_usual(source, node, sizes)
+        return list(self.walk(Router(coordinate=source, rail=rail), self.destination(destination, slot)))
 
-    def carry_usual(
-        self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
-    ) -> carried.Carried:
-        """Return the link loads of messages that take their usual routes, as `carry` does."""
-        return carried.by_routes(self, source, node, sizes)
+    def closes_ring(self, link: Link) -> bool:
+        """Return whether packets that never turn can come back to the link: buffers need a dateline there."""
+        return False
 
-    @cached_property
-    def shortest_ways(self) -> Ways:
-        """Return the ways among which the routers of the first rail choose while no link is dead."""
-        return ways(self)
-
-    @cached_property
-    def link_places(self) -> tuple[tuple[Link, int], ...]:
-        """Return every link of the first rail with its index into `link_rates` in row-major order."""
-        indices = np.flatnonzero(self.link_rates).tolist()
-        return tuple((self.link_at(index), index) for index in indices)
-
-    def route_places(self, source: NDArray[np.int64], node: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the links of usual routes as indices into `link_rates`, -1 after the last; shape (pairs, longest).
-
-        Pair i goes from the router with the index `source[i]` in `coordinates` to the node `node[i]`. Where packets are
-        spread over third groups these are the minimal routes.
-        """
-        return carried.route_places(self, source, node)
+    def waypoints(self, source: Coordinate, destination: Coordinate) -> Sequence[Coordinate]:
+        """Return where the usual route can be cut into legs that other routes share; the last is the destination."""
+        return (destination,)
 
     @property
     def rings(self) -> Coordinate | None:
@@ -311,132 +153,176 @@ class Topology(ABC):
         """Return how long a step along each axis of `cells` is where nodes are halved, in one way or more."""
         return ((1.0,) * len(self.extents),)
 
-    @property
-    def is_static(self) -> bool:
-        """Return whether every packet takes its usual route (`route_places`)."""
-        return self.routes.choose == FIXED
+    def hops(self, sources: Ints, destinations: Ints) -> Ints:
+        """Return the links between routers on the route from one router coordinate to another.
 
-    # What follows from the above.
-
-    @cached_property
-    def first_rail(self) -> tuple[Link, ...]:
-        """Return the links of the first rail, in the order of `links`."""
-        return tuple(link for link in self.links() if link.source.rail == 0)
-
-    @property
-    def host_rate_gbyte_s(self) -> float:
-        """Return the rate of a node's link to its router, per direction, per rail."""
-        return self.host_tiles * self.tile_rates_gbyte_s[LinkClass.HOST]
-
-    @cached_property
-    def coordinates(self) -> tuple[Coordinate, ...]:
-        """Return the coordinate of every router with nodes, in row-major order."""
-        return tuple(itertools.product(*map(range, self.extents)))
-
-    @cached_property
-    def router_numbers(self) -> Mapping[Coordinate, int]:
-        """Return coordinate -> index in `coordinates`."""
-        return {coordinate: number for number, coordinate in enumerate(self.coordinates)}
-
-    @cached_property
-    def router_indices(self) -> Mapping[Router, int]:
-        """Return router -> index in `routers`."""
-        return {router: index for index, router in enumerate(self.routers)}
-
-    def nodes_at(self, coordinate: Coordinate) -> int:
-        """Return the number of nodes of a router."""
-        return self.nodes_per_router
-
-    @cached_property
-    def nodes(self) -> tuple[Node, ...]:
-        """Return every node, in the topology's order: the first number of its coordinate slowest, its slot fastest."""
-        return tuple(
-            Node(coordinate=c, slot=slot, name=self.names.get((c, slot)) or self.node_name(c, slot))
-            for c in self.coordinates
-            for slot in range(self.nodes_at(c))
-        )
-
-    @cached_property
-    def router_of_node(self) -> NDArray[np.int64]:
-        """Return the index in `coordinates` of every node's router; shape (nodes,)."""
-        counts = [self.nodes_at(c) for c in self.coordinates]
-        return np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-
-    @cached_property
-    def first_node(self) -> NDArray[np.int64]:
-        """Return the index of the first node of every router; shape (coordinates,)."""
-        return np.searchsorted(self.router_of_node, np.arange(len(self.coordinates))).astype(np.int64)
-
-    @cached_property
-    def slots(self) -> NDArray[np.int64]:
-        """Return every node's slot; shape (nodes,)."""
-        slots: NDArray[np.int64] = (
-            np.arange(len(self.router_of_node), dtype=np.int64) - self.first_node[self.router_of_node]
-        )
-        return slots
-
-    @cached_property
-    def node_coordinates(self) -> NDArray[np.int64]:
-        """Return the router coordinate of every node; shape (nodes, dimensions), in the order of `nodes`."""
-        at = np.array(self.coordinates, dtype=np.int64).reshape(-1, len(self.extents))
-        return at[self.router_of_node]
-
-    def cells(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the lattice positions of nodes, where those of one router are consecutive along `slot_axis` (Y).
-
-        `indices` are indices into `nodes`; the result has shape (indices, dimensions).
+        Both have shape (..., dimensions) and broadcast; the result has the shape without the last axis.
         """
-        at = self.node_coordinates[indices].copy()
-        axis = min(self.slot_axis, at.shape[1] - 1)
-        at[:, axis] = at[:, axis] * self.nodes_per_router + self.slots[indices]
-        return at
+        return np.asarray(self._hops_matrix[self.indices_of(sources), self.indices_of(destinations)])
 
-    def nodes_in(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the nodes at lattice positions, as indices into `nodes`: the inverse of `cells`; shape (cells,)."""
-        at = cells.copy()
-        axis = min(self.slot_axis, at.shape[1] - 1)
-        slots = at[:, axis] % self.nodes_per_router
-        at[:, axis] //= self.nodes_per_router
-        router = np.ravel_multi_index(tuple(at.T), self.extents)
-        return np.asarray(self.first_node[router] + slots, dtype=np.int64)
+    def mean_hops(self) -> float:
+        """Return the mean hops over all ordered pairs of routers with nodes, a router with itself included."""
+        at = np.array(self.coordinates, dtype=np.int64)
+        return float(np.mean([self.hops(one[None, :], at).mean() for one in at]))
 
-    def box_of_cells(self, block: Sequence[int]) -> tuple[int, ...]:
-        """Return the extents in lattice positions of a block of routers."""
-        box = list(block)
-        box[min(self.slot_axis, len(box) - 1)] *= self.nodes_per_router
-        return tuple(box)
+    # Detours.
 
-    def links(self) -> Iterator[Link]:
-        """Yield every directed link, sorted by router, then by port."""
-        for router in self.routers:
-            yield from self.links_from(router)
+    def detours(self, dead: Collection[Link], rail: int) -> Detours:
+        """Return the exceptions to the usual routes on one rail; empty when nothing is dead.
 
-    @cached_property
-    def links_by_name(self) -> Mapping[str, Link]:
-        """Return name -> directed link."""
-        return {link.name: link for link in self.links()}
-
-    def router_switches(self) -> Iterator[Switch]:
-        """Yield the routers of the first rail that have nodes, as switches."""
-        names: dict[Coordinate, list[str]] = {coordinate: [] for coordinate in self.coordinates}
-        for node in self.nodes:
-            names[node.coordinate].append(node.name)
-        for coordinate, below in names.items():
-            yield Switch(name=self.router_name(Router(coordinate=coordinate)), nodes=tuple(below))
-
-    def nearest_rail(self, local_rank: int, ranks_per_node: int) -> int:
-        """Return the rail whose NIC is nearest to a rank, by the rank's slot on its node.
-
-        Ranks fill the sockets in blocks, and rails are dealt to the sockets in blocks. A socket without a NIC of its
-        own uses that of the socket before it.
+        Raises RunError that names the first pair of routers without a route.
         """
-        socket = local_rank * self.sockets_per_node // ranks_per_node
-        return socket * self.rails // self.sockets_per_node
+        gone = frozenset(link.name for link in dead if link.source.rail == rail)
+        return self.detours_around(gone, rail) if gone else {}
 
-    @cached_property
-    def sha256(self) -> str:
-        """Return the digest of the topology's document, which does not depend on the layout of its file."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+    def detours_around(self, gone: frozenset[str], rail: int) -> Detours:
+        """Return the exceptions to the usual routes of a rail where the links named `gone` are dead; as `detours`."""
+        exceptions: dict[tuple[Router, Destination], Link] = {}
+        for destination in self.concerned(gone):
+            away = self._distances(destination, rail, gone)
+            for router in (r for r in self.routers if r.rail == rail and not r.level):
+                if router not in away and self.nodes_at(router.coordinate):
+                    end = Router(coordinate=destination.coordinate, rail=rail)
+                    raise no_route(f"{self.router_name(router)} to {self.router_name(end)}")
+            for router, hops in away.items():
+                if hops and any(link.name in gone for link in self.walk(router, destination)):
+                    exceptions[router, destination] = next(
+                        link
+                        for link in self.links_from(router)
+                        if link.name not in gone and away.get(link.target) == hops - 1
+                    )
+        return exceptions
+
+    def concerned(self, gone: frozenset[str]) -> Sequence[Destination]:
+        """Return the destinations that may have a usual route over one of the links named `gone`."""
+        return self.destinations
+
+    # Ways among which routes are chosen.
+
+    def link_length(self, link: Link) -> float:
+        """Return how long a link is where shortest ways are chosen; less is better."""
+        return 1.0
+
+    def part(self, router: Router) -> int:
+        """Return the number of a router's part of the network, of which Valiant's ways go by a third one."""
+        return self.router_indices[replace(router, rail=0)]
+
+    def ways(self, gone: frozenset[str] = frozenset(), rail: int = 0) -> Ways:
+        """Return the ways among which the routers of a rail choose where the links named `gone` are dead."""
+        if gone or rail:
+            return self._ways(gone, rail)
+        return self._all_ways
+
+    # Addresses, as numbers in the space of one rail.
+
+    def check_addresses(self) -> None:
+        """Raise InputError for a topology that does not fit the address space of a rail."""
+        limit = (1 << SPACE_BITS >> self._block_bits) - 1
+        if len(self.coordinates) > limit:
+            valid = f"at most {limit} in a virtual torus"
+            raise InputError(self.name, "routers", len(self.coordinates), valid)
+
+    def node_offset(self, node: Node) -> int:
+        """Return a node's address in its rail."""
+        return self._router_block(node.coordinate).offset + node.slot
+
+    def router_offset(self, router: Router) -> int:
+        """Return a router's own address: the last of its block, or from the end of the space if it has no nodes."""
+        if router.level == 0:
+            own = self._router_block(router.coordinate)
+            return own.offset + (1 << own.bits) - 1
+        first = self.router_indices[next(r for r in self.routers if r.rail == router.rail)]
+        return (1 << SPACE_BITS) - 2 - (self.router_indices[router] - first)
+
+    def block(self, destination: Destination) -> Block:
+        """Return the addresses of all nodes of a destination."""
+        return self._router_block(destination.coordinate)
+
+    def prefixes(self, router: Router) -> Mapping[Block, Link]:
+        """Return a router's usual routes: blocks of addresses in its rail, and the link that each leaves by."""
+        by_link: dict[str, tuple[Link, list[ipaddress.IPv4Network]]] = {}
+        for destination in self.destinations:
+            if router.level or destination.coordinate != router.coordinate:
+                link, own = self.next_link(router, destination), self.block(destination)
+                network = ipaddress.IPv4Network((own.offset, 32 - own.bits))
+                by_link.setdefault(link.port, (link, []))[1].append(network)
+        return {
+            Block(offset=int(network.network_address), bits=32 - network.prefixlen): link
+            for link, networks in by_link.values()
+            for network in ipaddress.collapse_addresses(networks)
+        }
+
+    # Link loads of the first rail.
+
+    def carry(self, source: Ints, node: Ints, sizes: Floats, gone: frozenset[str] = frozenset()) -> Carried:
+        """Return the link loads of messages; those that are expected where routes are chosen.
+
+        Message i has `sizes[i]` bytes and goes from the router with the index `source[i]` in `coordinates` to the node
+        with the index `node[i]` in `nodes`. The links named `gone` are dead; RunError where they leave no route.
+        """
+        if self.routes.choose != FIXED:
+            return self._carry_chosen(source, node, sizes, gone)
+        if not gone:
+            return self.carry_usual(source, node, sizes)
+        source, node, sizes = summed(source, node, sizes, len(self.nodes))
+        exceptions = self.detours([self.links_by_name[name] for name in gone], 0)
+        return self._carry_along(self._routes(source, node, exceptions), sizes)
+
+    def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
+        """Return the link loads of messages that take their usual routes, as `carry` does."""
+        source, node, sizes = summed(source, node, sizes, len(self.nodes))
+        return self._carry_along(self.route_places(source, node), sizes)
+
+    def route_places(self, source: Ints, node: Ints) -> Ints32:
+        """Return the links of usual routes as indices into `link_rates`, -1 after the last; shape (pairs, longest).
+
+        Pair i goes from the router with the index `source[i]` in `coordinates` to the node `node[i]`. Where packets are
+        spread over third groups these are the minimal routes.
+        """
+        return self._routes(source, node, {})
+
+    def _routes(self, source: Ints, node: Ints, exceptions: Detours) -> Ints32:
+        """Return the links of routes with `exceptions`, walked router by router, as `route_places` does."""
+        ends = [self.destination(n.coordinate, n.slot) for n in self.nodes]
+        routes = dict[tuple[int, Destination], list[int]]()
+        rows = list[list[int]]()
+        for at, to in zip(source.tolist(), node.tolist(), strict=True):
+            row = routes.get((at, ends[to]))
+            if row is None:
+                links = self.walk(Router(coordinate=self.coordinates[at]), ends[to], exceptions)
+                row = routes[at, ends[to]] = [self.link_places[link.name] for link in links]
+            rows.append(row)
+        places = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int32)
+        for line, row in zip(places, rows, strict=True):
+            line[: len(row)] = row
+        return places
+
+    def _carry_along(self, places: Ints32, sizes: Floats) -> Carried:
+        """Return the loads of messages along routes, in the form of `route_places`."""
+        loads = np.zeros(self.link_rates.size)
+        for column in places.T:
+            on = column >= 0
+            loads += added(column[on].astype(np.int64), sizes[on], len(loads))
+        lengths = (places >= 0).sum(axis=1)
+        return Carried(link_bytes=loads.reshape(self.link_rates.shape), hops_bytes=added(lengths, sizes, 1))
+
+    def _carry_chosen(self, source: Ints, node: Ints, sizes: Floats, gone: frozenset[str]) -> Carried:
+        """Return the expected loads by the rule; InputError for more than `MOST_CHOOSING` routers."""
+        expected_loads = self.routes.rule.loads
+        assert expected_loads is not None
+        count = sum(router.rail == 0 for router in self.routers)
+        if count > MOST_CHOOSING:
+            raise InputError(self.name, "routers", count, f"at most {MOST_CHOOSING} with chosen routes")
+        chosen = self.ways(gone)
+        at = np.array([i for i, router in enumerate(chosen.routers) if router.level == 0], dtype=np.int64)
+        pair = at[source] * count + at[self.router_of_node[node]]
+        sent = added(pair, sizes, count * count).reshape(count, count)
+        expected = expected_loads(chosen, sent)
+        loads = np.zeros(self.link_rates.shape)
+        loads.flat[[self.link_places[link.name] for link in chosen.links]] = expected.link_bytes
+        return Carried(link_bytes=loads, hops_bytes=expected.hops_bytes)
+
+    # The document, and what is kept.
 
     def _common(self) -> dict[str, Any]:
         """Return the part of `to_dict` that all kinds share; values that are a Gemini's are left out."""
@@ -455,11 +341,60 @@ class Topology(ABC):
         document |= self.routes.to_dict()
         return {**document, "tile_rates_gbyte_s": rates, "host": {"tiles": self.host_tiles}}
 
+    def _distances(self, destination: Destination, rail: int, gone: frozenset[str]) -> dict[Router, int]:
+        """Return the hops from each router of a rail to a destination over live links.
+
+        A dead cable is dead both ways.
+        """
+        end = Router(coordinate=destination.coordinate, rail=rail)
+        away = {end: 0}
+        queue = deque([end])
+        while queue:
+            here = queue.popleft()
+            for link in self.links_from(here):
+                if link.target not in away and self.reverse(link).name not in gone:
+                    away[link.target] = away[here] + 1
+                    queue.append(link.target)
+        return away
+
+    def _ways(self, gone: frozenset[str], rail: int) -> Ways:
+        routers = [router for router in self.routers if router.rail == rail]
+        links = [link for link in self.links() if link.source.rail == rail and link.name not in gone]
+        return ways(routers, links, list(map(self.link_length, links)), list(map(self.part, routers)))
+
+    @cached_property
+    def _all_ways(self) -> Ways:
+        """Return the ways of the first rail while no link is dead, which every evaluation of a placement needs."""
+        return self._ways(frozenset(), 0)
+
     @cached_property
     def _next_links(self) -> dict[tuple[Destination, int], Mapping[Router, Link]]:
         """Return the memory of `next_link`."""
         return {}
 
     @cached_property
-    def _hops_matrix(self) -> NDArray[np.int64]:
-        return defaults.hops_matrix(self)
+    def _hops_matrix(self) -> Ints:
+        """Return the links on a shortest way between all routers with nodes; shape (coordinates, coordinates)."""
+        from scipy.sparse import csr_array  # imported here: takes half of a command's start
+        from scipy.sparse.csgraph import shortest_path
+
+        routers = {router: k for k, router in enumerate(r for r in self.routers if r.rail == 0)}
+        pairs = [(routers[link.source], routers[link.target]) for link in self.first_rail]
+        rows, columns = zip(*pairs, strict=True) if pairs else ((), ())
+        graph = csr_array((np.ones(len(pairs)), (rows, columns)), shape=(len(routers), len(routers)))
+        ends = [routers[Router(coordinate=c)] for c in self.coordinates]
+        return shortest_path(graph, unweighted=True, indices=ends)[:, ends].astype(np.int64)
+
+    def _router_block(self, coordinate: Coordinate) -> Block:
+        bits = self._block_bits
+        return Block(offset=self.router_numbers[coordinate] << bits, bits=bits)
+
+    @property
+    def _block_bits(self) -> int:
+        """Return the bits of the numbers of a router's nodes and of the router itself."""
+        return self.nodes_per_router.bit_length()
+
+
+def no_route(pair: str) -> RunError:
+    """Return the error for a pair of routers that dead links separate."""
+    return RunError(f"no route from {pair}: every way that the routers know meets a dead link")

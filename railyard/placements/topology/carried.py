@@ -1,19 +1,15 @@
-"""Compute the bytes on every link of one rail, route by route: the default of `Topology.carry`, and its result."""
+"""Define link loads: the bytes on every link of one rail, their sums and mixtures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from railyard.placements.arrays import Floats, Ints, NDArray, np
-from railyard.placements.topology.parts import Destination, Router
-from railyard.placements.topology.routing import walk
-
-if TYPE_CHECKING:
-    from railyard.placements.topology.base import Topology
+from railyard.placements.arrays import Floats, Ints, np
 
 #: The most pairs of a router and a node for which a table of all pairs is faster than sorting the messages.
 DENSE_PAIRS = 1 << 26
+#: How often the share of a mixture is narrowed to two thirds.
+_NARROWINGS = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,6 +25,10 @@ class Carried:
         for part in (self.hops_bytes, other.hops_bytes):
             hops[: len(part)] += part
         return Carried(link_bytes=self.link_bytes + other.link_bytes, hops_bytes=hops)
+
+    def scaled(self, part: float) -> Carried:
+        """Return a part of the load."""
+        return Carried(link_bytes=self.link_bytes * part, hops_bytes=self.hops_bytes * part)
 
 
 def added(place: Ints, sizes: Floats, count: int = 0) -> Floats:
@@ -49,31 +49,25 @@ def summed(source: Ints, node: Ints, sizes: Floats, nodes: int) -> tuple[Ints, I
     return pairs // nodes, pairs % nodes, added(place, sizes)
 
 
-def by_routes(topology: Topology, source: Ints, node: Ints, sizes: Floats) -> Carried:
-    """Return the link loads of messages along their usual routes, from routers to nodes, which are indices."""
-    source, node, sizes = summed(source, node, sizes, len(topology.nodes))
-    places = route_places(topology, source, node)
-    lengths = (places >= 0).sum(axis=1)
-    loads = np.zeros(len(topology.first_rail))
-    for column in places.T:
-        on = column >= 0
-        loads += added(column[on].astype(np.int64), sizes[on], len(loads))
-    return Carried(link_bytes=loads, hops_bytes=added(lengths, sizes, 1))
+def best_between(rates: Floats, one: Carried, other: Carried) -> Carried:
+    """Return the mixture of two loads whose busiest link takes the least time: one of the two, or between them."""
+    low, high = 0.0, 1.0
+    for _ in range(_NARROWINGS):
+        third = (high - low) / 3
+        nearer, farther = low + third, high - third
+        if busiest(rates, _mixture(one, other, nearer)) <= busiest(rates, _mixture(one, other, farther)):
+            high = farther
+        else:
+            low = nearer
+    candidates = [one, other, _mixture(one, other, (low + high) / 2)]
+    return min(candidates, key=lambda candidate: busiest(rates, candidate))
 
 
-def route_places(topology: Topology, source: Ints, node: Ints) -> NDArray[np.int32]:
-    """Return the links of usual routes, found router by router (`Topology.route_places`)."""
-    numbers = {link.name: number for number, link in enumerate(topology.first_rail)}
-    ends = [topology.destination(n.coordinate, n.slot) for n in topology.nodes]
-    routes = dict[tuple[int, Destination], list[int]]()
-    rows = list[list[int]]()
-    for at, to in zip(source.tolist(), node.tolist(), strict=True):
-        links_of_route = routes.get((at, ends[to]))
-        if links_of_route is None:
-            links = walk(topology, Router(coordinate=topology.coordinates[at]), ends[to])
-            links_of_route = routes[at, ends[to]] = [numbers[link.name] for link in links]
-        rows.append(links_of_route)
-    places = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int32)
-    for row, links_of_row in zip(places, rows, strict=True):
-        row[: len(links_of_row)] = links_of_row
-    return places
+def busiest(rates: Floats, of: Carried) -> float:
+    """Return the time of the busiest link, in nanoseconds; `rates` are GB/s, 0 where there is no link."""
+    times = np.divide(of.link_bytes, rates, out=np.zeros_like(of.link_bytes), where=rates > 0)
+    return float(times.max(initial=0))
+
+
+def _mixture(one: Carried, other: Carried, part: float) -> Carried:
+    return one.scaled(1 - part) + other.scaled(part)

@@ -1,13 +1,14 @@
 """Topology files: `load` and `parse` turn a YAML document into a `Topology` of the kind that one of its keys names.
 
-`KINDS` has a row for each kind: the key of the document that only this kind has, and the module of this folder whose
-`parse` reads it. The documents' schema is topologies/schema.json.
+`KINDS` has a row for each kind. The documents' schema is topologies/schema.json, to which the names of the rules that
+choose routes are added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,23 @@ import yaml
 from railyard.base import schemas, yaml_io
 from railyard.base.checkout import TOPOLOGIES
 from railyard.base.errors import InputError
+from railyard.placements.topology import fattree, fattree_levels, torus
 from railyard.placements.topology.base import Topology
-from railyard.placements.topology.chosen import routes
-from railyard.placements.topology.torus import Torus
+from railyard.placements.topology.chosen import rules
+from railyard.placements.topology.dragonflies import dragonfly, dragonfly_plus, groups
 
 SCHEMA = TOPOLOGIES / "schema.json"
 
-#: Key of a document -> module of this folder with `parse(document, common, source)`.
-KINDS: Mapping[str, str] = {
-    "dimensions": "torus",
-    "tree": "fattree",
-    "fat_tree": "fattree_levels",
-    "dragonfly": "dragonflies.dragonfly",
-    "dragonfly_plus": "dragonflies.dragonfly_plus",
-    "groups": "dragonflies.groups",
+#: Reads a document, its fields that all kinds share, and the name of its source.
+Parse = Callable[[Mapping[str, Any], Mapping[str, Any], str], Topology]
+#: The key of a document that only this kind has -> the function that reads such a document.
+KINDS: Mapping[str, Parse] = {
+    "dimensions": torus.parse,
+    "tree": fattree.parse,
+    "fat_tree": fattree_levels.parse,
+    "dragonfly": dragonfly.parse,
+    "dragonfly_plus": dragonfly_plus.parse,
+    "groups": groups.parse,
 }
 
 
@@ -71,12 +75,13 @@ def load(name_or_path: str) -> Topology:
 def parse(document: object, *, source: str) -> Topology:
     """Return the topology that a loaded YAML document describes; InputError names what is wrong."""
     document = _with_whole_numbers(document)
-    schemas.validate(document, schemas.validator(SCHEMA), source)
+    schemas.validate(document, _validator(), source)
     assert isinstance(document, dict)
     rates = {str(name): float(rate) for name, rate in document["tile_rates_gbyte_s"].items()}
     keys = [key for key in KINDS if key in document]
     if len(keys) != 1:
-        valid = ", ".join(f"{key} ({module.rpartition('.')[2]})" for key, module in KINDS.items())
+        kinds = ((key, kind.__module__.rpartition(".")[2]) for key, kind in KINDS.items())
+        valid = ", ".join(f"{key} ({module})" for key, module in kinds)
         raise InputError(source, ", ".join(KINDS), sorted(document), f"exactly one of {valid}")
     common = {
         "name": document["name"],
@@ -87,12 +92,19 @@ def parse(document: object, *, source: str) -> Topology:
         "sockets_per_node": document.get("sockets_per_node", 1),
         "lanes_per_tile": document.get("lanes_per_tile", 3),
         "hop_latency_us": float(document.get("hop_latency_us", 0)),
-        "routes": routes.parse(document.get("routes", {}), source),
+        "routes": rules.parse(document.get("routes", {}), source),
     }
-    kind = import_module(f"{__package__}.{KINDS[keys[0]]}")
-    topology: Topology = kind.parse(document, common, source)
+    topology = KINDS[keys[0]](document, common, source)
     _check_routes(topology, document[keys[0]], source)
     return topology
+
+
+@cache
+def _validator() -> schemas.Validator:
+    """Return the validator of topology documents, with the names of all rules that choose routes."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    schema["properties"]["routes"]["properties"]["choose"]["enum"] = list(rules.RULES)
+    return schemas.compiled(schema)
 
 
 def _chosen(topology: Topology, choose: str, source: str) -> Topology:
@@ -107,12 +119,12 @@ def _check_routes(topology: Topology, part: Mapping[str, Any], source: str) -> N
     choose = topology.routes.choose
     if choose not in topology.choices:
         raise InputError(source, "routes.choose", choose, ", ".join(topology.choices))
-    if choose != routes.FIXED and "routes" in part:
+    if choose != rules.FIXED and "routes" in part:
         raise InputError(
             source, "routes.choose", choose, "fixed with routes of the kind's own (valiant_share, spread)"
         )
-    parts = {topology.part(router) for router in topology.routers} if choose in routes.BY_PART else ()
-    if choose in routes.BY_PART and len(parts) < 3:
+    by_part = topology.routes.rule.by_part
+    if by_part and len({topology.part(router) for router in topology.routers}) < 3:
         raise InputError(
             source, "routes.choose", choose, "a minimal rule with fewer than three groups or routers"
         )
@@ -127,8 +139,8 @@ def _with_whole_numbers(part: object) -> object:
     return int(part) if isinstance(part, float) and part.is_integer() else part
 
 
-def torus(topology: Topology, what: str) -> Torus:
+def as_torus(topology: Topology, what: str) -> torus.Torus:
     """Return the topology as a torus; InputError when `what` is requested of another kind of network."""
-    if not isinstance(topology, Torus):
+    if not isinstance(topology, torus.Torus):
         raise InputError(what, "topology", topology.name, "a torus")
     return topology

@@ -21,9 +21,8 @@ from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import NDArray, np
-from railyard.placements.topology import defaults
-from railyard.placements.topology.base import Topology
-from railyard.placements.topology.chosen.routes import FIXED, MINIMAL
+from railyard.placements.topology.base import Topology, no_route
+from railyard.placements.topology.chosen.rules import SHORTEST
 from railyard.placements.topology.parts import (
     Block,
     Coordinate,
@@ -48,7 +47,7 @@ class FatTree(Topology):
     """`nodes_per_router` is the nodes of a leaf; `oversubscription` the nodes of a leaf for each of its spines."""
 
     coordinate_names: ClassVar[tuple[str, ...]] = ("leaf",)
-    choices: ClassVar[tuple[str, ...]] = (FIXED, *MINIMAL)
+    choices: ClassVar[tuple[str, ...]] = SHORTEST
 
     leaves: int
     oversubscription: int = 1
@@ -120,7 +119,7 @@ class FatTree(Topology):
     def next_link(self, router: Router, destination: Destination) -> Link:
         return self.link(router, destination.coordinate[0] if router.level else destination.group)
 
-    def detours(self, gone: frozenset[str], rail: int) -> Detours:
+    def detours_around(self, gone: frozenset[str], rail: int) -> Detours:
         """Return routes around dead links: instead of its spine, a leaf uses the next one that links both leaves.
 
         Raises InputError if no spine is linked to both leaves.
@@ -130,7 +129,7 @@ class FatTree(Topology):
             leaf = Router(coordinate=source, rail=rail)
             alive = [spine for spine in range(self.spines) if self._joined(leaf, target, spine, gone)]
             if not alive:
-                raise defaults.no_route(f"{self.router_name(leaf)} to leaf{target[0]}")
+                raise no_route(f"{self.router_name(leaf)} to leaf{target[0]}")
             for group in range(self.spines):
                 if group not in alive:
                     spine = min(alive, key=lambda s: (s - group) % self.spines)

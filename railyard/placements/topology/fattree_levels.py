@@ -9,7 +9,7 @@ Routes go up and then down. The spine rule is D-mod-k: of its w parents a switch
 number (d / W) mod w. Here d is the destination's number among the nodes (leaves counted as full) and W the product of
 the parents on the levels below. So the traffic to one node uses one spine, whatever the source, and the nodes of a
 leaf are spread over all of them (E. Zahavi, "D-Mod-K routing", 2010). A dead link sends a
-route by other spines (`defaults`): a shortest way over live links, which is up and down while one is left.
+route by other spines (`base`): a shortest way over live links, which is up and down while one is left.
 
 A leaf's coordinate is (block, leaf, 0) with blocks of the first level; a switch above has (block, number, 0) with the
 blocks of its own level. Placement by group means these first blocks, often called pods.
@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
-from railyard.placements.topology.chosen.routes import FIXED, MINIMAL
+from railyard.placements.topology.chosen.rules import SHORTEST
 from railyard.placements.topology.parts import Coordinate, LinkClass
 from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
 
@@ -50,7 +50,7 @@ class FatTreeLevels(Switched):
     """`leaf_nodes` are the nodes of every leaf; `nodes_per_router` is the largest of them."""
 
     level_words: ClassVar[tuple[str, ...]] = ("leaf", "spine")
-    choices: ClassVar[tuple[str, ...]] = (FIXED, *MINIMAL)
+    choices: ClassVar[tuple[str, ...]] = SHORTEST
 
     levels: tuple[Level, ...]
     leaf_nodes: tuple[int, ...]

@@ -11,23 +11,20 @@ arrays describe one of them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, NDArray, np
-from railyard.placements.topology import defaults
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.carried import Carried, added, summed
 from railyard.placements.topology.parts import (
     Block,
     Coordinate,
     Destination,
-    Detours,
     Link,
-    Node,
     Router,
     Switch,
     rail_suffix,
@@ -187,17 +184,15 @@ class Switched(Topology):
             row = self._rows[destination] = self.steps(every, node)
         return self.link(int(row[self._place(router)]), router.rail)
 
-    def detours(self, gone: frozenset[str], rail: int) -> Detours:
-        """Return the exceptions by `defaults.detours`, for the destinations alone that a dead link concerns."""
+    def concerned(self, gone: frozenset[str]) -> Sequence[Destination]:
         dead = np.zeros(len(self.wiring.source), dtype=bool)
         dead[[self._numbers[name] for name in gone]] = True
         every = np.arange(len(self.plane), dtype=np.int64)
-        concerned = [
+        return [
             destination
             for index, destination in enumerate(self.destinations)
             if self._meets(every, np.full(len(every), index, dtype=np.int64), dead)
         ]
-        return defaults.detours(self, gone, rail, concerned)
 
     def _meets(self, here: Ints, node: Ints, dead: NDArray[np.bool_]) -> bool:
         end, at = self.hosts[self.router_of_node[node]], here.copy()
@@ -210,18 +205,9 @@ class Switched(Topology):
 
     def hops(self, sources: Ints, destinations: Ints) -> Ints:
         """Return the links on the usual route to the first node of a switch."""
-        ends = (
-            np.ravel_multi_index(tuple(np.moveaxis(at, -1, 0)), self.extents)
-            for at in (sources, destinations)
-        )
-        source, target = np.broadcast_arrays(*ends)
-        node = self.first_node[target.ravel()]
-        at, end = self.hosts[source.ravel()].copy(), self.hosts[target.ravel()]
-        lengths = np.zeros(at.shape, dtype=np.int64)
-        while len(on := np.flatnonzero(at != end)):
-            at[on] = self.wiring.target[self.steps(at[on], node[on])]
-            lengths[on] += 1
-        return lengths.reshape(source.shape)
+        source, target = np.broadcast_arrays(self.indices_of(sources), self.indices_of(destinations))
+        places = self.route_places(source.ravel(), self.first_node[target.ravel()])
+        return np.asarray((places >= 0).sum(axis=1).reshape(source.shape), dtype=np.int64)
 
     # Link loads.
 
@@ -270,8 +256,7 @@ class Switched(Topology):
 
     def block(self, destination: Destination) -> Block:
         """Return the address of one node."""
-        node = Node(coordinate=destination.coordinate, slot=destination.group, name="")
-        return Block(offset=defaults.node_offset(self, node), bits=0)
+        return Block(offset=super().block(destination).offset + destination.group, bits=0)
 
     def direction(self, link: Link) -> str:
         return self.link_types[link.dimension].letters[0].upper() + ("+" if link.step > 0 else "-")

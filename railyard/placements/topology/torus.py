@@ -1,6 +1,6 @@
 """A torus of routers with classes of links along its dimensions, as Cray's Gemini.
 
-Routes are dimension order: X, then Y, then Z, the shortest way round in each. `ring.step` is the whole routing
+Routes are dimension order: X, then Y, then Z, the shortest way round in each. `rings.step` is the whole routing
 function. Tie rule: a destination exactly half-way round an even dimension is reached in the plus direction from an even
 coordinate and in the minus direction from an odd one, so that ties load both directions alike. After the first step of
 a tie the rest is no tie, so every router can decide alone.
@@ -28,11 +28,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
-from railyard.placements.arrays import NDArray, np
-from railyard.placements.topology import ring, torus_detours, torus_loads
+from railyard.placements.arrays import Floats, Ints, np
+from railyard.placements.topology import rings, torus_detours
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.carried import Carried
-from railyard.placements.topology.chosen.routes import BY_PART, FIXED, MINIMAL
+from railyard.placements.topology.chosen.rules import SHORTEST
 from railyard.placements.topology.parts import (
     Block,
     Coordinate,
@@ -140,7 +140,7 @@ class Torus(Topology):
 
     def next_link(self, router: Router, destination: Destination) -> Link:
         for dimension, extent in enumerate(self.extents):
-            move = ring.step(router.coordinate[dimension], destination.coordinate[dimension], extent)
+            move = rings.step(router.coordinate[dimension], destination.coordinate[dimension], extent)
             if move:
                 return self.link(router, dimension, move)
         raise ValueError(f"{self.router_name(router)} is the destination")
@@ -154,28 +154,35 @@ class Torus(Topology):
         """Return the corners of the route: after X, after Y, and the destination."""
         return [destination[: d + 1] + source[d + 1 :] for d in range(len(source))]
 
-    def detours(self, gone: frozenset[str], rail: int) -> Detours:
-        return torus_detours.Walker(self, gone, rail).detours()
+    def detours_around(self, gone: frozenset[str], rail: int) -> Detours:
+        return torus_detours.detours(self, gone, rail)
 
-    def hops(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> NDArray[np.int64]:
-        return hops(sources, destinations, self.extents)
+    def hops(self, sources: Ints, destinations: Ints) -> Ints:
+        return rings.hops(sources, destinations, self.extents)
 
     def mean_hops(self) -> float:
-        return mean_hops(self.extents)
+        return rings.mean_hops(self.extents)
 
     @cached_property
-    def link_rates(self) -> NDArray[np.float64]:
-        """Return GB/s of the links of the first rail; shape (X, Y, Z, 3, 2), as in `torus_loads`."""
-        return torus_loads.link_rates(self)
+    def link_rates(self) -> Floats:
+        """Return GB/s of the links of the first rail, 0 where there is none; shape (X, Y, Z, 3, 2), as in `rings`."""
+        rates = np.zeros((*self.extents, 3, 2))
+        for dimension, extent in enumerate(self.extents):
+            for position in range(extent):
+                at = tuple(position if d == dimension else 0 for d in range(3))
+                plane = tuple(position if d == dimension else slice(None) for d in range(3))
+                for link in self.links_from(Router(coordinate=at)):
+                    if link.dimension == dimension:
+                        rates[(*plane, dimension, int(link.step < 0))] = link.rate_gbyte_s
+        return rates
 
     def link_at(self, flat: int) -> Link:
         *at, dimension, direction = map(int, np.unravel_index(flat, self.link_rates.shape))
         return self.link(Router(coordinate=(at[0], at[1], at[2])), dimension, -1 if direction else 1)
 
-    def carry_usual(
-        self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
-    ) -> Carried:
-        return torus_loads.carry(self, source, node, sizes)
+    def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
+        at = self.node_coordinates.astype(np.int32).T
+        return rings.carry(at[:, self.first_node[source]], at[:, node], sizes, self.extents)
 
     @property
     def rings(self) -> Coordinate:
@@ -236,8 +243,8 @@ class Torus(Topology):
 
     def lattice_links(self) -> Iterator[LatticeLink]:
         """Yield all links. A neighbour's only shortest way is its link, so rules that take those alone are allowed."""
-        if self.routes.choose in BY_PART:
-            raise InputError("topobw", "routes.choose", self.routes.choose, ", ".join((FIXED, *MINIMAL)))
+        if self.routes.rule.by_part:
+            raise InputError("topobw", "routes.choose", self.routes.choose, ", ".join(SHORTEST))
         for link in self.links():
             if link.source.rail == 0:
                 yield LatticeLink(
@@ -270,26 +277,6 @@ def _dimension(entry: Mapping[str, Any], name: str, rates: Mapping[str, float], 
             valid = f"classes with a rate in tile_rates_gbyte_s: {', '.join(sorted(rates))}"
             raise InputError(source, f"dimensions.{name}.pattern", link_class, valid)
     return Dimension(extent=entry["extent"], tiles=entry["tiles"], pattern=tuple(entry["pattern"]))
-
-
-def mean_hops(extents: Coordinate) -> float:
-    """Return the mean hops over all ordered pairs of routers, a router with itself included: the closed form.
-
-    A ring of n routers has mean distance n/4 (even n) or (n*n - 1)/(4n) (odd n); dimensions add up.
-    """
-    return sum(n / 4 if n % 2 == 0 else (n * n - 1) / (4 * n) for n in extents)
-
-
-def hops(
-    sources: NDArray[np.int64], destinations: NDArray[np.int64], extents: Coordinate
-) -> NDArray[np.int64]:
-    """Return the links between routers on a shortest route round a torus, which a dimension-order route is.
-
-    `sources` and `destinations` have shape (..., 3) and broadcast; the result has the shape without the last axis.
-    """
-    ahead = np.abs(sources - destinations)
-    total: NDArray[np.int64] = np.minimum(ahead, np.array(extents) - ahead).sum(axis=-1)
-    return total
 
 
 def _steps(position: int, extent: int) -> tuple[int, ...]:

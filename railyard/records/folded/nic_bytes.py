@@ -71,15 +71,9 @@ class Nics(Sequence[NicBytes]):
 
 
 def of_rows(rows: Sequence[Mapping[str, Json]]) -> Nics:
-    """Return the NICs from rows of JSON, one per NIC, as format 1 of the record has them."""
+    """Return the NICs from rows of JSON, one per NIC, as the file of a launch's NICs has them."""
     return Nics(
         pairs=tuple((row["node"], row["nic"]) for row in rows),
         tx_bytes=[row["tx_bytes"] for row in rows],
         rx_bytes=[row["rx_bytes"] for row in rows],
     )
-
-
-def rows(nics: Nics) -> list[Json]:
-    """Return the NICs as rows of JSON, as `of_rows` reads them."""
-    counted = zip(nics.pairs, nics.tx_bytes, nics.rx_bytes, strict=True)
-    return [{"node": node, "nic": nic, "tx_bytes": tx, "rx_bytes": rx} for (node, nic), tx, rx in counted]

@@ -8,23 +8,20 @@ a large machine have millions. Launches that share a column share one object. Le
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-import orjson
-
 from railyard.base.errors import InputError
 from railyard.records.folded import columns
-from railyard.records.folded.columns import ABSENT, NULL
+from railyard.records.folded.columns import NULL
 
 if TYPE_CHECKING:
     from railyard.records.folded.columns import Numbers
 
 Json = Any
-#: The largest list of ranks whose parsed form is cached, in bytes of JSON.
-_MOST_KEPT = 1 << 16
+#: The columns of ranks besides their hosts, as outputs and records name them.
+COLUMNS = ("cpu", "allowed_cpus", "numa_node")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,60 +123,6 @@ def _list(numbers: Sequence[int] | Numbers) -> Sequence[int]:
     return numbers if isinstance(numbers, list | tuple) else numbers.tolist()  # type: ignore[union-attr]
 
 
-def of_rows(items: Sequence[Json]) -> Ranks:
-    """Return the ranks from rows of JSON that a schema accepted, one row per rank.
-
-    Small lists are cached, because launches of one placement mostly have the same ranks.
-    """
-    written = orjson.dumps(items)
-    return _known(written) if len(written) <= _MOST_KEPT else _of_rows(items)
-
-
-@functools.lru_cache(maxsize=64)
-def _known(written: bytes) -> Ranks:
-    return _of_rows(orjson.loads(written))
-
-
-def _of_rows(items: Sequence[Json]) -> Ranks:
-    hosts: dict[str, int] = {}
-    cpu_sets: dict[tuple[int, ...], int] = {}
-    host_of, cpu, cpu_set, numa_node = [], [], [], []
-    for item in items:
-        host_of.append(hosts.setdefault(item["host"], len(hosts)))
-        cpu.append(_number(item.get("cpu", ABSENT)))
-        numa_node.append(_number(item.get("numa_node", ABSENT)))
-        own = item.get("allowed_cpus", ABSENT)
-        is_list = isinstance(own, list)
-        cpu_set.append(cpu_sets.setdefault(tuple(own), len(cpu_sets)) if is_list else _number(own))
-    return Ranks(
-        hosts=tuple(hosts),
-        host_of=host_of,
-        cpu=cpu,
-        cpu_set=cpu_set,
-        numa_node=numa_node,
-        cpu_sets=tuple(cpu_sets),
-    )
-
-
-def _number(value: int | None) -> int:
-    return NULL if value is None else value
-
-
-def rows(ranks: Ranks) -> list[Json]:
-    """Return the ranks as rows of JSON, as `of_rows` reads them."""
-    parts = []
-    for number, host in enumerate(ranks.host_names):
-        row: dict[str, Json] = {"rank": number, "host": host}
-        for name, column in (("cpu", ranks.cpu), ("numa_node", ranks.numa_node)):
-            if column[number] != ABSENT:
-                row[name] = _value(column[number])
-        own = int(ranks.cpu_set[number])
-        if own != ABSENT:
-            row["allowed_cpus"] = None if own == NULL else list(ranks.cpu_sets[own])
-        parts.append(row)
-    return parts
-
-
 def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
     """Return the ranks of a benchmark's output that has one row per node (docs/formats.md).
 
@@ -201,7 +144,7 @@ def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
 
     counts = [layouts[number]["ranks"] for number in numbers]
     own = columns.unfold(",".join([node["ranks"] for node in nodes]), source, f"{field}.nodes.ranks")
-    listed = {name: joined(name) for name in ("cpu", "allowed_cpus", "numa_node")}
+    listed = {name: joined(name) for name in COLUMNS}
     for name, column in [("ranks", own), *listed.items()]:
         if len(column) != sum(counts):
             problem = f"{len(column)} values of {name}"
@@ -244,7 +187,7 @@ def _sets(
         numbers += [of_text.setdefault(text, len(of_text)) for text in layout["cpu_sets"]]
         begins.append(len(numbers))
     places, ends = np.array(begins)[layout_of] + own, np.array(begins)[layout_of + 1]
-    if (own < NULL).any() or (places >= ends).any():
+    if (places >= ends).any():
         raise InputError(source, "allowed_cpus", problem="no such set", valid="one of the layout's cpu_sets")
     sets = tuple(tuple(columns.unfold(text, source, "cpu_sets").tolist()) for text in of_text)
     padded = np.array([*numbers, 0])

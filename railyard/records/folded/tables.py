@@ -1,4 +1,4 @@
-"""Read and write the tables of a record of format 2, which store once what several launches have in common.
+"""Read and write the tables of a record, which store once what several launches have in common.
 
     "tables": {
       "hosts": ["n[0-9999]"],                      the hosts that ran ranks or counted NICs, as Slurm folds them
@@ -11,8 +11,7 @@
 
 A launch refers to columns and NICs by name. A column of hosts has one index into `hosts` per rank, in rank order. The
 other columns of the ranks are sorted by host, in the order of `hosts`, and within a host by rank, so that the values
-of similar nodes fold to one repeated range. Models: reading, writing, and the lossless conversion of a document between
-format 1 and format 2. Leaves out the rules of a record (`records.record`).
+of similar nodes fold to one repeated range. Leaves out the rules of a record (`records.record`).
 """
 
 from __future__ import annotations
@@ -34,9 +33,7 @@ if TYPE_CHECKING:
     from railyard.records.folded.columns import Numbers
 
 Json = Any
-FORMAT = "railyard-record/2"
 _FOLDED = re.compile(r"([^\[\]]*)\[([0-9,-]+)\]([^\[\]]*)", re.DOTALL)
-_RANK_COLUMNS = ("cpu", "allowed_cpus", "numa_node")
 
 
 def fold_names(names: Sequence[str]) -> list[Json]:
@@ -121,7 +118,7 @@ class Writer:
         own = np.asarray(of.cpu_set)
         cpu_set = np.where(own >= 0, sets[np.maximum(own, 0)], own) if len(sets) else own
         columns_of = {"host": self.column(host_of)}
-        for name, values in zip(_RANK_COLUMNS, (of.cpu, cpu_set, of.numa_node), strict=True):
+        for name, values in zip(ranks.COLUMNS, (of.cpu, cpu_set, of.numa_node), strict=True):
             columns_of[name] = self.column(np.asarray(values)[order])
         self._known[id(of)] = of, columns_of
         return columns_of
@@ -169,11 +166,11 @@ class Reader:
         """
         if named is None:
             return Ranks()
-        key = named["host"], *(named[name] for name in _RANK_COLUMNS)
+        key = named["host"], *(named[name] for name in ranks.COLUMNS)
         if key not in self._ranks:
             hosts, host_of = self._hosts_of(named["host"], f"{place}.host")
             cpu, cpu_set, numa_node = (
-                self._in_order(named["host"], named[name], f"{place}.{name}") for name in _RANK_COLUMNS
+                self._in_order(named["host"], named[name], f"{place}.{name}") for name in ranks.COLUMNS
             )
             if len(cpu_set) and int(cpu_set.max()) >= len(self._cpu_sets):
                 raise self._fault(f"{place}.allowed_cpus", int(cpu_set.max()), "numbers of tables.cpu_sets")
@@ -274,7 +271,7 @@ def fold_nodes(nodes: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
 
 
 def with_folded_nodes(case: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a case whose allocation has its nodes folded, as format 2 requires."""
+    """Return a case whose allocation has its nodes folded, as a record has them."""
     return {**case, "allocation": {**case["allocation"], "nodes": fold_nodes(case["allocation"]["nodes"])}}
 
 
@@ -285,7 +282,7 @@ def _number_of(coordinate: Sequence[int] | None, axis: int) -> int:
 
 
 def unfold_nodes(folded: Mapping[str, Json], source: str) -> list[dict[str, Json]]:
-    """Return the nodes of an allocation in the form of format 1: one name and coordinate per node.
+    """Return the nodes of an allocation: one name and coordinate per node.
 
     Raises InputError for columns of another length than the names.
     """
@@ -309,52 +306,3 @@ def unfold_nodes(folded: Mapping[str, Json], source: str) -> list[dict[str, Json
         }
         for name, at in zip(names, coordinates, strict=True)
     ]
-
-
-def folded(document: Mapping[str, Json]) -> dict[str, Json]:
-    """Convert a record's document from format 1 to format 2; id and sha256 are left out."""
-    case = document["case"]
-    writer = Writer(known=[node["name"] for node in case["allocation"]["nodes"]])
-    launches = [_launch(launch, writer) for launch in document["launches"]]
-    return {
-        **{key: value for key, value in document.items() if key not in {"id", "sha256"}},
-        "schema": FORMAT,
-        "case": with_folded_nodes(case),
-        "launches": launches,
-        "tables": writer.document(),
-    }
-
-
-def _launch(launch: Mapping[str, Json], writer: Writer) -> dict[str, Json]:
-    folded = {**launch, "ranks": writer.ranks(ranks.of_rows(launch["ranks"]))}
-    if launch.get("nics") is not None:
-        folded["nics"] = writer.nics(nic_bytes.of_rows(launch["nics"]))
-    if launch.get("hosts") is not None:
-        folded["hosts"] = writer.hosts(launch["hosts"])
-    if launch.get("roles") is not None:
-        folded["roles"] = [_launch(role, writer) for role in launch["roles"]]
-    return folded
-
-
-def unfolded(document: Mapping[str, Json], schema: str, source: str = "the record") -> dict[str, Json]:
-    """Convert a record's document from format 2 to the version `schema` of format 1, without id, sha256 and figures."""
-    reader = Reader(document["tables"], source)
-    case = document["case"]
-    nodes = unfold_nodes(case["allocation"]["nodes"], source)
-    return {
-        **{key: value for key, value in document.items() if key not in {"id", "sha256", "tables", "figures"}},
-        "schema": schema,
-        "case": {**case, "allocation": {**case["allocation"], "nodes": nodes}},
-        "launches": [_with_rows(launch, reader) for launch in document["launches"]],
-    }
-
-
-def _with_rows(launch: Mapping[str, Json], reader: Reader) -> dict[str, Json]:
-    unfolded = {**launch, "ranks": ranks.rows(reader.ranks(launch["ranks"], "ranks"))}
-    if (nics := reader.nics(launch.get("nics"), "nics")) is not None:
-        unfolded["nics"] = nic_bytes.rows(nics)
-    if launch.get("hosts") is not None:
-        unfolded["hosts"] = list(reader.hosts(launch["hosts"], "hosts"))
-    if launch.get("roles") is not None:
-        unfolded["roles"] = [_with_rows(role, reader) for role in launch["roles"]]
-    return unfolded

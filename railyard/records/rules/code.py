@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from railyard.records import provenance, versions
+from railyard.records import provenance
 from railyard.records.record import Origin, Record, Software
 from railyard.records.rules.commands import own
 from railyard.records.rules.registry import Fault, rule
@@ -28,16 +28,10 @@ def origin(read: Record) -> Iterator[Fault]:
         yield Fault(field="origin", text="measured, yet a virtual torus's guard watched")
 
 
-def _has_nodes_to_tell_apart(read: Record) -> bool:
-    return read.origin is Origin.MEASURED and len(read.case.allocation["nodes"]) > 1
-
-
-@rule("own-kernels", since=versions.WITH_BOOTS, applies=_has_nodes_to_tell_apart)
+@rule("own-kernels")
 def own_kernels(read: Record) -> Iterator[Fault]:
     """Every node of a measured job reported a boot of its own: nodes that share a kernel are one computer."""
-    if not _has_nodes_to_tell_apart(read) or versions.WITH_BOOTS in versions.younger_than(
-        read.document["schema"]
-    ):
+    if read.origin is not Origin.MEASURED or len(read.case.allocation["nodes"]) < 2:
         return
     count, reported = len(read.case.allocation["nodes"]), read.provenance.get("nodes") or {}
     described, boots = reported.get("described", 0), reported.get("boots", 0)
@@ -66,20 +60,6 @@ def commit(read: Record) -> Iterator[Fault]:
         )
 
 
-@functools.lru_cache(maxsize=4096)
-def _writes(commit: str) -> str | None:
-    return provenance.format_of(commit)
-
-
-@rule("version")
-def version(read: Record) -> Iterator[Fault]:
-    """The format is not older than the one that the commit's code writes, where the checker has the commit."""
-    commit, named = read.provenance["railyard"]["git_commit"], str(read.document["schema"])
-    written = None if commit is None else _writes(commit)
-    if commit is not None and written in versions.younger_than(named):
-        yield Fault(field="schema", text=f"{named}; commit {commit[:12]} writes {written}")
-
-
 @rule("check-name")
 def check_name(read: Record) -> Iterator[Fault]:
     """ReFrame ran the check that the case names."""
@@ -88,22 +68,17 @@ def check_name(read: Record) -> Iterator[Fault]:
         yield Fault(field="provenance.reframe.check", text=f"{ran}; the case names {read.case.check}")
 
 
-@rule("run", since=versions.WITH_RUN)
+@rule("run")
 def run(read: Record) -> Iterator[Fault]:
-    """From version 1.3 on a record has its whole digest, its job, and the case's grid, block and ranks per node."""
-    if read.document["schema"] in versions.WITHOUT_DIGEST:
-        return
+    """A record has its job, and the case's grid, block and ranks per node."""
     if read.run is None:
         yield Fault(field="run", text="missing")
-    for name in ("sha256",):
-        if name not in read.document:
-            yield Fault(field=name, text="missing")
     for name in ("ranks_per_node", "grid", "block", "cube"):
         if getattr(read.case, name) is None:
             yield Fault(field=f"case.{name}", text="missing")
 
 
-@rule("code-before-and-after", since=versions.WITH_RUN)
+@rule("code-before-and-after")
 def same_code(read: Record) -> Iterator[Fault]:
     """Commit, dirty state and every digest are the same when the job is written and when it ends."""
     if read.run is None:
@@ -126,7 +101,7 @@ def same_code(read: Record) -> Iterator[Fault]:
         yield Fault(field="run.ended.files", text=text)
 
 
-@rule("program-digest", since=versions.WITH_RUN)
+@rule("program-digest")
 def program_digest(read: Record) -> Iterator[Fault]:
     """The benchmark's program is among the digests, where it ran natively."""
     if read.run is None or read.origin is Origin.MODELLED or read.case.software == (Software.IMAGE,):
@@ -137,7 +112,7 @@ def program_digest(read: Record) -> Iterator[Fault]:
         yield Fault(field="run.ended.files", text=f"no digest of {read.case.benchmark}")
 
 
-@rule("job-times", since=versions.WITH_RUN)
+@rule("job-times")
 def job_times(read: Record) -> Iterator[Fault]:
     """The job was written before its first launch and ended after its last, when the record was made."""
     if read.run is None or read.run["written"] is None or read.run["ended"] is None:
@@ -161,7 +136,7 @@ def job_times(read: Record) -> Iterator[Fault]:
         yield Fault(field="created", text=f"{read.created}; the job ended at {read.run['ended']['time']}")
 
 
-@rule("chain", since=versions.WITH_RUN)
+@rule("chain")
 def chain(read: Record) -> Iterator[Fault]:
     """The first record of a session has no previous one, every other has."""
     if read.run is not None and (read.run["number"] == 0) != (read.run["previous"] is None):

@@ -13,14 +13,14 @@ from pathlib import PurePath
 from railyard.base import check_sources
 from railyard.base.errors import InputError, as_seen
 from railyard.placements.nics import lines
-from railyard.placements.nics.lines import Line
+from railyard.placements.nics.lines import LaunchLine
 from railyard.placements.orders import spec
 from railyard.placements.orders.placement import Placement, place
 from railyard.records import programs
 from railyard.records.programs import Free, Given, Word
 from railyard.records.record import Launch, Origin, Record, Software
 from railyard.records.rules import looks, rebuilt
-from railyard.records.rules.registry import Fault, ended_well, of_case, rule
+from railyard.records.rules.registry import Fault, answers, ended_well, rule
 
 #: Parameters of railyard's own benchmarks that no option passes: those of the job, the torus and the launcher.
 NO_OPTIONS = frozenset(
@@ -81,10 +81,11 @@ def _plain(name: str) -> str:
 @rule("command")
 def command(read: Record) -> Iterator[Fault]:
     """A launch's command is the line that the case gives: launcher, variables, program, options, own files alone."""
-    verdicts, bodies = _judged_of_case(read), dict[str, str]()
+    verdicts, bodies = answers(read), dict[str, str]()
     for field, launch in ended_well(read):
         text = launch.command.replace(f"launch-{launch.index:03d}.", "launch-N.")
         key = (
+            "command",
             launch.placement,
             launch.nic_policy,
             str(launch.software),
@@ -103,12 +104,6 @@ def command(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"{field}.command", text=as_seen(problem)[:300], options=options)
 
 
-@of_case
-def _judged_of_case(read: Record) -> dict[tuple[object, ...], tuple[str, str]]:
-    """Return the cache of a case, empty at first: a launch's combination and line -> its problem, and its program."""
-    return {}
-
-
 def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
     """Return what is wrong with a line (empty if nothing is), and the words of its program.
 
@@ -119,7 +114,7 @@ def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
     except ValueError as error:
         return f"no line of a shell: {error}", ""
     variables, rest = _variables(words)
-    is_canonical = lines.Line(environment=variables, words=tuple(rest)).command(()) == text
+    is_canonical = lines.LaunchLine(environment=variables, words=tuple(rest)).command(()) == text
     if not is_canonical and (read.case.benchmark in own() or _has_operator(text)):
         return f"not one plain command: {text[:160]}", ""
     if preload := next((word for word in words if PRELOADS.fullmatch(word)), ""):
@@ -138,20 +133,21 @@ def _has_operator(text: str) -> bool:
     return any(set(word) <= set(";|&<>()`$\n") for word in lexer)
 
 
-def _possible(read: Record, launch: Launch, first: str) -> list[Line]:
+def _possible(read: Record, launch: Launch, first: str) -> list[LaunchLine]:
     """Return the lines by which railyard may start a launch that begin with a word."""
-    possible = _lines_of_case(read)
-    key = launch.placement, launch.nic_policy, len(launch.ranks), _wrapper(read), first
+    possible = answers(read)
+    key = "lines", launch.placement, launch.nic_policy, len(launch.ranks), _wrapper(read), first
     if key not in possible:
         possible[key] = list(_lines(read, launch, first))
-    return possible[key]
+    lines: list[LaunchLine] = possible[key]
+    return lines
 
 
 def _after_modifier(
     read: Record,
     launch: Launch,
     modifier: Sequence[str],
-    stated: tuple[Sequence[Line], Mapping[str, str], Sequence[str]],
+    stated: tuple[Sequence[LaunchLine], Mapping[str, str], Sequence[str]],
 ) -> tuple[str, str]:
     """Return what is wrong with a line after the words before its launcher, and the words of its program."""
     possible, variables, rest = stated
@@ -194,10 +190,10 @@ def _begins(words: Sequence[str], beginning: Sequence[str]) -> bool:
     return tuple(words[: len(beginning)]) == tuple(beginning)
 
 
-def _nearest(possible: Sequence[Line], variables: Mapping[str, str], words: Sequence[str]) -> str:
+def _nearest(possible: Sequence[LaunchLine], variables: Mapping[str, str], words: Sequence[str]) -> str:
     """Return the first difference from the line that has the most words in common."""
 
-    def common(line: Line) -> int:
+    def common(line: LaunchLine) -> int:
         return next(
             (n for n, pair in enumerate(zip(line.words, words, strict=False)) if pair[0] != pair[1]),
             min(len(line.words), len(words)),
@@ -213,13 +209,7 @@ def _nearest(possible: Sequence[Line], variables: Mapping[str, str], words: Sequ
     return f"{stated!r}; the case gives {wanted!r} there"
 
 
-@of_case
-def _lines_of_case(read: Record) -> dict[tuple[object, ...], list[Line]]:
-    """Return the cache of a case, empty at first: a combination, its wrapper, its first word -> possible lines."""
-    return {}
-
-
-def _lines(read: Record, launch: Launch, first: str) -> Iterator[Line]:
+def _lines(read: Record, launch: Launch, first: str) -> Iterator[LaunchLine]:
     """Yield the lines by which railyard may start a combination's ranks, up to the program."""
     wrapper, launcher = _wrapper(read)
     for placed in _placed(read, launch.placement, len(launch.ranks)):

@@ -22,7 +22,7 @@ from railyard.records.programs import Given
 from railyard.records.programs.relation import Point
 from railyard.records.record import COMPUTED, Launch, Origin, Record
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import Fault, ended_well, of_case, rule
+from railyard.records.rules.registry import Fault, answers, ended_well, rule
 from railyard.torus.modelled import programs as model
 from railyard.torus.simulated import calibration, smpi
 
@@ -52,10 +52,8 @@ def not_again(read: Record) -> str:
 
 def _computed(read: Record, launch: Launch) -> Figures | str:
     """Return the figures that the same computation gives here, or in one line why it is not made."""
-    cached, key = (
-        _computed_of_case(read),
-        (launch.placement, len(launch.ranks), str(read.provenance["torus"])),
-    )
+    cached = answers(read)
+    key = "computed", launch.placement, len(launch.ranks), str(read.provenance["torus"])
     if key not in cached:
         topology = rebuilt.topology_of(read)
         if topology is None or not rebuilt.has_own_names(read):
@@ -66,13 +64,8 @@ def _computed(read: Record, launch: Launch) -> Figures | str:
             cached[key] = (
                 smpi.missing() or _other_simulation(read, topology) or _simulated(read, launch, topology)
             )
-    return cached[key]
-
-
-@of_case
-def _computed_of_case(read: Record) -> dict[tuple[str, int, str], Figures | str]:
-    """Return the cache of a case, empty at first: (placement, ranks, network) -> figures, or why there are none."""
-    return {}
+    figures: Figures | str = cached[key]
+    return figures
 
 
 def _other_simulation(read: Record, topology: Topology) -> str:

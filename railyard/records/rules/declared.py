@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from railyard.base import check_sources
 from railyard.base.errors import as_seen
 from railyard.base.host_names import short
-from railyard.records import programs, units
+from railyard.records import own_figures, programs, units
 from railyard.records.benchmark import HOST_LABELS, Labels, Series, point
-from railyard.records.folded import old_figures
 from railyard.records.programs import third_party
 from railyard.records.record import Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, once_a_case, rule
@@ -106,7 +105,7 @@ def _strange(benchmark: str, one: Series) -> str:
         return ""
     if program is not None and one.fom not in program.figures:
         return f"{one.fom} is no figure of {benchmark}"
-    declared = old_figures.find(str(one.fom))
+    declared = own_figures.find(str(one.fom))
     if declared is not None and declared != one.fom:
         stated = f"in {one.fom.unit.name}, {one.fom.better} is better"
         return f"{one.fom} is {stated}; {benchmark} writes {declared.heading}"

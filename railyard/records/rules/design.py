@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Mapping
 
 from railyard.base import check_sources
-from railyard.records import launch_order, studies, versions
+from railyard.records import launch_order, studies
 from railyard.records.record import Origin, Record, combination_name
 from railyard.records.rules.registry import Fault, ended_well, rule
 from railyard.records.store import challenge
@@ -34,7 +34,7 @@ def order(read: Record) -> Iterator[Fault]:
             return
 
 
-@rule("challenge", since=versions.WITH_RUN)
+@rule("challenge")
 def seed_of_challenge(read: Record) -> Iterator[Fault]:
     """`case.seed` is the one that the buyer's challenge and the check's name give."""
     wanted = challenge.seed_of(read.case.challenge, read.case.check, read.case.seed)

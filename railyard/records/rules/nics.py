@@ -12,7 +12,7 @@ from railyard.placements.nics.evidence import Sender
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import Fault, ended_well, of_case, rule
+from railyard.records.rules.registry import Fault, answers, ended_well, rule
 
 
 def _devices(read: Record) -> list[str]:
@@ -113,11 +113,12 @@ def conserved(read: Record) -> Iterator[Fault]:
 @rule("nic-verdict")
 def verdict(read: Record) -> Iterator[Fault]:
     """`nic_verdict` is the one that the NICs' bytes give under the policy."""
-    expected, senders = rebuilt.expected_hosts(read), _senders_of_case(read)
+    expected, senders = rebuilt.expected_hosts(read), answers(read)
     for field, launch in ended_well(read):
-        key = launch.nic_policy, tuple(rebuilt.asked_of(launch, expected)), rebuilt.ranks_per_node(read)
+        hosts = tuple(rebuilt.asked_of(launch, expected))
+        key = "senders", launch.nic_policy, hosts, rebuilt.ranks_per_node(read)
         if key not in senders:
-            senders[key] = _senders(read, launch.nic_policy, key[1])
+            senders[key] = _senders(read, launch.nic_policy, hosts)
         of_ranks = senders[key]
         verdict = None if of_ranks is None else _judged(read, launch, of_ranks)
         if verdict is not None and str(launch.nic_verdict) != verdict.verdict:
@@ -126,12 +127,6 @@ def verdict(read: Record) -> Iterator[Fault]:
                 field=f"{field}.nic_verdict",
                 text=f"{launch.nic_verdict}; the bytes say {verdict.verdict}{why}",
             )
-
-
-@of_case
-def _senders_of_case(read: Record) -> dict[tuple[str, tuple[str, ...], int], list[Sender] | None]:
-    """Return the cache of a case, empty at first: (NIC policy, host by rank, ranks per node) -> NICs by rank."""
-    return {}
 
 
 def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender] | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from railyard.base import host_names
 from railyard.base.errors import InputError
 from railyard.placements.orders.allocation import AllocationOrder, allocate, within
-from railyard.records import assemble, spans, versions
+from railyard.records import assemble, spans
 from railyard.records.folded.ranks import Rank, Ranks
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
@@ -75,7 +75,7 @@ def coordinates(read: Record) -> Iterator[Fault]:
             return
 
 
-@rule("allocation", since=versions.WITH_RUN)
+@rule("allocation")
 @once_a_case
 def allocation(read: Record) -> Iterator[Fault]:
     """Nodes come in the order that the allocation's name, block, cube and seed give, unless a scheduler chose them."""
@@ -98,7 +98,7 @@ def allocation(read: Record) -> Iterator[Fault]:
     ):
         return
     if read.case.block is None and len(stated["nodes"]) != len(topology.nodes):
-        return  # records before version 1.3 do not contain their block
+        return  # the record lacks its block
     try:
         wanted = allocate(topology, stated["order"], block=read.case.block or None, seed=read.case.seed)
         wanted = within(wanted, read.case.cube) if read.case.cube else wanted
@@ -113,7 +113,7 @@ def allocation(read: Record) -> Iterator[Fault]:
         yield Fault(field="case.allocation.nodes", text=f"not in the order {stated['order']}")
 
 
-@rule("ranks", since=versions.WITH_RUN)
+@rule("ranks")
 def ranks(read: Record) -> Iterator[Fault]:
     """Every launch has as many ranks as its grid has places, and no host more than `ranks_per_node`."""
     shape, most = rebuilt.grid(read), rebuilt.ranks_per_node(read)
@@ -171,9 +171,7 @@ def placement(read: Record) -> Iterator[Fault]:
 
 @rule("spans")
 def spread(read: Record) -> Iterator[Fault]:
-    """From version 1.7 on a launch's switches, groups and nodes per group are those that the coordinates give."""
-    if versions.WITH_SPANS in versions.younger_than(str(read.document["schema"])):
-        return
+    """A launch's switches, groups and nodes per group are those that the coordinates give."""
     topology = rebuilt.topology_of(read)
     at = spans.coordinates(read.case.allocation["nodes"])
 

@@ -22,7 +22,7 @@ from railyard.placements.orders.placement import Placement, place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.records.record import Launch, Record, Status
-from railyard.records.rules.registry import of_case
+from railyard.records.rules.registry import answers
 
 #: The most nodes of an allocation that is rebuilt.
 MOST_NODES = 1 << 17
@@ -67,7 +67,7 @@ def has_own_names(read: Record) -> bool:
 
 
 def ranks_per_node(read: Record) -> int:
-    """Return the ranks per node; records before version 1.3 lack the field, and the most on any host is returned."""
+    """Return the ranks per node; where the case lacks the field, the most on any host."""
     if read.case.ranks_per_node is not None:
         return read.case.ranks_per_node
     counts = [launch.ranks.counts() for launch in read.launches if launch.ranks]
@@ -75,7 +75,7 @@ def ranks_per_node(read: Record) -> int:
 
 
 def grid(read: Record) -> tuple[int, ...] | None:
-    """Return the process grid: the case's field, or the parameter `grid` in a record before version 1.3.
+    """Return the process grid: the case's field, or the parameter `grid` if the case lacks the field.
 
     None if it is not a list of positive integers.
     """
@@ -199,23 +199,15 @@ def expected_hosts(read: Record) -> dict[str, list[str] | None]:
     shape = grid(read)
     most = None if read.case.ranks_per_node is not None else ranks_per_node(read)
     ranks = {launch.placement: len(launch.ranks) for launch in read.launches if launch.status is Status.OK}
-    cached = _hosts_of_case(read)
+    cached = answers(read)
     hosts: dict[str, list[str] | None] = {}
     for name, count in ranks.items():
-        key = name, count if shape is None else math.prod(shape), most
+        ranks_of_case = count if shape is None else math.prod(shape)
+        key = "hosts", name, ranks_of_case, most
         if key not in cached:
-            cached[key] = _hosts(read, name, key[1])
+            cached[key] = _hosts(read, name, ranks_of_case)
         hosts[name] = cached[key]
     return hosts
-
-
-@of_case
-def _hosts_of_case(read: Record) -> dict[tuple[str, int, int | None], list[str] | None]:
-    """Return the cache of a case, empty at first: (placement, ranks, ranks per node) -> host of each rank.
-
-    The third part is None from version 1.3 on, because the case contains it.
-    """
-    return {}
 
 
 def _hosts(read: Record, name: str, ranks: int) -> list[str] | None:

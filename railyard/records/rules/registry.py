@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
-from railyard.records import versions
+from railyard.records import json_io, record
 from railyard.records.folded.ranks import Ranks
 from railyard.records.record import Launch, Record, Status
 
@@ -32,43 +32,36 @@ Check = Callable[[Record], Iterator[Fault]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: `name` identifies it, `text` is its requirement in a sentence, `check` yields the faults of a record.
-
-    `since` is the oldest version of the format that has the fields which the rule needs; empty if all versions have.
-    `applies` returns whether the rule requires anything of a record.
-    """
+    """One rule: `name` identifies it, `text` is its requirement in a sentence, `check` yields a record's faults."""
 
     name: str
     text: str
     check: Check
-    since: str = ""
-    applies: Callable[[Record], bool] = bool
 
 
 RULES: list[Rule] = []
 
 
-def rule(name: str, since: str = "", applies: Callable[[Record], bool] = bool) -> Callable[[Check], Check]:
-    """Return a decorator that registers a function as the rule `name`; `since` and `applies` are as in `Rule`."""
+def rule(name: str) -> Callable[[Check], Check]:
+    """Return a decorator that registers a function as the rule `name`."""
 
     def register(check: Check) -> Check:
         text = (check.__doc__ or "").strip().splitlines()[0]
-        RULES.append(Rule(name=name, text=text, check=check, since=since, applies=applies))
+        RULES.append(Rule(name=name, text=text, check=check))
         return check
 
     return register
 
 
-def faults(read: Record) -> Iterator[Fault]:
-    """Yield the faults that all rules find; a rule that raises an exception yields a fault, too (see `guarded`)."""
-    for rule in RULES:
-        yield from guarded(rule.name, rule.check, read)
+def faults(read: Record, content: bytes | None = None) -> list[Fault]:
+    """Return all faults that the strict check finds in a record; `content` are the bytes of its file, if it has one.
 
-
-def not_applied(read: Record) -> list[str]:
-    """Return the names of the rules that need fields which the record's version of the format lacks."""
-    younger = versions.younger_than(str(read.document["schema"]))
-    return [rule.name for rule in RULES if rule.since in younger and rule.applies(read)]
+    A rule that raises an exception has a fault, too (see `guarded`).
+    """
+    faults = [fault for rule in RULES for fault in guarded(rule.name, rule.check, read)]
+    if content is not None and json_io.unpacked(content, read.source) != record.text(read).encode():
+        faults.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
+    return faults
 
 
 def guarded(name: str, check: Check, read: Record) -> list[Fault]:
@@ -114,6 +107,15 @@ def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
         return cached[key]
 
     return known
+
+
+@of_case
+def answers(read: Record) -> dict[Hashable, Any]:
+    """Return a dictionary of a case, empty at first: what rules worked out for a rule's name and other parts of a key.
+
+    Ask for it once per record, because it is found by a digest of the case.
+    """
+    return {}
 
 
 def once_a_case(check: Check) -> Check:

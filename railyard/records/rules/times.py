@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from railyard.records import provenance, versions
+from railyard.records import provenance
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
-#: The resolution of `created`, and of `started` before version 1.3, which have whole seconds.
+#: The resolution of `created`, which has whole seconds; that of `started` may be the same.
 SECOND_S = 1.0
 #: The most by which the clocks of bidder and buyer may differ.
 CLOCKS_S = 300.0
@@ -86,7 +86,7 @@ def commit_first(read: Record) -> Iterator[Fault]:
         yield Fault(field="provenance.railyard.git_commit", text=text)
 
 
-@rule("session", since=versions.WITH_RUN)
+@rule("session")
 def session(read: Record) -> Iterator[Fault]:
     """The ReFrame session began before the first launch, and is the one that `run` names."""
     reframe = read.provenance["reframe"] or {}
@@ -98,9 +98,9 @@ def session(read: Record) -> Iterator[Fault]:
         yield Fault(field="run.session", text="another session than provenance.reframe's")
 
 
-@rule("monotonic", since=versions.WITH_RUN)
+@rule("monotonic")
 def monotonic(read: Record) -> Iterator[Fault]:
-    """Monotonic times, from 1.3 on, rise from launch to launch and give the launches' durations and distances."""
+    """Monotonic times rise from launch to launch and give the launches' durations and distances."""
     timed: list[tuple[str, Launch, float, float]] = []
     for field, launch in ended_well(read):
         start_s, end_s = launch.begun_monotonic_s, launch.ended_monotonic_s

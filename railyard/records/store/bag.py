@@ -379,14 +379,9 @@ def _content(folder: Path, name: str, most_bytes: int = MOST_FILE_BYTES) -> byte
 
 def parse(folder: Path, name: str, content: bytes) -> Record:
     """Return the record in a file of a bag; raises InputError if it is invalid or its path contradicts its content."""
-    return parse_as_written(folder, name, content)[0]
-
-
-def parse_as_written(folder: Path, name: str, content: bytes) -> tuple[Record, bool]:
-    """Return the record as `parse` does, and whether the file has exactly the bytes that railyard writes."""
     source = f"{folder}: {name}"
-    parsed, is_as_written = record.parse_as_written(content, source)
+    parsed = record.parse(content, source)
     wanted = f"{RECORDS}{archive.name_of(parsed, content)}"
     if name != wanted:
         raise InputError(source, "path", name, wanted)
-    return parsed, is_as_written
+    return parsed

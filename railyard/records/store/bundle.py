@@ -14,7 +14,7 @@ import hashlib
 import io
 import tarfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -235,20 +235,15 @@ def _check_end(path: Path, stream: _Bounded) -> None:
 
 def parse(path: Path, member: Member) -> Record:
     """Return the record in a member; raises InputError if it is invalid or its path does not match its content."""
-    return parse_as_written(path, member)[0]
-
-
-def parse_as_written(path: Path, member: Member) -> tuple[Record, bool]:
-    """Return the record as `parse` does, and whether the member has exactly the bytes that railyard writes."""
     source = f"{path}: {member.path}"
-    read, is_as_written = record.parse_as_written(member.content, source)
+    read = record.parse(member.content, source)
     if (wanted := _path_of(read, member.content)) != member.path:
         raise InputError(source, "path", member.path, wanted)
-    return read, is_as_written
+    return read
 
 
-def unpack(path: Path, root: Path, *, seen: Callable[[Record], None] = lambda _: None) -> int:
-    """Add a bundle's records to the archive at `root` and return their number; `seen` is called with each record.
+def unpack(path: Path, root: Path) -> int:
+    """Add a bundle's records to the archive at `root` and return their number.
 
     The whole bundle is verified first, so that nothing is added from a bundle with any fault. Raises InputError for
     such a bundle, and RunError if the archive cannot be written.
@@ -257,8 +252,6 @@ def unpack(path: Path, root: Path, *, seen: Callable[[Record], None] = lambda _:
         parse(path, member)
     count = 0
     for member in members(path):
-        read = parse(path, member)
-        archive.add(read, root)
-        seen(read)
+        archive.add(parse(path, member), root)
         count += 1
     return count

@@ -6,6 +6,7 @@ Leaves out: statistics over several records (`analysis`).
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -115,10 +116,7 @@ def record_text(read: Record) -> str:
 def _series_lines(entry: Entry) -> Iterator[str]:
     for key, values in entry.values:
         labels = ", ".join(f"{name} {value}" for name, value in key.labels)
-        ordered = sorted(values)
-        middle = len(ordered) // 2
-        median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
         what = " ".join(filter(None, [key.fom.stem, labels]))
         unit = key.fom.unit.text
         side = combination_name(key.placement, key.nic_policy, key.software)
-        yield f"{side}: {what}: median {median:.6g} {unit}, n = {len(ordered)}"
+        yield f"{side}: {what}: median {statistics.median(values):.6g} {unit}, n = {len(values)}"

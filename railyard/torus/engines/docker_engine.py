@@ -29,7 +29,6 @@ from railyard.torus.native.programs import ENTER
 
 if TYPE_CHECKING:
     from docker import DockerClient
-    from docker.types import Mount
 
 DEFAULT_IMAGE = "railyard/node"
 #: The environment variable that names another image.
@@ -51,12 +50,15 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def containers(image: str, volumes: Sequence[str]) -> Containers:
+def containers(image: str | None, volumes: Sequence[str]) -> Containers:
     """Return the containers of an image with these folders, by default with the current one, as absolute paths.
+
+    The default image is the one that IMAGE names, or DEFAULT_IMAGE.
 
     Raises InputError for an image that Docker does not have, and for a volume that is no folder or would hide the
     image's programs. Raises RunError if Docker does not answer.
     """
+    image = image or os.environ.get(IMAGE) or DEFAULT_IMAGE
     default_volumes = [] if Path.cwd() in SYSTEM_FOLDERS else [str(Path.cwd())]
     folders = tuple(dict.fromkeys(_folder(volume) for volume in volumes or default_volumes))
     return Containers(image=image, image_sha256=_image_sha256(image), volumes=folders)
@@ -189,8 +191,8 @@ def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
 
     made_of = order.made_of
     assert made_of is not None
-    volumes = {Path(volume): Path(volume) for volume in made_of.volumes}
-
+    folders = {Path(volume): Path(volume) for volume in made_of.volumes}
+    binds = [*folders.items(), *order.mounts(host).items()]
     with _calling(f"make the container of {host}"):
         container = client.containers.create(
             f"sha256:{made_of.image_sha256}",
@@ -200,14 +202,11 @@ def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
             labels={LABEL: order.torus, "railyard.host": host},
             network_mode="none",
             init=True,  # reaps processes that a launch leaves
-            environment=dict(order.service.environment),
+            environment=dict(order.environment),
             mounts=[
-                _agent(),
-                *(Mount(str(target), str(source), type="bind") for target, source in volumes.items()),
-                *(
-                    Mount(str(target), str(source), type="bind")
-                    for target, source in order.service.mounts(host).items()
-                ),
+                # Open MPI's daemons check that their agent exists, and never run it.
+                Mount("/usr/local/bin/railyard-enter", str(ENTER), type="bind", read_only=True),
+                *(Mount(str(target), str(source), type="bind") for target, source in binds),
             ],
             tmpfs={
                 str(order.folder): "mode=1777"
@@ -222,13 +221,6 @@ def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
     if not pid or not Path(f"/proc/{pid}/ns/net").exists():
         raise RunError(f"the container of {host} does not run on this machine (process {pid})")
     return pid
-
-
-def _agent() -> Mount:
-    """Return the mount of railyard-enter: Open MPI's daemons check that their agent exists, and never run it."""
-    from docker.types import Mount
-
-    return Mount("/usr/local/bin/railyard-enter", str(ENTER), type="bind", read_only=True)
 
 
 def _of(client: DockerClient, torus: str) -> list[str]:
@@ -255,16 +247,11 @@ def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: Pr
 
     `progress` is called with the number of items done.
     """
+    results: list[Result] = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        futures = [pool.submit(work, item) for item in items]
-        try:
-            results = []
-            for done, future in enumerate(futures, start=1):
-                results.append(future.result())
-                progress(done)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+        for result in pool.map(work, items):
+            results.append(result)
+            progress(len(results))
     return results
 
 
@@ -311,15 +298,10 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _made_of(image: str | None, volumes: Sequence[str]) -> Containers:
-    """Return the containers for the options of `torus up`, with the default image if none is named."""
-    return containers(image or os.environ.get(IMAGE) or DEFAULT_IMAGE, volumes)
-
-
 ENGINE = Engine(
     name="docker",
     missing=missing,
-    made_of=_made_of,
+    made_of=containers,
     create=create,
     remove=remove,
     tori=tori,

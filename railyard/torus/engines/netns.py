@@ -19,11 +19,10 @@ from concurrent.futures import as_completed
 from pathlib import Path
 from typing import TypeVar
 
-from railyard.base.errors import InputError, RunError
+from railyard.base.errors import RunError
 from railyard.base.parent import workers
-from railyard.torus.engines.base import Containers, Engine, Progress
-from railyard.torus.plan.plan import Cable, CableEnd, Namespace, TorusPlan
-from railyard.torus.plan.values import Route, Shaper
+from railyard.torus.engines.base import Engine, Progress
+from railyard.torus.plan.plan import Cable, CableEnd, Namespace, Route, Shaper, TorusPlan
 
 NETNS = Path("/run/netns")
 PREFIX = "railyard"
@@ -370,22 +369,5 @@ def _first_failure(stderr: str, text: str) -> str:
     return f"{'; '.join(reasons) or 'no reason given'} (in: {command})"
 
 
-def _made_of(image: str | None, volumes: Sequence[str]) -> Containers | None:
-    """Return None, because nodes are namespaces only. InputError for options of the other engines."""
-    for option, value in (("--image", image), ("--volume", " ".join(volumes))):
-        if value:
-            raise InputError(option, "", value, "only with an engine of containers, such as --engine docker")
-    return None
-
-
-#: Nodes are namespaces only. `create` and `remove` above make and remove those for every engine.
-ENGINE = Engine(
-    name="netns",
-    missing=lambda image: "",
-    made_of=_made_of,
-    create=lambda order, progress: {},
-    remove=lambda torus, settle_s: None,
-    tori=set,
-    ended=lambda torus, folder: [],
-    keepers=lambda folder: set(),
-)
+#: `create` and `remove` above make and remove the namespaces of every engine.
+ENGINE = Engine(name="netns")

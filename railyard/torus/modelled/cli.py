@@ -8,14 +8,12 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import example
+from railyard.base.commands import FILE, RAW, example, option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
 from railyard.placements.hosts.hostfile import read_nics
 from railyard.placements.topology import catalog
 from railyard.torus.modelled import programs
-
-RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
 @click.command(
@@ -23,12 +21,7 @@ RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 )
 @click.argument("topology")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option(
-    "--hostfile",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="File whose line k names the node of rank k.",
-)
+@option("--hostfile", "File whose line k names the node of rank k.", FILE, required=True)
 def model(topology: str, program: Sequence[str], hostfile: Path) -> None:
     """Print the times (us) that PROGRAM (halo, rowcol, minighost) would report on TOPOLOGY if only links took time.
 

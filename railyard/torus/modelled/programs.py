@@ -8,7 +8,7 @@ latency, packing, and every option that does not change the traffic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from railyard import __version__
@@ -48,7 +48,6 @@ def document(program: Sequence[str], topology: Topology, nodes: Ints) -> dict[st
     if name not in PROGRAMS:
         raise InputError("model", "PROGRAM", name, ", ".join(PROGRAMS))
     series = list(PROGRAMS[name](options, topology, nodes))
-    ranks = [{"rank": rank, "host": topology.nodes[node].name} for rank, node in enumerate(nodes.tolist())]
     return {
         "format": "railyard-benchmark/3",
         "benchmark": name,
@@ -56,11 +55,29 @@ def document(program: Sequence[str], topology: Topology, nodes: Ints) -> dict[st
         "parameters": {},
         "mpi": {"library": "none: link-load model", "standard": "none", "ranks": len(nodes)},
         "verified": None,
-        "ranks": ranks,
+        "ranks": _ranks(topology.nodes[node].name for node in nodes.tolist()),
         "figures": {
             fom: {"unit": FIGURES[fom], "better": "lower"} for fom in sorted({s["fom"] for s in series})
         },
         "series": series,
+    }
+
+
+def _ranks(hosts: Iterable[str]) -> dict[str, Any]:
+    """Return the member `ranks` of the document: the host of each rank, in rank order, and no CPUs ("." in columns)."""
+    ranks_of: dict[str, list[int]] = {}
+    for rank, host in enumerate(hosts):
+        ranks_of.setdefault(host, []).append(rank)
+    counts = list(dict.fromkeys(map(len, ranks_of.values())))
+    without = ("cpu", "allowed_cpus", "numa_node")
+    return {
+        "layouts": [
+            {"ranks": count, "cpu_sets": [], **dict.fromkeys(without, f".*{count}")} for count in counts
+        ],
+        "nodes": [
+            {"host": host, "ranks": ",".join(map(str, own)), "layout": counts.index(len(own))}
+            for host, own in ranks_of.items()
+        ],
     }
 
 

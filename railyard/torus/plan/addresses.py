@@ -1,4 +1,4 @@
-"""Assign IP addresses to the hosts of a virtual network, so that one prefix route serves many destinations.
+"""Assign IP addresses to the hosts of a virtual network, so that one prefix route serves many; and tables of these.
 
     rail       10.(64 rail).0.0/10; the topology kind gives a host's offset in it (`Topology.node_offset`)
     head       172.16.0.1, management
@@ -11,8 +11,9 @@ IP addresses and prefixes.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 
-from railyard.placements.topology.base import Block, Node, Router, Topology
+from railyard.placements.topology.base import Block, Detours, Link, Node, Router, Topology
 from railyard.placements.topology.parts import SPACE_BITS
 
 EVERY_RAIL = "10.0.0.0/8"
@@ -48,3 +49,16 @@ def management_address(index: int) -> str:
 def head_address() -> str:
     """Return the management address of the head, the host on which launchers start."""
     return str(MANAGEMENT[1])
+
+
+def table(topology: Topology, router: Router, detours: Detours) -> Mapping[str, Link]:
+    """Return the routing table of one router: IP prefix -> the link by which packets to it leave.
+
+    The routes are those of `Topology.prefixes`. `detours` are the exceptions around dead links, (router, destination)
+    -> link, each with a prefix at least as long as that of the route that it overrides. A packet stays on the rail of
+    the NIC that sends it, whichever of the destination's addresses it has. Therefore the routers of each rail have
+    routes to the addresses on all rails.
+    """
+    blocks = dict(topology.prefixes(router))
+    blocks |= {topology.block(end): link for (start, end), link in detours.items() if start == router}
+    return {prefix(block, rail): link for rail in range(topology.rails) for block, link in blocks.items()}

@@ -1,8 +1,8 @@
 """Plan a virtual torus as data: namespaces, cables, addresses, routes, shapers. Pure; `engines.netns` applies the plan.
 
 Every router and node is a network namespace. Every cable is a veth pair, with a shaper at each sending end. The kernel
-forwards packets along prefix routes (`routes`). Next hops are link-local addresses with permanent neighbour entries, so
-that no ARP disturbs a measurement.
+forwards packets along prefix routes (`addresses.table`). Next hops are link-local addresses with permanent neighbour
+entries, so that no ARP disturbs a measurement.
 
 Rails are separate planes of routers, with one NIC of each node on each. A node with several NICs has a rule for each of
 its addresses: a packet from a NIC's address leaves by that NIC, stays on its rail, and is delivered to any of the
@@ -24,10 +24,8 @@ from typing import Literal
 
 from railyard.base.errors import InputError
 from railyard.placements.topology.base import Detours, Link, Node, Router, Topology
-from railyard.placements.topology.detours import detours
 from railyard.placements.topology.faults import Faults
-from railyard.torus.plan import addresses, routes
-from railyard.torus.plan.values import Route, Shaper
+from railyard.torus.plan import addresses
 
 HEAD = "head"
 HEAD_MAC = "02:fe:02:00:00:00"
@@ -89,6 +87,48 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """A route of a host: a prefix of destinations, and the interface through which packets to them leave.
+
+    `gateway` is the address of the next hop, empty if the destination is on the interface. `source` is the source
+    address of the host's own packets. `tcp` are attributes of TCP connections, as words of `ip route`. `table` is the
+    number of the routing table, empty for the main one.
+    """
+
+    prefix: str
+    interface: str
+    gateway: str = ""
+    source: str = ""
+    tcp: str = ""
+    table: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return (table, prefix), by which the kernel identifies a route: a table has one route per prefix."""
+        return self.table, self.prefix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shaper:
+    """The queueing of an interface that limits its rate: a token bucket, and a delay unless `delay_us` is None.
+
+    The bucket holds `burst_bytes`. At most `queue_bytes` wait for it, and at most `delay_packets` are delayed at once.
+    """
+
+    interface: str
+    rate_bit_s: int
+    burst_bytes: int
+    queue_bytes: int
+    delay_us: float | None = None
+    delay_packets: int = 0
+
+    @property
+    def kernel_rate_bit_s(self) -> int:
+        """Return the rate as the kernel reports it: rounded down to whole bytes per second."""
+        return self.rate_bit_s // 8 * 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Namespace:
     """A host of the virtual torus: its routes, shapers and kernel settings, and lines for `ip -batch` inside it.
 
@@ -145,7 +185,7 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPla
         topology.check_static("--network kernel")
     _check_rates(topology, shape)
     dead = [topology.links_by_name[name] for name in faults.down]
-    detours_by_rail = [detours(topology, dead, rail) for rail in range(topology.rails)]
+    detours_by_rail = [topology.detours(dead, rail) for rail in range(topology.rails)]
     return TorusPlan(
         topology=topology,
         shape=shape,
@@ -318,7 +358,7 @@ def _router(
     gateways = {link.port: _gateway(index) for index, link in enumerate(links)}
     table += [
         Route(prefix=prefix, interface=link.port, gateway=gateways[link.port], source=router_address)
-        for prefix, link in routes.table(topology, router, dead_link_detours).items()
+        for prefix, link in addresses.table(topology, router, dead_link_detours).items()
     ]
     return Namespace(
         name=topology.router_name(router),

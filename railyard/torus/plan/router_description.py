@@ -10,11 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.placements.topology.base import Router, Topology
-from railyard.placements.topology.chosen.routes import BY_PART, FIXED, RESTORED
-from railyard.placements.topology.chosen.ways import ways
-from railyard.placements.topology.detours import detours
+from railyard.placements.topology.chosen.rules import FIXED, RESTORED
 from railyard.placements.topology.faults import Faults
-from railyard.torus.plan import addresses, routes
+from railyard.torus.plan import addresses
 from railyard.torus.plan.plan import ETHERNET_BYTES, Shape
 
 FORMAT = 1
@@ -98,7 +96,7 @@ def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, gener
 def _choose(topology: Topology, shape: Shape) -> str:
     """Return the line with the rule by which routes are chosen."""
     routes = topology.routes
-    parts = len({topology.part(router) for router in topology.routers}) if routes.choose in BY_PART else 0
+    parts = len({topology.part(router) for router in topology.routers}) if routes.rule.by_part else 0
     gap_ns = routes.gap_us * 1e3 / shape.rate_scale
     return f"choose {routes.choose} {routes.seed} {parts} {routes.order == RESTORED:d} {gap_ns:.0f} 1"
 
@@ -108,12 +106,12 @@ def _ways(
 ) -> Iterator[str]:
     """Yield the lines with the ways between the routers of each rail, and to the parts of the network."""
     for rail in range(topology.rails):
-        chosen = ways(topology, faults.down, rail)
+        chosen = topology.ways(faults.down, rail)
         router = [hosts[topology.router_name(end)] for end in chosen.routers]
         link = [numbers[topology.router_name(link.source), link.port] for link in chosen.links]
         for here, end, members in chosen.sets(chosen.distance):
             yield from _sets(f"way {router[here]} {router[end]}", [link[member] for member in members])
-        if topology.routes.choose in BY_PART:
+        if topology.routes.rule.by_part:
             for here, part, members in chosen.sets(chosen.part_distance):
                 yield from _sets(f"via {router[here]} {part}", [link[member] for member in members])
 
@@ -161,10 +159,10 @@ def rate_byte_s(shape: Shape, port: RouterLink) -> int:
 def _routes(topology: Topology, faults: Faults) -> Iterator[tuple[str, str, str]]:
     """Yield (router, prefix, port) of every route, also of those to a router's own nodes."""
     dead = [topology.links_by_name[name] for name in faults.down]
-    detours_by_rail = [detours(topology, dead, rail) for rail in range(topology.rails)]
+    detours_by_rail = [topology.detours(dead, rail) for rail in range(topology.rails)]
     for router in topology.routers:
         name = topology.router_name(router)
-        for prefix, link in routes.table(topology, router, detours_by_rail[router.rail]).items():
+        for prefix, link in addresses.table(topology, router, detours_by_rail[router.rail]).items():
             yield name, prefix, link.port
     for node in topology.nodes:
         for rail in range(topology.rails):

@@ -64,11 +64,6 @@ def known() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yml"))
 
 
-def usual(topology: Topology) -> str:
-    """Return the name of the calibration that a topology has by default, which is that of its kind."""
-    return topology.calibration
-
-
 def load(name_or_path: str) -> Calibration:
     """Return a calibration by its name or by the path of its YAML file; InputError for anything else."""
     text, document, path = _read(name_or_path)

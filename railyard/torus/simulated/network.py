@@ -31,25 +31,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from railyard.placements.topology.base import Coordinate, Destination, Detours, Link, Node, Router, Topology
-from railyard.placements.topology.detours import detours
 from railyard.placements.topology.faults import Faults
-from railyard.placements.topology.routing import walk
 from railyard.torus.simulated.calibration import Calibration
 
 FORMAT = "railyard-network/1"
 NONE = -1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedLink:
-    """A directed link of the simulation: its rate in payload bytes per second, its latency in seconds."""
-
-    rate_byte_s: float
-    latency_s: float
-    name: str
-
-    def __str__(self) -> str:
-        return f"link {self.rate_byte_s:.10g} {self.latency_s:.10g} {self.name}"
 
 
 @dataclass(kw_only=True)
@@ -59,16 +45,14 @@ class _Links:
     topology: Topology
     faults: Faults
     calibration: Calibration
-    lines: list[SimulatedLink] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, name: str, rate_gbyte_s: float, latency_us: float) -> int:
         """Return the number of the link with a name; add the link if it is new."""
         if name not in self.numbers:
             self.numbers[name] = len(self.lines)
-            self.lines.append(
-                SimulatedLink(rate_byte_s=rate_gbyte_s * 1e9, latency_s=latency_us * 1e-6, name=name)
-            )
+            self.lines.append(f"link {rate_gbyte_s * 1e9:.10g} {latency_us * 1e-6:.10g} {name}")
         return self.numbers[name]
 
     def between(self, link: Link) -> int:
@@ -138,7 +122,7 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
     ]
     most_times = f" {calibration.reach_most_times}" if calibration.reach_most_times else ""
     reach = [f"reach {calibration.reach_hops}{most_times}"] if calibration.reach_hops else []
-    lines = [FORMAT, *reach, *map(str, links.lines), f"sizes {len(points)} {len(addresses)}"]
+    lines = [FORMAT, *reach, *links.lines, f"sizes {len(points)} {len(addresses)}"]
     return "\n".join([*lines, *node_lines, *hosts, *routes]) + "\n"
 
 
@@ -159,7 +143,7 @@ def _routes(links: _Links, points: Sequence[Router], addresses: Sequence[Destina
     """Yield a line for each router and destination at different coordinates: their numbers, then the links in order."""
     dead = [links.topology.links_by_name[name] for name in sorted(links.faults.down)]
     for rail in range(links.topology.rails):
-        exceptions = detours(links.topology, dead, rail)
+        exceptions = links.topology.detours(dead, rail)
         starts = [(number, point) for number, point in enumerate(points) if point.rail == rail]
         route_texts = _RouteTexts(links, exceptions)
         for (start, point), (end, address) in itertools.product(starts, enumerate(addresses)):
@@ -179,7 +163,7 @@ class _RouteTexts:
         topology = self.links.topology
         corners = topology.waypoints(start.coordinate, end.coordinate)
         if self.exceptions or len(corners) == 1:
-            return self._text(walk(topology, start, end, self.exceptions))
+            return self._text(topology.walk(start, end, self.exceptions))
         starts = (start.coordinate, *corners)
         return "".join(
             self._leg(Router(coordinate=first, rail=start.rail), second)
@@ -189,7 +173,7 @@ class _RouteTexts:
     def _leg(self, start: Router, end: Coordinate) -> str:
         """Return the numbers of the links between two corners of a route."""
         if (start, end) not in self.legs:
-            links = walk(self.links.topology, start, Destination(coordinate=end))
+            links = self.links.topology.walk(start, Destination(coordinate=end))
             self.legs[start, end] = self._text(links)
         return self.legs[start, end]
 

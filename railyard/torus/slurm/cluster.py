@@ -28,7 +28,7 @@ from tempfile import TemporaryFile
 
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
-from railyard.torus.engines.base import Containers, NodeService
+from railyard.torus.engines.base import Containers
 from railyard.torus.native.programs import ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import config
@@ -88,14 +88,14 @@ def prepare(torus: str, topology: Topology, run: Path) -> None:
     key.write_bytes(os.urandom(KEY_BYTES))
 
 
-def service(run: Path) -> NodeService:
-    """Return what a container needs as a node of the cluster, with the libraries that `torus srun` preloads."""
+def mounts(run: Path, host: str) -> dict[Path, Path]:
+    """Return what a container mounts as a node of the cluster, with the libraries that `torus srun` preloads.
+
+    Maps each path in the container to the path on this machine.
+    """
     slurm_folder = folder(run)
     shared = {path: path for path in (slurm_folder, IDLE, FENCE)}
-    return NodeService(
-        environment=environment(run),
-        mounts=lambda host: {**shared, slurm_folder / "tmp": _own(slurm_folder, host) / "tmp"},
-    )
+    return {**shared, slurm_folder / "tmp": _own(slurm_folder, host) / "tmp"}
 
 
 def start(

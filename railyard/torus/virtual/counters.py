@@ -26,6 +26,8 @@ PROGRAM = BUILD / "bin/railyard-counters"
 COUNTED = ("bytes", "packets", "drops", "throttled")
 #: What only the user-space router counts; None on the network `kernel`.
 ROUTED = ("input_stall_ns", "output_stall_ns", "replays")
+#: What a link's counter has from its sending interface under the same name.
+_SENT = ("packets", "drops", "throttled", "backlog_bytes", "backlog_packets", *ROUTED)
 
 End = tuple[str, str]
 
@@ -75,13 +77,13 @@ class LinkCounter:
     dimension: str
     direction: str
     link_class: str
-    rate_mbit_s: float
-    bytes: int
-    packets: int
-    drops: int
-    throttled: int
-    backlog_bytes: int
-    backlog_packets: int
+    rate_mbit_s: float = 0.0
+    bytes: int = 0
+    packets: int = 0
+    drops: int = 0
+    throttled: int = 0
+    backlog_bytes: int = 0
+    backlog_packets: int = 0
     input_stall_ns: int | None = None
     output_stall_ns: int | None = None
     replays: int | None = None
@@ -172,7 +174,7 @@ def parse(lines: Iterable[str]) -> list[Snapshot]:
 def _interface(order: int, link: list[int], queue: list[int]) -> Interface:
     """Return an interface from the numbers of its lines `i` (link) and `q` (queue)."""
     rx_bytes, _, rx_dropped, tx_bytes, _, tx_dropped = link
-    rate, _, packets, drops, throttled, backlog_bytes, backlog_packets = queue
+    rate, _, packets, drops, throttled, *backlog = queue
     return Interface(
         order=order,
         rx_bytes=rx_bytes,
@@ -181,8 +183,8 @@ def _interface(order: int, link: list[int], queue: list[int]) -> Interface:
         drops=drops + rx_dropped + tx_dropped,
         rate_byte_s=rate,
         throttled=throttled,
-        backlog_bytes=backlog_bytes,
-        backlog_packets=backlog_packets,
+        backlog_bytes=backlog[0],
+        backlog_packets=backlog[1],
     )
 
 
@@ -251,14 +253,11 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
         links = tuple(
             LinkCounter(**{**link, "coordinate": tuple(link["coordinate"])}) for link in document["links"]
         )
-        for link, name in itertools.product(links, COUNTED):
-            if type(getattr(link, name)) is not int:
-                raise InputError(source, f"{link.name}: {name}", repr(getattr(link, name)), "a whole number")
-        for link, name in itertools.product(links, ROUTED):
-            if type(getattr(link, name)) not in (int, type(None)):
-                raise InputError(
-                    source, f"{link.name}: {name}", repr(getattr(link, name)), "a whole number or null"
-                )
+        for link, name in itertools.product(links, (*COUNTED, *ROUTED)):
+            count, may_be_absent = getattr(link, name), name in ROUTED
+            if type(count) is not int and not (may_be_absent and count is None):
+                valid = "a whole number or null" if may_be_absent else "a whole number"
+                raise InputError(source, f"{link.name}: {name}", repr(count), valid)
         return CounterReading(
             torus=document["torus"],
             topology=document["topology"],
@@ -275,52 +274,48 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
 
 def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:
     """Return the counter of a link with the numbers of its sending interface."""
-    return replace(
-        counter,
-        rate_mbit_s=interface.rate_byte_s * 8e-6,
-        bytes=interface.tx_bytes,
-        packets=interface.packets,
-        drops=interface.drops,
-        throttled=interface.throttled,
-        backlog_bytes=interface.backlog_bytes,
-        backlog_packets=interface.backlog_packets,
-        input_stall_ns=interface.input_stall_ns,
-        output_stall_ns=interface.output_stall_ns,
-        replays=interface.replays,
-    )
+    sent: dict[str, Any] = {name: getattr(interface, name) for name in _SENT}
+    return replace(counter, rate_mbit_s=interface.rate_byte_s * 8e-6, bytes=interface.tx_bytes, **sent)
 
 
 def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
     """Yield every directed link with zero counts, its sending end and its receiving end."""
+
+    def directed(
+        name: str, sender: End, receiver: End, *, router: Router, direction: str, link_class: str
+    ) -> tuple[LinkCounter, End, End]:
+        """Return a link at a router and its ends; `direction` is dimension and direction, such as `X+`."""
+        counter = LinkCounter(
+            name=name,
+            source=sender[0],
+            target=receiver[0],
+            coordinate=router.coordinate,
+            rail=router.rail,
+            dimension=direction[0],
+            direction=direction[1],
+            link_class=link_class,
+        )
+        return counter, sender, receiver
+
     for link in topology.links():
         sender = topology.router_name(link.source), link.port
         receiver = topology.router_name(link.target), topology.reverse(link).port
-        yield (
-            _empty(
-                link.name,
-                sender,
-                receiver,
-                router=link.source,
-                direction=topology.direction(link),
-                link_class=str(link.link_class),
-            ),
+        yield directed(
+            link.name,
             sender,
             receiver,
+            router=link.source,
+            direction=topology.direction(link),
+            link_class=str(link.link_class),
         )
     for node in topology.nodes:
         for rail in range(topology.rails):
             router = Router(coordinate=node.coordinate, rail=rail)
             nic = node.name, f"nic{rail}"
             port = topology.router_name(router), f"h{node.slot}"
-            for direction, sender, receiver in (("+", nic, port), ("-", port, nic)):
-                name = _host_name(topology, node, rail, direction)
-                yield (
-                    _empty(
-                        name, sender, receiver, router=router, direction=f"H{direction}", link_class="host"
-                    ),
-                    sender,
-                    receiver,
-                )
+            for sign, sender, receiver in (("+", nic, port), ("-", port, nic)):
+                name = _host_name(topology, node, rail, sign)
+                yield directed(name, sender, receiver, router=router, direction=f"H{sign}", link_class="host")
 
 
 def names(topology: Topology) -> Mapping[End, str]:
@@ -333,26 +328,3 @@ def _host_name(topology: Topology, node: Node, rail: int, direction: str) -> str
     router = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
     ends = (node.name, router) if direction == "+" else (router, node.name)
     return f"H{direction} {'>'.join(ends)}" + (f"@{rail}" if rail else "")
-
-
-def _empty(
-    name: str, sender: End, receiver: End, *, router: Router, direction: str, link_class: str
-) -> LinkCounter:
-    """Return the counter of a link with zero counts; `direction` is dimension and direction, such as `X+`."""
-    return LinkCounter(
-        name=name,
-        source=sender[0],
-        target=receiver[0],
-        coordinate=router.coordinate,
-        rail=router.rail,
-        dimension=direction[0],
-        direction=direction[1],
-        link_class=link_class,
-        rate_mbit_s=0.0,
-        bytes=0,
-        packets=0,
-        drops=0,
-        throttled=0,
-        backlog_bytes=0,
-        backlog_packets=0,
-    )

@@ -19,8 +19,7 @@ Leaves out what makes times shorter (the kernel's token buckets) and delays that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 VOID_PERCENT = 5.0
 WARNING_PERCENT = VOID_PERCENT / 2
@@ -81,10 +80,6 @@ class ErrorBound:
             "a processor quota held the launch back": self.throttled_percent,
         }
         return max(terms, key=lambda term: terms[term])
-
-    def to_dict(self) -> Mapping[str, float]:
-        """Return the bound and its terms by name, in percent."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,8 +188,3 @@ def _histogram(line: str) -> Histogram:
     _, _, count, total, _, *buckets = line.split()
     pairs = (bucket.split(":") for bucket in buckets)
     return Histogram(count=int(count), sum=int(total), buckets={int(start): int(n) for start, n in pairs})
-
-
-def describe(late: Lateness | None) -> Mapping[str, Any] | None:
-    """Return the lateness as a document; None without a router."""
-    return asdict(late) if late else None

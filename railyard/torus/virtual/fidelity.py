@@ -80,7 +80,7 @@ class WatchInterval:
     """What was observed in an interval of a tenth of a second. Shares are from 0 to 1.
 
     `idle`, `softirq` and `steal` are shares of the time of all usable processors, `hot_idle` and `hot_softirq` of the
-    one that spent most time on packets. `link` is the busiest link and `link_share` its rate over its full rate.
+    one that spent most time on packets. `link_share` is the rate of the busiest link over its full rate.
     """
 
     seconds: float
@@ -88,7 +88,6 @@ class WatchInterval:
     softirq: float
     steal: float
     link_share: float
-    link: str
     packets: int
     bytes: int
     hot_idle: float = 1.0
@@ -219,8 +218,8 @@ def judge(
         conserved=counted.conserved,
         by_load=bool(load) and not lost,
         error_bound_percent=machine.bound.percent if machine else None,
-        error_bound=machine.bound.to_dict() if machine else None,
-        lateness=error_bound.describe(machine.lateness) if machine else None,
+        error_bound=asdict(machine.bound) if machine else None,
+        lateness=asdict(machine.lateness) if machine and machine.lateness else None,
     )
 
 
@@ -449,7 +448,7 @@ def intervals(lines: Iterable[str]) -> list[WatchInterval]:
 
 def _interval(line: str) -> WatchInterval:
     """Return the interval of a line `t`."""
-    seconds, total, idle, softirq, steal, share, host, interface, packets, sent, *hot = line.split()[1:]
+    seconds, total, idle, softirq, steal, share, _, _, packets, sent, *hot = line.split()[1:]
     ticks = max(int(total), 1)
     hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))
     return WatchInterval(
@@ -458,7 +457,6 @@ def _interval(line: str) -> WatchInterval:
         softirq=int(softirq) / ticks,
         steal=int(steal) / ticks,
         link_share=float(share),
-        link=f"{host}:{interface}",
         packets=int(packets),
         bytes=int(sent),
         hot_idle=hot_idle / max(hot_total, 1),

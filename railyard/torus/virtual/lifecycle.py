@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import re
@@ -40,12 +41,11 @@ from railyard.placements.topology import faults as fault_model
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import DEFAULT, engines, netns, router
-from railyard.torus.engines.base import NO_SERVICE, Containers, Engine, NodeOrder, Progress
+from railyard.torus.engines.base import Containers, NodeOrder, Progress
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape, TorusPlan
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import autogroup, locks, owner
-from railyard.torus.virtual.owner import Owner
+from railyard.torus.virtual import autogroup, locks
 
 RUN = Path("/run/railyard")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
@@ -53,7 +53,21 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 RESERVED = frozenset({"lock", "launch"})
 #: The file in a torus's folder that a launch on the torus locks.
 LAUNCHING = "launching"
+#: The name that reframe.yml gives the torus of a job script: `job$$`.
+OF_A_JOB = re.compile(r"job(\d+)")
 UNFINISHED_S = 1.0  # seconds in which Docker finishes the containers that a killed `up` requested
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A process, by its number and its start time in the kernel's ticks, because a number can be used again."""
+
+    pid: int
+    started: str
+
+    def lives(self) -> bool:
+        """Return whether this process still runs, and not another one with its number."""
+        return _started(self.pid) == self.started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +144,7 @@ def up(
         complete=True,
         containers=containers,
         slurm=with_slurm,
-        owner=owner.of(name),
+        owner=_owner_of(name),
     )
     with lock():
         if existing := _existing(requested):
@@ -153,6 +167,23 @@ def up(
             raise
         write(requested, torus_plan)
     return requested, True
+
+
+def _owner_of(name: str) -> Owner | None:
+    """Return the job script that calls this process, if it owns a torus of this name; None for any other torus."""
+    match = OF_A_JOB.fullmatch(name)
+    if match is None or int(match[1]) != os.getppid():
+        return None
+    return Owner(pid=os.getppid(), started=_started(os.getppid()))
+
+
+def _started(pid: int) -> str:
+    """Return the start time of a process in the kernel's ticks; an empty text if there is none, or a zombie."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if words[0] in "ZX" else words[19]
 
 
 def _existing(requested: VirtualTorus) -> VirtualTorus | None:
@@ -249,16 +280,11 @@ def read(name: str) -> VirtualTorus | None:
             faults=fault_model.parse(document["faults"]),
             containers=_read_containers(document["containers"]),
             slurm=document["slurm"],
-            owner=owner.parse(document.get("owner")),
-            pending=_read_pending(document.get("pending")),
+            owner=Owner(**document["owner"]) if document.get("owner") else None,
+            pending=fault_model.parse(document["pending"]) if document.get("pending") is not None else None,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _read_pending(document: dict[str, Any] | None) -> Faults | None:
-    """Return the faults of an interrupted change from their part of torus.json."""
-    return None if document is None else fault_model.parse(document)
 
 
 def _read_containers(document: dict[str, Any] | None) -> Containers | None:
@@ -311,8 +337,13 @@ def _create(torus: VirtualTorus, torus_plan: TorusPlan, progress: Progress) -> N
         made_of=torus.containers,
         hosts=dict(torus_plan.hosts),
         folder=torus.folder,
-        service=cluster.service(torus.folder) if torus.slurm else NO_SERVICE,
     )
+    if torus.slurm:
+        order = dataclasses.replace(
+            order,
+            environment=cluster.environment(torus.folder),
+            mounts=functools.partial(cluster.mounts, torus.folder),
+        )
     pids = engines()[torus.engine].create(order, progress)
     count_before = len(pids)
     netns.create(
@@ -362,7 +393,9 @@ def _remove(name: str, *, also: str = "", finished: bool = False) -> None:
     torus = read(name)
     netns.remove(name)
     for engine in engines().values():
-        if engine.name == also or _may_have_nodes(name, torus, engine):
+        # Without torus.json any engine may have nodes of this name.
+        has_nodes = torus.engine == engine.name if torus is not None else name in engine.tori()
+        if engine.name == also or has_nodes:
             engine.remove(name, 0 if finished else UNFINISHED_S)
     shutil.rmtree(RUN / name, ignore_errors=True)
 
@@ -375,16 +408,6 @@ def _mark_incomplete(name: str) -> None:
         document = {**json.loads(path.read_text(encoding="utf-8")), "complete": False}
         temporary.write_text(json.dumps(document, indent=1), encoding="utf-8")
         temporary.rename(path)
-
-
-def _may_have_nodes(name: str, torus: VirtualTorus | None, engine: Engine) -> bool:
-    """Return whether an engine may have nodes of a torus.
-
-    It is the engine in `torus`. If that is None, it is every engine that finds nodes of this name.
-    """
-    if torus is not None:
-        return torus.engine == engine.name
-    return name in engine.tori()
 
 
 def _orphans() -> dict[str, int]:

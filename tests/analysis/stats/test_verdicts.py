@@ -17,9 +17,8 @@ from support import synthetic
 from support.records import figures
 
 from railyard.analysis.cases import cases, comparison, judgement, scoreboard, tables
-from railyard.analysis.compare import compare as versus
-from railyard.analysis.compare import sides
 from railyard.analysis.figures import rowcol
+from railyard.analysis.judge import versus
 from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import exports
 from railyard.analysis.stats import contrast, verdicts
@@ -88,7 +87,7 @@ def test_sentence_table_score_and_exports_never_disagree(
     assert all(str(finding) in exports.markdown(judged) for finding in findings.values())
     known = [entries.of_record(made)]
     names = [f"placement={found.baseline}", *(f"placement={name}" for name in findings)]
-    versus_of_sides = versus.compare([(known, sides.parse(names, lambda: known))], names, names[0])
+    versus_of_sides = versus.of_texts(names, lambda **_: known)
     (row,) = versus_of_sides.rows
     assert {name: row.comparison.group(f"placement={name}").finding for name in findings} == findings
     assert {side: score and score.finding for (_, side), score in versus_of_sides.scores.items()} == {
@@ -216,7 +215,7 @@ def test_a_significant_difference_below_the_noise_floor_is_claimed_nowhere(
     assert score is not None and score.finding is finding
     known = [entries.of_record(made)]
     names = ["placement=plain", "placement=custom"]
-    (row,) = versus.compare([(known, sides.parse(names, lambda: known))], names, names[0]).rows
+    (row,) = versus.of_texts(names, lambda **_: known).rows
     assert row.comparison.group(names[1]).finding is finding
 
 

@@ -12,9 +12,7 @@ from railyard.base.errors import InputError
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.placements.topology.chosen import loads
-from railyard.placements.topology.chosen.routes import BY_PART, CHOICES, MINIMAL
-from railyard.placements.topology.chosen.ways import ways
+from railyard.placements.topology.chosen.rules import RULES, SHORTEST
 
 pytestmark = pytest.mark.unit
 
@@ -29,10 +27,10 @@ def link_bytes(topology: Topology, *messages: tuple[int, int, float]) -> dict[st
     source, target, sizes = (np.array(column) for column in zip(*messages, strict=True))
     carried = topology.carry(topology.router_of_node[source], target, sizes.astype(np.float64))
     flat = carried.link_bytes.ravel()
-    return {link.name: float(flat[place]) for link, place in topology.link_places if flat[place]}
+    return {name: float(flat[place]) for name, place in topology.link_places.items() if flat[place]}
 
 
-@pytest.mark.parametrize("choose", CHOICES)
+@pytest.mark.parametrize("choose", RULES)
 def test_a_document_and_a_name_lead_to_the_same_topology(choose: str) -> None:
     topology = catalog.load(f"dragonfly-72+{choose}")
     assert topology.routes.choose == choose
@@ -68,7 +66,7 @@ def test_routes_of_a_dragonflys_own_exclude_chosen_ones() -> None:
         catalog.parse(document, source="here")
 
 
-@pytest.mark.parametrize("choose", MINIMAL)
+@pytest.mark.parametrize("choose", SHORTEST[1:])
 def test_a_message_is_divided_among_the_shortest_ways_of_a_torus(choose: str) -> None:
     """From 0,0 to 1,1 half of it goes along X first; from 0,0 to 1,0 all of it does."""
     topology = chosen(gemini("3x3x1"), choose)
@@ -102,7 +100,7 @@ def test_valiant_uses_every_third_group_alike_and_two_cables() -> None:
 
 
 @pytest.mark.parametrize("name", ["gemini-2x2x2", "dragonfly-72", "fat-tree-54"])
-@pytest.mark.parametrize("choose", [*MINIMAL, *BY_PART])
+@pytest.mark.parametrize("choose", list(RULES)[1:])
 def test_bytes_by_hops_are_those_on_the_links(name: str, choose: str) -> None:
     topology = catalog.load(name)
     if choose not in topology.choices:
@@ -132,15 +130,15 @@ def test_ugal_is_never_slower_than_minimal_or_valiants_ways() -> None:
 def test_dead_links_are_no_ways() -> None:
     topology = chosen(gemini("3x3x1"), "sprayed")
     gone = frozenset({"X+ 0,0,0>1,0,0", "X- 1,0,0>0,0,0"})
-    carried = loads.carry(topology, np.array([0]), np.array([4]), np.array([8.0]), gone=gone)
+    carried = topology.carry(np.array([0]), np.array([4]), np.array([8.0]), gone=gone)
     flat = carried.link_bytes.ravel()
-    sent = {link.name: flat[place] for link, place in topology.link_places if flat[place]}
+    sent = {name: flat[place] for name, place in topology.link_places.items() if flat[place]}
     assert sent == {"Y+ 0,0,0>0,1,0": 8.0, "X+ 0,1,0>1,1,0": 8.0}
 
 
 def test_a_shortest_way_crosses_one_global_cable() -> None:
     topology = catalog.load("dragonfly-72+sprayed")
-    assert ways(topology).distance.max() == 16 + 2
+    assert topology.ways().distance.max() == 16 + 2
 
 
 @pytest.mark.parametrize(
@@ -155,7 +153,7 @@ def test_topobw_refuses_routes_that_would_hide_the_link_under_test(name: str) ->
 def test_a_torus_with_shortest_ways_is_tested_because_a_neighbour_has_but_one(name: str) -> None:
     topology = catalog.load(f"{name}+minimal-adaptive")
     assert files.links(topology) == files.links(catalog.load(name))
-    chosen = ways(topology)
+    chosen = topology.ways()
     neighbours = set(zip(chosen.source.tolist(), chosen.target.tolist(), strict=True))
     one_way = {(here, end) for here, end, links in chosen.sets(chosen.distance) if len(links) == 1}
     assert neighbours <= one_way

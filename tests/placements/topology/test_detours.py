@@ -10,9 +10,7 @@ from support.topology.topologies import gemini
 from railyard.base.errors import RunError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Destination, Link, Router, Topology
-from railyard.placements.topology.detours import detours
 from railyard.placements.topology.fattree import FatTree
-from railyard.placements.topology.routing import route
 from railyard.placements.topology.torus import Torus
 
 
@@ -28,7 +26,7 @@ def walk(
     links: list[Link] = []
     here, goal = source, Destination(coordinate=target.coordinate)
     while here != target:
-        link = around.get((here, goal)) or route(topo, here.coordinate, target.coordinate)[0]
+        link = around.get((here, goal)) or topo.route(here.coordinate, target.coordinate)[0]
         links.append(link)
         here = link.target
         assert len(links) <= sum(topo.extents), f"a circle from {source} to {target}"
@@ -42,7 +40,7 @@ def test_every_pair_arrives_without_any_one_cable(extents: str) -> None:
     some = cables[:: 1 + len(cables) // 30]  # of every dimension; the others differ by a shift alone
     for link in some:
         dead = [link, topo.reverse(link)]
-        around = dict(detours(topo, dead, 0))
+        around = dict(topo.detours(dead, 0))
         for source, target in itertools.permutations(topo.routers, 2):
             assert not set(walk(topo, source, target, around)) & set(dead)
 
@@ -50,9 +48,9 @@ def test_every_pair_arrives_without_any_one_cable(extents: str) -> None:
 def test_only_routes_over_the_dead_link_change_and_keep_their_length_when_another_order_does() -> None:
     topo = gemini("4x4x2")
     dead = cable(topo, "X+ 0,0,0>1,0,0")
-    around = dict(detours(topo, dead, 0))
+    around = dict(topo.detours(dead, 0))
     for source, target in itertools.permutations(topo.routers, 2):
-        usual = route(topo, source.coordinate, target.coordinate)
+        usual = topo.route(source.coordinate, target.coordinate)
         taken = walk(topo, source, target, around)
         if set(usual) & set(dead):
             same_row = source.coordinate[1:] == target.coordinate[1:]
@@ -64,22 +62,22 @@ def test_only_routes_over_the_dead_link_change_and_keep_their_length_when_anothe
 def test_a_pair_without_a_way_is_named() -> None:
     with pytest.raises(RunError, match="no route from r0-0-0 to r1-0-0"):
         topo = gemini("2x2x2")
-        detours(topo, cable(topo, "X+ 0,0,0>1,0,0"), 0)
+        topo.detours(cable(topo, "X+ 0,0,0>1,0,0"), 0)
     with pytest.raises(RunError, match="no route from"):  # twice in one ring (Ezell: unrouteable)
         topo = gemini("4x4x4")
-        detours(topo, [*cable(topo, "Z+ 0,0,0>0,0,1"), *cable(topo, "Z+ 0,0,2>0,0,3")], 0)
+        topo.detours([*cable(topo, "Z+ 0,0,0>0,0,1"), *cable(topo, "Z+ 0,0,2>0,0,3")], 0)
 
 
 def test_a_rail_does_not_mind_what_is_dead_on_another() -> None:
     topo = gemini("4x4x4", rails=2)
     dead = cable(topo, "X+ 0,0,0>1,0,0@1")
-    assert detours(topo, dead, 0) == {} and detours(topo, dead, 1)
+    assert topo.detours(dead, 0) == {} and topo.detours(dead, 1)
 
 
 def test_in_a_fat_tree_the_next_spine_serves_both_ways() -> None:
     small = catalog.load("dual-rail-small")
     assert isinstance(small, FatTree)
-    around = detours(small, cable(small, "up leaf0>spine1"), 0)
+    around = small.detours(cable(small, "up leaf0>spine1"), 0)
     leaf = [Router(coordinate=(index, 0, 0)) for index in range(4)]
     to_zero = Destination(coordinate=(0, 0, 0), group=1)
     assert {around[leaf[other], to_zero].name for other in (1, 2, 3)} == {
@@ -92,4 +90,4 @@ def test_in_a_fat_tree_the_next_spine_serves_both_ways() -> None:
 def test_a_leaf_without_a_spine_is_an_error_that_names_it() -> None:
     small = catalog.load("dual-rail-small")
     with pytest.raises(RunError, match="no route from leaf0 to leaf1"):
-        detours(small, [*cable(small, "up leaf0>spine0"), *cable(small, "up leaf0>spine1")], 0)
+        small.detours([*cable(small, "up leaf0>spine0"), *cable(small, "up leaf0>spine1")], 0)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
-import pytest
-import yaml
 
-from railyard.base.errors import InputError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.fattree import FatTree
-from railyard.placements.topology.routing import route
 
 
 def tree(name: str = "dual-rail-small") -> FatTree:
@@ -29,17 +24,10 @@ def test_catalyst_has_two_rails_of_qdr_and_full_bisection() -> None:
     assert len(list(catalyst.links())) == 2 * 2 * 18 * 18
 
 
-def test_every_cable_is_two_links_that_are_each_others_reverse() -> None:
-    small = tree()
-    for link in small.links():
-        back = small.reverse(link)
-        assert (back.source, back.target) == (link.target, link.source) and small.reverse(back) == link
-
-
 def test_a_route_goes_up_to_the_destinations_spine_and_down() -> None:
     small = tree()
     for source, target in itertools.permutations(small.nodes, 2):
-        links = route(small, source.coordinate, target.coordinate, rail=1, slot=target.slot)
+        links = small.route(source.coordinate, target.coordinate, rail=1, slot=target.slot)
         assert len(links) == small.hops(np.array(source.coordinate), np.array(target.coordinate))
         if links:
             up, down = links
@@ -52,35 +40,5 @@ def test_all_nodes_to_the_next_leaf_load_every_spine_alike() -> None:
     used: Counter[str] = Counter()
     for node in small.nodes:
         far = ((node.coordinate[0] + 1) % small.leaves, 0, 0)
-        used.update(link.name for link in route(small, node.coordinate, far, slot=node.slot))
+        used.update(link.name for link in small.route(node.coordinate, far, slot=node.slot))
     assert set(used.values()) == {small.oversubscription}
-
-
-@pytest.mark.parametrize(("ranks", "expected"), [(2, [0, 1]), (4, [0, 0, 1, 1]), (1, [0]), (3, [0, 0, 1])])
-def test_the_nearest_rail_is_that_of_the_ranks_socket(ranks: int, expected: list[int]) -> None:
-    assert [tree().nearest_rail(local, ranks) for local in range(ranks)] == expected
-
-
-def test_a_node_with_one_nic_has_one_nearest() -> None:
-    assert {catalog.load("gemini-2x2x2").nearest_rail(local, 8) for local in range(8)} == {0}
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (lambda d: d["tree"].update(oversubscription=3), ["tree.oversubscription", "3", "1, 2, 4"]),
-        (lambda d: d["tree"].update(leaves=0), ["tree.leaves", "0"]),
-        (lambda d: d["tile_rates_gbyte_s"].pop("cable"), ["tile_rates_gbyte_s", "cable"]),
-        (lambda d: d.update(dimensions={}), ["dimensions"]),
-        (lambda d: d.pop("tree"), ["dimensions, tree", "exactly one of", "tree (fattree)"]),
-    ],
-)
-def test_a_wrong_file_is_one_line(change, named, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    document = tree().to_dict()
-    change(document)
-    path = tmp_path / "wrong.yml"
-    path.write_text(yaml.safe_dump(document))
-    with pytest.raises(InputError) as caught:
-        catalog.load(str(path))
-    assert "\n" not in str(caught.value)
-    assert all(word in str(caught.value) for word in [str(path), *named]), str(caught.value)

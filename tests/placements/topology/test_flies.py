@@ -18,8 +18,6 @@ from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Router, Topology
-from railyard.placements.topology.detours import detours
-from railyard.placements.topology.routing import route, walk
 
 MACHINES = st.one_of(flies.groups(), flies.trees())
 many = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -81,7 +79,7 @@ def test_routes_are_those_of_the_rules_in_words(document: dict[str, Any], data: 
     ):
         here, there = topology.nodes[source], topology.nodes[target]
         if here.coordinate != there.coordinate:
-            links = route(topology, here.coordinate, there.coordinate, slot=there.slot)
+            links = topology.route(here.coordinate, there.coordinate, slot=there.slot)
             [(_, wanted)] = ways(document, source, target)
             assert [link.name for link in links] == wanted
 
@@ -112,14 +110,14 @@ def test_dead_cables_are_gone_round_or_named(document: dict[str, Any], data: st.
     graph.add_nodes_from(topology.routers)
     both = [topology.links_by_name[name] for name in gone]
     try:
-        around = detours(topology, both, 0)
+        around = topology.detours(both, 0)
     except RunError as error:
         assert "no route from" in str(error)
         assert not all(nx.has_path(graph, ends[0], router) for router in ends)
         return
     for start, node in ((s, n) for s in dict.fromkeys(ends) for n in topology.nodes):
         links = []
-        for link in walk(topology, start, topology.destination(node.coordinate, node.slot), around):
+        for link in topology.walk(start, topology.destination(node.coordinate, node.slot), around):
             links.append(link.name)
             assert len(links) < 50, "a circle"
         assert not gone & set(links)
@@ -135,7 +133,7 @@ def test_a_share_of_the_nodes_has_a_third_group(count: int, share: float) -> Non
     lengths = Counter(
         sum(
             link.link_class == "global"
-            for link in route(topology, coordinate, node.coordinate, slot=node.slot)
+            for link in topology.route(coordinate, node.coordinate, slot=node.slot)
         )
         for node in topology.nodes
         if node.coordinate[0] != 0
@@ -148,7 +146,7 @@ def test_a_share_of_the_nodes_has_a_third_group(count: int, share: float) -> Non
 def test_a_dragonfly_by_hand() -> None:
     """Of the two global ports of a router, the last of group 0 leads to group 8, whose first leads back."""
     fly = flies.made("dragonfly", {"groups": 9, "routers": 4})
-    names = [link.name for link in route(fly, (0, 0, 0), (8, 3, 0))]
+    names = [link.name for link in fly.route((0, 0, 0), (8, 3, 0))]
     assert names == ["local r0-0>r0-3", "global r0-3>r8-0", "local r8-0>r8-3"]
     assert len(fly.nodes) == 72 and fly.layout == "9 groups of 4 routers, 1 cable(s) per pair of groups"
 

@@ -141,4 +141,4 @@ def launched(row: Row, folder: Path, *, images: Path) -> mpis.Launch:
 def verdict(row: Row, launch: mpis.Launch) -> str:
     """Return `ok` with the MPI library, or what is wrong."""
     document = launch.document(row.mpi, OUTPUT)
-    return document if isinstance(document, str) else f"ok: {row.mpi.library}"
+    return document if isinstance(document, str) else f"ok: {mpis.LIBRARIES[row.mpi.name]}"

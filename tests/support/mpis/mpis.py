@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from support import rows
+
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import RunError
 from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.placements.launchers import Rendered
 from railyard.placements.topology.base import Topology
-from railyard.records import benchmark
 from railyard.records.folded import ranks
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
@@ -67,6 +68,20 @@ def _bound(mpi: Mpi) -> Mpi:
 #: Programs of Debian's MPICH 4 under the libraries of MPICH 5 and Intel MPI: the bind model for the MPICH ABI.
 BOUND = tuple(_bound(mpi) for mpi in INSTALLED if mpi.name in {"mpich 5", "intel 2021"})
 
+#: What the text of MPI_Get_library_version contains, apart from the number of blanks, by the name of the MPI.
+LIBRARIES: Mapping[str, str] = {
+    "openmpi 4": "Open MPI v4",
+    "openmpi 5": "Open MPI v5",
+    "mpich 4": "MPICH Version: 4",
+    "mpich 5": "MPICH Version: 5",
+    "intel 2021": "Intel(R) MPI Library",
+}
+
+
+def is_named_in(mpi: Mpi, text: str) -> bool:
+    """Return whether the text of MPI_Get_library_version is this MPI's."""
+    return LIBRARIES[mpi.name] in " ".join(text.split())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
@@ -104,9 +119,11 @@ class Launch:
         if not path.exists() or (ended.status and not mpi.hangs):
             return f"ended with {ended.status}: {ended.words}"
         document: dict[str, Any] = json.loads(path.read_text())
-        document["ranks"] = ranks.rows(benchmark.ranks_of(document["ranks"], str(path)))
+        document["ranks"] = rows.of_ranks(ranks.of_nodes(document["ranks"], str(path), "ranks"))
         library = document["mpi"]["library"]
-        return document if mpi.is_named_in(library) else f"ran under {library} instead of {mpi.library}"
+        return (
+            document if is_named_in(mpi, library) else f"ran under {library} instead of {LIBRARIES[mpi.name]}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from railyard.base.checkout import CHECKOUT
-from railyard.jobs import launching
-from railyard.jobs.nodes import nic_counters, rank_nics
+from railyard.jobs.job import launched
+from railyard.jobs.nodes.counted import Counted
 from railyard.placements.nics.evidence import SETUP_BYTES, Found
 from railyard.placements.topology.base import Topology
 from railyard.records.benchmark import Series
@@ -68,11 +68,12 @@ def launch(
     done = subprocess.run([railyard, *words], capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(words)}: {done.stderr or done.stdout}")
-    counted = nic_counters.read(path, None, nodes, {})
-    of_ranks = rank_nics.read(path)
+    counted = Counted.read(path)
+    assert counted is not None
     path.unlink()
-    verdict = launching.judge_nics(nodes, [0] * len(nodes), [["nic0"]], counted.nics, setup_bytes=SETUP_BYTES)
-    return verdict, of_ranks
+    nics, _ = counted.nics(None, nodes, {})
+    verdict = launched.judge_bytes(nodes, [0] * len(nodes), [["nic0"]], nics, setup_bytes=SETUP_BYTES)
+    return verdict, counted.rank_nics()
 
 
 def foreign(folder: Path) -> tuple[str, ...]:

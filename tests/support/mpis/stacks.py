@@ -157,7 +157,7 @@ def _judged(mpi: Mpi, stack: str, policy: str, *, launch: mpis.Launch, placed: P
         why = f"{mpi.name}, {stack}, {policy}: ended with {ended.status}: {ended.words}"
         return Cell(**about, verdict="WRONG", why=why)
     shares, wanted = _shares(launch.folder), wanted_share(policy, placed)
-    right = all(abs(share - wanted) <= TOLERANCE for share in shares) and mpi.is_named_in(ended.out)
+    right = all(abs(share - wanted) <= TOLERANCE for share in shares) and mpis.is_named_in(mpi, ended.out)
     seen = ", ".join(f"{share:.3f}" for share in shares)
     why = (
         "" if right else f"{mpi.name}, {stack}, {policy}: {seen} by nic0, wanted {wanted:.3f}; {ended.words}"

@@ -25,8 +25,8 @@ from railyard.placements.linkload.background import Background
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import division
 from railyard.placements.orders.allocation import Allocation, allocate, taken
-from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.torus.native.messages import Message, Simulated, arrivals_s, simulated

@@ -18,7 +18,12 @@ Message = tuple[int, int, int, int]  # at_ns, from, to, bytes
 
 
 def ring(
-    count: int, *, dateline: bool = True, buffer_cells: int = 8, slow: dict[int, int] | None = None
+    count: int,
+    *,
+    dateline: bool = True,
+    buffer_cells: int = 8,
+    slow: dict[int, int] | None = None,
+    nic_rate: int = RATE,
 ) -> str:
     """Return a ring of routers with one node each, all routes in the plus direction.
 
@@ -31,7 +36,7 @@ def ring(
     ]
     rates = dict.fromkeys(range(count), RATE) | (slow or {})
     for i in range(count):
-        lines.append(f"link {i} nic0 {count + i} h0 {RATE} 0 -1 0 0")
+        lines.append(f"link {i} nic0 {count + i} h0 {nic_rate} 0 -1 0 0")
         lines.append(f"link {count + i} h0 {i} nic0 {RATE} {LATENCY_NS} -1 0 0")
     for i in range(count):
         closes = dateline and i == count - 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from railyard.records import benchmark, units
-from railyard.records.folded import old_figures
+from railyard.records import benchmark, own_figures, units
 from railyard.records.units import Fom
 from railyard.reference import variables
 
@@ -35,7 +34,9 @@ _OTHERS |= {
 
 def fom(name: str) -> Fom:
     """Return the figure of a name: one of railyard's own, or one of the tests'."""
-    return _OTHERS.get(name) or old_figures.read(name)
+    figure = _OTHERS.get(name) or own_figures.find(name)
+    assert figure is not None, name
+    return figure
 
 
 def of_series(*lists: Iterable[Any]) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def of_series(*lists: Iterable[Any]) -> dict[str, Any]:
         for item in series
         if isinstance(item, Mapping) and isinstance(item.get("fom"), str)
     }
-    return benchmark.figures_json(one for one in map(fom, names) if one.unit is not units.UNDECLARED)
+    return benchmark.figures_json(fom(name) for name in names if name in _OTHERS or own_figures.find(name))
 
 
 def of_record(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from support.topology.topologies import gemini
 
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.placements.topology.chosen.routes import BY_PART, MINIMAL
+from railyard.placements.topology.chosen.rules import RULES
 from railyard.placements.topology.faults import Faults
 from railyard.torus.native.messages import HEALTHY, Message, simulated
 from railyard.torus.native.programs import ROUTER
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.built
 
 CELL_PAYLOAD = 2460
 WIRE = 2514 / CELL_PAYLOAD
-ADAPTIVE = tuple(choose for choose in (*MINIMAL, *BY_PART) if choose != "hashed")
+ADAPTIVE = tuple(choose for choose in list(RULES)[1:] if choose != "hashed")
 SMALL = {
     "torus": gemini("4x4x1"),
     "dragonfly": catalog.load("dragonfly-72"),
@@ -61,7 +61,7 @@ def crossing(topology: Topology, cells: int, *, others: int = 6, rounds: int = 1
 
 
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("choose", [*MINIMAL, *BY_PART])
+@pytest.mark.parametrize("choose", list(RULES)[1:])
 def test_everything_arrives_with_buffers_of_one_cell(tmp_path: Path, name: str, choose: str) -> None:
     if choose not in SMALL[name].choices:
         return
@@ -121,8 +121,8 @@ def test_bytes_on_links_are_those_of_the_model(name: str, choose: str) -> None:
     )
     flat = expected.link_bytes.ravel()
     sent = simulated(topology, messages).sent_bytes
-    model = np.array([flat[place] for _, place in topology.link_places])
-    counted = np.array([sent[link.name] / WIRE for link, _ in topology.link_places])
+    model = np.array([flat[place] for place in topology.link_places.values()])
+    counted = np.array([sent[name] / WIRE for name in topology.link_places])
     assert counted.sum() == pytest.approx(model.sum(), rel=0.02)
     assert np.abs(counted - model).mean() < 0.15 * model.mean()
 

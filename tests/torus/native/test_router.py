@@ -47,6 +47,28 @@ def test_inputs_of_a_router_take_turns(tmp_path: Path) -> None:
     assert due[0] > 0.93 * full_ns  # alone it would have needed half
 
 
+@pytest.mark.parametrize(
+    ("count", "hops", "first_and_last"),
+    [
+        (5, 2, (1.0, 1.0)),
+        (16, 2, (1.0, 1.0)),
+        (7, 3, (0.67, 1.99)),
+        (8, 3, (0.67, 2.24)),
+        (16, 7, (0.29, 2.26)),
+    ],
+)
+def test_a_ring_of_full_nics_loses_and_one_of_balanced_nics_does_not(
+    tmp_path: Path, count: int, hops: int, first_and_last: tuple[float, float]
+) -> None:
+    """Times are over those of theory, in which every cable is busy all the time (docs/routes.md)."""
+    cells = 500
+    messages = [(0, i, (i + hops) % count, cells * PAYLOAD) for i in range(count)]
+    theory_ns = hops * cells * CELL * 1_000_000_000 / RATE
+    for nic_rate, expected in ((RATE, first_and_last), (RATE // hops, (1.0, 1.0))):
+        due = arrivals(simulate(tmp_path, ring(count, nic_rate=nic_rate), messages)).values()
+        assert (min(due) / theory_ns, max(due) / theory_ns) == pytest.approx(expected, abs=0.015)
+
+
 def test_destinations_of_a_nic_take_turns(tmp_path: Path) -> None:
     """A short message to another node does not wait behind a long one."""
     due = arrivals(simulate(tmp_path, ring(4), [(0, 0, 1, 100 * PAYLOAD), (1, 0, 3, PAYLOAD)]))

@@ -18,7 +18,7 @@ from support.commands import HUNG_S, Run
 from support.sites import nic_jobs
 from support.waiting import wait_until
 
-from railyard.jobs import constraints
+from railyard.jobs import partition
 from railyard.placements.launchers import Rendered, render
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import Placement, place
@@ -162,7 +162,7 @@ def shown(head: Callable[..., str], job: str, field: str) -> str:
 
 def test_a_job_near_to_one_switch_waits_for_it_and_another_does_not(head: Callable[..., str]) -> None:
     """One node of each leaf is in use: two free nodes, on two leaves."""
-    near = constraints.option("slurm", "1@30", "site:compute")
+    near = partition.option("slurm", "1@30", "site:compute")
     assert near == "--switches=1@30"
     in_use = [submitted(head, "-N1", f"--nodelist={node}", command="sleep 600") for node in ("n0-0", "n1-0")]
     wait_until(lambda: all(shown(head, job, "JobState") == "RUNNING" for job in in_use), "both leaves in use")

@@ -7,15 +7,7 @@ from __future__ import annotations
 
 import re
 
-from railyard.placements.hosts.sources.located import (
-    CoordinateSource,
-    NodeCoordinates,
-    OddLineError,
-    located,
-    put,
-    read_lines,
-    whole_number,
-)
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, Reading
 from railyard.placements.hosts.text import content_lines
 from railyard.placements.topology.base import Coordinate
 
@@ -28,26 +20,25 @@ def matches(text: str) -> bool:
 
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return name -> coordinate; all lines have as many numbers as the first."""
-    coordinates: dict[str, Coordinate] = {}
+    nodes = Reading(source)
     extents: list[Coordinate] = []
     dimensions: list[int] = []
 
-    def read(number: int, line: str) -> None:
+    def read(line: str) -> None:
         name, *words = line.split()
         if len(words) < 3 or len(words) != (dimensions or [len(words)])[0]:
-            as_before = (
-                f", with {dimensions[0]} numbers as the lines before" if (dimensions or [0])[0] > 3 else ""
-            )
-            raise OddLineError(source, f"line {number}", line, f"HOST X Y Z{as_before}")
-        at = tuple(whole_number(word, source, number, "HOST X Y Z") for word in words)
+            first = (dimensions or [0])[0]
+            as_before = f", with {first} numbers as the lines before" if first > 3 else ""
+            raise nodes.odd_line(line, f"HOST X Y Z{as_before}")
+        at = tuple(nodes.whole_number(word, "HOST X Y Z") for word in words)
         dimensions.append(len(words))
         if name == "torus":
             extents.append(at)
         else:
-            put(coordinates, name, at, source=source, number=number)
+            nodes.put(name, at)
 
-    odd = read_lines(content_lines(text), read)
-    return located(coordinates, odd, extents=extents[-1] if extents else None)
+    nodes.each(content_lines(text), read)
+    return nodes.located(extents=extents[-1] if extents else None)
 
 
 SOURCE = CoordinateSource(

@@ -14,15 +14,7 @@ import re
 from collections.abc import Iterator
 
 from railyard.base.errors import InputError
-from railyard.placements.hosts.sources.located import (
-    CoordinateSource,
-    NodeCoordinates,
-    OddLineError,
-    located,
-    put,
-    whole_number,
-)
-from railyard.placements.topology.base import Coordinate
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, Reading
 
 NAMES = ("node", "host", "hostname", "name", "nodename")
 DIMENSIONS = (
@@ -53,23 +45,21 @@ def parse(text: str, source: str) -> NodeCoordinates:
         valid = f"a column of {', '.join(NAMES)}, and x,y,z or group,switch,port or pod,leaf or leaf"
         raise InputError(source, f"line {line}", ",".join(header), valid)
     columns = [header.index(d) for d in dimensions if d]
-    coordinates: dict[str, Coordinate] = {}
-    odd = []
+    nodes = Reading(source)
+
+    def read(row: list[str]) -> None:
+        if len(row) < len(header):
+            raise nodes.odd_line(",".join(row), f"{len(header)} columns")
+        words = [WHOLE.sub(r"\1", row[column].strip()) for column in columns]
+        if any(words):
+            at = [nodes.whole_number(word, "a coordinate") for word in words]
+            nodes.put(row[header.index(name)].strip(), (*at, 0, 0)[:3])
+
     try:
-        for number, row in rows:
-            try:
-                if len(row) < len(header):
-                    raise OddLineError(source, f"line {number}", ",".join(row), f"{len(header)} columns")
-                words = [WHOLE.sub(r"\1", row[column].strip()) for column in columns]
-                if any(words):
-                    at = [whole_number(word, source, number, "a coordinate") for word in words]
-                    x, y, z = (*at, 0, 0)[:3]
-                    put(coordinates, row[header.index(name)].strip(), (x, y, z), source=source, number=number)
-            except OddLineError as error:
-                odd.append(error)
+        nodes.each(rows, read)
     except csv.Error as error:
         raise InputError(source, "", problem=str(error), valid="a table of short cells") from error
-    return located(coordinates, odd, dimensions=dimensions)
+    return nodes.located(dimensions=dimensions)
 
 
 def _table(text: str) -> tuple[int, list[str], Iterator[tuple[int, list[str]]]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from railyard.base.host_names import natural
 from railyard.placements.hosts.sources import trees
-from railyard.placements.hosts.sources.located import HOST, NodeCoordinates, OddLineError
+from railyard.placements.hosts.sources.located import HOST, NodeCoordinates, OddLineError, Reading
 
 #: The adapter inside each Quantum switch (SHARP), and the driver's own words for a node that has no description.
 NO_HOST = re.compile(r"Aggregation Node|^MT\d+\b|^Mellanox Technologies|^Quantum\b|^OFED\b", re.IGNORECASE)
@@ -24,14 +24,14 @@ VALID = 'HOST DEVICE, as the driver describes an adapter ("node01 mlx5_0")'
 
 @dataclass(slots=True, kw_only=True)
 class Fabric:
-    """Adapters with their switch and line, cables between switches, and the lines that could not be read."""
+    """Adapters with their switch and line, and cables between switches; `nodes` has the lines that are odd."""
 
     adapters: list[tuple[str, str, int]] = field(default_factory=list)
     switches: list[str] = field(default_factory=list)
     cables: list[tuple[str, str]] = field(default_factory=list)
-    odd: list[OddLineError] = field(default_factory=list)
+    nodes: Reading
 
-    def located(self, source: str) -> NodeCoordinates:
+    def located(self) -> NodeCoordinates:
         """Return the coordinates of the nodes."""
         adapters = list(dict.fromkeys(self.adapters))
         alone = not any(_split(text, alone=False)[0] and not NO_HOST.search(text) for text, _, _ in adapters)
@@ -42,7 +42,7 @@ class Fabric:
                 continue
             host, device = _split(text, alone=alone)
             if not HOST.fullmatch(host) or host.lower() in WITHOUT_NAME:
-                self.odd.append(OddLineError(source, f"line {number}", text, VALID))
+                self.nodes.odd.append(OddLineError(self.nodes.source, f"line {number}", text, VALID))
                 continue
             with_nodes.append(switch)
             if host not in first or natural(device) < natural(first[host][0]):
@@ -52,7 +52,7 @@ class Fabric:
         )
         for host, (_, switch) in first.items():
             tree.nodes.setdefault(switch, []).append(host)
-        return trees.from_cables(tree, self.odd, source)
+        return trees.from_cables(tree, self.nodes)
 
 
 def _split(text: str, *, alone: bool) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from railyard.placements.hosts.sources.fabric import Fabric
-from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, Reading
 
 HEADER = re.compile(r"^(Switch|CA|Router):?\s+(?:0x[0-9a-f]+\s+)?(.*?):?\s*$", re.IGNORECASE)
 LINK = re.compile(
@@ -44,7 +44,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
         elif header := HEADER.match(line):
             kind, name = header[1], header[2]
     switches |= {lid: None for lid, used in ports.items() if len(used) > 1 and not kind}
-    fabric = Fabric(switches=list(switches))
+    fabric = Fabric(switches=list(switches), nodes=Reading(source))
     for lid, name, far, description, number in ends:
         if lid in switches and far in switches:
             fabric.cables.append((lid, far))
@@ -52,7 +52,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
             fabric.adapters.append((description, lid, number))
         elif far in switches:
             fabric.adapters.append((name, far, number))
-    return fabric.located(source)
+    return fabric.located()
 
 
 SOURCE = CoordinateSource(

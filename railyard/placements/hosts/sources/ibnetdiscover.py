@@ -15,7 +15,7 @@ import re
 
 from railyard.base.errors import InputError
 from railyard.placements.hosts.sources.fabric import Fabric
-from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError, Reading
 
 SWITCH = re.compile(r'^Switch\s+\d+\s+"(S-[0-9a-f]+)"', re.IGNORECASE | re.MULTILINE)
 NODE = re.compile(r'^(?:Ca|Rt|\?\?\?)\s+\d+\s+"', re.IGNORECASE)
@@ -39,7 +39,7 @@ def matches(text: str) -> bool:
 
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return node name -> (leaf, 0, 0), or (pod, leaf, 0) in trees of three levels."""
-    fabric = Fabric()
+    fabric = Fabric(nodes=Reading(source))
     if SWITCH.search(text):
         _dump(text, fabric, source)
     elif LISTED.search(text):
@@ -52,7 +52,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
         raise InputError(
             source, "", problem="an adapter and no switch", valid="ibnetdiscover of a port with a cable"
         )
-    return fabric.located(source)
+    return fabric.located()
 
 
 def _dump(text: str, fabric: Fabric, source: str) -> None:
@@ -70,7 +70,7 @@ def _dump(text: str, fabric: Fabric, source: str) -> None:
                 fabric.adapters.append((port[2], switch, number))
         elif switch and line.startswith("["):
             valid = '[PORT] "S-GUID"[PORT] or "H-GUID"[PORT](GUID) # "DESCRIPTION"'
-            fabric.odd.append(OddLineError(source, f"line {number}", line, valid))
+            fabric.nodes.odd.append(OddLineError(source, f"line {number}", line, valid))
 
 
 def _ports(text: str, fabric: Fabric) -> None:

@@ -14,14 +14,7 @@ from __future__ import annotations
 
 import re
 
-from railyard.placements.hosts.sources.located import (
-    CoordinateSource,
-    NodeCoordinates,
-    OddLineError,
-    located,
-    put,
-    read_lines,
-)
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, Reading
 from railyard.placements.hosts.text import content_lines
 from railyard.placements.topology.base import Coordinate
 
@@ -41,31 +34,30 @@ def matches(text: str) -> bool:
 
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return physical node name -> coordinate of its router."""
-    coordinates: dict[str, Coordinate] = {}
+    nodes = Reading(source)
 
-    def read(number: int, line: str) -> None:
+    def read(line: str) -> None:
         if LINE.fullmatch(line):
             for blade, gemini, *at in GEMINI.findall(line):
                 first = NODES_PER_GEMINI * int(gemini)
-                add(blade, range(first, first + NODES_PER_GEMINI), tuple(map(int, at)), number)
+                add(blade, range(first, first + NODES_PER_GEMINI), tuple(map(int, at)))
         elif XC_LINE.fullmatch(line):
             for blade, group, chassis, slot in ARIES.findall(line):
-                at = (int(group), SLOTS * int(chassis) + int(slot), 0)
-                add(blade, range(NODES_PER_ARIES), at, number)
+                add(blade, range(NODES_PER_ARIES), (int(group), SLOTS * int(chassis) + int(slot), 0))
         else:
             valid = "TILE[(X,Y,Z)] DIRECTION -> TILE[(X,Y,Z)] LinkType: TYPE, or TILE(G:C:S) COLOUR -> TILE(G:C:S)"
-            raise OddLineError(source, f"line {number}", line, valid)
+            raise nodes.odd_line(line, valid)
 
-    def add(blade: str, nodes: range, at: Coordinate, number: int) -> None:
-        for node in nodes:
-            put(coordinates, f"{blade}n{node}", at, source=source, number=number)
+    def add(blade: str, numbers: range, at: Coordinate) -> None:
+        for number in numbers:
+            nodes.put(f"{blade}n{number}", at)
 
-    odd = read_lines(content_lines(text), read)
+    nodes.each(content_lines(text), read)
     if ARIES.search(text):
-        return located(coordinates, odd, dimensions=("group", "switch", ""))
+        return nodes.located(dimensions=("group", "switch", ""))
     # The file has the whole machine, so its largest coordinates are the last.
-    extents = tuple(max(numbers) + 1 for numbers in zip(*coordinates.values(), strict=True))
-    return located(coordinates, odd, extents=extents or None)
+    extents = tuple(max(numbers) + 1 for numbers in zip(*nodes.coordinates.values(), strict=True))
+    return nodes.located(extents=extents or None)
 
 
 SOURCE = CoordinateSource(

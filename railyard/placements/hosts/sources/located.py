@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from railyard.base.errors import InputError, quoted
 from railyard.placements.hosts import hostlist
@@ -19,6 +19,7 @@ from railyard.placements.topology.base import Coordinate
 #: What a node is called: a host name, or a Cray's name of its place.
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,254}")
 Line = tuple[int, str]
+T = TypeVar("T")
 
 
 class OddLineError(InputError):
@@ -60,27 +61,6 @@ class CoordinateSource:
     parse: Callable[[str, str], NodeCoordinates]
 
 
-def read_lines(lines: Iterable[Line], read: Callable[[int, str], object]) -> list[OddLineError]:
-    """Pass number and text of every line to `read`, and return the errors of those that are odd."""
-    odd = []
-    for number, line in lines:
-        try:
-            read(number, line)
-        except OddLineError as error:
-            odd.append(error)
-    return odd
-
-
-def located(
-    coordinates: dict[str, Coordinate], odd: Iterable[OddLineError], **fields: Any
-) -> NodeCoordinates:
-    """Return what a parser read; raises the first odd line if it read no node."""
-    odd = list(odd)
-    if odd and not coordinates:
-        raise InputError(odd[0].source, odd[0].field, odd[0].value, odd[0].valid, problem=odd[0].problem)
-    return NodeCoordinates(coordinates=coordinates, passed_over=tuple(map(described, odd)), **fields)
-
-
 def described(error: OddLineError) -> str:
     """Return what is odd about a line, without the name of the file."""
     return f"{error.field}: {error.problem or quoted(error.value)}; expected {error.valid}"
@@ -100,27 +80,57 @@ def at_line(number: int) -> str:
     return f"line {number}" if number else ""
 
 
-def put(coordinates: dict[str, Coordinate], name: str, at: Coordinate, *, source: str, number: int) -> None:
-    """Add a node; OddLineError for a name that no host has, InputError for one that has another coordinate already."""
-    if not HOST.fullmatch(name):
-        valid = "a host's name: letters, digits, '.', '_', ':' and '-'"
-        raise OddLineError(source, at_line(number), name, valid)
-    if coordinates.setdefault(name, at) != at:
-        here, before = (",".join(map(str, c)) for c in (at, coordinates[name]))
-        valid = f"one place for a node; it was at {before}"
-        raise InputError(source, at_line(number), problem=f"{name} at {here}", valid=valid)
+class Reading:
+    """What a parser has read of a text so far: the coordinates of nodes, and the errors of lines that are odd.
 
+    `source` is the text's name, and `number` the line that is being read, 0 where the text has no lines of its own.
+    """
 
-def whole_number(word: str, source: str, number: int, what: str) -> int:
-    """Return a number from 0; OddLineError names the line."""
-    if not re.fullmatch(r"[0-9]{1,9}", word):
-        raise OddLineError(source, f"line {number}", word, f"{what}: a whole number from 0")
-    return int(word)
+    def __init__(self, source: str) -> None:
+        self.source, self.number = source, 0
+        self.coordinates: dict[str, Coordinate] = {}
+        self.odd: list[OddLineError] = []
 
+    def each(self, lines: Iterable[tuple[int, T]], read: Callable[[T], object]) -> None:
+        """Pass what every numbered line holds to `read`, and pass over those that are odd."""
+        for self.number, line in lines:
+            try:
+                read(line)
+            except OddLineError as error:
+                self.odd.append(error)
+        self.number = 0
 
-def expand(text: str, source: str, number: int) -> list[str]:
-    """Return the names of a host list; OddLineError names the line."""
-    try:
-        return hostlist.expand(text)
-    except InputError as error:
-        raise OddLineError(source, at_line(number), error.value, f"a host list: {error.valid}") from error
+    def odd_line(self, text: str, valid: str) -> OddLineError:
+        """Return the error for the line that is being read."""
+        return OddLineError(self.source, at_line(self.number), text, valid)
+
+    def put(self, name: str, at: Coordinate) -> None:
+        """Add a node; OddLineError for a name that no host has, InputError for one with another coordinate already."""
+        if not HOST.fullmatch(name):
+            raise self.odd_line(name, "a host's name: letters, digits, '.', '_', ':' and '-'")
+        if self.coordinates.setdefault(name, at) != at:
+            here, before = (",".join(map(str, c)) for c in (at, self.coordinates[name]))
+            valid = f"one place for a node; it was at {before}"
+            raise InputError(self.source, at_line(self.number), problem=f"{name} at {here}", valid=valid)
+
+    def whole_number(self, word: str, what: str) -> int:
+        """Return a number from 0; OddLineError for another word."""
+        if not re.fullmatch(r"[0-9]{1,9}", word):
+            raise self.odd_line(word, f"{what}: a whole number from 0")
+        return int(word)
+
+    def expand(self, text: str) -> list[str]:
+        """Return the names of a host list; OddLineError for one that cannot be read."""
+        try:
+            return hostlist.expand(text)
+        except InputError as error:
+            valid = f"a host list: {error.valid}"
+            raise OddLineError(self.source, at_line(self.number), error.value, valid) from error
+
+    def located(self, **fields: Any) -> NodeCoordinates:
+        """Return what was read; raises the first odd line if no node was."""
+        if self.odd and not self.coordinates:
+            odd = self.odd[0]
+            raise InputError(odd.source, odd.field, odd.value, odd.valid, problem=odd.problem)
+        passed_over = tuple(map(described, self.odd))
+        return NodeCoordinates(coordinates=self.coordinates, passed_over=passed_over, **fields)

@@ -10,38 +10,31 @@ from pathlib import Path
 
 from railyard.base.errors import InputError
 from railyard.placements.hosts.sources import xtprocadmin
-from railyard.placements.hosts.sources.located import (
-    NodeCoordinates,
-    OddLineError,
-    described,
-    note,
-    read_lines,
-)
+from railyard.placements.hosts.sources.located import NodeCoordinates, Reading, described, note
 from railyard.placements.hosts.text import content_lines, readable
 
 
 def read(path: Path) -> tuple[dict[str, str], str]:
     """Return physical name -> host, and one line about what was passed over; InputError if no line can be read."""
     text = readable(path)
-    if xtprocadmin.matches(text):
-        hosts, odd = xtprocadmin.hosts(text, str(path))
-    else:
-        hosts, odd = _pairs(text, str(path))
-    if odd and not hosts:
-        raise odd[0]
-    return hosts, note([described(error) for error in odd], str(path))
+    lines = Reading(str(path))
+    hosts = xtprocadmin.hosts(text, lines) if xtprocadmin.matches(text) else _pairs(text, lines)
+    if lines.odd and not hosts:
+        raise lines.odd[0]
+    return hosts, note([described(error) for error in lines.odd], str(path))
 
 
-def _pairs(text: str, source: str) -> tuple[dict[str, str], list[OddLineError]]:
+def _pairs(text: str, lines: Reading) -> dict[str, str]:
     hosts: dict[str, str] = {}
 
-    def read_line(number: int, line: str) -> None:
+    def read_line(line: str) -> None:
         words = line.split()
         if len(words) != 2:
-            raise OddLineError(source, f"line {number}", line, "HOST NAME, or a table of xtprocadmin")
+            raise lines.odd_line(line, "HOST NAME, or a table of xtprocadmin")
         hosts[words[1]] = words[0]
 
-    return hosts, read_lines(content_lines(text), read_line)
+    lines.each(content_lines(text), read_line)
+    return hosts
 
 
 def renamed(located: NodeCoordinates, hosts: dict[str, str], source: str) -> NodeCoordinates:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from railyard.placements.hosts.sources.fabric import Fabric
-from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError, Reading
 
 END = re.compile(
     r"^[ \t]*(\d+(?:\.\d+)?g|<->)\s+(0x[0-9a-f]{16})\s+\d+\s+(FI|SW)\s+(.*?)\s*$",
@@ -22,7 +22,7 @@ END = re.compile(
 
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return node name -> (leaf, 0, 0), or (pod, leaf, 0) in trees of three levels."""
-    fabric = Fabric()
+    fabric = Fabric(nodes=Reading(source))
     open_end: re.Match[str] | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         end = END.match(line)
@@ -32,10 +32,10 @@ def parse(text: str, source: str) -> NodeCoordinates:
             _add(fabric, open_end, end, number)
             open_end = None
         elif end:
-            fabric.odd.append(
+            fabric.nodes.odd.append(
                 OddLineError(source, f"line {number}", line.strip(), "a line with the rate before it")
             )
-    return fabric.located(source)
+    return fabric.located()
 
 
 def _add(fabric: Fabric, one: re.Match[str], other: re.Match[str], number: int) -> None:

@@ -17,16 +17,8 @@ import re
 from dataclasses import dataclass
 
 from railyard.base.host_names import natural
-from railyard.placements.hosts.sources.located import (
-    CoordinateSource,
-    NodeCoordinates,
-    OddLineError,
-    located,
-    read_lines,
-    whole_number,
-)
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, Reading
 from railyard.placements.hosts.text import content_lines
-from railyard.placements.topology.base import Coordinate
 
 PORT = re.compile(r"\b(x(\d+)c\d+r\d+)(?:j\d+)?(?:p\d+)?\b")
 NIC = re.compile(r"\b(x\d+c\d+s\d+b\d+n\d+)(?:h(\d{1,9}))?\b")
@@ -50,34 +42,36 @@ def matches(text: str) -> bool:
 
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return node's xname -> (group, switch, 0); InputError for a group that is no number."""
-    edges, odd = _edges(text, source)
+    nodes = Reading(source)
+    edges = _edges(text, nodes)
     switches = sorted({(edge.group, natural(edge.switch)) for edge in edges})
     by_group = itertools.groupby(switches, key=operator.itemgetter(0))
     number_of = {pair: number for _, pairs in by_group for number, pair in enumerate(pairs)}
-    coordinates: dict[str, Coordinate] = {}
     for edge in sorted(edges, key=lambda e: (natural(e.node), e.nic)):
-        coordinates.setdefault(edge.node, (edge.group, number_of[edge.group, natural(edge.switch)], 0))
-    return located(coordinates, odd, dimensions=("group", "switch", ""))
+        switch = number_of[edge.group, natural(edge.switch)]
+        nodes.coordinates.setdefault(edge.node, (edge.group, switch, 0))
+    return nodes.located(dimensions=("group", "switch", ""))
 
 
-def _edges(text: str, source: str) -> tuple[list[_Edge], list[OddLineError]]:
+def _edges(text: str, nodes: Reading) -> list[_Edge]:
     group_column: list[int] = []
     cabinets: dict[str, int] = {}
     edges: list[_Edge] = []
 
-    def read(number: int, line: str) -> None:
+    def read(line: str) -> None:
         words = [word.strip("\"'") for word in re.split(r"[,;\s]+", line)]
         port, nic = PORT.search(line), NIC.search(line)
         if not (port and nic):
             group_column.extend(words.index(name) for name in GROUPS if name in words)
             return
         if group_column and group_column[0] < len(words):
-            group = whole_number(words[group_column[0]], source, number, "a group's number")
+            group = nodes.whole_number(words[group_column[0]], "a group's number")
         else:
             group = cabinets.setdefault(port[2], len(cabinets))
         edges.append(_Edge(node=nic[1], nic=int(nic[2] or 0), group=group, switch=port[1]))
 
-    return edges, read_lines(content_lines(text), read)
+    nodes.each(content_lines(text), read)
+    return edges
 
 
 SOURCE = CoordinateSource(

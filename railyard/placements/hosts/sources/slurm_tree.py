@@ -15,13 +15,7 @@ import re
 
 from railyard.base.errors import InputError
 from railyard.placements.hosts.sources import trees
-from railyard.placements.hosts.sources.located import (
-    CoordinateSource,
-    NodeCoordinates,
-    OddLineError,
-    expand,
-    read_lines,
-)
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError, Reading
 from railyard.placements.hosts.text import content_lines
 
 LINE = re.compile(r"^[ \t]*(?:Switch|Block|Torus|Ring)Name\s*=", re.M | re.I)
@@ -33,31 +27,33 @@ OTHERS = ("blocksizes", "aggregatedblock", "topologyplugin", "topologyparam")
 
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return name -> (leaf, 0, 0), or (pod, leaf, 0) where the tree has pods; InputError where no line can be read."""
-    tree = trees.Tree()
+    tree, nodes = trees.Tree(), Reading(source)
     above: dict[str, int] = {}
 
-    def read(number: int, line: str) -> None:
+    def read(line: str) -> None:
         fields = {key.lower(): value.strip('"') for key, value in FIELD.findall(line)}
         if any(key in fields for key in WITHOUT_ORDER):
             problem = f"{line.split()[0]} lists nodes in no order of coordinates"
             valid = "topology.yaml, or no file: jobs read SLURM_TOPOLOGY_ADDR"
-            raise InputError(source, f"line {number}", problem=problem, valid=valid)
+            raise InputError(source, f"line {nodes.number}", problem=problem, valid=valid)
         name = fields.get("switchname") or fields.get("blockname")
         if not name:
             if not any(key in fields for key in OTHERS):
-                raise OddLineError(source, f"line {number}", line, "SwitchName=NAME with Nodes= or Switches=")
+                raise nodes.odd_line(line, "SwitchName=NAME with Nodes= or Switches=")
             return
         if "switches" in fields:
-            tree.joined.extend((lower, name) for lower in expand(fields["switches"], source, number))
-            above.update(dict.fromkeys(expand(fields.get("nodes", ""), source, number), number))
+            tree.joined.extend((lower, name) for lower in nodes.expand(fields["switches"]))
+            above.update(dict.fromkeys(nodes.expand(fields.get("nodes", "")), nodes.number))
         elif "nodes" in fields:
-            tree.nodes.setdefault(name, []).extend(trees.names(fields["nodes"], source, number))
+            tree.nodes.setdefault(name, []).extend(trees.names(fields["nodes"], nodes))
 
-    odd = read_lines(content_lines(re.sub(r"\\\n", " ", text)), read)
+    nodes.each(content_lines(re.sub(r"\\\n", " ", text)), read)
     below = set(itertools.chain.from_iterable(tree.nodes.values()))
     valid = "each node below a switch that has no switches"
-    odd += [OddLineError(source, f"line {above[node]}", node, valid) for node in above if node not in below]
-    return trees.from_file(tree, odd, source)
+    nodes.odd += [
+        OddLineError(source, f"line {above[node]}", node, valid) for node in above if node not in below
+    ]
+    return trees.from_file(tree, nodes)
 
 
 SOURCE = CoordinateSource(

@@ -22,14 +22,7 @@ import yaml
 from railyard.base import yaml_io
 from railyard.base.errors import InputError, quoted
 from railyard.placements.hosts.sources import trees
-from railyard.placements.hosts.sources.located import (
-    CoordinateSource,
-    NodeCoordinates,
-    OddLineError,
-    located,
-    put,
-)
-from railyard.placements.topology.base import Coordinate
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError, Reading
 
 KINDS = ("tree", "block", "torus3d", "ring")
 
@@ -42,7 +35,8 @@ def parse(text: str, source: str) -> NodeCoordinates:
         kinds = ", ".join(KINDS)
         raise InputError(source, "", problem="no topology with coordinates", valid=f"a topology of {kinds}")
     chosen = next((one for one in able if str(one.get("cluster_default")).lower() == "true"), able[0])
-    others = [
+    nodes = Reading(source)
+    nodes.odd = [
         OddLineError(source, f"topology {one['topology']}", problem="not read", valid=f"{chosen['topology']}")
         for one in topologies
         if one is not chosen
@@ -50,7 +44,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
     (kind,) = [kind for kind in KINDS if kind in chosen][:1]
     reader = {"tree": _tree, "block": _blocks, "torus3d": _torus, "ring": _ring}[kind]
     try:
-        return reader(chosen[kind], others, source)
+        return reader(chosen[kind], nodes)
     except OddLineError as error:
         problem = f"topology {chosen['topology']}: {error.problem or quoted(error.value)}"
         raise InputError(source, "", problem=problem, valid=error.valid) from error
@@ -77,53 +71,50 @@ def items(document: Any, key: str, source: str) -> list[Mapping[str, Any]]:
     return several
 
 
-def names(value: Any, source: str) -> list[str]:
+def names(value: Any, nodes: Reading) -> list[str]:
     """Return the names of a host list, or of a list of host lists; none for no value."""
     if isinstance(value, list):
-        return [name for one in value for name in names(one, source)]
-    return trees.names(str(value), source, 0) if value is not None else []
+        return [name for one in value for name in names(one, nodes)]
+    return trees.names(str(value), nodes) if value is not None else []
 
 
-def _tree(document: Any, odd: list[OddLineError], source: str) -> NodeCoordinates:
+def _tree(document: Any, nodes: Reading) -> NodeCoordinates:
     tree = trees.Tree()
-    for one in items(document, "switches", source):
+    for one in items(document, "switches", nodes.source):
         switch = str(one.get("switch"))
         if "children" in one:
-            tree.joined.extend((lower, switch) for lower in names(one["children"], source))
+            tree.joined.extend((lower, switch) for lower in names(one["children"], nodes))
         elif "nodes" in one:
-            tree.nodes.setdefault(switch, []).extend(names(one["nodes"], source))
-    return trees.from_file(tree, odd, source)
+            tree.nodes.setdefault(switch, []).extend(names(one["nodes"], nodes))
+    return trees.from_file(tree, nodes)
 
 
-def _blocks(document: Any, odd: list[OddLineError], source: str) -> NodeCoordinates:
+def _blocks(document: Any, nodes: Reading) -> NodeCoordinates:
     tree = trees.Tree()
-    for one in items(document, "blocks", source):
-        tree.nodes.setdefault(str(one.get("block")), []).extend(names(one.get("nodes"), source))
-    return trees.from_file(tree, odd, source)
+    for one in items(document, "blocks", nodes.source):
+        tree.nodes.setdefault(str(one.get("block")), []).extend(names(one.get("nodes"), nodes))
+    return trees.from_file(tree, nodes)
 
 
-def _torus(document: Any, odd: list[OddLineError], source: str) -> NodeCoordinates:
-    torus = _only(document, "toruses", "a torus", source)
-    x, y, z = (_extent(torus, name, source) for name in "xyz")
-    nodes = names(torus.get("nodes"), source)
-    if len(nodes) != x * y * z:
-        problem = f"torus {torus.get('name')}: {len(nodes)} nodes for {x}x{y}x{z} places"
-        raise InputError(
-            source, "", problem=problem, valid="`nodes` with one for each place; regions are not read"
-        )
-    coordinates: dict[str, Coordinate] = {}
-    for index, name in enumerate(nodes):
-        at = (index % x, index // x % y, index // (x * y))
-        put(coordinates, name, at, source=source, number=0)
-    return located(coordinates, odd, extents=(x, y, z))
+def _torus(document: Any, nodes: Reading) -> NodeCoordinates:
+    torus = _only(document, "toruses", "a torus", nodes.source)
+    x, y, z = (_extent(torus, name, nodes.source) for name in "xyz")
+    listed = names(torus.get("nodes"), nodes)
+    if len(listed) != x * y * z:
+        problem = f"torus {torus.get('name')}: {len(listed)} nodes for {x}x{y}x{z} places"
+        valid = "`nodes` with one for each place; regions are not read"
+        raise InputError(nodes.source, "", problem=problem, valid=valid)
+    for index, name in enumerate(listed):
+        nodes.put(name, (index % x, index // x % y, index // (x * y)))
+    return nodes.located(extents=(x, y, z))
 
 
-def _ring(document: Any, odd: list[OddLineError], source: str) -> NodeCoordinates:
-    ring = _only(document, "rings", "a ring", source)
-    coordinates: dict[str, Coordinate] = {}
-    for index, name in enumerate(nodes := names(ring.get("nodes"), source)):
-        put(coordinates, name, (index, 0, 0), source=source, number=0)
-    return located(coordinates, odd, extents=(len(nodes), 1, 1), dimensions=("x", "", ""))
+def _ring(document: Any, nodes: Reading) -> NodeCoordinates:
+    ring = _only(document, "rings", "a ring", nodes.source)
+    listed = names(ring.get("nodes"), nodes)
+    for index, name in enumerate(listed):
+        nodes.put(name, (index, 0, 0))
+    return nodes.located(extents=(len(listed), 1, 1), dimensions=("x", "", ""))
 
 
 def _only(document: Any, key: str, what: str, source: str) -> Mapping[str, Any]:

@@ -15,26 +15,27 @@ import re
 from typing import Any
 
 from railyard.placements.hosts.sources import trees
-from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, Reading
 from railyard.placements.hosts.sources.slurm_yaml import documents, names
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return name -> (leaf, 0, 0), or (pod, leaf, 0); InputError for a document that is broken."""
+    nodes = Reading(source)
     document = documents(text, source)[0]
     document = document if isinstance(document, dict) else {}
-    blocks = {name: names(one.get("nodes"), source) for name, one in _named(document.get("capacity_blocks"))}
+    blocks = {name: names(one.get("nodes"), nodes) for name, one in _named(document.get("capacity_blocks"))}
     tree = trees.Tree()
     for switch, one in _named(document.get("switches")):
-        tree.joined.extend((lower, switch) for lower in names(one.get("switches"), source))
-        own = names(one.get("nodes"), source)
-        own += [node for block in names(one.get("capacity_blocks"), source) for node in blocks.get(block, ())]
+        tree.joined.extend((lower, switch) for lower in names(one.get("switches"), nodes))
+        own = names(one.get("nodes"), nodes)
+        own += [node for block in names(one.get("capacity_blocks"), nodes) for node in blocks.get(block, ())]
         if own:
             tree.nodes[switch] = list(dict.fromkeys(own))
     for one in document.get("blocks") or ():
         if isinstance(one, dict) and "switch" in one:
-            tree.nodes.setdefault(str(one["switch"]), []).extend(names(one.get("nodes"), source))
-    return trees.from_file(tree, (), source)
+            tree.nodes.setdefault(str(one["switch"]), []).extend(names(one.get("nodes"), nodes))
+    return trees.from_file(tree, nodes)
 
 
 def _named(part: Any) -> list[tuple[str, dict[str, Any]]]:

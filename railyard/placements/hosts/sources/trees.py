@@ -15,14 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.placements.hosts.sources.located import (
-    NodeCoordinates,
-    OddLineError,
-    at_line,
-    expand,
-    located,
-    put,
-)
+from railyard.placements.hosts.sources.located import NodeCoordinates, Reading
 from railyard.placements.topology.base import Coordinate
 
 MOST_LEVELS = 32
@@ -36,14 +29,14 @@ class Tree:
     joined: list[tuple[str, str]] = field(default_factory=list)
 
 
-def names(text: str, source: str, number: int) -> list[str]:
+def names(text: str, nodes: Reading) -> list[str]:
     """Return the nodes of a host list; OddLineError names the line, also for Slurm's word for all nodes."""
     if text.upper() == "ALL":
-        raise OddLineError(source, at_line(number), text, "the names of nodes")
-    return expand(text, source, number)
+        raise nodes.odd_line(text, "the names of nodes")
+    return nodes.expand(text)
 
 
-def from_file(tree: Tree, odd: Iterable[OddLineError], source: str) -> NodeCoordinates:
+def from_file(tree: Tree, nodes: Reading) -> NodeCoordinates:
     """Return the coordinates of a tree whose file names what is below each switch."""
     below: dict[str, list[str]] = {}
     for lower, upper in tree.joined:
@@ -53,19 +46,18 @@ def from_file(tree: Tree, odd: Iterable[OddLineError], source: str) -> NodeCoord
     def height(switch: str, above: frozenset[str] = frozenset()) -> int:
         if switch not in level:
             if len(above) > MOST_LEVELS:
-                raise InputError(
-                    source, "", problem=f"{switch} is below {MOST_LEVELS} switches", valid="fewer levels"
-                )
+                problem = f"{switch} is below {MOST_LEVELS} switches"
+                raise InputError(nodes.source, "", problem=problem, valid="fewer levels")
             lower = [one for one in below.get(switch, ()) if one not in above]
             level[switch] = 1 + max((height(one, above | {switch}) for one in lower), default=-1)
         return level[switch]
 
     for switch in (*tree.nodes, *below):
         height(switch)
-    return _coordinates(tree, level, odd, source)
+    return _coordinates(tree, level, nodes)
 
 
-def from_cables(tree: Tree, odd: Iterable[OddLineError], source: str) -> NodeCoordinates:
+def from_cables(tree: Tree, nodes: Reading) -> NodeCoordinates:
     """Return the coordinates of a network whose cables are known; a switch's level is its distance from a leaf."""
     near: dict[str, list[str]] = {}
     for one, other in tree.joined:
@@ -81,13 +73,11 @@ def from_cables(tree: Tree, odd: Iterable[OddLineError], source: str) -> NodeCoo
             if level.setdefault(other, level[switch] + 1) == level[switch] + 1
         ]
         rim = list(dict.fromkeys(rim))
-    return _coordinates(tree, level, odd, source)
+    return _coordinates(tree, level, nodes)
 
 
-def _coordinates(
-    tree: Tree, level: Mapping[str, int], odd: Iterable[OddLineError], source: str
-) -> NodeCoordinates:
-    leaves = [leaf for leaf, nodes in tree.nodes.items() if nodes]
+def _coordinates(tree: Tree, level: Mapping[str, int], nodes: Reading) -> NodeCoordinates:
+    leaves = [leaf for leaf, names in tree.nodes.items() if names]
     columns = [
         parts
         for most in range(max(level.values(), default=0) - 1, 0, -1)
@@ -95,17 +85,16 @@ def _coordinates(
     ]
     paths = {leaf: (*(column[leaf] for column in columns), leaf) for leaf in leaves}
     numbers = numbered(list(paths.values()))
-    coordinates: dict[str, Coordinate] = {}
     for leaf, path in paths.items():
         for name in tree.nodes[leaf]:
-            put(coordinates, name, padded(numbers[path]), source=source, number=0)
+            nodes.put(name, padded(numbers[path]))
     depth = len(columns) + 1
-    names = (*("block",) * (depth - 2), *(("pod",) if depth > 1 else ()), "leaf")
-    fields: dict[str, Any] = {"dimensions": (*names, "", "")[: max(3, depth)]}
+    words = (*("block",) * (depth - 2), *(("pod",) if depth > 1 else ()), "leaf")
+    fields: dict[str, Any] = {"dimensions": (*words, "", "")[: max(3, depth)]}
     if numbers:
         largest = (max(column) + 1 for column in zip(*numbers.values(), strict=True))
         fields["extents"] = (*largest, 1, 1)[: max(3, depth)]
-    return located(coordinates, odd, **fields)
+    return nodes.located(**fields)
 
 
 def numbered(paths: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Coordinate]:

@@ -9,35 +9,27 @@ from __future__ import annotations
 
 import re
 
-from railyard.placements.hosts.sources.located import (
-    CoordinateSource,
-    NodeCoordinates,
-    OddLineError,
-    located,
-    put,
-    read_lines,
-    whole_number,
-)
+from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, Reading
 from railyard.placements.hosts.text import content_lines
-from railyard.placements.topology.base import Coordinate
 
 FIELDS = ("x_coord", "y_coord", "z_coord", "processor_id")
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return host -> (x, y, z) of the compute nodes."""
-    coordinates: dict[str, Coordinate] = {}
+    nodes = Reading(source)
 
-    def read(number: int, line: str) -> None:
+    def read(line: str) -> None:
         fields = {name.strip(): value.strip(" '\"") for name, value in re.findall(r"\b(\w++)=([^,]*+)", line)}
         if fields.get("processor_type", "compute") != "compute":
             return
         if missing := [name for name in FIELDS if name not in fields]:
-            raise OddLineError(source, f"line {number}", line, f"{', '.join(missing)}")
-        x, y, z, nid = (whole_number(fields[name], source, number, name) for name in FIELDS)
-        put(coordinates, f"nid{nid:05d}", (x, y, z), source=source, number=number)
+            raise nodes.odd_line(line, f"{', '.join(missing)}")
+        x, y, z, nid = (nodes.whole_number(fields[name], name) for name in FIELDS)
+        nodes.put(f"nid{nid:05d}", (x, y, z))
 
-    return located(coordinates, read_lines(content_lines(text), read))
+    nodes.each(content_lines(text), read)
+    return nodes.located()
 
 
 SOURCE = CoordinateSource(

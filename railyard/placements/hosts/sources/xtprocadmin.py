@@ -15,18 +15,8 @@ import re
 from collections.abc import Iterator
 
 from railyard.base.errors import InputError
-from railyard.placements.hosts.sources.located import (
-    CoordinateSource,
-    Line,
-    NodeCoordinates,
-    OddLineError,
-    located,
-    put,
-    read_lines,
-    whole_number,
-)
+from railyard.placements.hosts.sources.located import CoordinateSource, Line, NodeCoordinates, Reading
 from railyard.placements.hosts.text import content_lines
-from railyard.placements.topology.base import Coordinate
 
 COORDINATES = (("x", "y", "z"), ("x_coord", "y_coord", "z_coord"))
 
@@ -43,42 +33,44 @@ def parse(text: str, source: str) -> NodeCoordinates:
     if columns is None:
         valid = "columns x, y, z; or interconnect.txt as the source and this table as --names"
         raise InputError(source, "line 1", " ".join(header), valid)
-    coordinates: dict[str, Coordinate] = {}
+    nodes = Reading(source)
 
-    def read(number: int, line: str) -> None:
-        if row := _row(line, header, source, number):
-            x, y, z = (whole_number(row[column], source, number, "a coordinate") for column in columns)
-            put(coordinates, host(row, source, number), (x, y, z), source=source, number=number)
+    def read(line: str) -> None:
+        if row := _row(line, header, nodes):
+            x, y, z = (nodes.whole_number(row[column], "a coordinate") for column in columns)
+            nodes.put(host(row, nodes), (x, y, z))
 
-    return located(coordinates, read_lines(_lines(text), read))
+    nodes.each(_lines(text), read)
+    return nodes.located()
 
 
-def hosts(text: str, source: str) -> tuple[dict[str, str], list[OddLineError]]:
-    """Return physical name -> host of the compute nodes, and the errors of lines that are odd."""
+def hosts(text: str, lines: Reading) -> dict[str, str]:
+    """Return physical name -> host of the compute nodes; `lines` gets the errors of lines that are odd."""
     header = _header(text)
     by_name: dict[str, str] = {}
 
-    def read(number: int, line: str) -> None:
-        if row := _row(line, header, source, number):
-            by_name[row["nodename"]] = host(row, source, number)
+    def read(line: str) -> None:
+        if row := _row(line, header, lines):
+            by_name[row["nodename"]] = host(row, lines)
 
-    return by_name, read_lines(_lines(text), read)
+    lines.each(_lines(text), read)
+    return by_name
 
 
-def host(row: dict[str, str], source: str, number: int) -> str:
+def host(row: dict[str, str], lines: Reading) -> str:
     """Return the host of a row: `nid00017` for node 17."""
-    return f"nid{whole_number(row['nid'], source, number, 'a node number'):05d}"
+    return f"nid{lines.whole_number(row['nid'], 'a node number'):05d}"
 
 
 def _lines(text: str) -> Iterator[Line]:
     return itertools.islice(content_lines(text), 1, None)
 
 
-def _row(line: str, header: list[str], source: str, number: int) -> dict[str, str] | None:
+def _row(line: str, header: list[str], lines: Reading) -> dict[str, str] | None:
     """Return the fields of a line by the names of their columns; None for a service node."""
     words = line.split()
     if len(words) < len(header):
-        raise OddLineError(source, f"line {number}", line, f"{len(header)} columns: {' '.join(header)}")
+        raise lines.odd_line(line, f"{len(header)} columns: {' '.join(header)}")
     row = dict(zip(header, words, strict=False))
     return row if row.get("type", "compute") == "compute" else None
 

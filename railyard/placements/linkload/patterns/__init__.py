@@ -1,4 +1,4 @@
-"""Traffic patterns, one module each: `PATTERN` is a `TrafficPattern` of `railyard.placements.linkload.traffic`."""
+"""Traffic patterns: `PATTERN` of a module, or each of `PATTERNS`, is a `TrafficPattern` of `linkload.traffic`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from railyard.placements.topology.torus import DIMENSIONS
 @cache
 def patterns() -> Mapping[str, TrafficPattern]:
     """Return the patterns by name, stencils first, shorter names (`stencil6`) before longer ones (`stencil27`)."""
-    ordered = sorted(members(__name__, "PATTERN"), key=lambda one: (one.in_groups, len(one.name), one.name))
+    ordered = sorted(
+        members(__name__, "PATTERN", "PATTERNS"), key=lambda one: (one.in_groups, len(one.name), one.name)
+    )
     return {pattern.name: pattern for pattern in ordered}
 
 

@@ -1,25 +1,161 @@
-"""Communication stacks, one module each: `STACK`, maybe `OTHER`, is a `NicStack` of `railyard.placements.nics.stack`.
+"""Communication stacks: the environment variables by which a library obeys each NIC policy.
 
-What a stack cannot express is an InputError that names both and lists what it can.
+A module of this folder that defines `STACK`, or several in a tuple `STACKS`, is found by `stacks`; nothing else must be
+edited to add one. `Setter`s make the settings: `same` for every rank, `per_rank`, `one_nic`. What a stack cannot
+express is an InputError that names both and lists what it can.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 
 from railyard.base.errors import InputError
 from railyard.base.members import members
-from railyard.placements.nics.policies import ChosenPolicy, Host
-from railyard.placements.nics.stack import NicStack, Settings
+from railyard.placements.hosts import node
+from railyard.placements.launchers import local_rank_variables
+from railyard.placements.nics.policies import ChosenPolicy, Host, NicPolicy, assign, gpus, policies
 
-__all__ = ["NicStack", "Settings", "needs_binding", "settings", "stacks"]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Variables for every rank, and variables by local rank (empty: none differ)."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    by_local_rank: tuple[Mapping[str, str], ...] = ()
+
+    def wrapper(self) -> str:
+        """Return a shell script that sets its local rank's variables and executes the program; empty if none differ."""
+        if not self.by_local_rank:
+            return ""
+        cases = [
+            f"export {' '.join(f'{name}={shlex.quote(value)}' for name, value in variables.items())}"
+            for variables in self.by_local_rank
+        ]
+        return (
+            node.script("Which NIC a rank uses", "nic wrapper", cases, local_rank_variables()) + 'exec "$@"\n'
+        )
+
+
+Setter = Callable[[ChosenPolicy, Host], Settings]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NicStack:
+    """One stack.
+
+    `setters` has the policies that it can express, by name. `by_rank` is the policy whose setter passes each rank the
+    NIC that any policy assigns to it (empty: none does). `by_binding`: the stack itself chooses the nearest NIC, by
+    the CPUs that a rank may run on. `default` are variables that restore the library's own choice where a site's
+    modules often change it. A `general` stack is selected only if an environment names no other. `source` is the
+    document that the variables come from, as Markdown.
+    """
+
+    name: str
+    setters: Mapping[str, Setter]
+    source: str
+    by_rank: str = "round-robin"
+    by_binding: bool = False
+    default: Mapping[str, str] = field(default_factory=dict)
+    general: bool = False
+
+    def policies(self) -> list[NicPolicy]:
+        """Return the policies that the stack can express."""
+        return [policy for policy in policies().values() if policy.by_library or self._setter(policy)]
+
+    def settings(self, policy: ChosenPolicy, on: Host) -> Settings:
+        """Return the settings for a policy; InputError if the stack cannot express it."""
+        if policy.kind.by_library:
+            return Settings(environment=self.default)
+        setter = self._setter(policy.kind)
+        if setter is None:
+            able = ", ".join(map(str, self.policies()))
+            raise InputError("nics", "policy", str(policy), f"with {self.name}: {able}")
+        settings = setter(policy, on)
+        return _with_gpus(policy, on, settings) if policy.kind.with_gpus else settings
+
+    def _setter(self, policy: NicPolicy) -> Setter | None:
+        """Return the setter of a policy; one with GPUs needs a stack that is passed each rank's NIC."""
+        other = self.setters.get(self.by_rank) if policy.with_gpus else None
+        return self.setters.get(policy.name, other)
+
+
+def _with_gpus(policy: ChosenPolicy, on: Host, settings: Settings) -> Settings:
+    """Add the variable that shows each rank its GPU, which every launcher passes on in the same way."""
+    runtime = on.gpus_for(str(policy)).runtime
+    by_rank = tuple(
+        {**variables, **runtime.always, runtime.variable: gpu}
+        for variables, gpu in zip(settings.by_local_rank or ({},) * on.ranks, gpus(policy, on), strict=True)
+    )
+    return Settings(environment=settings.environment, by_local_rank=by_rank)
+
+
+def same(**environment: str) -> Setter:
+    """Set the same variables for every rank.
+
+    `{k}` is the policy's NIC, `{nic}` its name, `{n}` the number of NICs, `{nics}` their names with commas between.
+    """
+
+    def make(policy: ChosenPolicy, on: Host) -> Settings:
+        k = policy.nic or 0
+        words = {"k": k, "nic": on.nics[k], "n": len(on.nics), "nics": ",".join(on.nics)}
+        return Settings(environment={name: value.format(**words) for name, value in environment.items()})
+
+    return make
+
+
+def per_rank(**environment: str) -> Setter:
+    """Set variables by local rank. `{k}` is the NIC that the policy assigns to it, `{nic}` its name."""
+
+    def make(policy: ChosenPolicy, on: Host) -> Settings:
+        return Settings(
+            by_local_rank=tuple(
+                {name: value.format(k=nic, nic=on.nics[nic]) for name, value in environment.items()}
+                for (nic,) in assign(policy, on)
+            )
+        )
+
+    return make
+
+
+def one_nic(**environment: str) -> dict[str, Setter]:
+    """Return the setters of a stack whose ranks use one NIC each, by variables that name it."""
+    return {
+        "round-robin": per_rank(**environment),
+        "nic-K": same(**environment),
+        "local-nic": per_rank(**environment),
+    }
+
+
+def multirail(library: str) -> Setter:
+    """List every unit's first port, 0:1,1:1, in variables that begin with the name of a library."""
+
+    def make(policy: ChosenPolicy, on: Host) -> Settings:
+        ports = ",".join(f"{unit}:1" for unit in range(len(on.nics)))
+        return Settings(environment={f"{library}_MULTIRAIL": "1", f"{library}_MULTIRAIL_MAP": ports})
+
+    return make
+
+
+def with_always(always: Mapping[str, str], setters: Mapping[str, Setter]) -> dict[str, Setter]:
+    """Set variables for all ranks in addition to those of each setter."""
+
+    def added(setter: Setter) -> Setter:
+        def make(policy: ChosenPolicy, on: Host) -> Settings:
+            own = setter(policy, on)
+            return Settings(environment={**always, **own.environment}, by_local_rank=own.by_local_rank)
+
+        return make
+
+    return {policy: added(setter) for policy, setter in setters.items()}
 
 
 @cache
 def stacks() -> Mapping[str, NicStack]:
     """Return the stacks by name, general ones last."""
-    every = [*members(__name__, "STACK"), *members(__name__, "OTHER")]
+    every = members(__name__, "STACK", "STACKS")
     ordered = sorted(every, key=lambda stack: (stack.general, stack.name))
     return {stack.name: stack for stack in ordered}
 

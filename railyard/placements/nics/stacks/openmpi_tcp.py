@@ -7,7 +7,7 @@ local ranks, is gone since 4.1: hence the wrapper.
 
 from __future__ import annotations
 
-from railyard.placements.nics.stack import NicStack, one_nic, same
+from railyard.placements.nics.stacks import NicStack, one_nic, same
 
 STACK = NicStack(
     name="openmpi-tcp",

@@ -1,23 +1,41 @@
-"""Node choices, one module each: `CHOICE` is a `NodeChoice` of `base`. docs/placements.md lists them."""
+"""Node choices: functions that select the nodes of a job that is smaller than its allocation.
+
+docs/placements.md lists them. A module of this folder that defines `CHOICE`, or several in a tuple `CHOICES`, is found
+by `choices`; nothing else must be edited to add one. The chosen nodes stay in the scheduler's order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from railyard.base.errors import InputError
 from railyard.base.members import members
+from railyard.placements.arrays import Ints
 from railyard.placements.orders.allocation import Allocation, taken
-from railyard.placements.orders.choices.base import NodeChoice
+from railyard.placements.orders.word import Word
 
 #: The choice of a placement that names none.
 DEFAULT = "contiguous"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeChoice(Word):
+    """One node choice.
+
+    `take(allocation, count, number)` returns the positions of `count` nodes in the allocation; `number` is the choice's
+    argument, a seed or a count (0: none). It raises InputError for nodes that cannot be taken so.
+    """
+
+    take: Callable[[Allocation, int, int], Ints]
+
+
 @cache
 def choices() -> Mapping[str, NodeChoice]:
     """Return the node choices by name."""
-    return {choice.name: choice for choice in members(__name__, "CHOICE")}
+    ordered = sorted(members(__name__, "CHOICE", "CHOICES"), key=str)
+    return {choice.name: choice for choice in ordered}
 
 
 def choose(allocation: Allocation, count: int, name: str = DEFAULT, number: int | None = None) -> Allocation:

@@ -10,7 +10,7 @@ import math
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
-from railyard.placements.orders.rank_orders.base import PlacementJob, RankOrder
+from railyard.placements.orders.rank_orders import PlacementJob, RankOrder
 from railyard.placements.orders.walks import Grid, divides, grids, row_major, text
 
 

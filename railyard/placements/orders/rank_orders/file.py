@@ -7,7 +7,7 @@ from pathlib import Path
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.hosts import hostfile
-from railyard.placements.orders.rank_orders.base import PlacementJob, RankOrder
+from railyard.placements.orders.rank_orders import PlacementJob, RankOrder
 
 
 def place(job: PlacementJob) -> Ints:

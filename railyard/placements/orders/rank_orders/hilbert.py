@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from railyard.placements.arrays import Ints, np
 from railyard.placements.orders.allocation import Allocation
-from railyard.placements.orders.rank_orders.base import PlacementJob, RankOrder
+from railyard.placements.orders.rank_orders import PlacementJob, RankOrder
 from railyard.placements.orders.walks import inverse, row_major
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from railyard.placements.arrays import Ints
-from railyard.placements.orders.effort import Effort
 from railyard.placements.orders.optimiser import optimised
-from railyard.placements.orders.rank_orders.base import PlacementJob, RankOrder
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, RankOrder
 
 
 def place(job: PlacementJob) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.orders.allocation import Allocation
-from railyard.placements.orders.rank_orders.base import PlacementJob, RankOrder
+from railyard.placements.orders.rank_orders import PlacementJob, RankOrder
 from railyard.placements.orders.walks import ALPS_BLOCK, alps_walk, inverse
 from railyard.placements.topology.base import Coordinate
 

@@ -1,76 +1,59 @@
-"""Compute the expected link loads of routes that the network chooses.
+"""Compute the expected link loads of routes that the network chooses, one function for each way to choose.
 
-- `sprayed` and `minimal-adaptive`: every router divides what it forwards equally among its shortest ways. An adaptive
-  network does so while its queues are alike; where they differ it does better.
-- `hashed`: the mean over all hashes. A message goes straight on where that is a shortest way.
-- `valiant`: a message goes to every part of the network but those of its ends with equal shares, then to its end.
-- `ugal-local`, `ugal-global`: minimal and Valiant's ways, in the one share whose busiest link takes the least time.
-
-Leaves out queues, and therefore what distinguishes the two kinds of UGAL.
+Each takes the ways and the bytes by (router, router), and returns the bytes on the ways' links, in their order. Leaves
+out queues, and therefore what distinguishes the two kinds of UGAL.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, np
-from railyard.placements.topology.carried import Carried, added
-from railyard.placements.topology.chosen.mixtures import best_between
-from railyard.placements.topology.chosen.routes import BY_PART, HASHED
-from railyard.placements.topology.chosen.ways import Ways, ways
-
-if TYPE_CHECKING:
-    from railyard.placements.topology.base import Topology
-
-MOST_ROUTERS = 1024
+from railyard.placements.topology.carried import Carried, added, best_between
+from railyard.placements.topology.chosen.ways import Ways
 
 
-def carry(
-    topology: Topology, source: Ints, node: Ints, sizes: Floats, *, gone: frozenset[str] = frozenset()
-) -> Carried:
-    """Return the expected loads of messages on the first rail, as `Topology.carry` defines them.
+def minimal(ways: Ways, sent: Floats) -> Carried:
+    """Divide what a router forwards equally among its shortest ways.
 
-    `gone` are the names of dead links. Raises InputError for more than `MOST_ROUTERS` routers.
+    An adaptive network does so while its queues are alike; where they differ it does better.
     """
-    count = sum(router.rail == 0 for router in topology.routers)
-    if count > MOST_ROUTERS:
-        raise InputError(topology.name, "routers", count, f"at most {MOST_ROUTERS} with chosen routes")
-    chosen = ways(topology, gone) if gone else topology.shortest_ways
-    at = np.array([i for i, router in enumerate(chosen.routers) if router.level == 0], dtype=np.int64)
-    pair = at[source] * count + at[topology.router_of_node[node]]
-    sent = added(pair, sizes, count * count).reshape(count, count)
-    choose = topology.routes.choose
-    minimal = _Loads(topology, chosen)
-    if choose not in BY_PART:
-        minimal.add(sent, chosen.distance, straight=choose == HASHED)
-        return minimal.carried()
-    third = _Loads(topology, chosen)
-    third.add_by_parts(sent)
-    if choose == "valiant":
-        return third.carried()
-    minimal.add(sent, chosen.distance)
-    return best_between(topology.link_rates, minimal.carried(), third.carried())
+    flows = _Flows(ways)
+    flows.add(sent, ways.distance)
+    return flows.carried()
 
 
-class _Loads:
+def straight(ways: Ways, sent: Floats) -> Carried:
+    """Return the mean over all hashes; a message goes straight on where that is a shortest way."""
+    flows = _Flows(ways)
+    flows.add(sent, ways.distance, straight=True)
+    return flows.carried()
+
+
+def valiant(ways: Ways, sent: Floats) -> Carried:
+    """Send a message to every part of the network but those of its ends with equal shares, then to its end."""
+    flows = _Flows(ways)
+    flows.add_by_parts(sent)
+    return flows.carried()
+
+
+def ugal(ways: Ways, sent: Floats) -> Carried:
+    """Mix minimal and Valiant's ways in the one share whose busiest link takes the least time."""
+    rates = np.array([link.rate_gbyte_s for link in ways.links])
+    return best_between(rates, minimal(ways, sent), valiant(ways, sent))
+
+
+class _Flows:
     """Bytes on the links of a rail, added up flow by flow; a flow is all from one router to one end."""
 
-    def __init__(self, topology: Topology, chosen: Ways) -> None:
-        self.topology, self.chosen = topology, chosen
+    def __init__(self, chosen: Ways) -> None:
+        self.chosen = chosen
         self.loads = np.zeros(len(chosen.links))
         self.by_hops = np.zeros(2 * len(chosen.routers) + 1)
-        rings = np.array([2 * link.dimension + (link.step < 0) for link in chosen.links], dtype=np.int64)
-        self.rings = rings
+        self.rings = np.array([2 * link.dimension + (link.step < 0) for link in chosen.links], dtype=np.int64)
 
     def carried(self) -> Carried:
-        """Return the loads in the shape of `Topology.link_rates`."""
-        rates = self.topology.link_rates
-        loads = np.zeros(rates.size)
-        indices = {link.name: index for link, index in self.topology.link_places}
-        loads[[indices[link.name] for link in self.chosen.links]] = self.loads
+        """Return the loads, link by link."""
         last = int(np.flatnonzero(self.by_hops).max(initial=0))
-        return Carried(link_bytes=loads.reshape(rates.shape), hops_bytes=self.by_hops[: last + 1])
+        return Carried(link_bytes=self.loads, hops_bytes=self.by_hops[: last + 1])
 
     def add(self, sent: Floats, distance: Floats, *, straight: bool = False, count: bool = True) -> None:
         """Add flows of `sent[router, end]` bytes; `distance` has the same shape, 0 at an end.

@@ -1,22 +1,18 @@
 """Compute the ways among which a network chooses: the links of each router that shorten the way to another one.
 
 A way is shortest by the sum of its links' lengths (`Topology.link_length`): 1, and more for a global cable of a
-dragonfly, so that a minimal way crosses as few of them as possible. Dead links are no ways. Towards a part of the
-network (`Topology.part`) a way leads to the nearest router of that part.
+dragonfly, so that a minimal way crosses as few of them as possible. Towards a part of the network (`Topology.part`) a
+way leads to the nearest router of that part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from railyard.placements.arrays import Floats, Ints, NDArray, np
 from railyard.placements.topology.parts import Link, Router
-
-if TYPE_CHECKING:
-    from railyard.placements.topology.base import Topology
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,8 +23,8 @@ class Ways:
     router is its index in `routers`, and an infinite distance means that dead links separate two routers.
     """
 
-    routers: tuple[Router, ...]
-    links: tuple[Link, ...]
+    routers: Sequence[Router]
+    links: Sequence[Link]
     source: Ints
     target: Ints
     length: Floats
@@ -62,26 +58,25 @@ class Ways:
             yield int(router[first]), int(end[first]), links.tolist()
 
 
-def ways(topology: Topology, gone: frozenset[str] = frozenset(), rail: int = 0) -> Ways:
-    """Return the ways of a rail without the dead links `gone`."""
+def ways(
+    routers: Sequence[Router], links: Sequence[Link], lengths: Sequence[float], parts: Sequence[int]
+) -> Ways:
+    """Return the ways over the live links of a rail; `lengths` are by link, `parts` by router."""
     from scipy.sparse import csr_array  # imported here: takes half of a command's start
     from scipy.sparse.csgraph import dijkstra
 
-    routers = tuple(router for router in topology.routers if router.rail == rail)
     number = {router: index for index, router in enumerate(routers)}
-    links = tuple(link for link in topology.links() if link.source.rail == rail and link.name not in gone)
     source = np.array([number[link.source] for link in links], dtype=np.int64)
     target = np.array([number[link.target] for link in links], dtype=np.int64)
-    length = np.array([topology.link_length(link) for link in links], dtype=np.float64)
+    length = np.array(lengths, dtype=np.float64)
     shortest = np.full((len(routers), len(routers)), np.inf)
     np.minimum.at(shortest, (source, target), length)
-    graph = csr_array(np.where(np.isfinite(shortest), shortest, 0.0))
     return Ways(
         routers=routers,
         links=links,
         source=source,
         target=target,
         length=length,
-        part=np.array([topology.part(router) for router in routers], dtype=np.int64),
-        distance=dijkstra(graph),
+        part=np.array(parts, dtype=np.int64),
+        distance=dijkstra(csr_array(np.where(np.isfinite(shortest), shortest, 0.0))),
     )

@@ -18,16 +18,12 @@ Leaves out: local links in the comparison (they count for the busiest link), que
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from railyard.placements.arrays import Floats, Ints, NDArray, np
-from railyard.placements.topology.carried import Carried
-from railyard.placements.topology.chosen.mixtures import best_between, busiest
+from railyard.placements.topology.carried import Carried, best_between, busiest, summed
 from railyard.placements.topology.dragonflies import valiant
-
-if TYPE_CHECKING:
-    from railyard.placements.topology.dragonflies.grouped import Grouped
-
+from railyard.placements.topology.dragonflies.grouped import BY_LOAD, Grouped
 
 STEEPNESS = 8
 ROUNDS = 12
@@ -35,7 +31,25 @@ ROUNDS = 12
 GAIN = 1e-3
 
 
-def carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried:
+@dataclass(frozen=True, kw_only=True)
+class GroupedLoads(Grouped):
+    """Groups with the link loads of packets that are spread over third groups, by a share or by load."""
+
+    def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
+        share = self.cables.valiant_share
+        if self.cables.spread == "nodes":
+            return super().carry_usual(source, node, sizes)
+        source, node, sizes = summed(source, node, sizes, len(self.nodes))
+        if self.cables.spread == BY_LOAD:
+            return _carry(self, source, node, sizes)
+        to = self.router_of_node[node]
+        across = self.groups[source] != self.groups[to]
+        minimal = self.carry_along(self.hosts[source], node, np.where(across, sizes * (1 - share), sizes))
+        by_way = valiant.carry(self, source[across], to[across], sizes[across] * share)
+        return minimal + by_way
+
+
+def _carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried:
     """Return the link loads of messages from switches (indices into `coordinates`) to nodes, summed by pairs."""
     to = topology.router_of_node[node]
     groups = topology.groups

@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from railyard.placements.arrays import Ints
-from railyard.placements.topology.dragonflies.grouped import Grouped, cables_of
+from railyard.placements.topology.dragonflies.by_load import GroupedLoads
+from railyard.placements.topology.dragonflies.grouped import cables_of
 from railyard.placements.topology.switched import check_classes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dragonfly(Grouped):
+class Dragonfly(GroupedLoads):
     """`group_routers` are the routers of a group."""
 
     key: ClassVar[str] = "dragonfly"

@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from railyard.placements.arrays import Ints, np
-from railyard.placements.topology.dragonflies.grouped import Grouped, cables_of
+from railyard.placements.topology.dragonflies.by_load import GroupedLoads
+from railyard.placements.topology.dragonflies.grouped import cables_of
 from railyard.placements.topology.switched import check_classes
 
 
 @dataclass(frozen=True, kw_only=True)
-class DragonflyPlus(Grouped):
+class DragonflyPlus(GroupedLoads):
     """`group_leaves` and `group_spines` are the switches of a group."""
 
     key: ClassVar[str] = "dragonfly_plus"

@@ -29,9 +29,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
-from railyard.placements.arrays import Floats, Ints, NDArray, np
-from railyard.placements.topology.carried import Carried, summed
-from railyard.placements.topology.dragonflies import by_load, valiant
+from railyard.placements.arrays import Ints, NDArray, np
 from railyard.placements.topology.parts import Coordinate, Link, Router
 from railyard.placements.topology.switched import LinkType, Switched, Wiring, wire
 
@@ -278,21 +276,6 @@ class Grouped(Switched):
         leaves = (group != aim) & (member == goal)
         step = np.where(leaves, member, self.towards(member, goal, number))
         return np.where(leaves, self.global_link[group, aim, cable], self.local_link[group, member, step])
-
-    # Link loads with packets spread over third groups.
-
-    def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
-        share = self.cables.valiant_share
-        if self.cables.spread == "nodes":
-            return super().carry_usual(source, node, sizes)
-        source, node, sizes = summed(source, node, sizes, len(self.nodes))
-        if self.cables.spread == BY_LOAD:
-            return by_load.carry(self, source, node, sizes)
-        to = self.router_of_node[node]
-        across = self.groups[source] != self.groups[to]
-        minimal = self.carry_along(self.hosts[source], node, np.where(across, sizes * (1 - share), sizes))
-        by_way = valiant.carry(self, source[across], to[across], sizes[across] * share)
-        return minimal + by_way
 
 
 def _routes(cables: Cables) -> dict[str, Any]:

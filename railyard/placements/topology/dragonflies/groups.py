@@ -20,7 +20,7 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, NDArray, np
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.carried import Carried
-from railyard.placements.topology.chosen.routes import FIXED
+from railyard.placements.topology.chosen.rules import FIXED
 from railyard.placements.topology.parts import Coordinate, Link, Router, Switch, rail_suffix
 from railyard.placements.topology.switched import switches_by_group
 
@@ -86,7 +86,7 @@ class Groups(Topology):
         hops: Ints = np.where(group, 2, (sources[..., 1] != destinations[..., 1]).astype(np.int64))
         return hops
 
-    def carry(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
+    def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
         raise self._unknown("link loads")
 
     def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:

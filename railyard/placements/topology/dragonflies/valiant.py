@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 
 from railyard.placements.arrays import Floats, Ints, np
 from railyard.placements.topology.carried import Carried, added
+from railyard.placements.topology.dragonflies.grouped import Grouped
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from railyard.placements.topology.dragonflies.grouped import Grouped
 
 MOST_HOPS = 8
 

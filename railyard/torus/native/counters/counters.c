@@ -14,8 +14,8 @@
  *   w seconds ranks run_ns wait_ns most_wait_ns timed         after each line t: see struct look in ranks.h
  *   b seconds share HOST INTERFACE                            once, where ranks took timed samples
  *
- * Where a user-space router carries the packets (router.c) the same lines come from its counters,
- * and a snapshot has two lines more:
+ * Where a user-space router carries the packets the same lines come from its counters (../router/counters.h),
+ * and a snapshot has more lines:
  *
  *   r process chunks_read delivered lost unroutable write_errors in_flight flight_ns
  *   h late_ns|late_ppm count sum max START:COUNT...           a histogram, buckets that are not empty
@@ -29,8 +29,9 @@
  * Left out: the loopback and management interfaces and the head, which carry no measured traffic.
  */
 #define _GNU_SOURCE
+#include "../router/counters.h"
+#include "../common.h"
 #include "ranks.h"
-#include "router.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,37 +48,61 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_CANNOT = 1, NAME_BYTES = 64, REPLY_BYTES = 1 << 16, FIND_EVERY = 3 };
-
-struct interface {
-    int index;
-    char name[NAME_BYTES];
-    struct rtnl_link_stats64 stats;
-    uint64_t rate_byte_s;
-    uint64_t bytes, packets;
-    uint64_t bytes_before, packets_before;
-    uint64_t timed_bytes; /* while ranks took timed samples */
-    struct gnet_stats_queue queue;
+enum {
+    EXIT_USAGE = 2,
+    EXIT_CANNOT = 1,
+    NAME_BYTES = 64,
+    REPLY_BYTES = 1 << 16,
+    FIND_EVERY = 3,
+    ATTEMPTS = 10000
 };
 
+/* A sending end: an interface of a host, or the near end of a link of the user-space router. */
+struct port {
+    char host[NAME_BYTES];
+    char name[NAME_BYTES];
+    int index; /* of the interface on its host */
+    struct rtnl_link_stats64 stats;
+    uint64_t rate_byte_s;
+    uint64_t bytes, packets, drops, throttled, backlog_bytes, backlog_packets; /* of the shaper */
+    uint64_t bytes_before, packets_before;                                     /* at the sweep before */
+    uint64_t timed_bytes; /* while ranks took timed samples */
+};
+
+/* Ports that are read at once: those of a host, or all of the router's. */
 struct host {
     char name[NAME_BYTES];
     int socket;
-    struct interface *interfaces;
+    struct port *ports;
     size_t count;
+};
+
+/* The counters of the user-space router. */
+struct routed {
+    const struct counters_header *live;
+    struct counters_header *copy;
+    size_t size;
+    uint64_t *back; /* link -> the link the other way */
 };
 
 struct torus {
     struct host *hosts;
     size_t count;
     struct ranks *ranks;
-    struct routed *routed; /* the user-space router's counters; if it is used, hosts are not read */
+    struct routed *routed; /* or NULL; if it is used, all ports are those of one host */
+};
+
+/* The port that sent the largest share of its rate in an interval, and what all ports sent. */
+struct busiest {
+    const struct port *port;
+    double share;
+    uint64_t packets, bytes;
 };
 
 struct processor {
@@ -89,13 +114,9 @@ struct processors {
     struct processor each[CPU_SETSIZE];
 };
 
-static void fail(const char *what, const char *name) {
-    fprintf(stderr, "railyard-counters: cannot %s %s: %s\n", what, name, strerror(errno));
-    exit(EXIT_CANNOT);
-}
+const int failure_status = EXIT_CANNOT;
 
-/* Netlink.
- * --------------------------------------------------------------------------------------------------- */
+/* Netlink. */
 
 typedef void take_message(struct host *host, const struct nlmsghdr *message);
 
@@ -148,19 +169,18 @@ static void copy(void *to, size_t size, const struct rtattr *from) {
         memcpy(to, RTA_DATA(from), RTA_PAYLOAD(from) < size ? RTA_PAYLOAD(from) : size);
 }
 
-static struct interface *find(struct host *host, int index) {
+static struct port *find(struct host *host, int index) {
     for (size_t i = 0; i < host->count; i++)
-        if (host->interfaces[i].index == index)
-            return &host->interfaces[i];
+        if (host->ports[i].index == index)
+            return &host->ports[i];
     return NULL;
 }
 
-static struct interface *add(struct host *host, int index) {
-    host->interfaces = realloc(host->interfaces, (host->count + 1) * sizeof *host->interfaces);
-    if (!host->interfaces)
-        fail("remember the interfaces of", host->name);
-    struct interface *added = &host->interfaces[host->count++];
-    *added = (struct interface){.index = index};
+static struct port *add(struct host *host, int index) {
+    host->ports = grown(host->ports, host->count + 1, sizeof *host->ports);
+    struct port *added = &host->ports[host->count++];
+    *added = (struct port){.index = index};
+    snprintf(added->host, sizeof added->host, "%s", host->name);
     return added;
 }
 
@@ -171,7 +191,7 @@ static void take_link(struct host *host, const struct nlmsghdr *message) {
     const struct rtattr *name = attribute(first, length, IFLA_IFNAME);
     if (!name || strcmp(RTA_DATA(name), "lo") == 0 || strcmp(RTA_DATA(name), "mgmt0") == 0)
         return;
-    struct interface *match = find(host, body->ifi_index);
+    struct port *match = find(host, body->ifi_index);
     if (!match)
         match = add(host, body->ifi_index);
     snprintf(match->name, sizeof match->name, "%s", (const char *)RTA_DATA(name));
@@ -180,7 +200,7 @@ static void take_link(struct host *host, const struct nlmsghdr *message) {
 
 static void take_queue(struct host *host, const struct nlmsghdr *message) {
     const struct tcmsg *body = NLMSG_DATA(message);
-    struct interface *match = find(host, body->tcm_ifindex);
+    struct port *match = find(host, body->tcm_ifindex);
     const struct rtattr *first = TCA_RTA(body);
     size_t length = TCA_PAYLOAD(message);
     const struct rtattr *kind = attribute(first, length, TCA_KIND);
@@ -189,9 +209,10 @@ static void take_queue(struct host *host, const struct nlmsghdr *message) {
     const struct rtattr *stats = attribute(first, length, TCA_STATS2);
     const struct rtattr *options = attribute(first, length, TCA_OPTIONS);
     struct gnet_stats_basic basic;
+    struct gnet_stats_queue queue;
     struct tc_tbf_qopt tbf;
     copy(&basic, sizeof basic, inside(stats, TCA_STATS_BASIC));
-    copy(&match->queue, sizeof match->queue, inside(stats, TCA_STATS_QUEUE));
+    copy(&queue, sizeof queue, inside(stats, TCA_STATS_QUEUE));
     copy(&tbf, sizeof tbf, inside(options, TCA_TBF_PARMS));
     match->rate_byte_s = tbf.rate.rate;
     const struct rtattr *wide = inside(options, TCA_TBF_RATE64);
@@ -199,16 +220,120 @@ static void take_queue(struct host *host, const struct nlmsghdr *message) {
         copy(&match->rate_byte_s, sizeof match->rate_byte_s, wide);
     match->bytes = basic.bytes;
     match->packets = basic.packets;
+    match->drops = queue.drops;
+    match->throttled = queue.overlimits;
+    match->backlog_bytes = queue.backlog;
+    match->backlog_packets = queue.qlen;
 }
 
-/* The torus.
- * ------------------------------------------------------------------------------------------------- */
+/* The user-space router. */
+
+static const struct link_counters *links_of(const struct routed *routed) {
+    return (const struct link_counters *)(routed->copy + 1);
+}
+
+/* Copy all at one moment between two steps of the router. One that died in the middle of a step leaves what
+ * it had. */
+static void take(struct routed *routed) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        uint64_t before = atomic_load_explicit(&routed->live->sequence, memory_order_acquire);
+        memcpy(routed->copy, routed->live, routed->size);
+        atomic_thread_fence(memory_order_acquire);
+        if (before % 2 == 0 && before == atomic_load_explicit(&routed->live->sequence, memory_order_relaxed))
+            return;
+        usleep(20);
+    }
+}
+
+/* Find the link the other way of every link. */
+static void pair(struct routed *routed) {
+    const struct link_counters *links = links_of(routed);
+    uint64_t count = routed->copy->links;
+    for (uint64_t i = 0; i < count; i++) {
+        for (uint64_t k = i + 1; k < count; k++) {
+            if (strcmp(links[i].host, links[k].far_host) == 0 &&
+                strcmp(links[i].port, links[k].far_port) == 0) {
+                routed->back[i] = k;
+                routed->back[k] = i;
+                break;
+            }
+        }
+    }
+}
+
+/* Open the counters of a torus's router, or return NULL where the torus has none. */
+static struct routed *open_routed(const char *torus) {
+    char path[256];
+    snprintf(path, sizeof path, "/run/railyard/%s/router.counters", torus);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return NULL;
+    struct stat status;
+    struct routed *routed = zeroed(1, sizeof *routed);
+    if (fstat(file, &status) != 0 || (size_t)status.st_size < sizeof *routed->live)
+        fail("read", "the counters of the router");
+    routed->size = (size_t)status.st_size;
+    routed->live = mmap(NULL, routed->size, PROT_READ, MAP_SHARED, file, 0);
+    routed->copy = grown(NULL, routed->size, 1);
+    size_t count = (routed->size - sizeof *routed->live) / sizeof(struct link_counters);
+    routed->back = zeroed(count, sizeof *routed->back);
+    errno = 0;
+    if (routed->live == MAP_FAILED || routed->live->magic != COUNTERS_MAGIC || routed->live->links != count)
+        fail("map", "the counters of the router");
+    close(file);
+    take(routed);
+    pair(routed);
+    return routed;
+}
+
+/* Read the ports of the router's links. Bytes on the wire count as received: the two ends of a link then
+ * agree at any moment. */
+static void read_routed(struct routed *routed, struct port *ports) {
+    take(routed);
+    const struct link_counters *links = links_of(routed);
+    for (uint64_t i = 0; i < routed->copy->links; i++) {
+        const struct link_counters *link = &links[i], *back = &links[routed->back[i]];
+        struct port *port = &ports[i];
+        snprintf(port->host, sizeof port->host, "%s", link->host);
+        snprintf(port->name, sizeof port->name, "%s", link->port);
+        port->stats.rx_bytes = back->rx_bytes + back->wire_bytes;
+        port->stats.rx_packets = back->rx_cells;
+        port->stats.tx_bytes = port->bytes = link->tx_bytes;
+        port->stats.tx_packets = port->packets = link->tx_cells;
+        port->stats.tx_dropped = link->dropped;
+        port->rate_byte_s = link->rate_byte_s;
+        port->throttled = link->waited;
+        port->backlog_bytes = link->backlog_bytes;
+        port->backlog_packets = link->backlog_cells;
+    }
+}
+
+static void print_histogram(const char *name, const struct histogram *histogram) {
+    printf("h %s %" PRIu64 " %" PRIu64 " %" PRIu64, name, histogram->count, histogram->sum, histogram->max);
+    for (unsigned i = 0; i < LATENESS_BUCKETS; i++)
+        if (histogram->buckets[i])
+            printf(" %" PRIu64 ":%" PRIu64, bucket_start(i), histogram->buckets[i]);
+    putchar('\n');
+}
+
+/* Print the lines of a snapshot that the router alone has. */
+static void print_routed(const struct routed *routed) {
+    const struct counters_header *h = routed->copy;
+    for (const struct link_counters *link = links_of(routed); link < links_of(routed) + h->links; link++)
+        printf("s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", link->host, link->port,
+               link->input_stall_ns, link->output_stall_ns, link->replays, link->tx_chunks);
+    printf("r %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+           "\n",
+           h->pid, h->chunks_read, h->chunks_delivered, h->chunks_lost, h->chunks_unroutable, h->write_errors,
+           h->in_flight, h->flight_ns);
+    print_histogram("late_ns", &h->late_ns);
+    print_histogram("late_ppm", &h->late_ppm);
+}
+
+/* The torus. */
 
 static int socket_in(const char *path, const char *name) {
-    int namespace = open(path, O_RDONLY | O_CLOEXEC);
-    if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0)
-        fail("enter", name);
-    close(namespace);
+    enter_network(path, name);
     int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     if (descriptor < 0)
         fail("open a socket in", name);
@@ -217,9 +342,9 @@ static int socket_in(const char *path, const char *name) {
 
 /* Ranks are on every host but the head. */
 static struct ranks *open_ranks(const glob_t *paths, int prefix) {
-    ino_t *inodes = calloc(paths->gl_pathc, sizeof *inodes);
+    ino_t *inodes = zeroed(paths->gl_pathc, sizeof *inodes);
     size_t count = 0;
-    for (size_t i = 0; inodes != NULL && i < paths->gl_pathc; i++) {
+    for (size_t i = 0; i < paths->gl_pathc; i++) {
         struct stat status;
         if (strcmp(paths->gl_pathv[i] + prefix, "head") != 0 && stat(paths->gl_pathv[i], &status) == 0)
             inodes[count++] = status.st_ino;
@@ -237,10 +362,13 @@ static struct torus open_torus(const char *name) {
         fprintf(stderr, "railyard-counters: no torus %s\n", name);
         exit(EXIT_CANNOT);
     }
-    struct torus torus = {.hosts = calloc(paths.gl_pathc, sizeof(struct host)), .routed = routed_open(name)};
-    if (!torus.hosts)
-        fail("remember", name);
+    struct torus torus = {.hosts = zeroed(paths.gl_pathc, sizeof(struct host)), .routed = open_routed(name)};
     torus.ranks = open_ranks(&paths, prefix);
+    if (torus.routed) {
+        torus.hosts->count = torus.routed->copy->links;
+        torus.hosts->ports = zeroed(torus.hosts->count, sizeof(struct port));
+        torus.count = 1;
+    }
     for (size_t i = 0; torus.routed == NULL && i < paths.gl_pathc; i++) {
         const char *host = paths.gl_pathv[i] + prefix;
         if (strcmp(host, "head") != 0) {
@@ -253,27 +381,34 @@ static struct torus open_torus(const char *name) {
     return torus;
 }
 
-static void snapshot(struct torus *torus) {
+/* Read all ports: the shapers of a kernel's, and with `all` the interfaces as well. */
+static void read_ports(struct torus *torus, bool all) {
     if (torus->routed)
-        routed_snapshot(torus->routed);
-    for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
-        dump(host, RTM_GETLINK, take_link);
+        read_routed(torus->routed, torus->hosts->ports);
+    for (struct host *host = torus->hosts; !torus->routed && host < torus->hosts + torus->count; host++) {
+        if (all)
+            dump(host, RTM_GETLINK, take_link);
         dump(host, RTM_GETQDISC, take_queue);
     }
-    for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
-        for (struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
-            printf("i %s %s %llu %llu %llu %llu %llu %llu\n", host->name, i->name, i->stats.rx_bytes,
-                   i->stats.rx_packets, i->stats.rx_dropped, i->stats.tx_bytes, i->stats.tx_packets,
-                   i->stats.tx_dropped);
-            printf("q %s %s %lu %lu %lu %u %u %u %u\n", host->name, i->name, i->rate_byte_s, i->bytes,
-                   i->packets, i->queue.drops, i->queue.overlimits, i->queue.backlog, i->queue.qlen);
+}
+
+static void snapshot(struct torus *torus) {
+    read_ports(torus, true);
+    for (const struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
+        for (const struct port *p = host->ports; p < host->ports + host->count; p++) {
+            printf("i %s %s %llu %llu %llu %llu %llu %llu\n", p->host, p->name, p->stats.rx_bytes,
+                   p->stats.rx_packets, p->stats.rx_dropped, p->stats.tx_bytes, p->stats.tx_packets,
+                   p->stats.tx_dropped);
+            printf("q %s %s %lu %lu %lu %lu %lu %lu %lu\n", p->host, p->name, p->rate_byte_s, p->bytes,
+                   p->packets, p->drops, p->throttled, p->backlog_bytes, p->backlog_packets);
         }
     }
+    if (torus->routed)
+        print_routed(torus->routed);
     puts(".");
 }
 
-/* Watching.
- * -------------------------------------------------------------------------------------------------- */
+/* Watching. */
 
 static double now_s(void) {
     struct timespec time;
@@ -333,78 +468,65 @@ static struct processor hottest(const struct processors *after, const struct pro
     return hot;
 }
 
-static void sweep(struct torus *torus, double seconds, bool timed, const struct processors *before,
-                  const struct processors *after) {
-    const struct host *busiest_host = NULL;
-    const struct interface *busiest = NULL;
-    double largest = 0;
-    uint64_t packets = 0, bytes = 0;
+/* Make a port the busiest where `bytes` are a larger share of its rate. */
+static void compare(struct busiest *busiest, const struct port *port, uint64_t bytes, double seconds) {
+    double share = port->rate_byte_s ? (double)bytes / ((double)port->rate_byte_s * seconds) : 0;
+    if (busiest->port == NULL || share > busiest->share) {
+        busiest->port = port;
+        busiest->share = share;
+    }
+}
+
+/* Read what every port has sent since the sweep before. */
+static struct busiest sweep(struct torus *torus, double seconds, bool timed) {
+    struct busiest busiest = {0};
+    read_ports(torus, false);
     for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
-        dump(host, RTM_GETQDISC, take_queue);
-        for (struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
-            double sent = (double)(i->bytes - i->bytes_before);
-            double share = i->rate_byte_s ? sent / ((double)i->rate_byte_s * seconds) : 0;
-            if (!busiest || share > largest) {
-                busiest_host = host;
-                busiest = i;
-                largest = share;
-            }
-            packets += i->packets - i->packets_before;
-            bytes += i->bytes - i->bytes_before;
-            i->timed_bytes += timed ? i->bytes - i->bytes_before : 0;
-            i->bytes_before = i->bytes;
-            i->packets_before = i->packets;
+        for (struct port *port = host->ports; port < host->ports + host->count; port++) {
+            uint64_t bytes = port->bytes - port->bytes_before;
+            compare(&busiest, port, bytes, seconds);
+            busiest.bytes += bytes;
+            busiest.packets += port->packets - port->packets_before;
+            port->timed_bytes += timed ? bytes : 0;
+            port->bytes_before = port->bytes;
+            port->packets_before = port->packets;
         }
     }
-    struct busiest sweep = {.share = largest, .packets = packets, .bytes = bytes};
-    if (torus->routed) {
-        sweep = routed_sweep(torus->routed, seconds, timed);
-    } else if (busiest) {
-        sweep.host = busiest_host->name;
-        sweep.port = busiest->name;
-    }
+    return busiest;
+}
+
+/* Return the busiest port of all sweeps in which ranks took timed samples, of `seconds` in all. */
+static struct busiest busiest_timed(const struct torus *torus, double seconds) {
+    struct busiest busiest = {0};
+    for (const struct host *host = torus->hosts; host < torus->hosts + torus->count; host++)
+        for (const struct port *port = host->ports; port < host->ports + host->count; port++)
+            compare(&busiest, port, port->timed_bytes, seconds);
+    return busiest;
+}
+
+static void print_interval(double seconds, const struct busiest *busiest, const struct processors *before,
+                           const struct processors *after) {
     struct processor all = since(&after->all, &before->all), hot = hottest(after, before);
     printf("t %.4f %lu %lu %lu %lu %.4f %s %s %lu %lu %lu %lu %lu\n", seconds, all.total, all.idle,
-           all.softirq, all.steal, sweep.share, sweep.host ? sweep.host : "-", sweep.port ? sweep.port : "-",
-           sweep.packets, sweep.bytes, hot.total, hot.idle, hot.softirq);
-}
-
-static void remember(struct torus *torus) {
-    if (torus->routed)
-        routed_sweep(torus->routed, 1, false);
-    for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
-        for (struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
-            i->bytes_before = i->bytes;
-            i->packets_before = i->packets;
-        }
-    }
-}
-
-static struct busiest busiest_timed(const struct torus *torus, double seconds) {
-    struct busiest busiest = {.share = -1};
-    for (const struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
-        for (const struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
-            double share = i->rate_byte_s ? (double)i->timed_bytes / ((double)i->rate_byte_s * seconds) : 0;
-            if (share > busiest.share)
-                busiest = (struct busiest){.host = host->name, .port = i->name, .share = share};
-        }
-    }
-    return torus->routed ? routed_timed(torus->routed, seconds) : busiest;
+           all.softirq, all.steal, busiest->share, busiest->port ? busiest->port->host : "-",
+           busiest->port ? busiest->port->name : "-", busiest->packets, busiest->bytes, hot.total, hot.idle,
+           hot.softirq);
 }
 
 /* One line for each interval, until standard input ends. */
 static void watch(struct torus *torus, int interval_ms) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     struct processors before, after;
+    sweep(torus, 1, false);
     read_processors(&before);
     double then = now_s(), timed_s = 0;
-    remember(torus);
     unsigned sweeps = 0;
     for (char byte; poll(&input, 1, interval_ms) == 0 || read(STDIN_FILENO, &byte, 1) > 0;) {
         read_processors(&after);
         double now = now_s(), seconds = now - then;
         struct look look = ranks_look(torus->ranks);
-        sweep(torus, seconds, look.timed > 0, &before, &after);
+        struct busiest busiest = sweep(torus, seconds, look.timed > 0);
+        print_interval(seconds, &busiest, &before, &after);
         printf("w %.4f %zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu\n", seconds, look.ranks, look.run_ns,
                look.wait_ns, look.most_wait_ns, look.timed);
         timed_s += look.timed > 0 ? seconds : 0;
@@ -413,19 +535,9 @@ static void watch(struct torus *torus, int interval_ms) {
         before = after;
         then = now;
     }
-    if (timed_s > 0) {
-        struct busiest busiest = busiest_timed(torus, timed_s);
-        printf("b %.4f %.4f %s %s\n", timed_s, busiest.share, busiest.host, busiest.port);
-    }
-}
-
-/* A torus has a socket per host; the usual soft limit of 1024 open files would end at some 1000 hosts. */
-static void allow_many_files(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    struct busiest busiest = busiest_timed(torus, timed_s);
+    if (timed_s > 0 && busiest.port != NULL)
+        printf("b %.4f %.4f %s %s\n", timed_s, busiest.share, busiest.port->host, busiest.port->name);
 }
 
 int main(int count, char **arguments) {
@@ -434,7 +546,7 @@ int main(int count, char **arguments) {
         fputs("usage: railyard-counters TORUS [INTERVAL_MS]\n", stderr);
         return EXIT_USAGE;
     }
-    allow_many_files();
+    allow_descriptors();
     struct torus torus = open_torus(arguments[1]);
     snapshot(&torus);
     if (interval_ms) {

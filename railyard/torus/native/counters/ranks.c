@@ -1,6 +1,7 @@
 /* Finds the ranks of a torus in /proc and sums up how long they ran and waited for a processor. */
 #define _GNU_SOURCE
 #include "ranks.h"
+#include "../common.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -39,25 +40,23 @@ static int by_number(const void *left, const void *right) {
 }
 
 struct ranks *ranks_open(const ino_t *namespaces, size_t count) {
-    struct ranks *ranks = calloc(1, sizeof *ranks);
-    if (ranks == NULL || (ranks->namespaces = calloc(count + 1, sizeof *namespaces)) == NULL) {
-        fputs("railyard-counters: cannot allocate memory\n", stderr);
-        exit(EXIT_FAILURE);
-    }
+    struct ranks *ranks = zeroed(1, sizeof *ranks);
+    ranks->namespaces = zeroed(count, sizeof *namespaces);
     memcpy(ranks->namespaces, namespaces, count * sizeof *namespaces);
     ranks->namespace_count = count;
     qsort(ranks->namespaces, count, sizeof *namespaces, by_number);
     return ranks;
 }
 
-static ssize_t read_file(const char *pid, const char *name, char *text, size_t size) {
+static int open_file(const char *pid, const char *name) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%.16s/%s", pid, name);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return -1;
-    ssize_t length = read(file, text, size - 1);
-    close(file);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Read a file of a process from its start, also one that was read before. */
+static ssize_t read_file(int file, char *text, size_t size) {
+    ssize_t length = pread(file, text, size - 1, 0);
     text[length > 0 ? length : 0] = '\0';
     return length;
 }
@@ -73,7 +72,9 @@ static bool on_a_node(const struct ranks *ranks, const char *pid) {
 /* Return whether a process has a variable in which launchers store a rank's number. */
 static bool has_a_rank(struct ranks *ranks, const char *pid) {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK="};
-    ssize_t length = read_file(pid, "environ", ranks->environment, sizeof ranks->environment);
+    int file = open_file(pid, "environ");
+    ssize_t length = read_file(file, ranks->environment, sizeof ranks->environment);
+    close(file);
     for (const char *text = ranks->environment; text < ranks->environment + length;
          text += strlen(text) + 1) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -90,24 +91,13 @@ static bool is_known(const struct ranks *ranks, uint32_t pid) {
     return false;
 }
 
-static bool read_again(int file, char *text, size_t size) {
-    ssize_t length = pread(file, text, size - 1, 0);
-    text[length > 0 ? length : 0] = '\0';
-    return length > 0;
-}
-
 static bool read_times(struct process *process) {
     char text[128], name[32];
-    if (!read_again(process->schedstat, text, sizeof text) || !read_again(process->comm, name, sizeof name))
+    if (read_file(process->schedstat, text, sizeof text) <= 0 ||
+        read_file(process->comm, name, sizeof name) <= 0)
         return false;
     process->timed = strcmp(name, TIMED_NAME "\n") == 0;
     return sscanf(text, "%" SCNu64 " %" SCNu64, &process->run_ns, &process->wait_ns) == 2;
-}
-
-static int open_file(uint32_t pid, const char *name) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, name);
-    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 static void close_files(const struct process *process) {
@@ -115,13 +105,11 @@ static void close_files(const struct process *process) {
     close(process->comm);
 }
 
-static void remember(struct ranks *ranks, uint32_t pid) {
-    struct process *grown = realloc(ranks->processes, (ranks->count + 1) * sizeof *grown);
-    if (grown == NULL)
-        return;
-    ranks->processes = grown;
-    struct process current = {
-        .pid = pid, .schedstat = open_file(pid, "schedstat"), .comm = open_file(pid, "comm")};
+static void remember(struct ranks *ranks, const char *pid) {
+    ranks->processes = grown(ranks->processes, ranks->count + 1, sizeof *ranks->processes);
+    struct process current = {.pid = (uint32_t)strtoul(pid, NULL, 10),
+                              .schedstat = open_file(pid, "schedstat"),
+                              .comm = open_file(pid, "comm")};
     if (read_times(&current))
         ranks->processes[ranks->count++] = current;
     else
@@ -134,7 +122,7 @@ void ranks_find(struct ranks *ranks) {
         unsigned long pid = strtoul(entry->d_name, NULL, 10);
         if (pid > 0 && pid <= PIDS && !is_known(ranks, (uint32_t)pid) && on_a_node(ranks, entry->d_name) &&
             has_a_rank(ranks, entry->d_name))
-            remember(ranks, (uint32_t)pid);
+            remember(ranks, entry->d_name);
     }
     if (all != NULL)
         closedir(all);

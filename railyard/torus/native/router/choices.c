@@ -1,6 +1,6 @@
 /* Implements routes that the network chooses. */
 #include "choices.h"
-#include "memory.h"
+#include "../common.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Makes the file of counters that others read while the router runs: see counters.h. */
+/* Makes the counters of a router (counters.h): a file that others read while it runs, or memory. */
 #define _GNU_SOURCE
-#include "counters_file.h"
-#include "memory.h"
+#include "../common.h"
+#include "description.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,19 +28,7 @@ static void fill(struct counters_header *header, const struct network *network,
     header->magic = COUNTERS_MAGIC;
 }
 
-static size_t size_of(const struct network *network) {
-    return sizeof(struct counters_header) + network->link_count * sizeof(struct link_counters);
-}
-
-struct counters_header *counters_in_memory(const struct network *network, const struct link_name *names) {
-    struct counters_header *header = zeroed(1, size_of(network));
-    fill(header, network, names);
-    return header;
-}
-
-struct counters_header *counters_in_file(const char *path, const struct network *network,
-                                         const struct link_name *names) {
-    size_t size = size_of(network);
+static struct counters_header *mapped(const char *path, size_t size) {
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0 || ftruncate(file, (off_t)size) != 0)
         fail("make", path);
@@ -48,6 +36,13 @@ struct counters_header *counters_in_file(const char *path, const struct network 
     if (header == MAP_FAILED)
         fail("map", path);
     close(file);
+    return header;
+}
+
+struct counters_header *counters_new(const char *path, const struct network *network,
+                                     const struct link_name *names) {
+    size_t size = sizeof(struct counters_header) + network->link_count * sizeof(struct link_counters);
+    struct counters_header *header = path != NULL ? mapped(path, size) : zeroed(1, size);
     fill(header, network, names);
     return header;
 }

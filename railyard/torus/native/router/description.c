@@ -1,7 +1,7 @@
 /* Implements the description of a torus. */
 #include "description.h"
+#include "../common.h"
 #include "choices.h"
-#include "memory.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -151,9 +151,10 @@ static void add_route(struct reader *reader, const char *line) {
     }
 }
 
+#define ROUTER_RULE_NAME(value, name) [value] = name,
+
 static void add_choose(struct reader *reader, const char *line) {
-    static const char *const kinds[] = {"fixed",   "hashed",     "sprayed",    "minimal-adaptive",
-                                        "valiant", "ugal-local", "ugal-global"};
+    static const char *const kinds[] = {ROUTER_RULES(ROUTER_RULE_NAME)};
     struct choices *choices = &reader->network->choices;
     char kind[32];
     long long seed, parts, restored, gap_ns, escapes;
@@ -168,7 +169,7 @@ static void add_choose(struct reader *reader, const char *line) {
                                 .restored = restored != 0,
                                 .gap_ns = (uint64_t)gap_ns,
                                 .escapes = escapes != 0};
-    for (enum choose i = CHOOSE_HASHED; i <= CHOOSE_UGAL_GLOBAL; i++)
+    for (enum choose i = CHOOSE_HASHED; i < CHOOSE_COUNT; i++)
         if (strcmp(kind, kinds[i]) == 0)
             choices->choose = i;
     if (choices->choose == CHOOSE_FIXED || (choices->choose >= CHOOSE_VALIANT) != (parts > 0))
@@ -246,30 +247,54 @@ static void read_line(struct reader *reader, const char *line) {
         read_sizes(reader, line);
 }
 
-static void no_way(const struct network *network, const struct reader *reader, int32_t from,
-                   uint32_t address) {
-    fprintf(stderr, "railyard-router: %s: no way from %s to %s\n", reader->path, network->hosts[from].name,
-            network->hosts[network->addresses[address].node].name);
+/* Exit with one line: `what` is wrong from one host to another, or to another part.
+ */
+static void refuse(const struct reader *reader, const char *what, uint32_t from, uint32_t to) {
+    fprintf(stderr, "railyard-router: %s: %s from %s to %s\n", reader->path, what,
+            reader->network->hosts[from].name,
+            to == UINT32_MAX ? "another part" : reader->network->hosts[to].name);
     exit(EXIT_FAILURE);
 }
 
-/* Walk from one NIC to one address. Channels never rise above the last pair, so none is shared by mistake. */
+/* Where a walk is: at a router, by a link on a channel, or by NO_LINK where it begins there. */
+struct at {
+    uint32_t router;
+    int32_t link;
+    uint8_t channel;
+};
+
+/* Follow the usual route to an address, up to its node, or to the first router of `part` unless that is
+ * NO_PART. The channels must be below `channels`. With FIRST_ADAPTIVE the walk is that of an escaped cell:
+ * pair, ring and upper channel then only rise, so that escape channels form no circle. */
+static struct at follow(const struct reader *reader, struct at at, uint32_t address, int32_t part,
+                        uint8_t channels) {
+    const struct network *network = reader->network;
+    static const struct link none = {.ring = NO_RING};
+    uint32_t start = at.router, node = network->addresses[address].node;
+    for (uint32_t hops = 0; !network->hosts[at.router].node; hops++) {
+        const struct host *host = &network->hosts[at.router];
+        if (part != NO_PART && host->vias[part].count == 0)
+            break;
+        int32_t next = host->next[address];
+        if (next == NO_LINK || hops > network->host_count || network->links[next].down)
+            refuse(reader, "no way", at.router, node);
+        const struct link *after = &network->links[next];
+        at.channel = channel_after(at.link == NO_LINK ? &none : &network->links[at.link], at.channel, after);
+        if (at.channel >= channels)
+            refuse(reader, "too many turns for the escape channels", start, node);
+        at.link = next;
+        at.router = (uint32_t)after->target;
+    }
+    return at;
+}
+
+/* Check the usual route from a NIC to an address. */
 static void walk(const struct reader *reader, uint32_t nic, uint32_t address) {
     const struct network *network = reader->network;
-    const struct link *link = &network->links[nic];
-    uint8_t channel = 0;
-    for (uint32_t hops = 0; !network->hosts[link->target].node; hops++) {
-        int32_t next = network->hosts[link->target].next[address];
-        if (next == NO_LINK || hops > network->host_count || network->links[next].down)
-            no_way(network, reader, link->target, address);
-        uint8_t after = channel_after(link, channel, &network->links[next]);
-        if (after < channel && network->links[next].ring != NO_RING && after / 2 < channel / 2)
-            no_way(network, reader, link->target, address);
-        channel = after;
-        link = &network->links[next];
-    }
-    if ((uint32_t)link->target != network->addresses[address].node)
-        no_way(network, reader, link->source, address);
+    struct at start = {.router = (uint32_t)network->links[nic].target, .link = (int32_t)nic};
+    struct at end = follow(reader, start, address, NO_PART, CHANNELS);
+    if (end.router != network->addresses[address].node)
+        refuse(reader, "no way", (uint32_t)network->links[end.link].source, network->addresses[address].node);
 }
 
 /* Queues are numbered in 32 bits: one for each input and output of each host. */
@@ -285,16 +310,7 @@ static void check_ports(const struct reader *reader) {
         wrong(reader, "too many links at one host");
 }
 
-/* Checks of chosen routes.
- * ----------------------------------------------------------------------------------------------------
- */
-
-static void refuse(const struct reader *reader, const char *what, uint32_t from, uint32_t to) {
-    fprintf(stderr, "railyard-router: %s: %s from %s to %s\n", reader->path, what,
-            reader->network->hosts[from].name,
-            to == UINT32_MAX ? "another part" : reader->network->hosts[to].name);
-    exit(EXIT_FAILURE);
-}
+/* Checks of chosen routes. */
 
 /* Return the links of the longest way, or exit where ways form a circle or end elsewhere. `steps` has what is
  * known: 0 nothing, UINT32_MAX that the walk is inside. `part` is NO_PART for ways to the router `end`. */
@@ -326,37 +342,6 @@ static uint32_t longest(const struct reader *reader, uint32_t here, int32_t part
     return steps[here] = most + 1;
 }
 
-/* Where a cell is on escape channels: at a router, by a link or NO_LINK where it escaped there. */
-struct at {
-    uint32_t router;
-    int32_t link;
-    uint8_t channel;
-};
-
-/* Follow the usual route to an address as an escaped cell does, up to the first router of `part` unless that
- * is NO_PART. Its channels must not reach the adaptive ones: pair, ring and upper channel then only rise, so
- * that escape channels form no circle. */
-static struct at walk_escape(const struct reader *reader, struct at at, uint32_t address, int32_t part) {
-    const struct network *network = reader->network;
-    static const struct link none = {.ring = NO_RING};
-    uint32_t start = at.router;
-    for (uint32_t hops = 0; !network->hosts[at.router].node; hops++) {
-        const struct host *host = &network->hosts[at.router];
-        if (part != NO_PART && host->vias[part].count == 0)
-            break;
-        int32_t next = host->next[address];
-        if (next == NO_LINK || hops > network->host_count || network->links[next].down)
-            no_way(network, reader, (int32_t)at.router, address);
-        const struct link *after = &network->links[next];
-        at.channel = channel_after(at.link == NO_LINK ? &none : &network->links[at.link], at.channel, after);
-        if (at.channel >= FIRST_ADAPTIVE)
-            refuse(reader, "too many turns for the escape channels", start, network->addresses[address].node);
-        at.link = next;
-        at.router = (uint32_t)after->target;
-    }
-    return at;
-}
-
 /* Walk all ways of escape: from every router, by every part of the network and without one, to every address.
  */
 static void check_escapes(const struct reader *reader) {
@@ -365,14 +350,15 @@ static void check_escapes(const struct reader *reader) {
     for (uint32_t i = 0; i < network->host_count; i++) {
         struct at start = {.router = i, .link = NO_LINK};
         for (uint32_t k = 0; !network->hosts[i].node && k < network->address_count; k++)
-            walk_escape(reader, start, k, NO_PART);
+            follow(reader, start, k, NO_PART, FIRST_ADAPTIVE);
         for (uint32_t part = 0; !network->hosts[i].node && part < network->choices.parts; part++) {
-            struct at in = walk_escape(reader, start, network->choices.part_address[part], (int32_t)part);
+            struct at in =
+                follow(reader, start, network->choices.part_address[part], (int32_t)part, FIRST_ADAPTIVE);
             if (in.link == NO_LINK || seen[in.link] & 1U << in.channel)
                 continue;
             seen[in.link] |= (uint8_t)(1U << in.channel);
             for (uint32_t k = 0; k < network->address_count; k++)
-                walk_escape(reader, in, k, NO_PART);
+                follow(reader, in, k, NO_PART, FIRST_ADAPTIVE);
         }
     }
     free(seen);

@@ -19,9 +19,8 @@
  * of its interface. RING is 2 * dimension + 1 for minus, and -1 for host links; DATELINE and DOWN are 0 or 1.
  * The longest prefix decides, as in the kernel's routing tables.
  *
- * Without `choose` all take the routes. KIND is hashed, sprayed, minimal-adaptive, valiant, ugal-local or
- * ugal-global (choices.h); RESTORED and ESCAPES are 0 or 1, and ESCAPES is 0 in tests alone. Ways of one pair
- * may be on several lines, one behind the other.
+ * Without `choose` all take the routes. KIND is a name of ROUTER_RULES (network.h); RESTORED and ESCAPES are 0
+ * or 1, and ESCAPES is 0 in tests alone. Ways of one pair may be on several lines, one behind the other.
  */
 #ifndef ROUTER_DESCRIPTION_H
 #define ROUTER_DESCRIPTION_H
@@ -42,6 +41,11 @@ void description_read(const char *path, struct network *network, struct link_nam
  * was changed without railyard, such a rate is not in the torus's own description. Print one line and exit if
  * the file is malformed. */
 void description_hide(const char *path, struct network *network, const struct link_name *names);
+
+/* Return the counters of a network with the names of its links: in a file at `path` that others map, or in
+ * memory alone where `path` is NULL. Print one line and exit where that fails. */
+struct counters_header *counters_new(const char *path, const struct network *network,
+                                     const struct link_name *names);
 
 /* Return whether two descriptions have the same hosts, links and addresses, so that one can replace the
  * other. */

@@ -1,6 +1,6 @@
 /* Implements the queue of events. */
 #include "events.h"
-#include "memory.h"
+#include "../common.h"
 
 #include <stdlib.h>
 

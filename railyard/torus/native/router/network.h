@@ -34,16 +34,17 @@ enum { CHANNELS = 8, NO_LINK = -1, NO_RING = -1, NO_HOST = -1, NO_PART = -1, ANS
  * end. */
 enum { ADAPTIVE_CHANNELS = 2, FIRST_ADAPTIVE = CHANNELS - ADAPTIVE_CHANNELS };
 
-/* How routes are chosen: choices.h. The order of the values is that of `is_adaptive`. */
-enum choose {
-    CHOOSE_FIXED,
-    CHOOSE_HASHED,
-    CHOOSE_SPRAYED,
-    CHOOSE_ADAPTIVE,
-    CHOOSE_VALIANT,
-    CHOOSE_UGAL_LOCAL,
-    CHOOSE_UGAL_GLOBAL
-};
+/* How routes are chosen (choices.h), and what a description calls it. The order is that of `is_adaptive`. */
+#define ROUTER_RULES(RULE)                                                                                   \
+    RULE(CHOOSE_FIXED, "fixed")                                                                              \
+    RULE(CHOOSE_HASHED, "hashed")                                                                            \
+    RULE(CHOOSE_SPRAYED, "sprayed")                                                                          \
+    RULE(CHOOSE_ADAPTIVE, "minimal-adaptive")                                                                \
+    RULE(CHOOSE_VALIANT, "valiant")                                                                          \
+    RULE(CHOOSE_UGAL_LOCAL, "ugal-local")                                                                    \
+    RULE(CHOOSE_UGAL_GLOBAL, "ugal-global")
+#define ROUTER_RULE_VALUE(value, name) value,
+enum choose { ROUTER_RULES(ROUTER_RULE_VALUE) CHOOSE_COUNT };
 
 /* Links among `pool`. */
 struct link_set {

@@ -1,7 +1,7 @@
 /* Implements the NICs of the nodes. */
 #define _GNU_SOURCE
 #include "nics.h"
-#include "memory.h"
+#include "../common.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,13 +35,6 @@ enum {
     ICMP_CHECKSUM_AT = IP_BYTES + 2
 };
 
-static void enter(const char *path) {
-    int namespace = open(path, O_RDONLY | O_CLOEXEC);
-    if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0)
-        fail("enter", path);
-    close(namespace);
-}
-
 static int open_device(const char *name, const char *host) {
     int device = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (device < 0)
@@ -63,7 +56,7 @@ void nics_open(struct nics *nics, const struct network *network, const struct li
         const struct host *source = &network->hosts[link->source];
         nics->devices[i] = -1;
         if (source->node) {
-            enter(source->netns);
+            enter_network(source->netns, source->netns);
             nics->devices[i] = open_device(names[i].port, source->name);
         }
     }

@@ -11,13 +11,11 @@
  * Leaves out: the start of the torus, addresses and routes in the nodes (railyard/torus/engines/router.py).
  */
 #define _GNU_SOURCE
-#include "counters_file.h"
-#include "memory.h"
+#include "../common.h"
 #include "nics.h"
 #include "simulate.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,6 +42,8 @@ enum {
     SIGNALS = UINT32_MAX
 };
 
+const int failure_status = EXIT_FAILURE;
+
 struct router {
     const char *path;
     struct network network;
@@ -63,9 +63,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Counters.
- * ------------------------------------------------------------------------------------------------------------
- */
+/* Counters. */
 
 static void begin_change(struct counters_header *header) {
     atomic_fetch_add_explicit(&header->sequence, 1, memory_order_acq_rel);
@@ -83,9 +81,7 @@ static void count_lateness(struct counters_header *header, const struct chunk *c
     header->flight_ns += flight_ns;
 }
 
-/* Start.
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* Start. */
 
 static uint64_t slack_of(const struct network *network) {
     double fastest = network->links[0].ns_per_byte;
@@ -95,14 +91,6 @@ static uint64_t slack_of(const struct network *network) {
     return slack_ns < SLACK_MIN_NS   ? SLACK_MIN_NS
            : slack_ns > SLACK_MAX_NS ? SLACK_MAX_NS
                                      : (uint64_t)slack_ns;
-}
-
-static void allow_descriptors(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
 }
 
 /* Before all others where that is allowed: a late router makes every rank late. */
@@ -139,9 +127,7 @@ static void start_polling(struct router *router) {
             watch(router, router->nics.devices[i], i, EPOLLIN, EPOLL_CTL_ADD);
 }
 
-/* Work.
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* Work. */
 
 static void deliver(struct router *router, uint64_t until_ns) {
     struct network *network = &router->network;
@@ -274,17 +260,10 @@ static void usage(FILE *file) {
         file);
 }
 
-static void live_in(const char *path) {
-    int namespace = open(path, O_RDONLY | O_CLOEXEC);
-    if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0)
-        fail("enter", path);
-    close(namespace);
-}
-
 static int simulated(const char *path) {
     struct router router = {.path = path};
     description_read(path, &router.network, &router.names);
-    network_prepare(&router.network, counters_in_memory(&router.network, router.names), 0);
+    network_prepare(&router.network, counters_new(NULL, &router.network, router.names), 0);
     bool arrived = simulate(&router.network, stdin);
     if (!arrived) {
         fprintf(stderr, "railyard-router: %llu messages never arrive\n",
@@ -305,10 +284,10 @@ int main(int count, char **arguments) {
         return EXIT_USAGE;
     }
     struct router router = {.path = arguments[1]};
-    live_in(arguments[3]);
+    enter_network(arguments[3], arguments[3]);
     allow_descriptors();
     description_read(router.path, &router.network, &router.names);
-    network_prepare(&router.network, counters_in_file(arguments[2], &router.network, router.names), now_ns());
+    network_prepare(&router.network, counters_new(arguments[2], &router.network, router.names), now_ns());
     nics_open(&router.nics, &router.network, router.names);
     start_polling(&router);
     router.slack_ns = slack_of(&router.network);

@@ -1,6 +1,6 @@
 /* Implements the router's network without nodes and without a clock. */
 #include "simulate.h"
-#include "memory.h"
+#include "../common.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Implements troubles of a link. */
 #include "troubles.h"
+#include "../common.h"
 #include "events.h"
-#include "memory.h"
 
 #include <stdlib.h>
 

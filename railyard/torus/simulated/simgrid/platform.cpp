@@ -1,5 +1,10 @@
 /*
- * A SimGrid platform made of a description (description.hpp): `smpirun -platform railyard-simgrid.so`.
+ * A SimGrid platform made of a description: `smpirun -platform railyard-simgrid.so`. The description is a
+ * flat list of links, nodes, hosts and routes, in which everything is a number, as
+ * railyard/torus/simulated/network.py writes it (docs/formats.md, "Simulated network"). A host is one NIC of
+ * one node, and ranks run on it. A route leads from a point (the router that a host is attached to) to an
+ * address (the router of a destination and, in a fat tree, the spine that serves it). Only what is listed
+ * exists: topologies, placements, faults and rules are left out.
  *
  * Environment: RAILYARD_NETWORK names the description; RAILYARD_LINK_BYTES, if set, a file that gets the
  * payload bytes of every link at the end, one line per link.
@@ -14,8 +19,6 @@
  * has the same nominal latency, and the factor by which SimGrid multiplies the time, but not the share, gives
  * the true one.
  */
-#include "description.hpp"
-
 #include <simgrid/s4u.hpp>
 
 #include <simgrid/kernel/routing/NetPoint.hpp>
@@ -25,11 +28,15 @@
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #endif
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -43,6 +50,191 @@ using simgrid::kernel::resource::StandardLinkImpl;
 constexpr double HOST_FLOP_S = 1e9; /* of no effect: computation is not simulated */
 constexpr int UNKNOWN = -1;
 constexpr double SAME_LATENCY_S = 1.0; /* of every route, where SimGrid computes shares */
+
+constexpr int NONE = -1;
+constexpr std::size_t ANY = std::numeric_limits<int>::max();
+
+/* One direction of a cable, or any other part with a rate. */
+struct LinkLine {
+    double rate_byte_s = 0;
+    double latency_s = 0;
+    std::string name;
+};
+
+/* The entry of a node on one rail: its own link, and the link that the nodes of a router share (or NONE). */
+struct Door {
+    int own = NONE;
+    int shared = NONE;
+};
+
+struct NodeLine {
+    int memory = NONE;
+    std::vector<Door> doors; /* by rail */
+};
+
+/* One NIC. `out` is its door in the outgoing direction. */
+struct HostLine {
+    int node = NONE;
+    int rail = 0;
+    int point = NONE;
+    int address = NONE;
+    Door out;
+    std::string name;
+};
+
+/* The links between the routers of a pair, among all hops; none for a router and itself. */
+struct Way {
+    std::size_t first = 0;
+    std::size_t count = 0;
+};
+
+struct Description {
+    std::size_t reach = 0;          /* links that a message passes in its own time; 0: any number */
+    std::size_t most_stretches = 0; /* upper limit of the factor for long routes; 0: no limit */
+    std::size_t points = 0;
+    std::size_t addresses = 0;
+    std::vector<LinkLine> links;
+    std::vector<NodeLine> nodes;
+    std::vector<HostLine> hosts;
+    std::vector<Way> ways; /* by point, then address */
+    std::vector<int> hops; /* the links of all ways, one after the other */
+
+    const Way &way(int point, int address) const {
+        return ways[static_cast<std::size_t>(point) * addresses + static_cast<std::size_t>(address)];
+    }
+
+    /* How many times its own time a message takes each link of a way for. */
+    int times(const Way &way) const {
+        const std::size_t passed = reach > 0 && way.count > 0 ? (way.count - 1) / reach + 1 : 1;
+        return static_cast<int>(most_stretches > 0 ? std::min(passed, most_stretches) : passed);
+    }
+};
+
+/* The words of one line, parsed on demand. */
+class Words {
+  public:
+    explicit Words(const std::string &line) : at_(line.c_str()) {}
+
+    std::string word() {
+        skip();
+        const char *begin = at_;
+        while (*at_ != '\0' && *at_ != ' ')
+            at_++;
+        if (begin == at_)
+            throw std::runtime_error("a word is missing");
+        return {begin, at_};
+    }
+
+    double number() {
+        char *end = nullptr;
+        double value = std::strtod(at_, &end);
+        return take(end), value;
+    }
+
+    /* Parse an index below `most`, or NONE if `optional`. */
+    int index(std::size_t most, bool optional = false) {
+        char *end = nullptr;
+        long value = std::strtol(at_, &end, 10);
+        take(end);
+        if (value < (optional ? NONE : 0) || value >= static_cast<long>(most))
+            throw std::runtime_error("number " + std::to_string(value) + " of " + std::to_string(most));
+        return static_cast<int>(value);
+    }
+
+    bool more() {
+        skip();
+        return *at_ != '\0';
+    }
+
+    /* The rest of the line: a name, which may contain blanks. */
+    std::string rest() {
+        skip();
+        return at_;
+    }
+
+  private:
+    void skip() {
+        while (*at_ == ' ')
+            at_++;
+    }
+
+    void take(const char *end) {
+        if (end == at_)
+            throw std::runtime_error("a number is missing");
+        at_ = end;
+    }
+
+    const char *at_;
+};
+
+Door read_door(Words &words, std::size_t links) {
+    Door door;
+    door.own = words.index(links);
+    door.shared = words.index(links, true);
+    return door;
+}
+
+/* Add what a line describes. Throws std::runtime_error that names what is wrong with it. */
+void read_line(Description &description, const std::string &line) {
+    Words words(line);
+    const std::string kind = words.word();
+    const std::size_t links = description.links.size();
+    if (kind == "r") {
+        const int point = words.index(description.points);
+        const int address = words.index(description.addresses);
+        const std::size_t first = description.hops.size();
+        while (words.more())
+            description.hops.push_back(words.index(links));
+        description.ways[static_cast<std::size_t>(point) * description.addresses +
+                         static_cast<std::size_t>(address)] = {first, description.hops.size() - first};
+    } else if (kind == "link") {
+        const double rate_byte_s = words.number(), latency_s = words.number();
+        description.links.push_back({rate_byte_s, latency_s, words.rest()});
+        if (!(rate_byte_s > 0) || !(latency_s >= 0) || description.links.back().name.empty())
+            throw std::runtime_error("a link needs a rate above 0, a latency of 0 or more, and a name");
+    } else if (kind == "node") {
+        NodeLine node{words.index(links), {}};
+        while (words.more())
+            node.doors.push_back(read_door(words, links));
+        description.nodes.push_back(node);
+    } else if (kind == "host") {
+        HostLine host;
+        host.node = words.index(description.nodes.size());
+        host.rail = words.index(ANY);
+        host.point = words.index(description.points);
+        host.address = words.index(description.addresses);
+        host.out = read_door(words, links);
+        host.name = words.rest();
+        description.hosts.push_back(host);
+    } else if (kind == "sizes") {
+        description.points = static_cast<std::size_t>(words.index(ANY));
+        description.addresses = static_cast<std::size_t>(words.index(ANY));
+        description.ways.resize(description.points * description.addresses);
+    } else if (kind == "reach") {
+        description.reach = static_cast<std::size_t>(words.index(ANY));
+        if (words.more())
+            description.most_stretches = static_cast<std::size_t>(words.index(ANY));
+    } else if (kind != "railyard-network/1") {
+        throw std::runtime_error("unknown word " + kind);
+    }
+}
+
+/* Throws std::runtime_error that names the file, the line and what is wrong with it. */
+Description read_description(const std::string &path) {
+    Description description;
+    std::ifstream file(path);
+    std::string line;
+    for (int number = 1; std::getline(file, line); number++) {
+        try {
+            read_line(description, line);
+        } catch (const std::runtime_error &error) {
+            throw std::runtime_error(path + ": line " + std::to_string(number) + ": " + error.what());
+        }
+    }
+    if (description.hosts.empty())
+        throw std::runtime_error(path + ": no hosts, or not readable");
+    return description;
+}
 
 using Factor = double(double, const s4u::Host *, const s4u::Host *, const std::vector<s4u::Link *> &,
                       const std::unordered_set<s4u::NetZone *> &);
@@ -85,17 +277,15 @@ void set_times(s4u::NetZone *zone, const std::function<Factor> &times) {
 /* A zone whose routes are those of the description, and nothing else. */
 class Network : public routing::NetZoneImpl {
   public:
-    explicit Network(const railyard::Description &description)
-        : NetZoneImpl("railyard"), description_(description) {}
+    explicit Network(const Description &description) : NetZoneImpl("railyard"), description_(description) {}
 
     void fill() {
-        for (const railyard::LinkLine &line : description_.links()) {
+        for (const LinkLine &line : description_.links) {
             make_link(get_iface(), line.name, line.rate_byte_s);
             links_.push_back(get_link_by_name_or_null(line.name));
         }
-        for (std::size_t i = 0; i < description_.hosts().size(); i++)
-            remember(make_host(get_iface(), description_.hosts()[i].name)->get_netpoint(),
-                     static_cast<int>(i));
+        for (std::size_t i = 0; i < description_.hosts.size(); i++)
+            remember(make_host(get_iface(), description_.hosts[i].name)->get_netpoint(), static_cast<int>(i));
     }
 
     void get_local_route(const routing::NetPoint *source, const routing::NetPoint *target,
@@ -114,35 +304,34 @@ class Network : public routing::NetZoneImpl {
     double latency_s(const s4u::Host *source, const s4u::Host *target) const {
         double sum = 0;
         walk(host(source->get_netpoint()), host(target->get_netpoint()), [this, &sum](int link, int) {
-            sum += description_.links()[static_cast<std::size_t>(link)].latency_s;
+            sum += description_.links[static_cast<std::size_t>(link)].latency_s;
         });
         return sum;
     }
 
     /* Calls `visit(link, times)` for every link from one host to another, in order. */
-    template <class Visit>
-    void walk(const railyard::HostLine &source, const railyard::HostLine &target, Visit visit) const {
-        const railyard::NodeLine &node = description_.nodes()[static_cast<std::size_t>(target.node)];
+    template <class Visit> void walk(const HostLine &source, const HostLine &target, Visit visit) const {
+        const NodeLine &node = description_.nodes[static_cast<std::size_t>(target.node)];
         if (source.node == target.node) {
             visit(node.memory, 1);
             return;
         }
-        const railyard::Door &door = node.doors[static_cast<std::size_t>(source.rail)];
-        const railyard::Way way = description_.way(source.point, target.address);
+        const Door &door = node.doors[static_cast<std::size_t>(source.rail)];
+        const Way &way = description_.way(source.point, target.address);
         bool is_shared =
             way.count > 0; /* nodes of one router do not go through what they share to leave it */
-        visit(source.out, 1);
-        if (is_shared && source.shared_out != railyard::NONE)
-            visit(source.shared_out, 1);
+        visit(source.out.own, 1);
+        if (is_shared && source.out.shared != NONE)
+            visit(source.out.shared, 1);
         for (std::size_t i = 0; i < way.count; i++)
-            visit(way.first[i], way.times);
-        if (is_shared && door.shared != railyard::NONE)
+            visit(description_.hops[way.first + i], description_.times(way));
+        if (is_shared && door.shared != NONE)
             visit(door.shared, 1);
         visit(door.own, 1);
     }
 
-    const railyard::HostLine &host(const routing::NetPoint *point) const {
-        return description_.hosts()[static_cast<std::size_t>(host_of_point_[point->id()])];
+    const HostLine &host(const routing::NetPoint *point) const {
+        return description_.hosts[static_cast<std::size_t>(host_of_point_[point->id()])];
     }
 
   private:
@@ -152,7 +341,7 @@ class Network : public routing::NetZoneImpl {
         host_of_point_[point->id()] = host;
     }
 
-    const railyard::Description &description_;
+    const Description &description_;
     std::vector<StandardLinkImpl *> links_;
     std::vector<int> host_of_point_; /* by the point's number in this zone */
 };
@@ -160,9 +349,9 @@ class Network : public routing::NetZoneImpl {
 /* Payload bytes on each link, counted as each message starts. */
 class LinkBytes {
   public:
-    LinkBytes(const railyard::Description &description, const Network &network, std::string path)
+    LinkBytes(const Description &description, const Network &network, std::string path)
         : description_(description), network_(network), path_(std::move(path)),
-          bytes_(description.links().size(), 0.0) {}
+          bytes_(description.links.size(), 0.0) {}
 
     void count(double size_bytes, const s4u::Host *source, const s4u::Host *target) {
         network_.walk(
@@ -178,11 +367,11 @@ class LinkBytes {
         }
         for (std::size_t i = 0; i < bytes_.size(); i++)
             if (bytes_[i] > 0)
-                (void)std::fprintf(file.get(), "%.0f %s\n", bytes_[i], description_.links()[i].name.c_str());
+                (void)std::fprintf(file.get(), "%.0f %s\n", bytes_[i], description_.links[i].name.c_str());
     }
 
   private:
-    const railyard::Description &description_;
+    const Description &description_;
     const Network &network_;
     std::string path_;
     std::vector<double> bytes_;
@@ -190,7 +379,7 @@ class LinkBytes {
 
 /* SimGrid calls this once per message for its bandwidth factor; no other public callback has size and
  * endpoints. */
-void count_bytes(const railyard::Description &description, Network &network, const char *path) {
+void count_bytes(const Description &description, Network &network, const char *path) {
     auto bytes = std::make_shared<LinkBytes>(description, network, path);
     see_messages(
         network.get_iface(),
@@ -204,7 +393,7 @@ void count_bytes(const railyard::Description &description, Network &network, con
 
 void load(const s4u::Engine &engine, const char *path) {
     /* Both live as long as the process: SimGrid frees the zone at the very end. */
-    auto *description = new railyard::Description(path);
+    auto *description = new Description(read_description(path));
     routing::NetZoneImpl *root = root_zone(engine);
     auto *network = new Network(*description);
     network->set_parent(root);

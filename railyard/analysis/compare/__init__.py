@@ -1,1 +1,0 @@
-"""Compare two sides, chosen by any setting, over a whole archive."""

@@ -1,0 +1,179 @@
+"""`railyard compare` and `railyard over`: what the records of an archive show, side by side or as series.
+
+Models: what the user names and where the result goes. Leaves out: what is computed and printed
+(`railyard.analysis.judge.versus`, `railyard.analysis.judge.over`, `railyard.analysis.judge.text`), which is imported
+where it is needed, because --help does not need NumPy.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from railyard.base.commands import (
+    PATH,
+    Commands,
+    archive_option,
+    example,
+    fom_option,
+    json_option,
+    option,
+    print_json,
+)
+from railyard.base.errors import InputError
+from railyard.records.cli import entries_of, index_of
+from railyard.records.store.entries import Entry
+
+if TYPE_CHECKING:
+    from railyard.analysis.judge.sides import Side
+    from railyard.analysis.text.datatable import DataTable
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@click.command(epilog=example("railyard compare placement=plain placement=custom"))
+@click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
+@option("--baseline", "The side that changes are relative to.  [default: the first]")
+@archive_option("Archive that the sides choose from.")
+@json_option("Print JSON for programs, with the values as recorded.")
+@fom_option()
+def compare(
+    *, sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
+) -> None:
+    """Compare two or more sides A B [...].
+
+    A side is KEY=VALUE[,KEY=VALUE...] with the keys system, partition, environment, check, topology, commit, mpi,
+    study, placement, nic, software (native, image), image (the beginning of its sha256), date (2026-11-21 or
+    2026-11-01..2026-11-21); or the path of an archive or record; or a bare
+    word that is a system, placement, NIC policy or date of the archive.
+    """
+    from railyard.analysis.judge import text, versus
+
+    if len(sides) < 2:
+        raise InputError("SIDE", "", problem=f"{len(sides)} side", valid="at least two sides")
+    archive = functools.cache(lambda: index_of(root))
+    compared = versus.of_texts(
+        sides, lambda **values: archive().entries(**values), baseline, foms, for_people=not as_json
+    )
+    if as_json:
+        print_json(text.document(compared))
+    else:
+        click.echo("\n".join(text.terminal(compared)))
+
+
+@click.group(cls=Commands)
+def over() -> None:
+    """Show series of records over dates, sizes or allocations."""
+
+
+def _options(command: _F) -> _F:
+    """Add the options that the three commands share."""
+    for decorate in (
+        click.argument("chosen", required=False, default="", metavar="[KEY=VALUE,...]"),
+        archive_option("Archive, or a record file.", PATH),
+        fom_option(),
+        json_option(),
+    ):
+        command = decorate(command)
+    return command
+
+
+@over.command(epilog=example("railyard over dates check=halo_3d"))
+@_options
+def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
+    """Find where a series changed its level, and what its records name differently there.
+
+    KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
+    """
+    from railyard.analysis.judge import over, text
+
+    side = _side(chosen)
+    series = over.dated(_entries(root), side, foms)
+    _require(series, side, root)
+    if as_json:
+        print_json(text.dates_document(series))
+    else:
+        _print_table(text.changes_table(series), text.changes_sentence(series))
+
+
+@over.command("sizes", epilog=example("railyard over sizes check=halo_3d"))
+@_options
+def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
+    """Show weak and strong scaling: speedup and efficiency over the number of ranks.
+
+    KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
+    """
+    from railyard.analysis.judge import over, text
+
+    side = _side(chosen)
+    families = over.scaled(_entries(root), side, foms)
+    _require(families, side, root)
+    if as_json:
+        print_json(text.sizes_document(families))
+    else:
+        _print_table(
+            text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks."
+        )
+
+
+@over.command("allocations", epilog=example("railyard over allocations check=halo_3d"))
+@_options
+@option(
+    "--limit limit_percent",
+    "Spread between allocations, in percent, that is called steady.",
+    click.FloatRange(min=0, min_open=True),
+    5.0,
+)
+def allocations_(
+    *, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool, limit_percent: float
+) -> None:
+    """Show how much the same run differs between sets of nodes, and whether that is steady or variable.
+
+    KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
+    """
+    from railyard.analysis.judge import over, text
+
+    side = _side(chosen)
+    spreads = over.spreads(_entries(root), side, foms, limit_percent)
+    _require(spreads, side, root)
+    if as_json:
+        print_json(text.allocations_document(spreads, limit_percent))
+    else:
+        _print_table(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
+
+
+def _require(series: Sequence[object], side: Side | None, root: Path) -> None:
+    """Raise InputError if there is no series because the side chooses no record."""
+    from railyard.analysis.judge import sides
+
+    if side is not None and not series:
+        sides.require(side, _entries(root))
+
+
+def _entries(root: Path) -> Iterator[Entry]:
+    if not root.exists():
+        raise InputError("--archive", "", str(root), "an archive's folder or a record file that exists")
+    return entries_of(root)
+
+
+def _side(chosen: str) -> Side | None:
+    if not chosen:
+        return None
+    from railyard.analysis.judge import sides
+
+    if "=" not in chosen:
+        raise InputError("records", "", chosen, f"KEY=VALUE,... with keys {', '.join(sides.KEYS)}")
+    (side,) = sides.parse([chosen], functools.partial(list[Entry]))
+    return side
+
+
+def _print_table(table: DataTable, sentence: str) -> None:
+    if table.rows:
+        for line in table.lines():
+            click.echo(line)
+        click.echo()
+    click.echo(sentence)

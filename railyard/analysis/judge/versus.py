@@ -1,0 +1,221 @@
+"""Judge sides against each other: a row for everything that both ran, and a score over all rows.
+
+Models: the rows that sides share (`railyard.analysis.judge.rows`), the sides of each as the groups of one comparison.
+All rows of one figure of merit are one family of tests. Every row names the fields of provenance in which its sides
+differ. Origins never share a row. Leaves out: what a judgement is (`railyard.analysis.cases.judgement`), text
+(`railyard.analysis.judge.text`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.analysis.cases import judgement, modelled
+from railyard.analysis.cases.comparison import rank_of
+from railyard.analysis.cases.judgement import Comparison, Evidence, Series
+from railyard.analysis.judge import rows, sides
+from railyard.analysis.judge.rows import Point, Row, Source
+from railyard.analysis.stats import score
+from railyard.analysis.stats.score import Ratio, Score
+from railyard.base.errors import InputError
+from railyard.records import json_io
+from railyard.records.comparable import NAMED_OF_SIDES, SIDES_ROW
+from railyard.records.json_io import Json
+from railyard.records.record import COMPUTED
+from railyard.records.store.entries import Entry
+from railyard.records.units import Fom
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideRow:
+    """A row with its judgement: the sides are the groups of `comparison`; `differs` names fields of provenance."""
+
+    row: Row
+    comparison: Comparison
+    differs: Sequence[str]
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether several sides have a value."""
+        return len(self.comparison.measured) > 1
+
+    @property
+    def origin(self) -> str:
+        """Return where its numbers come from."""
+        return str(self.row.shared["origin"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versus:
+    """The whole comparison of sides.
+
+    `counts` and `foms` are those of `railyard.analysis.judge.rows.Gathered`. `scores` has a value for each origin and
+    each side but the baseline; None is a score of no case. `refused` states what could not be compared and why.
+    """
+
+    sides: Sequence[str]
+    baseline: str
+    counts: Mapping[str, Counter[str]]
+    foms: frozenset[str]
+    rows: Sequence[SideRow]
+    scores: Mapping[tuple[str, str], Score | None]
+    refused: Sequence[str]
+
+
+def of_texts(
+    texts: Sequence[str],
+    archive: Callable[..., Iterable[Entry]],
+    baseline: str | None = None,
+    foms: Sequence[str] = (),
+    *,
+    for_people: bool = False,
+) -> Versus:
+    """Return the comparison of the sides that texts describe, the first as baseline unless one is named.
+
+    `archive` returns the entries of which sides without a path choose, with `values=False` without their values. Raises
+    InputError for a side that chooses nothing, and for a baseline or figure of merit that is not there.
+    """
+    base = baseline or texts[0]
+    if base not in texts:
+        raise InputError("--baseline", "", base, f"one of {', '.join(texts)}")
+    parsed = sides.parse(texts, functools.partial(archive, values=False))
+    compared = compare(rows.sources(parsed, archive), texts, base, foms, for_people=for_people)
+    for side in parsed:
+        if not compared.counts[side.name]["records"]:
+            sides.require(side, archive(values=False))
+    unknown = next((fom for fom in foms if fom not in compared.foms), None)
+    if unknown is not None:
+        raise InputError("--fom", "", unknown, f"one of {', '.join(sorted(compared.foms)) or 'none'}")
+    return compared
+
+
+def compare(
+    sources: Sequence[Source],
+    names: Sequence[str],
+    baseline: str,
+    foms: Sequence[str] = (),
+    *,
+    for_people: bool = False,
+) -> Versus:
+    """Return the comparison of the sides of all sources, in the order of `names`; each source is read once.
+
+    `foms` restricts the figures of merit, if any. `for_people` converts the values of a virtual torus to those of the
+    machine that it models.
+    """
+    varied = sides.varied([side for _, choosing in sources for side in choosing])
+    blank = {"system": ""} if "system" in varied else {}
+    gathered = rows.gather(
+        sources, lambda setting: {name: setting[name] for name in SIDES_ROW} | blank, foms, varied
+    )
+    judged = _rows(gathered.rows, names, baseline, for_people=for_people)
+    shared = dict.fromkeys(row.origin for row in judged if row.is_shared)
+    scored = {
+        (origin, name): _ratios(judged, origin, name)
+        for origin in shared or dict.fromkeys(row.origin for row in judged)
+        for name in names
+        if name != baseline
+    }
+    return Versus(
+        sides=names,
+        baseline=baseline,
+        counts=gathered.counts,
+        foms=gathered.foms,
+        rows=judged,
+        scores=score.scores(scored),
+        refused=_refused(judged, names),
+    )
+
+
+def _ratios(judged: Iterable[SideRow], origin: str, name: str) -> list[Ratio]:
+    """Return the ratios of a side to the baseline, of the rows of one origin that both have."""
+    ratios = (row.comparison.ratio(name, _case(row.row)) for row in judged if row.origin == origin)
+    return [ratio for ratio in ratios if ratio is not None]
+
+
+def _rows(gathered: Sequence[Row], names: Sequence[str], baseline: str, *, for_people: bool) -> list[SideRow]:
+    """Return the rows with their judgements; those of one figure of merit are one family of tests."""
+    families: dict[Fom, list[Row]] = {}
+    for row in sorted(gathered, key=_order):
+        families.setdefault(row.key.fom, []).append(row)
+    judged = [
+        SideRow(
+            row=row,
+            comparison=dataclasses.replace(comparison, follows=row.follows),
+            differs=_differs(row.sides.values()),
+        )
+        for fom, family in families.items()
+        for row, comparison in zip(
+            family,
+            judgement.compare(fom, [_series(row, names, for_people=for_people) for row in family], baseline),
+            strict=True,
+        )
+    ]
+    return sorted(judged, key=lambda row: _order(row.row))
+
+
+def _case(row: Row) -> tuple[Json, ...]:
+    """Return what a row is of but for the figure of merit: rows of one case count once in a score."""
+    shared = row.shared
+    parameters = json_io.canonical(shared["parameters"])
+    return (shared["origin"], shared["system"], shared["check"], parameters, shared["ranks"], *row.key[:3])
+
+
+def _order(row: Row) -> tuple[str, ...]:
+    rank, fom = rank_of(row.key.fom)
+    labels = repr([(name, f"{value!s:>24}") for name, value in row.key.labels])
+    return (*map(str, _case(row)), str(rank), fom, labels)
+
+
+def _series(row: Row, names: Sequence[str], *, for_people: bool) -> Series:
+    """Return the evidence of all sides; of one without values it is empty."""
+    return Series(
+        labels=row.key.labels,
+        evidence={name: _evidence(row, row.sides.get(name, ()), for_people=for_people) for name in names},
+        deterministic=row.shared["origin"] in COMPUTED,
+    )
+
+
+def _evidence(row: Row, points: Sequence[Point], *, for_people: bool) -> Evidence:
+    """Return the launches' values of one side, its jobs in order of time."""
+    values: list[float] = []
+    for point in points:
+        factor = modelled.multiplier(point.setting, row.key.fom) if for_people else 1.0
+        values += point.values if factor == 1.0 else [factor * value for value in point.values]
+    return Evidence(
+        values=values,
+        jobs=[point.job for point in points for _ in point.values],
+        noise_percent=max((point.entry.own["noise_percent"] for point in points), default=0.0),
+    )
+
+
+def _differs(of_sides: Iterable[Sequence[Point]]) -> list[str]:
+    """Return the fields of provenance with more than one value among all records of a row."""
+    settings = {id(point.setting): point.setting for points in of_sides for point in points}.values()
+    return [name for name in NAMED_OF_SIDES if len({_text(setting[name]) for setting in settings}) > 1]
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else json_io.canonical(value)
+
+
+def _refused(judged: Sequence[SideRow], names: Sequence[str]) -> list[str]:
+    """Return a sentence for each set of origins that would share a row if origins could be mixed."""
+    by_rest: dict[tuple[Json, ...], dict[str, set[str]]] = {}
+    for row in judged:
+        rest = (*_case(row.row)[1:], row.row.key.fom, row.row.key.labels)
+        measured = {group.name for group in row.comparison.measured}
+        by_rest.setdefault(rest, {}).setdefault(row.origin, set()).update(measured)
+    mixed = {
+        tuple(sorted((name, origin) for origin, members in origins.items() for name in members))
+        for origins in by_rest.values()
+        if len(origins) > 1 and not any(members >= set(names) for members in origins.values())
+    }
+    return [
+        f"not compared: {', '.join(f'{name} is {origin}' for name, origin in pairs)}; numbers of different origin are "
+        "never mixed"
+        for pairs in sorted(mixed)
+    ]

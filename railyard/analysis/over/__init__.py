@@ -1,1 +1,0 @@
-"""What many records show together: over dates, over sizes, over allocations."""
