@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.commands import executable
 
 from railyard.admit import group_tests
 from railyard.admit.group_tests import Admission, Pair, Rule
@@ -132,8 +133,7 @@ def test_a_search_that_may_not_go_on_is_undecided_and_admits_no_doubtful_node() 
 def launcher_of(tmp_path: Path, command: str) -> Launcher:
     """Return a launcher of 16 nodes that is a shell command."""
     script = tmp_path / "launcher"
-    script.write_text(f"#!/bin/sh\n{command}\n")
-    script.chmod(0o755)
+    executable(script, f"#!/bin/sh\n{command}\n")
     return Launcher(
         launcher="openmpi4",
         command=[str(script)],

@@ -208,6 +208,15 @@ def test_one_wrong_line_of_a_host_file_is_seen(launcher: str) -> None:
 @pytest.mark.parametrize(
     ("reframe_launcher", "features", "name"),
     [
+        ("mpirun", ["mpi", "openmpi"], "openmpi4"),
+        ("mpirun", ["mpi", "openmpi5", "ucx"], "openmpi5"),
+        ("mpiexec", ["mpich", "ucx"], "mpich"),
+        ("mpirun", ["mpich"], "mpich"),
+        ("srun", ["mpi", "openmpi"], "slurm"),
+        ("srun", ["mpich"], "slurm"),
+        ("srun", ["mpi", "cray-mpich"], "cray-mpich"),
+        ("local", ["mpi", "smpi"], "smpi"),
+        ("local", ["mpi", "linkload"], "linkload"),
         ("mpirun-intelmpi", ["mpi", "intel-mpi"], "intel-mpi"),
         ("mpiexec", ["mpi", "mvapich2"], "mvapich"),
         ("mpirun", ["mpi", "mvapich2", "mpirun-rsh"], "mpirun-rsh"),
@@ -233,6 +242,8 @@ def test_a_refusal_shows_the_pairs_that_are_near_and_the_word_for_a_wrapper() ->
         launchers.selected("mpiexec", ["mpi", "psm2"])
     text = str(refused.value)
     assert "mpiexec with feature mpich" in text and "srun" not in text and "launch: FAMILY" not in text
+    with pytest.raises(InputError, match=r"yrun with mpi.*srun with feature mpi"):
+        launchers.selected("yrun", ["mpi"])
     with pytest.raises(InputError, match="extras: launch: FAMILY if it wraps one of ") as refused:
         launchers.selected("site_mpirun", ["mpi", "openmpi"])
     assert "mpirun with feature openmpi" in str(refused.value) and "cray-mpich" not in str(refused.value)
