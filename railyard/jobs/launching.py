@@ -19,7 +19,7 @@ from railyard.placements.hosts.gpus import any_pairs, pairs
 from railyard.placements.hosts.node import NodeLayout
 from railyard.placements.launchers import Launcher, Rendered
 from railyard.placements.nics import lines, policies, stacks, stating
-from railyard.placements.nics.lines import Line, Verbatim, file_name
+from railyard.placements.nics.lines import LaunchLine, Verbatim, file_name
 from railyard.placements.orders.placement import Placement
 from railyard.placements.topology.base import Topology
 
@@ -31,7 +31,7 @@ class Combination:
     `files` and `scripts` (executable) are texts by file name, which the command reads.
     """
 
-    line: Line
+    line: LaunchLine
     files: Mapping[str, str]
     scripts: Mapping[str, str]
 
@@ -203,7 +203,9 @@ def _simulated(
     files = {name: text for name, text in rendered.files.items() if name != before}
     command = tuple(after if word == before else word for word in rendered.command)
     text = "".join(f"{host}\n" for host in hosts)
-    return Combination(line=Line(environment={}, words=command), files={**files, after: text}, scripts={})
+    return Combination(
+        line=LaunchLine(environment={}, words=command), files={**files, after: text}, scripts={}
+    )
 
 
 def assigned_nics(policy: str, on: policies.Host) -> list[list[str]]:

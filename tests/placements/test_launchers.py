@@ -208,6 +208,15 @@ def test_one_wrong_line_of_a_host_file_is_seen(launcher: str) -> None:
 @pytest.mark.parametrize(
     ("reframe_launcher", "features", "name"),
     [
+        ("mpirun", ["mpi", "openmpi"], "openmpi4"),
+        ("mpirun", ["mpi", "openmpi5", "ucx"], "openmpi5"),
+        ("mpiexec", ["mpich", "ucx"], "mpich"),
+        ("mpirun", ["mpich"], "mpich"),
+        ("srun", ["mpi", "openmpi"], "slurm"),
+        ("srun", ["mpich"], "slurm"),
+        ("srun", ["mpi", "cray-mpich"], "cray-mpich"),
+        ("local", ["mpi", "smpi"], "smpi"),
+        ("local", ["mpi", "linkload"], "linkload"),
         ("mpirun-intelmpi", ["mpi", "intel-mpi"], "intel-mpi"),
         ("mpiexec", ["mpi", "mvapich2"], "mvapich"),
         ("mpirun", ["mpi", "mvapich2", "mpirun-rsh"], "mpirun-rsh"),
@@ -233,6 +242,8 @@ def test_a_refusal_shows_the_pairs_that_are_near_and_the_word_for_a_wrapper() ->
         launchers.selected("mpiexec", ["mpi", "psm2"])
     text = str(refused.value)
     assert "mpiexec with feature mpich" in text and "srun" not in text and "launch: FAMILY" not in text
+    with pytest.raises(InputError, match=r"yrun with mpi.*srun with feature mpi"):
+        launchers.selected("yrun", ["mpi"])
     with pytest.raises(InputError, match="extras: launch: FAMILY if it wraps one of ") as refused:
         launchers.selected("site_mpirun", ["mpi", "openmpi"])
     assert "mpirun with feature openmpi" in str(refused.value) and "cray-mpich" not in str(refused.value)
@@ -338,27 +349,6 @@ def test_the_documents_example_is_what_the_orders_do() -> None:
     lines = tables.TABLES["orders-example"]().strip("\n").splitlines()
     column = lines[0].index("blocks:2x2")
     assert [line[column : column + 7] for line in lines[3:]] == ["A A B B", "A A B B", "C C D D", "C C D D"]
-
-
-@pytest.mark.parametrize("launcher", ["openmpi4", "openmpi5", "mpich", "intel-mpi"])
-@pytest.mark.parametrize("binding", Binding)
-def test_a_mutation_changes_each_file_and_each_variable_once_at_least(
-    launcher: str, binding: Binding
-) -> None:
-    """`python -m perf mutations` starts these: all lines but one are as they were, and names stay those of the job."""
-    placed = matrix.one(f"snake/{binding}")
-    rendered = launchers.render(launcher, placed)
-    changed = []
-    for mutant in matrix.mutants(rendered, placed):
-        files = [name for name, text in mutant.rendered.files.items() if text != rendered.files[name]]
-        variables = [n for n, v in mutant.rendered.environment.items() if v != rendered.environment[n]]
-        assert len(files) + len(variables) == 1, mutant.what
-        changed += files + variables
-        for name in files:
-            before, after = rendered.files[name].splitlines(), mutant.rendered.files[name].splitlines()
-            assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
-    assert set(rendered.files) <= set(changed)
-    assert set(rendered.environment) - {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT", "I_MPI_PIN"} <= set(changed)
 
 
 def on_a_slurm_site(order: str, nodes: int = 4, ranks_per_node: int = 2) -> Rendered:

@@ -112,35 +112,29 @@ GOLDEN = {
     ("nccl", "nic-1"): {"NCCL_IB_HCA": "=nic1"},
     ("nccl", "local-nic"): {"NCCL_IB_HCA": "=nic0,nic1", "NCCL_CROSS_NIC": "0"},
 }
+#: What a rank of a stack is told of the NIC {k}; `psm`, `mpich-ofi`, `ucx` and `opx` have another way for one policy.
+OF_ONE_NIC = {
+    "openmpi-tcp": {"OMPI_MCA_btl_tcp_if_include": "nic{k}"},
+    "ucx": {"UCX_NET_DEVICES": "nic{k}"},
+    "mpich-ofi": {"MPIR_CVAR_CH4_OFI_MAX_NICS": "1", "MPIR_CVAR_CH4_OFI_PREF_NIC": "{k}"},
+    "psm": {"IPATH_UNIT": "{k}"},
+    "psm2": {"PSM2_MULTIRAIL": "0", "HFI_UNIT": "{k}"},
+    "opx": {"FI_OPX_HFI_SELECT": "{k}"},
+    "ucx-tcp": {"UCX_NET_DEVICES": "nic{k}"},
+    "ucx-tcp-unbound": {"UCX_NET_DEVICES": "nic{k}"},
+    "ofi-tcp": {"FI_TCP_IFACE": "nic{k}"},
+    "cxi": {"FI_CXI_DEVICE_NAME": "nic{k}"},
+    "psm3": {"PSM3_MULTIRAIL": "0", "PSM3_NIC": "nic{k}"},
+    "gloo": {"GLOO_SOCKET_IFNAME": "nic{k}"},
+    "nccl-socket": {"NCCL_SOCKET_IFNAME": "=nic{k}"},
+    "efa": {"FI_EFA_IFACE": "nic{k}"},
+    "verbs": {"FI_VERBS_DEVICE_NAME": "nic{k}"},
+}
 BY_RANK = {
-    ("openmpi-tcp", "round-robin"): [{"OMPI_MCA_btl_tcp_if_include": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("openmpi-tcp", "local-nic"): [{"OMPI_MCA_btl_tcp_if_include": f"nic{k}"} for k in (0, 0, 1, 1)],
-    ("ucx", "round-robin"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("mpich-ofi", "round-robin"): [
-        {"MPIR_CVAR_CH4_OFI_MAX_NICS": "1", "MPIR_CVAR_CH4_OFI_PREF_NIC": str(k)} for k in (0, 1, 0, 1)
-    ],
-    ("psm", "local-nic"): [{"IPATH_UNIT": str(k)} for k in (0, 0, 1, 1)],
-    ("psm2", "round-robin"): [{"PSM2_MULTIRAIL": "0", "HFI_UNIT": str(k)} for k in (0, 1, 0, 1)],
-    ("psm2", "local-nic"): [{"PSM2_MULTIRAIL": "0", "HFI_UNIT": str(k)} for k in (0, 0, 1, 1)],
-    ("opx", "round-robin"): [{"FI_OPX_HFI_SELECT": str(k)} for k in (0, 1, 0, 1)],
-    ("ucx-tcp", "round-robin"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("ucx-tcp", "local-nic"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 0, 1, 1)],
-    ("ucx-tcp-unbound", "local-nic"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 0, 1, 1)],
-    ("ucx-tcp-unbound", "round-robin"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("ofi-tcp", "round-robin"): [{"FI_TCP_IFACE": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("ofi-tcp", "local-nic"): [{"FI_TCP_IFACE": f"nic{k}"} for k in (0, 0, 1, 1)],
-    ("cxi", "round-robin"): [{"FI_CXI_DEVICE_NAME": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("cxi", "local-nic"): [{"FI_CXI_DEVICE_NAME": f"nic{k}"} for k in (0, 0, 1, 1)],
-    ("psm3", "round-robin"): [{"PSM3_MULTIRAIL": "0", "PSM3_NIC": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("psm3", "local-nic"): [{"PSM3_MULTIRAIL": "0", "PSM3_NIC": f"nic{k}"} for k in (0, 0, 1, 1)],
-    ("gloo", "round-robin"): [{"GLOO_SOCKET_IFNAME": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("gloo", "local-nic"): [{"GLOO_SOCKET_IFNAME": f"nic{k}"} for k in (0, 0, 1, 1)],
-    ("nccl-socket", "round-robin"): [{"NCCL_SOCKET_IFNAME": f"=nic{k}"} for k in (0, 1, 0, 1)],
-    ("nccl-socket", "local-nic"): [{"NCCL_SOCKET_IFNAME": f"=nic{k}"} for k in (0, 0, 1, 1)],
-    ("efa", "round-robin"): [{"FI_EFA_IFACE": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("efa", "local-nic"): [{"FI_EFA_IFACE": f"nic{k}"} for k in (0, 0, 1, 1)],
-    ("verbs", "round-robin"): [{"FI_VERBS_DEVICE_NAME": f"nic{k}"} for k in (0, 1, 0, 1)],
-    ("verbs", "local-nic"): [{"FI_VERBS_DEVICE_NAME": f"nic{k}"} for k in (0, 0, 1, 1)],
+    (stack, policy): [{name: value.format(k=k) for name, value in variables.items()} for k in nics]
+    for stack, variables in OF_ONE_NIC.items()
+    for policy, nics in (("round-robin", (0, 1, 0, 1)), ("local-nic", (0, 0, 1, 1)))
+    if (stack, policy) not in GOLDEN
 }
 
 

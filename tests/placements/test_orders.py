@@ -197,15 +197,18 @@ def test_a_host_file_that_is_wrong_is_one_line(
 
 def test_a_host_file_is_an_allocation_in_its_order(railyard: Run, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("n1-1-1 slots=4\nn0-0-0  # mine\n\nn0-1-0:2\nn1-1-1\n")
-    arguments = [
-        "--nodes",
-        str(tmp_path / "hosts"),
+    words = [
+        "place",
+        "gemini-2x2x2",
+        "--grid",
+        "3",
         "--placement",
         "scheduler",
         "--format",
         "openmpi-hostfile",
+        "--nodes",
     ]
-    done = railyard("place", "gemini-2x2x2", "--grid", "3", *arguments)
+    done = railyard(*words, str(tmp_path / "hosts"))
     assert done.stdout.split() == ["n1-1-1", "n0-0-0", "n0-1-0"]
 
 
@@ -351,32 +354,6 @@ def test_what_a_launcher_cannot_say_is_one_line(
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("reframe_launcher", "features", "name"),
-    [
-        ("mpirun", ["mpi", "openmpi"], "openmpi4"),
-        ("mpirun", ["mpi", "openmpi5", "ucx"], "openmpi5"),
-        ("mpiexec", ["mpich", "ucx"], "mpich"),
-        ("mpirun", ["mpich"], "mpich"),
-        ("srun", ["mpi", "openmpi"], "slurm"),
-        ("srun", ["mpich"], "slurm"),
-        ("srun", ["mpi", "cray-mpich"], "cray-mpich"),
-        ("local", ["mpi", "smpi"], "smpi"),
-        ("local", ["mpi", "linkload"], "linkload"),
-    ],
-)
-def test_partition_and_environment_select_a_launcher(
-    reframe_launcher: str, features: list[str], name: str
-) -> None:
-    assert launchers.selected(reframe_launcher, features).name == name
-
-
-def test_a_partition_without_a_launcher_is_one_line() -> None:
-    with pytest.raises(InputError) as caught:
-        launchers.selected("yrun", ["mpi"])
-    assert "yrun with mpi" in str(caught.value) and "srun with feature mpi" in str(caught.value)
-
-
 def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
     """The launchers without a machine have no cores to bind to; PALS, ibrun and jsrun are given none."""
     refusing = set()
@@ -390,7 +367,7 @@ def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
 
 
 def test_place_writes_a_launchers_files(railyard: Run, tmp_path: Path) -> None:
-    arguments = [
+    words = [
         "place",
         "gemini-2x2x2",
         "--grid",
@@ -400,7 +377,7 @@ def test_place_writes_a_launchers_files(railyard: Run, tmp_path: Path) -> None:
         "--placement",
         "hilbert/core",
     ]
-    done = railyard(*arguments, "--launcher", "openmpi4", "--output", str(tmp_path / "new"))
+    done = railyard(*words, "--launcher", "openmpi4", "--output", str(tmp_path / "new"))
     assert done.stdout == "mpirun -np 16 --rankfile placement.rankfile PROGRAM\n", done.stderr
     assert len((tmp_path / "new/placement.rankfile").read_text().splitlines()) == 16
 

@@ -12,10 +12,8 @@ from support.commands import Run
 from support.topology.topologies import gemini
 
 from railyard.base.errors import InputError
-from railyard.placements.launchers import files, openmpi
 from railyard.placements.orders.allocation import AllocationOrder, allocate
 from railyard.placements.orders.placement import place
-from railyard.placements.orders.rank_orders import orders
 from railyard.placements.orders.walks import boustrophedon
 from railyard.placements.topology.rings import hops
 
@@ -95,22 +93,10 @@ def test_axes_count_the_nodes_of_a_router_along_y() -> None:
     ]
 
 
-@given(
-    EXTENTS,
-    st.sampled_from(sorted(set(orders()) - {"blocks", "by-group", "file", "optimised"})),
-    st.sampled_from(["snake", "contiguous", "random"]),
-)
-def test_a_placement_is_injective_onto_the_allocation(
-    extents: tuple[int, int, int], kind: str, order: str
-) -> None:
-    granted = allocate(gemini("x".join(map(str, extents))), order, seed=5)
-    placed = place(kind, granted, extents, seed=5)
-    assert sorted(placed.indices.tolist()) == sorted(granted.indices.tolist())
-
-
 @given(EXTENTS)
 def test_custom_puts_every_grid_neighbour_one_hop_away(extents: tuple[int, int, int]) -> None:
     placed = place("custom", allocate(gemini("x".join(map(str, extents)))), extents)
+    assert sorted(placed.indices.tolist()) == sorted(placed.allocation.indices.tolist())
     at = placed.allocation.topology.node_coordinates[placed.indices].reshape(*extents, 3)
     for dimension, extent in enumerate(extents):
         far = hops(at, np.roll(at, -1, axis=dimension), extents)
@@ -161,16 +147,6 @@ def test_randomness_needs_a_seed() -> None:
         allocate(gemini("2x2x2"), "random")
 
 
-def test_rendered_for_open_mpi() -> None:
-    granted = allocate(gemini("2x2x1"), "contiguous")
-    nodes = place("plain", granted, (2, 2)).nodes
-    assert files.openmpi_hostfile(nodes) == "n0-0-0\nn1-0-0\nn0-1-0\nn1-1-0\n"
-    assert openmpi.rankfile(place("plain", granted, (2, 2), ranks_per_node=2)) == (
-        "rank 0=n0-0-0 slot=0\nrank 1=n0-1-0 slot=0\nrank 2=n0-0-0 slot=1\nrank 3=n0-1-0 slot=1\n"
-    )
-    assert files.coordinates(gemini("2x1x1")) == "torus 2 1 1\nn0-0-0 0 0 0\nn1-0-0 1 0 0\n"
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -187,8 +163,3 @@ def test_place_refuses_in_one_line(railyard: Run, arguments: list[str], words: l
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert all(word in done.stderr for word in words), done.stderr
-
-
-def test_place_prints_what_mpirun_reads(railyard: Run) -> None:
-    done = railyard("place", "gemini-2x2x2", "--grid", "2x2x2", "--format", "openmpi-hostfile")
-    assert done.stdout.splitlines() == [f"n{x}-{y}-{z}" for x in (0, 1) for y in (0, 1) for z in (0, 1)]

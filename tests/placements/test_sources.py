@@ -206,8 +206,12 @@ def test_one_odd_line_is_reported_and_does_not_refuse_the_rest(
 def test_no_text_breaks_a_parser(noise: str, form: str) -> None:
     for source in sources.sources().values():
         for text in (noise, form + noise, form[: len(noise)]):
-            with contextlib.suppress(InputError):
-                source.parse(text, "source")
+            try:
+                coordinates = source.parse(text, "source").coordinates
+            except InputError as error:
+                assert len(str(error).splitlines()) == 1
+            else:
+                assert all(len(at) >= 3 and min(at) >= 0 for at in coordinates.values())
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ RUNTIMES: Mapping[str, Runtime] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class RankGpu:
     """A local rank's GPU, and the NICs nearest to and farthest from that GPU, as indices into the node's NICs."""
 
     gpu: int
@@ -48,14 +48,14 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs:
+class RankGpus:
     """The pair of every local rank, and the runtime of these GPUs."""
 
-    of_rank: tuple[Pair, ...]
+    of_rank: tuple[RankGpu, ...]
     runtime: Runtime
 
 
-def pairs(layout: NodeLayout, nics: Sequence[str], ranks_per_node: int, binding: Binding) -> Pairs | None:
+def pairs(layout: NodeLayout, nics: Sequence[str], ranks_per_node: int, binding: Binding) -> RankGpus | None:
     """Return every local rank's GPU and NICs; None where the node does not show its GPUs or where its NICs are.
 
     The GPUs nearest to a rank's NUMA domain are dealt to the ranks of the domain in turn.
@@ -64,24 +64,18 @@ def pairs(layout: NodeLayout, nics: Sequence[str], ranks_per_node: int, binding:
     where = [layout.nics.get(name.partition(":")[0], -1) for name in nics]
     if runtime is None or not layout.gpus or not where or min([*where, *layout.gpus.values()]) < 0:
         return None
-    turns: dict[int, int] = {}
-    pairs_of_ranks = []
-    for local in range(ranks_per_node):
-        domain = layout.domain_of(local, ranks_per_node, binding)
-        far = [layout.distance(domain, other) for other in layout.gpus.values()]
-        near = [index for index, distance in enumerate(far) if distance == min(far)]
-        gpu = near[turns.get(domain, 0) % len(near)]
-        turns[domain] = turns.get(domain, 0) + 1
-        pairs_of_ranks.append(_pair(layout, gpu, nics))
-    return Pairs(of_rank=tuple(pairs_of_ranks), runtime=runtime)
+    dealt = layout.dealt(list(layout.gpus.values()), ranks_per_node, binding)
+    return RankGpus(of_rank=tuple(_pair(layout, gpu, nics) for gpu in dealt), runtime=runtime)
 
 
-def any_pairs(ranks_per_node: int) -> Pairs:
+def any_pairs(ranks_per_node: int) -> RankGpus:
     """Return pairs that only show what a policy with GPUs takes, for as long as no node has described itself."""
-    return Pairs(of_rank=(Pair(gpu=0, near=0, far=0),) * ranks_per_node, runtime=Runtime(variable="GPU"))
+    return RankGpus(
+        of_rank=(RankGpu(gpu=0, near=0, far=0),) * ranks_per_node, runtime=Runtime(variable="GPU")
+    )
 
 
-def _pair(layout: NodeLayout, gpu: int, nics: Sequence[str]) -> Pair:
+def _pair(layout: NodeLayout, gpu: int, nics: Sequence[str]) -> RankGpu:
     address, domain = list(layout.gpus.items())[gpu]
 
     def farness(index: int) -> tuple[int, int]:
@@ -93,7 +87,7 @@ def _pair(layout: NodeLayout, gpu: int, nics: Sequence[str]) -> Pair:
     first, last = farness(by_nearness[0]), farness(by_nearness[-1])
     nearest = [index for index in by_nearness if farness(index) == first]
     farthest = [index for index in by_nearness if farness(index) == last]
-    return Pair(gpu=gpu, near=nearest[gpu % len(nearest)], far=farthest[gpu % len(farthest)])
+    return RankGpu(gpu=gpu, near=nearest[gpu % len(nearest)], far=farthest[gpu % len(farthest)])
 
 
 def _common(one: str, other: str) -> int:

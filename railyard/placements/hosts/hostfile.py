@@ -46,7 +46,7 @@ FORMS = "HOST, HOST:SLOTS, HOST*SLOTS, HOST slots=N, a host list such as cn[01-0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class HostEntry:
     """One host in a host file: its line, its slots there, and the number of ranks that it takes in a row."""
 
     line: int
@@ -102,7 +102,7 @@ def names(path: Path) -> list[str]:
     return list(slots(entries(path)))
 
 
-def slots(parsed: Iterable[Entry]) -> dict[str, int]:
+def slots(parsed: Iterable[HostEntry]) -> dict[str, int]:
     """Return host -> all its slots, in the order of the entries."""
     counts: dict[str, int] = {}
     for entry in parsed:
@@ -110,27 +110,27 @@ def slots(parsed: Iterable[Entry]) -> dict[str, int]:
     return counts
 
 
-def entries(path: Path) -> list[Entry]:
+def entries(path: Path) -> list[HostEntry]:
     """Return the hosts of a file in its order; InputError names the line of what is no host, or that there is none."""
     return parse(readable(path), str(path))
 
 
-def parse(text: str, source: str, *, has_aliases: bool = True) -> list[Entry]:
+def parse(text: str, source: str, *, has_aliases: bool = True) -> list[HostEntry]:
     """Return the hosts of a host file's text; InputError as `entries`.
 
     `has_aliases` is whether `cn01` and `cn01.site` are one host.
     """
     hostlist.check(text, source)
-    parsed: list[Entry] = []
-    by_rank: dict[int, Entry] = {}
+    parsed: list[HostEntry] = []
+    by_rank: dict[int, HostEntry] = {}
     lines = list(content_lines(text))
     for number, line in lines:
         try:
             if rank := RANK.fullmatch(line):
-                by_rank[int(rank[1])] = Entry(line=number, name=_host(rank[2]))
+                by_rank[int(rank[1])] = HostEntry(line=number, name=_host(rank[2]))
             else:
                 parsed += [
-                    Entry(line=number, name=_host(name), slots=count, ranks=ranks)
+                    HostEntry(line=number, name=_host(name), slots=count, ranks=ranks)
                     for name, count, ranks in _hosts(line, is_only=len(lines) == 1)
                 ]
         except InputError as error:
@@ -143,7 +143,7 @@ def parse(text: str, source: str, *, has_aliases: bool = True) -> list[Entry]:
     return _without_aliases(parsed) if has_aliases else parsed
 
 
-def _without_aliases(parsed: list[Entry]) -> list[Entry]:
+def _without_aliases(parsed: list[HostEntry]) -> list[HostEntry]:
     """Return the hosts with one name for each: `cn01` and `cn01.site` get the one that comes first."""
     first = dict.fromkeys(entry.name for entry in parsed)
     long = Counter(label for name in first if (label := name.partition(".")[0]) != name and label in first)
@@ -257,7 +257,7 @@ def _some(topology: Topology) -> str:
     return ", ".join(node.name for node in topology.nodes[:2]) + ", ..."
 
 
-def without_batch_node(parsed: Iterable[Entry]) -> tuple[list[str], str]:
+def without_batch_node(parsed: Iterable[HostEntry]) -> tuple[list[str], str]:
     """Return the nodes of an LSF host file without its batch node, and that node's name, empty if there is none.
 
     LSF lists the node of the batch script first, with one slot, before compute nodes that all have the same number of

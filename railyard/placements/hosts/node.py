@@ -61,13 +61,17 @@ class NodeLayout:
         return tuple(sorted(cpu for core in self.cores if core.numa == domain for cpu in core.cpus))
 
     def nearest(self, names: Sequence[str], ranks_per_node: int, binding: Binding) -> tuple[int, ...] | None:
-        """Return the nearest NIC of each local rank as an index into `names`; None where a NIC's domain is not known.
-
-        NICs equally near are dealt to the ranks of a domain in turn.
-        """
+        """Return the nearest NIC of each local rank, an index into `names`; None where a NIC's domain is not known."""
         where = [self.nics.get(name.partition(":")[0], -1) for name in names]
         if not where or min(where) < 0:
             return None
+        return self.dealt(where, ranks_per_node, binding)
+
+    def dealt(self, where: Sequence[int], ranks_per_node: int, binding: Binding) -> tuple[int, ...]:
+        """Return the nearest device of each local rank; `where` are the devices' NUMA domains.
+
+        Devices equally near are dealt to the ranks of a domain in turn.
+        """
         turns: dict[int, int] = {}
         nearest = []
         for local in range(ranks_per_node):
@@ -109,25 +113,30 @@ def parse(description: Mapping[str, Any]) -> NodeLayout | None:
     )
 
 
-def binder(layout: NodeLayout, ranks_per_node: int, binding: Binding, variables: Sequence[str]) -> str:
-    """Return a shell script that binds a rank to its CPUs and becomes the program: the same under every launcher.
+SCRIPT = """\
+#!/bin/sh
+# {about}, by its number on its node.
+local={local}
+case $local in
+{cases}*) echo "{subject}: local rank '$local', made for 0 to {last}" >&2; exit 2 ;;
+esac
+"""
 
-    `variables` may hold the rank's number on its node, in the order in which to read them.
+
+def script(about: str, subject: str, cases: Sequence[str], variables: Sequence[str]) -> str:
+    """Return a shell script that runs the case of its local rank, the same under every launcher.
+
+    `variables` may hold the rank's number on its node, in the order in which to read them. `about` begins the script's
+    comment, and `subject` its error.
     """
     *others, last = variables
     local = "".join(f"${{{name}:-" for name in others) + f"${last}" + "}" * len(others)
-    cases = "".join(
-        f'{k}) exec taskset -c {",".join(map(str, layout.cpus(k, ranks_per_node, binding)))} "$@" ;;\n'
-        for k in range(ranks_per_node)
-    )
-    return BINDER.format(local=local, cases=cases, last=ranks_per_node - 1)
+    lines = "".join(f"{k}) {case} ;;\n" for k, case in enumerate(cases))
+    return SCRIPT.format(about=about, local=local, cases=lines, subject=subject, last=len(cases) - 1)
 
 
-BINDER = """\
-#!/bin/sh
-# The CPUs of a rank, by its number on its node.
-local={local}
-case $local in
-{cases}*) echo "binding: local rank '$local', made for 0 to {last}" >&2; exit 2 ;;
-esac
-"""
+def binder(layout: NodeLayout, ranks_per_node: int, binding: Binding, variables: Sequence[str]) -> str:
+    """Return a `script` that binds a rank to its CPUs and becomes the program."""
+    cpus = (layout.cpus(local, ranks_per_node, binding) for local in range(ranks_per_node))
+    cases = [f'exec taskset -c {",".join(map(str, own))} "$@"' for own in cpus]
+    return script("The CPUs of a rank", "binding", cases, variables)

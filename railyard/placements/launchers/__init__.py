@@ -1,7 +1,7 @@
 """Launchers: a placement as each launcher's arguments, environment and files. Pure: the caller writes the files.
 
-One module per launcher; each defines `LAUNCHER` (`railyard.placements.launchers.base`) and names its manual.
-`LAUNCHERS` finds them by module. The order `scheduler` passes the launcher nothing but its own block order. What a
+A module defines `LAUNCHER`, or several in a tuple `LAUNCHERS` (`railyard.placements.launchers.base`), and names its
+manual. The order `scheduler` passes the launcher nothing but its own block order. What a
 launcher cannot express is an InputError that names both. Leaves out NICs (`railyard.placements.nics`).
 """
 
@@ -20,7 +20,8 @@ __all__ = ["LAUNCHERS", "Launcher", "Rendered", "local_rank_variables", "named",
 
 #: By name, general ones last.
 LAUNCHERS: Mapping[str, Launcher] = {
-    one.name: one for one in sorted(members(__name__, "LAUNCHER"), key=lambda one: (one.general, one.name))
+    one.name: one
+    for one in sorted(members(__name__, "LAUNCHER", "LAUNCHERS"), key=lambda one: (one.general, one.name))
 }
 
 

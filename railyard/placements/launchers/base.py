@@ -1,7 +1,8 @@
-"""Define a launcher: one object per launcher, each in a module of its own in this folder.
+"""Define a launcher: one object per launcher, in the modules of this folder.
 
-A module that defines `LAUNCHER` is a launcher (`railyard.placements.launchers` finds it); nothing else must be edited
-to add one. Leaves out NICs (`railyard.placements.nics`) and how a job is written (`railyard.jobs`).
+A module that defines `LAUNCHER`, or several in a tuple `LAUNCHERS`, is found by `railyard.placements.launchers`;
+nothing else must be edited to add one. Leaves out NICs (`railyard.placements.nics`) and how a job is written
+(`railyard.jobs`).
 """
 
 from __future__ import annotations

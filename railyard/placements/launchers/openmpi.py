@@ -1,7 +1,11 @@
-"""Provide what Open MPI 4 and 5 share: the sequential mapper, the rank file, and parameters as options.
+"""Open MPI 4 and 5: the sequential mapper, the rank file, and parameters as options.
 
 Ranks without a binding are placed by the sequential mapper, ranks with one by a rank file. Both take any order. The
 order `scheduler` fills the slots of the chosen nodes (mpirun(1), --map-by slot, --hostfile).
+
+Open MPI 4: mpirun(1) of 4.1, "rankfile", "seq". Open MPI 5 has the same mappers in PRRTE's words (prte-map(1): --map-by
+seq, rankfile:file=). Without a scheduler PRRTE refuses a rank file whose nodes no host file grants; Open MPI 4 takes
+them from the rank file.
 """
 
 from __future__ import annotations
@@ -22,6 +26,9 @@ from railyard.placements.launchers.files import openmpi_hostfile
 from railyard.placements.orders.placement import Placement
 
 MCA = "OMPI_MCA_"
+PRRTE = "PRTE_MCA_"
+#: Parameters of Open MPI 4 that Open MPI 5 lacks.
+GONE = frozenset({"OMPI_MCA_osc", "OMPI_MCA_hwloc_base_binding_policy"})
 #: Open MPI's own default of the number of daemons that one daemon starts or forwards to.
 RADIX = 64
 #: What precedes the version in what `mpirun --version` prints, such as `mpirun (Open MPI) 4.1.4`; a pattern.
@@ -145,3 +152,52 @@ def radix(hosts: AgentHosts) -> str:
 def as_root(*programs: str) -> dict[str, str]:
     """Return the variables that let root run ranks: the only user of a container or a user namespace is root."""
     return {f"{name}_ALLOW_RUN_AS_ROOT{more}": "1" for name in programs for more in ("", "_CONFIRM")}
+
+
+def on_agent_hosts_4(hosts: AgentHosts) -> AgentVariables:
+    """Return the variables of Open MPI 4's mpirun, of its daemons and ranks."""
+    reach = {
+        "plm": "rsh",
+        **reach_parameters(hosts, "plm_rsh"),
+        "routed_radix": radix(hosts),
+        "orte_default_hostfile": hosts.hostfile,
+    }
+    daemons = {"orte_tmpdir_base": hosts.folder, "oob_tcp_if_include": hosts.management}
+    run = {**parameters(daemons), **rank_variables(hosts), **as_root("OMPI")}
+    return AgentVariables(reach=parameters(reach), run=run)
+
+
+def on_agent_hosts_5(hosts: AgentHosts) -> AgentVariables:
+    """Return the variables of Open MPI 5's mpirun and ranks, and of its daemons, which are PRRTE's."""
+    reach = {
+        **reach_parameters(hosts, "plm_ssh"),
+        "rml_base_radix": radix(hosts),
+        "prte_default_hostfile": hosts.hostfile,
+    }
+    daemons = {"prte_tmpdir_base": hosts.folder, "prte_if_include": hosts.management}
+    ranks = {name: value for name, value in rank_variables(hosts).items() if name not in GONE}
+    return AgentVariables(
+        reach=parameters(reach, PRRTE),
+        run={**parameters(daemons, PRRTE), **ranks, **as_root("OMPI", "PRTE")},
+    )
+
+
+LAUNCHERS = (
+    launcher(
+        "openmpi4",
+        ("openmpi",),
+        "--rankfile {}",
+        majors="[0-4]",
+        on_agent_hosts=on_agent_hosts_4,
+        source="[mpirun(1) of 4.1](https://www.open-mpi.org/doc/v4.1/man1/mpirun.1.php)",
+    ),
+    launcher(
+        "openmpi5",
+        ("openmpi5",),
+        "--map-by rankfile:file={}",
+        majors=r"[5-9]|\d\d+",
+        on_agent_hosts=on_agent_hosts_5,
+        source="[mpirun(1) of 5.0](https://docs.open-mpi.org/en/v5.0.x/man-openmpi/man1/mpirun.1.html), prte-map(1)",
+        allocates=True,
+    ),
+)

@@ -1,6 +1,6 @@
-"""SMPI: host file, rank by rank, and the topology that is simulated (`railyard sim`), as a file.
+"""SMPI, and the link-load model in a program's place: host file, rank by rank, and the topology, as a file.
 
-Provides `launcher` for the model, too, which reads the same files.
+These are railyard's own `railyard sim` and `railyard model`.
 """
 
 from __future__ import annotations
@@ -35,4 +35,4 @@ def launcher(name: str, command: str) -> Launcher:
     )
 
 
-LAUNCHER = launcher("smpi", "sim")
+LAUNCHERS = (launcher("smpi", "sim"), launcher("linkload", "model"))

@@ -29,7 +29,7 @@ class Verbatim(str):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class LaunchLine:
     """The words of a launch before its program, and the variables before those.
 
     `words` are the launcher's, and `scripts` those with which ranks begin. The site's `modifier` precedes them, its
@@ -80,12 +80,12 @@ def line(
     settings: Settings,
     *,
     scripts: Sequence[str],
-) -> Line:
+) -> LaunchLine:
     """Return the line of a launch; `scripts` are the names of the wrapper and the binder, empty for none."""
     passed = launcher.pass_variables(settings.environment)
     # without these variables a launcher could choose GPUs, and ranks would not see the node's numbers
     gpus = launcher.all_gpus if policy.kind.with_gpus else {}
-    return Line(
+    return LaunchLine(
         environment={**launched.environment, **passed.environment, **gpus},
         words=(*launched.command, *passed.options),
         scripts=tuple(f"./{name}" for name in scripts if name),
@@ -102,7 +102,7 @@ def possible(
     by_script: bool,
     family: str = "",
     stated: str = "",
-) -> Iterator[Line]:
+) -> Iterator[LaunchLine]:
     """Yield the line of every launcher whose first word is `first`, with every stack that can obey the policy.
 
     `stated` are the variables of a job that names its own: there are no others then. With `family`, the name of a
@@ -129,11 +129,11 @@ def possible(
             yield line(launched, launcher, chosen, settings, scripts=(wrapper(policy, settings), bind))
 
 
-def _by_host(launched: Rendered, policy: str) -> Iterator[Line]:
+def _by_host(launched: Rendered, policy: str) -> Iterator[LaunchLine]:
     """Yield the lines of a launcher that reads each rank's NIC in the host file, which may be of the policy alone."""
     (before,) = (name for name in launched.files if name.endswith(".hostfile"))
     for after in (before, f"{file_name(policy)}-{before}"):
-        yield Line(
+        yield LaunchLine(
             environment={}, words=tuple(after if word == before else word for word in launched.command)
         )
 

@@ -206,13 +206,8 @@ class Switched(Topology):
     def hops(self, sources: Ints, destinations: Ints) -> Ints:
         """Return the links on the usual route to the first node of a switch."""
         source, target = np.broadcast_arrays(self.indices_of(sources), self.indices_of(destinations))
-        node = self.first_node[target.ravel()]
-        at, end = self.hosts[source.ravel()].copy(), self.hosts[target.ravel()]
-        lengths = np.zeros(at.shape, dtype=np.int64)
-        while len(on := np.flatnonzero(at != end)):
-            at[on] = self.wiring.target[self.steps(at[on], node[on])]
-            lengths[on] += 1
-        return lengths.reshape(source.shape)
+        places = self.route_places(source.ravel(), self.first_node[target.ravel()])
+        return np.asarray((places >= 0).sum(axis=1).reshape(source.shape), dtype=np.int64)
 
     # Link loads.
 

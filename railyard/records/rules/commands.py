@@ -13,7 +13,7 @@ from pathlib import PurePath
 from railyard.base import check_sources
 from railyard.base.errors import InputError, as_seen
 from railyard.placements.nics import lines
-from railyard.placements.nics.lines import Line
+from railyard.placements.nics.lines import LaunchLine
 from railyard.placements.orders import spec
 from railyard.placements.orders.placement import Placement, place
 from railyard.records import programs
@@ -114,7 +114,7 @@ def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
     except ValueError as error:
         return f"no line of a shell: {error}", ""
     variables, rest = _variables(words)
-    is_canonical = lines.Line(environment=variables, words=tuple(rest)).command(()) == text
+    is_canonical = lines.LaunchLine(environment=variables, words=tuple(rest)).command(()) == text
     if not is_canonical and (read.case.benchmark in own() or _has_operator(text)):
         return f"not one plain command: {text[:160]}", ""
     if preload := next((word for word in words if PRELOADS.fullmatch(word)), ""):
@@ -133,13 +133,13 @@ def _has_operator(text: str) -> bool:
     return any(set(word) <= set(";|&<>()`$\n") for word in lexer)
 
 
-def _possible(read: Record, launch: Launch, first: str) -> list[Line]:
+def _possible(read: Record, launch: Launch, first: str) -> list[LaunchLine]:
     """Return the lines by which railyard may start a launch that begin with a word."""
     possible = answers(read)
     key = "lines", launch.placement, launch.nic_policy, len(launch.ranks), _wrapper(read), first
     if key not in possible:
         possible[key] = list(_lines(read, launch, first))
-    lines: list[Line] = possible[key]
+    lines: list[LaunchLine] = possible[key]
     return lines
 
 
@@ -147,7 +147,7 @@ def _after_modifier(
     read: Record,
     launch: Launch,
     modifier: Sequence[str],
-    stated: tuple[Sequence[Line], Mapping[str, str], Sequence[str]],
+    stated: tuple[Sequence[LaunchLine], Mapping[str, str], Sequence[str]],
 ) -> tuple[str, str]:
     """Return what is wrong with a line after the words before its launcher, and the words of its program."""
     possible, variables, rest = stated
@@ -190,10 +190,10 @@ def _begins(words: Sequence[str], beginning: Sequence[str]) -> bool:
     return tuple(words[: len(beginning)]) == tuple(beginning)
 
 
-def _nearest(possible: Sequence[Line], variables: Mapping[str, str], words: Sequence[str]) -> str:
+def _nearest(possible: Sequence[LaunchLine], variables: Mapping[str, str], words: Sequence[str]) -> str:
     """Return the first difference from the line that has the most words in common."""
 
-    def common(line: Line) -> int:
+    def common(line: LaunchLine) -> int:
         return next(
             (n for n, pair in enumerate(zip(line.words, words, strict=False)) if pair[0] != pair[1]),
             min(len(line.words), len(words)),
@@ -209,7 +209,7 @@ def _nearest(possible: Sequence[Line], variables: Mapping[str, str], words: Sequ
     return f"{stated!r}; the case gives {wanted!r} there"
 
 
-def _lines(read: Record, launch: Launch, first: str) -> Iterator[Line]:
+def _lines(read: Record, launch: Launch, first: str) -> Iterator[LaunchLine]:
     """Yield the lines by which railyard may start a combination's ranks, up to the program."""
     wrapper, launcher = _wrapper(read)
     for placed in _placed(read, launch.placement, len(launch.ranks)):

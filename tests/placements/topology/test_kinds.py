@@ -57,7 +57,9 @@ def graph(topology: Topology) -> nx.Graph:
     return found
 
 
-@every_kind
+@pytest.mark.parametrize(
+    "topology", [*KINDS.values(), gemini("5x2x3"), gemini("4x4x1")], ids=[*KINDS, "5x2x3", "4x4x1"]
+)
 def test_hops_routes_and_networkx_agree(topology: Topology) -> None:
     lengths = dict(nx.all_pairs_shortest_path_length(graph(topology)))
     for source, target in itertools.product(topology.coordinates, repeat=2):
@@ -69,6 +71,13 @@ def test_hops_routes_and_networkx_agree(topology: Topology) -> None:
             assert all(one.target == other.source for one, other in itertools.pairwise(links))
     at = np.array(topology.coordinates)
     assert topology.mean_hops() == pytest.approx(topology.hops(at[:, None], at[None, :]).mean())
+
+
+@every_network
+def test_every_cable_is_two_links_that_are_each_others_reverse(topology: Topology) -> None:
+    for link in topology.links():
+        back = topology.reverse(link)
+        assert (back.source, back.target) == (link.target, link.source) and topology.reverse(back) == link
 
 
 @every_network
@@ -151,6 +160,7 @@ def test_every_room_takes_every_kind(topology: Topology) -> None:
     """Plan, simulation, scheduler and files are made of a kind that they do not know."""
     made = plan.make(topology, plan.Shape(rate_scale=1e-3))
     assert len(made.namespaces) == 1 + len(topology.routers) + len(topology.nodes)
+    assert all(len(port) < 16 for space in made.namespaces for port in space.ports)
     macs = [end.mac for cable in made.cables for end in cable.ends]
     assert len(set(macs)) == len(macs)
     rendered = network.render(topology, topology.nodes, Faults(), calibration.load(topology.calibration))

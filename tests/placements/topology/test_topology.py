@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -69,6 +71,17 @@ def test_identity_is_what_the_topology_says_not_how_the_file_is_laid_out(tmp_pat
     assert catalog.load(str(path)).sha256 == catalog.load("gemini-2x2x2").sha256
 
 
+def as_tree(cable: float | None = 1.0, **fields: int) -> Callable[[dict[str, Any]], None]:
+    """Return a change of a torus to a fat tree with these fields."""
+
+    def change(document: dict[str, Any]) -> None:
+        del document["dimensions"]
+        document |= {"tree": {"leaves": 2, **fields}, "nodes_per_router": 4}
+        document["tile_rates_gbyte_s"] = {"host": 1.0} | ({"cable": cable} if cable else {})
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -83,6 +96,11 @@ def test_identity_is_what_the_topology_says_not_how_the_file_is_laid_out(tmp_pat
         (lambda d: d.pop("host"), ["host"]),
         (lambda d: d.update(colour="red"), ["colour", "nodes_per_router"]),
         (lambda d: d.update(rails="two"), ["rails", "two", "integer"]),
+        (lambda d: d.update(tree={"leaves": 2}), ["dimensions, tree", "exactly one of"]),
+        (lambda d: d.pop("dimensions"), ["dimensions, tree", "exactly one of", "tree (fattree)"]),
+        (as_tree(oversubscription=3), ["tree.oversubscription", "3", "1, 2, 4"]),
+        (as_tree(leaves=0), ["tree.leaves", "0"]),
+        (as_tree(cable=None), ["tile_rates_gbyte_s", "cable"]),
     ],
 )
 def test_a_wrong_file_is_one_line_with_file_field_value_and_valid(change, named, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -15,7 +15,7 @@ from functools import cache
 
 from railyard.base.errors import InputError
 from railyard.base.members import members
-from railyard.placements.hosts.gpus import Pairs
+from railyard.placements.hosts.gpus import RankGpus
 from railyard.placements.topology.base import Topology
 
 #: The NICs of each local rank, as indices; empty where the policy leaves them to the library.
@@ -33,7 +33,7 @@ class Host:
     nics: tuple[str, ...]
     nearest: tuple[int, ...]
     sockets: int = 1
-    gpus: Pairs | None = None
+    gpus: RankGpus | None = None
     is_described: bool = False
 
     @property
@@ -41,7 +41,7 @@ class Host:
         """Return the number of ranks of the node."""
         return len(self.nearest)
 
-    def gpus_for(self, policy: str) -> Pairs:
+    def gpus_for(self, policy: str) -> RankGpus:
         """Return the GPUs of the local ranks; InputError, which names the policy, where they are not known."""
         if self.gpus is None:
             valid = "a node whose GPUs and NICs have a NUMA domain in its description (railyard where)"
@@ -112,7 +112,7 @@ def host(
     names: Sequence[str] | None = None,
     nearest: Sequence[int] | None = None,
     *,
-    gpus: Pairs | None = None,
+    gpus: RankGpus | None = None,
 ) -> Host:
     """Return the NICs of a topology's nodes; without `names` as the virtual torus calls them.
 

@@ -14,18 +14,9 @@ from functools import cache
 
 from railyard.base.errors import InputError
 from railyard.base.members import members
+from railyard.placements.hosts import node
 from railyard.placements.launchers import local_rank_variables
 from railyard.placements.nics.policies import ChosenPolicy, Host, NicPolicy, assign, gpus, policies
-
-WRAPPER = """\
-#!/bin/sh
-# Which NIC a rank uses, by its number on its node.
-local={local_rank}
-case $local in
-{cases}*) echo "nic wrapper: local rank '$local', made for 0 to $(({ranks} - 1))" >&2; exit 2 ;;
-esac
-exec "$@"
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,17 +30,13 @@ class Settings:
         """Return a shell script that sets its local rank's variables and executes the program; empty if none differ."""
         if not self.by_local_rank:
             return ""
-        cases = "".join(
-            f"{local}) export {' '.join(f'{name}={shlex.quote(value)}' for name, value in variables.items())} ;;\n"
-            for local, variables in enumerate(self.by_local_rank)
+        cases = [
+            f"export {' '.join(f'{name}={shlex.quote(value)}' for name, value in variables.items())}"
+            for variables in self.by_local_rank
+        ]
+        return (
+            node.script("Which NIC a rank uses", "nic wrapper", cases, local_rank_variables()) + 'exec "$@"\n'
         )
-        return WRAPPER.format(cases=cases, ranks=len(self.by_local_rank), local_rank=_first_that_is_set())
-
-
-def _first_that_is_set() -> str:
-    """Return the shell expression of a rank's number on its node, from whichever launcher started it."""
-    *others, last = local_rank_variables()
-    return "".join(f"${{{name}:-" for name in others) + f"${last}" + "}" * len(others)
 
 
 Setter = Callable[[ChosenPolicy, Host], Settings]

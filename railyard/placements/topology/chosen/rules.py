@@ -29,7 +29,7 @@ FLOWLET = "flowlet "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class RouteRule:
     """One rule by which routes are chosen.
 
     `order` is that of its flows, unless it `has_flowlets` and the topology gives the time of a silence. A message may
@@ -46,16 +46,16 @@ class Rule:
 
 
 #: By name, in the order in which they are listed.
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, RouteRule] = {
     rule.name: rule
     for rule in (
-        Rule(name=FIXED, order=STRICT),
-        Rule(name="hashed", order=STRICT, has_flowlets=True, loads=loads.straight),
-        Rule(name="sprayed", loads=loads.minimal),
-        Rule(name="minimal-adaptive", loads=loads.minimal),
-        Rule(name="valiant", by_part=True, loads=loads.valiant),
-        Rule(name="ugal-local", by_part=True, loads=loads.ugal),
-        Rule(name="ugal-global", by_part=True, loads=loads.ugal),
+        RouteRule(name=FIXED, order=STRICT),
+        RouteRule(name="hashed", order=STRICT, has_flowlets=True, loads=loads.straight),
+        RouteRule(name="sprayed", loads=loads.minimal),
+        RouteRule(name="minimal-adaptive", loads=loads.minimal),
+        RouteRule(name="valiant", by_part=True, loads=loads.valiant),
+        RouteRule(name="ugal-local", by_part=True, loads=loads.ugal),
+        RouteRule(name="ugal-global", by_part=True, loads=loads.ugal),
     )
 }
 #: The rules of networks without parts.
@@ -71,7 +71,7 @@ class Routes:
     seed: int = 1
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> RouteRule:
         return RULES[self.choose]
 
     @property
