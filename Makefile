@@ -40,10 +40,9 @@ PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin 
 SIM_PACKAGES    := g++ libsimgrid-dev simgrid
 TEST_PACKAGES   := chromium cppcheck docker-registry gfortran iputils-ping libmpich-dev mpich munge openssh-server slurm-client slurmctld slurmd $(SIM_PACKAGES)
 DOCKER_PACKAGES := docker.io
-BENCH_PACKAGES  := bridge-utils mininet
 
 .DELETE_ON_ERROR:
-.PHONY: help dev links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help dev links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -176,8 +175,8 @@ format: $(STAMPS)/develop  ## rewrite the sources in the project's style
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $$($(C_FILES))
 
-bench: $(STAMPS)/develop setup bench-tools node-image  ## print the figures that documents and issues quote (OSU=FOLDER: beside OSU's programs)
-	tools/with-docker $(BIN)/python -m perf $(if $(OSU),--osu $(OSU))
+bench: $(STAMPS)/develop setup  ## print the figures that documents and issues quote
+	$(BIN)/python -m perf
 
 clean:  ## remove everything that is made, the records and the report excepted
 	rm -rf build $(VENV) stage output perflogs *.egg-info reframe.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -251,6 +250,3 @@ docker-tools: $(STAMPS)/packages
 
 test-tools: $(STAMPS)/packages
 	@tools/need-packages $(TEST_PACKAGES)
-
-bench-tools: $(STAMPS)/packages
-	@tools/need-packages $(BENCH_PACKAGES)

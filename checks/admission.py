@@ -12,6 +12,7 @@ import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import performance_function, run_before, sanity_function, variable
 
+from checks.building import last_error
 from railyard.placed.mixin import partition_of, plainly
 from railyard.placements import launchers
 from railyard.placements.topology import catalog
@@ -79,10 +80,7 @@ class admission(rfm.RunOnlyRegressionTest):
         if self.is_dry_run():
             return True
         if not (path := Path(self.stagedir, FOLDER, "admission.json")).is_file():
-            lines = Path(self.stagedir, str(self.stderr)).read_text().strip().splitlines() or [
-                "no error message"
-            ]
-            return sn.assert_true(False, msg=lines[-1])
+            return sn.assert_true(False, msg=last_error(self))
         self.result = json.loads(path.read_text())
         paths = [f"{name} between {one} and {other}" for name, one, other in self.result["slow_paths"]]
         wrong = [f"slow: {part}" for part in (*self.result["bad"], *paths)]

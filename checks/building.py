@@ -31,11 +31,36 @@ def _words(kind: Build) -> list[str]:
     return [str(CHECKOUT / program), *arguments]
 
 
-class applications_build(rfm.RunOnlyRegressionTest):
-    """Builds by Spack on this machine, without any virtual torus: native programs and an image, or nothing."""
+def last_error(test: Any) -> str:
+    """Return the last line of a job's standard error."""
+    lines = Path(test.stagedir, str(test.stderr)).read_text().strip().splitlines() or ["no error message"]
+    return lines[-1]
+
+
+class BuildHere(rfm.RunOnlyRegressionTest):
+    """A command that builds something on this machine, without launcher and without any virtual torus."""
 
     sourcesdir = None
     local = True
+    #: Words before the last error message of a build that failed.
+    failed_text = ""
+
+    @run_before("run")
+    def stay_on_this_machine(self) -> None:
+        """Run the job without launcher and without a virtual torus, which reframe.yml would start."""
+        self.job.launcher = getlauncher("local")()
+        Path(self.stagedir, "without-torus").touch()
+
+    @sanity_function
+    def it_is_made(self) -> Any:
+        """Fail with the last line of a failed build: the package, the first error, and the log."""
+        if self.is_dry_run():
+            return True
+        return sn.assert_eq(self.job.exitcode, 0, msg=f"{self.failed_text}{last_error(self)}")
+
+
+class applications_build(BuildHere):
+    """Builds by Spack on this machine: native programs and an image, or nothing."""
 
     #: What to build: image, native or none; empty for what is missing, where a Spack is configured.
     #:
@@ -69,10 +94,8 @@ class applications_build(rfm.RunOnlyRegressionTest):
         self.env_vars = {"MPI": self.mpi, **paths} if self.wanted else {}
 
     @run_before("run")
-    def stay_on_this_machine(self) -> None:
-        """Run the job without launcher and without a virtual torus, which reframe.yml would start."""
-        self.job.launcher = getlauncher("local")()
-        Path(self.stagedir, "without-torus").touch()
+    def name_logs(self) -> None:
+        """Print where the progress of each build is."""
         if self.wanted and not self.is_dry_run():
             where = f"Spack {self.spack}" if self.spack else "no Spack"
             for kind in self.wanted:
@@ -83,11 +106,3 @@ class applications_build(rfm.RunOnlyRegressionTest):
         if kind is Build.NATIVE:
             return building.ENVIRONMENTS.absolute() / f"{self.mpi}.log"
         return BUILD / f"{building.image_file(self.mpi).name}.log"
-
-    @sanity_function
-    def it_is_made(self) -> Any:
-        """Fail with the last line of a failed build: the package, the first error, and the log."""
-        if self.is_dry_run():
-            return True
-        lines = Path(self.stagedir, str(self.stderr)).read_text().strip().splitlines() or ["no error message"]
-        return sn.assert_eq(self.job.exitcode, 0, msg=lines[-1])

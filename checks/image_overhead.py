@@ -7,25 +7,22 @@ built from these sources. Any other check does the same with `-S software=native
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import reframe as rfm
-import reframe.utility.sanity as sn
-from reframe.core.backends import getlauncher
-from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+from reframe.core.builtins import fixture, run_after, variable
 
+from checks.building import BuildHere
 from checks.halo import HaloCheck
 from railyard.base.checkout import CHECKOUT
 from railyard.jobs.image_engines import apptainer
 
 
-class railyard_image(rfm.RunOnlyRegressionTest):
-    """The image of railyard's benchmarks, built by this machine's own Apptainer, without any virtual torus."""
+class railyard_image(BuildHere):
+    """The image of railyard's benchmarks, built by this machine's own Apptainer."""
 
     valid_systems = ["+torus"]
     valid_prog_environs = ["+mpi"]
-    sourcesdir = None
-    local = True
+    failed_text = "no image: "
     executable = str(CHECKOUT / "containers/build-image")
 
     #: The file to build.
@@ -39,19 +36,6 @@ class railyard_image(rfm.RunOnlyRegressionTest):
         if apptainer.program() is None:
             self.skip(apptainer.missing(Path(self.file)))
         self.executable_opts = ["benchmarks", self.file]
-
-    @run_before("run")
-    def stay_on_this_machine(self) -> None:
-        """Run the job without launcher and without a virtual torus, which reframe.yml would start."""
-        self.job.launcher = getlauncher("local")()
-        Path(self.stagedir, "without-torus").touch()
-
-    @sanity_function
-    def it_is_there(self) -> Any:
-        if self.is_dry_run():
-            return True
-        text = Path(self.stagedir, str(self.stderr)).read_text().strip()
-        return sn.assert_eq(self.job.exitcode, 0, msg=f"no image: {text}")
 
 
 class OverheadCheck(HaloCheck):

@@ -82,6 +82,11 @@ def with_prompts(_app: Sphinx, doctree: nodes.document) -> None:
             block.replace_self(nodes.literal_block(text, text, language="console"))
 
 
+def commands_change(*_: object) -> list[str]:
+    """Return the page that is read again in every build: it is made of the commands."""
+    return ["reference/cli"]
+
+
 def with_literal_examples(_app: Sphinx, _context: object, lines: list[str]) -> None:
     """Show the examples of a command as they are typed: sphinx-click has them as prose with line breaks."""
     if lines and lines[0].strip("| ").startswith("Example"):
@@ -114,6 +119,7 @@ def setup(app: Sphinx) -> None:
     """Register the hooks."""
     app.connect("build-finished", make_accessible)
     app.connect("source-read", link_to_included_pages)
+    app.connect("env-get-outdated", commands_change)
     app.connect("sphinx-click-process-epilog", with_literal_examples)
     app.connect("sphinx-click-process-options", with_plain_paths)
     app.connect("doctree-read", with_prompts)

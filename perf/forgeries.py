@@ -4,7 +4,7 @@ The digests fit each change. First, each figure of merit is scaled by each facto
 launches, and all figures together. Then half of the changes are of one field anywhere. The next call continues where
 the last one was stopped. Each call writes `results/trust.yml`.
 
-Models: the records of `perf.forged.bases`. Leaves out: other changes of several fields that fit together.
+Models: the records of `perf.bases`. Leaves out: other changes of several fields that fit together.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import itertools
 import random
 import re
 import time
+from argparse import Namespace
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
@@ -20,8 +21,7 @@ from typing import Any
 import yaml
 from support import forgeries
 
-from perf import resumed
-from perf.forged import bases
+from perf import bases, pieces
 from railyard.base.checkout import CHECKOUT
 from railyard.records import trust
 from railyard.records.record import Record
@@ -90,14 +90,14 @@ def _change_field(done: Accepted, tried: forgeries.Mutated) -> None:
             done["examples"].append(f"{done['base']}: {tried.path}: {tried.change}")
 
 
-def measure(count: int = COUNT) -> dict[str, Any]:
+def measure(options: Namespace) -> dict[str, Any]:
     """Make the changes, print what was accepted, and write the table."""
-    start_s = time.monotonic()
+    count, start_s = options.count or COUNT, time.monotonic()
     bases.make()
     fields: Counter[str] = Counter()
     figures: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     changes = refused = 0
-    for _, done in resumed.batches("forgeries", max(len(bases.names()), count // BATCH), batch):
+    for done in pieces.batches("forgeries", max(len(bases.names()), count // BATCH), batch):
         changes, refused = changes + done["made"], refused + done["refused"]
         fields.update(done["fields"])
         for fom, scopes in done["figures"].items():

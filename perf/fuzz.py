@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import functools
 import resource
+from argparse import Namespace
 from typing import Any
 
 from support import fuzz
 
-from perf import resumed
+from perf import pieces
 
 COUNT = 10_000
 #: Memory of a process that reads, in bytes: an input that takes more is a problem, and not the end of the machine.
@@ -36,12 +37,12 @@ def batch(kind: str, seed: int) -> dict[str, Any]:
     return {"accepted": accepted, "slowest": slowest, "memory_mib": memory, "problems": problems}
 
 
-def measure(count: int = COUNT) -> dict[str, Any]:
+def measure(options: Namespace) -> dict[str, Any]:
     """Read the inputs, print a line for each kind and return the figures."""
     figures: dict[str, Any] = {}
+    count = options.count or COUNT
     for kind in fuzz.KINDS:
-        seeded = resumed.batches(f"fuzz-{kind}", max(1, count // BATCH), functools.partial(batch, kind))
-        batches = [row for _, row in seeded]
+        batches = list(pieces.batches(f"fuzz-{kind}", max(1, count // BATCH), functools.partial(batch, kind)))
         total: dict[str, Any] = {
             "made": BATCH * len(batches),
             "accepted": sum(row["accepted"] for row in batches),

@@ -7,7 +7,6 @@ import socket
 import time
 from dataclasses import dataclass, replace
 from multiprocessing.queues import SimpleQueue
-from multiprocessing.synchronize import Barrier
 from statistics import median
 
 import numpy as np
@@ -66,81 +65,56 @@ def _once(torus: VirtualTorus) -> list[Rate]:
 
 
 def _phase(torus: VirtualTorus, links: list[Link]) -> list[Rate]:
+    """Return the rates of links under load together, each from a sender to a receiver, forks of this process."""
     context = multiprocessing.get_context("fork")
     rates_byte_s: SimpleQueue[tuple[int, float]] = context.SimpleQueue()
     ready, listening = context.Barrier(2 * len(links)), context.Barrier(2 * len(links))
-    ends = []
-    for index, link in enumerate(links):
-        line = _line_byte_s(torus, link)
-        together = {"listening": listening, "ready": ready}
-        received, sent = (torus, link, index), (torus, link, int(SECONDS * line))
-        ends.append(
-            context.Process(target=_receive, args=received, kwargs={**together, "rates_byte_s": rates_byte_s})
-        )
-        ends.append(context.Process(target=_send, args=sent, kwargs=together))
-    for end in ends:
-        end.start()
+    lines = [torus.shape.rate_bit_s(torus.faults.rate_gbyte_s(torus.topology, link)) / 8 for link in links]
+
+    def receive(index: int, link: Link, port: int) -> None:
+        """Measure the rate after the first tenth of a second, without slow start and the first bucket of tokens."""
+        netns.enter(netns.full_name(torus.name, torus.topology.router_name(link.target)))
+        with socket.create_server(("", port)) as server:
+            listening.wait()
+            connection, _ = server.accept()
+            # Woken for each packet, 32 receivers take the processors that the routers need.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(CHUNK) // 4)
+            ready.wait()
+            times, totals = [time.monotonic()], [0]
+            while data := connection.recv(len(CHUNK)):
+                times.append(time.monotonic())
+                totals.append(totals[-1] + len(data))
+        rates_byte_s.put((index, _slope(np.array(times), np.array(totals))))
+
+    def send(index: int, link: Link, port: int) -> None:
+        netns.enter(netns.full_name(torus.name, torus.topology.router_name(link.source)))
+        listening.wait()
+        target, size = addresses.router_address(torus.topology, link.target), int(SECONDS * lines[index])
+        with socket.create_connection((target, port)) as connection:
+            # In a queue of seconds TCP takes waiting for loss, sends twice, and the link looks slow.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, len(CHUNK))
+            ready.wait()
+            while size > 0:
+                size -= connection.send(CHUNK[:size])
+
+    ends = [
+        context.Process(target=end, args=(index, link, PORT + link.dimension * 2 + (link.step < 0)))
+        for index, link in enumerate(links)
+        for end in (receive, send)
+    ]
+    for process in ends:
+        process.start()
     measured = dict(rates_byte_s.get() for _ in links)
-    for end in ends:
-        end.join()
+    for process in ends:
+        process.join()
     share = payload_share(torus.shape)
     return [
-        Rate(
-            link=link,
-            measured_byte_s=measured[index],
-            expected_byte_s=share * _line_byte_s(torus, link),
-        )
-        for index, link in enumerate(links)
+        Rate(link=link, measured_byte_s=measured[index], expected_byte_s=share * line)
+        for index, (link, line) in enumerate(zip(links, lines, strict=True))
     ]
-
-
-def _line_byte_s(torus: VirtualTorus, link: Link) -> float:
-    """Return the rate of the shaped wire with its faults, in bytes per second."""
-    return torus.shape.rate_bit_s(torus.faults.rate_gbyte_s(torus.topology, link)) / 8
-
-
-def _enter(torus: VirtualTorus, link: Link, *, far: bool) -> None:
-    router = torus.topology.router_name(link.target if far else link.source)
-    netns.enter(netns.full_name(torus.name, router))
-
-
-def _receive(
-    torus: VirtualTorus,
-    link: Link,
-    index: int,
-    *,
-    listening: Barrier,
-    ready: Barrier,
-    rates_byte_s: SimpleQueue[tuple[int, float]],
-) -> None:
-    """Measure the rate after the first tenth of a second, without slow start and the first bucket of tokens."""
-    _enter(torus, link, far=True)
-    with socket.create_server(("", PORT + link.dimension * 2 + (link.step < 0))) as server:
-        listening.wait()
-        connection, _ = server.accept()
-        # Woken for each packet, 32 receivers take the processors that the routers need.
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(CHUNK) // 4)
-        ready.wait()
-        times, totals = [time.monotonic()], [0]
-        while data := connection.recv(len(CHUNK)):
-            times.append(time.monotonic())
-            totals.append(totals[-1] + len(data))
-        rates_byte_s.put((index, _slope(np.array(times), np.array(totals))))
 
 
 def _slope(times_s: NDArray[np.float64], totals_bytes: NDArray[np.int64]) -> float:
     """Return a fit in bytes per second: a receiver that gets the processor late moves one point, not the rate."""
     steady = times_s > times_s[0] + 0.1
     return float(np.polyfit(times_s[steady], totals_bytes[steady], 1)[0])
-
-
-def _send(torus: VirtualTorus, link: Link, size: int, *, listening: Barrier, ready: Barrier) -> None:
-    _enter(torus, link, far=False)
-    listening.wait()
-    target = addresses.router_address(torus.topology, link.target)
-    with socket.create_connection((target, PORT + link.dimension * 2 + (link.step < 0))) as connection:
-        # In a queue of seconds TCP takes waiting for loss, sends twice, and the link looks slow.
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, len(CHUNK))
-        ready.wait()
-        while size > 0:
-            size -= connection.send(CHUNK[:size])

@@ -1,29 +1,32 @@
 """Save each figure of a long measurement as soon as it is measured, so that another call can continue.
 
 A figure has a key. `python -m perf SECTION --minutes M` measures what the file lacks for M minutes. Delete the file to
-measure again. Leaves out whether the sources have changed since.
+measure again. Batches of seeded work also have the digest of the sources in their keys, so that findings of other
+sources are not continued; the other figures leave out whether the sources have changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import hashlib
 import json
+import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from railyard.base import parent
+from railyard.base.checkout import BUILD, CHECKOUT
 
 Row = Mapping[str, Any]
 
 
-def options(parser: argparse.ArgumentParser, sections: str = "") -> None:
-    """Add how long a call measures; `sections` are those that stop, empty for every part of the command."""
-    parser.add_argument(
-        "--minutes",
-        type=float,
-        metavar="MINUTES",
-        help=f"{sections}stop after so many; call again to go on  [default: no limit]",
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add how long a call measures."""
+    text = "same, topobw: stop after so many; call again to go on  [default: no limit]"
+    parser.add_argument("--minutes", type=float, metavar="MINUTES", help=text)
 
 
 class Pieces:
@@ -63,11 +66,37 @@ def _name(key: tuple[Any, ...]) -> str:
 
 def _read(path: Path) -> Iterator[tuple[str, Row]]:
     """Yield the rows of a file; the last line may be torn."""
-    if not path.is_file():
-        return
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
         try:
             document = json.loads(line)
         except ValueError:
             continue
         yield document["key"], document["row"]
+
+
+def batches(name: str, count: int, batch: Callable[[int], Row]) -> Iterator[Row]:
+    """Yield the findings of the batches with the seeds 0 to count - 1, those from build/NAME.jsonl first.
+
+    A batch is its seed, so that it repeats exactly. Batches run at the lowest priority of the machine.
+    """
+    pieces, digest = Pieces(BUILD / f"{name}.jsonl"), _sources()
+    missing = [seed for seed in range(count) if pieces.get(digest, seed) is None]
+    yield from (row for seed in range(count) if (row := pieces.get(digest, seed)) is not None)
+    with parent.workers(os.cpu_count() or 1) as pool:
+        rows = pool.map(functools.partial(_humbly, batch), missing)
+        for seed, row in zip(missing, rows, strict=True):
+            yield pieces.add(row, digest, seed)
+
+
+def _humbly(batch: Callable[[int], Row], seed: int) -> Row:
+    os.setpriority(os.PRIO_PROCESS, 0, 19)
+    return batch(seed)
+
+
+def _sources() -> str:
+    """Return a digest of the sources that a batch depends on."""
+    digest = hashlib.sha256()
+    for folder in ("railyard", "tests/support", "perf"):
+        for path in sorted((CHECKOUT / folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

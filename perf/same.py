@@ -8,15 +8,18 @@ significant test of a pair is false; one above the noise floor as well would be 
 from __future__ import annotations
 
 import argparse
+import json
 import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from perf import vtorus
-from perf.bound import Case, burners, run_once
 from perf.pieces import Pieces, Row
 from railyard.analysis.stats import contrast, samples
 from railyard.analysis.stats.samples import Values
@@ -28,85 +31,84 @@ from railyard.torus.virtual import packet_budget
 
 PAIRS, LAUNCHES = 40, 6
 BUSY = (0, 1)
-HALO = Case(name="halo", ranks=64, program=("halo", "--grid", "4x4x4", "--cells", "32"), fom="iteration_us")
-TIMED = ("--repeats", "4", "--warmups", "1", "--min-time-per-point", "0", "--max-time-per-point", "0")
-Network = Literal["kernel", "router"]
+HALO = ("--grid", "4x4x4", "--cells", "32", "--repeats", "4", "--warmups", "1")
+TIMED = ("--min-time-per-point", "0", "--max-time-per-point", "0")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add how many pairs there are."""
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="same: A/A pairs  [default: %(default)s]")
+    """Add how many pairs there are, and the torus's network."""
+    pairs, network = "same: A/A pairs  [default: %(default)s]", "same: the network  [default: %(default)s]"
+    parser.add_argument("--pairs", type=int, default=PAIRS, help=pairs)
+    parser.add_argument("--network", choices=["kernel", "router"], default="router", help=network)
 
 
-def measure(
-    console: Console, minutes: float | None, networks: list[Network], pairs: int = PAIRS
-) -> list[dict[str, Any]]:
-    """Measure the launches that build/same.jsonl lacks, and print what all whole pairs show."""
-    pieces = Pieces(BUILD / "same.jsonl", minutes)
-    topology = catalog.load("gemini-4x4x4")
-    scale = packet_budget.auto_scale(topology, Shape(), ranks_per_node=1)
-    rows = []
-    for network in networks or ["router"]:
-        todo = [
-            (busy, pair)
-            for busy in BUSY
-            for pair in range(pairs)
-            if _result(pieces, network, busy, pair) is None
-        ]
-        if todo and not pieces.is_over:
-            with vtorus.torus(Shape(rate_scale=scale, network=network)):
-                for busy, pair in todo:
-                    _launch_missing(pieces, network, busy, pair)
-        rows += [_summary(pieces, network, busy, pairs) for busy in BUSY]
+def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Measure the pairs that build/same.jsonl lacks, and print what all of them show."""
+    pieces, network, pairs = Pieces(BUILD / "same.jsonl", options.minutes), options.network, options.pairs
+    scale = packet_budget.auto_scale(catalog.load("gemini-4x4x4"), Shape(), ranks_per_node=1)
+    keys = [(network, busy, pair) for busy in BUSY for pair in range(pairs)]
+    if not pieces.is_over and any(pieces.get(*key) is None for key in keys):
+        with vtorus.torus(Shape(rate_scale=scale, network=network)):
+            for key in keys:
+                if not pieces.is_over and pieces.get(*key) is None:
+                    pieces.add(_pair(*key[1:]), *key)
+    rows = [_summary(pieces, network, busy, pairs) for busy in BUSY]
     table = Table(*rows[0], title=f"A/A, halo of 64 ranks, rate scale {scale:g}")
     for row in rows:
         table.add_row(*map(str, row.values()))
-    console.print(table, "")
+    vtorus.console.print(table, "")
     return rows
 
 
-def _launch_missing(pieces: Pieces, network: Network, busy: int, pair: int) -> None:
+def _pair(busy: int, pair: int) -> Row:
+    """Launch both sides in turns by chance; return the times of each in us, and whether no launch was void."""
     order = ["a", "b"] * LAUNCHES
     random.Random(pair).shuffle(order)
-    for turn, side in enumerate(order):
-        key = (network, busy, pair, turn)
-        if pieces.is_over:
-            return
-        if pieces.get(*key) is None:
-            with burners(busy):
-                took_us, guard = run_once(HALO, TIMED)
-            bound = guard["error_bound_percent"]
-            pieces.add({"side": side, "us": took_us, "verdict": guard["verdict"], "bound": bound}, *key)
+    row: dict[str, Any] = {"a": [], "b": [], "sound": True}
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    try:
+        for side in order:
+            took_us, verdict = _launch()
+            row[side].append(took_us)
+            row["sound"] = row["sound"] and verdict == "ok"
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+    return row
 
 
-def _result(pieces: Pieces, network: Network, busy: int, pair: int) -> list[Row] | None:
-    """Return the launches of a pair; None where some are missing."""
-    rows = [pieces.get(network, busy, pair, turn) for turn in range(2 * LAUNCHES)]
-    present = [row for row in rows if row is not None]
-    return present if len(present) == len(rows) else None
+def _launch() -> tuple[float, str]:
+    """Return the median time of an exchange in us, and the guard's verdict on the launch."""
+    with tempfile.TemporaryDirectory() as folder:
+        output, evidence = Path(folder, "output.json"), Path(folder, "evidence")
+        program = [str(vtorus.PROGRAMS / "halo"), *HALO, *TIMED, "--json", str(output)]
+        words = ("torus", "mpirun", vtorus.NAME, "-np", "64", *program)
+        vtorus.railyard(*words, RAILYARD_EVIDENCE=str(evidence))
+        series = json.loads(output.read_text())["series"]
+        verdict = json.loads(evidence.read_text())["guard"]["verdict"]
+    return median(next(one["samples"] for one in series if one["fom"] == "iteration_us")), verdict
 
 
-def _summary(pieces: Pieces, network: Network, busy: int, pairs: int) -> dict[str, Any]:
-    """Return what the whole pairs show; a pair with a void launch has no value, and is counted."""
-    whole = [rows for pair in range(pairs) if (rows := _result(pieces, network, busy, pair)) is not None]
-    sound = [rows for rows in whole if all(row["verdict"] == "ok" for row in rows)]
-    sides = [[[row["us"] for row in rows if row["side"] == side] for side in "ab"] for rows in sound]
-    differences = [
-        100 * (1 - min(ours) / max(ours)) for ours in ([median(one) for one in both] for both in sides)
-    ]
-    taken = [samples.of_groups({"a": Values(values=one), "b": Values(values=other)}) for one, other in sides]
-    estimates = [samples.difference(pair["a"], pair["b"]) for pair in taken]
-    false = [estimate is not None and estimate.p_value < contrast.ALPHA for estimate in estimates]
+def _summary(pieces: Pieces, network: str, busy: int, pairs: int) -> dict[str, Any]:
+    """Return what the pairs show; a pair with a void launch has no value, and is counted."""
+    whole = [row for pair in range(pairs) if (row := pieces.get(network, busy, pair)) is not None]
+    within, most, false, claimed = 0, 0.0, 0, 0
+    for row in (row for row in whole if row["sound"]):
+        medians = [median(row[side]) for side in "ab"]
+        difference = 100 * (1 - min(medians) / max(medians))
+        values = samples.of_groups({side: Values(values=row[side]) for side in "ab"})
+        estimate = samples.difference(values["a"], values["b"])
+        is_false = estimate is not None and estimate.p_value < contrast.ALPHA
+        within, most = within + (difference <= SAME_PERCENT), max(most, difference)
+        false, claimed = false + is_false, claimed + (is_false and difference > SAME_PERCENT)
     return {
         "network": network,
         "busy": busy,
         "pairs": len(whole),
-        "with a void launch": len(whole) - len(sound),
-        f"within {SAME_PERCENT:g} %": sum(difference <= SAME_PERCENT for difference in differences),
-        "most apart (%)": round(max(differences, default=0.0), 2),
-        "significant": sum(false),
-        "claimed": sum(
-            is_false and difference > SAME_PERCENT
-            for is_false, difference in zip(false, differences, strict=True)
-        ),
+        "with a void launch": sum(not row["sound"] for row in whole),
+        f"within {SAME_PERCENT:g} %": within,
+        "most apart (%)": round(most, 2),
+        "significant": false,
+        "claimed": claimed,
     }

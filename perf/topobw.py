@@ -1,4 +1,4 @@
-"""Count the drawn faults that topobw names, and its false alarms; measure time, phases and counters.
+"""Count the drawn faults that topobw names, and its false alarms.
 
 Three draws of faults on each of four topologies and two networks, and 12 launches without a fault, take about 40
 minutes. Each launch is saved in build/topobw.jsonl, and the next call continues after the last. A launch without a
@@ -23,10 +23,10 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
-from perf.pieces import Pieces
+from perf.pieces import Pieces, Row
+from perf.vtorus import console
 from railyard.base.checkout import BUILD
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
@@ -37,12 +37,8 @@ PROGRAM = BUILD / "benchmarks-openmpi/bin/topobw"
 NAME = "bench-topobw"
 CLEAN_RUNS = 12
 SEED = 79
-COUNTED_RUNS = 5
 LOAD = ("--size", "64KiB", "--messages", "4")
-KEPT = BUILD / "topobw.jsonl"
-KINDS = ("fault", "counters", "clean")
-Row = Mapping[str, Any]
-console = Console(width=110)
+KINDS = ("fault", "clean")
 #: Topologies with links in rings of odd and of even length, and with detours that are as long as the usual way; the
 #: rate scale of each.
 PLACES = {"gemini-3x3x3": 5e-5, "gemini-4x4x4": 5e-5, "dragonfly-72": 2e-5, "fat-tree-54": 2e-5}
@@ -80,10 +76,8 @@ def draw(random: Random, topology: Topology, kinds: str) -> list[Fault]:
                 ends, words = {node.coordinate}, (node.name, "--injection", str(random.randint(20, 70)))
                 fault: Fault | None = Fault(calls=(words,), node=node.name)
             else:
-                ends, fault = (
-                    {link.source.coordinate, link.target.coordinate},
-                    _drawn(random, topology, kind, link),
-                )
+                ends = {link.source.coordinate, link.target.coordinate}
+                fault = _drawn(random, topology, kind, link)
             if fault is not None and not ends & used:
                 break
         used |= ends
@@ -105,7 +99,7 @@ def _drawn(random: Random, topology: Topology, kind: str, link: Link) -> Fault |
     return Fault(calls=tuple((name, *words) for name in names), links=frozenset(names))
 
 
-class Machine:
+class Bench:
     """A virtual torus and the files that topobw reads."""
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -130,31 +124,23 @@ class Machine:
 
 
 @contextmanager
-def machine(name: str, network: str) -> Iterator[Machine]:
+def machine(name: str, network: str) -> Iterator[Bench]:
     """Bring up the torus of a topology for the length of the block."""
-    railyard(
-        "up",
-        name,
-        "--name",
-        NAME,
-        "--network",
-        network,
-        "--rate-scale",
-        f"{PLACES[name] * NETWORKS[network]:g}",
-    )
+    scale = f"{PLACES[name] * NETWORKS[network]:g}"
+    railyard("up", name, "--name", NAME, "--network", network, "--rate-scale", scale)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            yield Machine(name, Path(folder))
+            yield Bench(name, Path(folder))
     finally:
         lifecycle.down(NAME)
 
 
-def measure(clean_runs: int = CLEAN_RUNS, minutes: float | None = None, seed: int = SEED) -> dict[str, Any]:
+def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Return all figures; measure those that the file lacks."""
-    pieces = Pieces(KEPT, minutes)
+    pieces, seed = Pieces(BUILD / "topobw.jsonl", options.minutes), options.draw
     places = list(itertools.product(PLACES, NETWORKS))
     for number, (name, network) in enumerate(places):
-        runs = range(number, clean_runs, len(places))
+        runs = range(number, options.clean, len(places))
         random = Random(f"{seed} {name} {network}")
         drawn = [draw(random, catalog.load(name), random.choice(kinds)) for kinds in DRAWS]
         faults = {(str(seed), name, network, str(i)): faults for i, faults in enumerate(drawn)}
@@ -165,15 +151,12 @@ def measure(clean_runs: int = CLEAN_RUNS, minutes: float | None = None, seed: in
             for key in (*faults, *clean):
                 if not pieces.is_over and pieces.get(*key) is None:
                     row = named(bench, faults[key]) if key in faults else sound(bench)
-                    _show(pieces.add({"place": f"{name} {network}", **row}, *key))
-    if not pieces.is_over and any(pieces.get("counters", number) is None for number in range(COUNTED_RUNS)):
-        with machine("gemini-4x4x4", "router") as bench:
-            counters(bench, pieces)
+                    print(json.dumps(pieces.add({"place": f"{name} {network}", **row}, *key)), flush=True)
     show(figures := {kind: [row for row in pieces.rows if row["kind"] == kind] for kind in KINDS})
     return figures
 
 
-def named(bench: Machine, faults: Sequence[Fault]) -> Row:
+def named(bench: Bench, faults: Sequence[Fault]) -> Row:
     """Inject faults; return which of them topobw named, and what it named besides."""
     for words in (words for fault in faults for words in fault.calls):
         railyard("fault", NAME, *words)
@@ -192,7 +175,7 @@ def named(bench: Machine, faults: Sequence[Fault]) -> Row:
     return row | launch
 
 
-def sound(bench: Machine) -> Row:
+def sound(bench: Bench) -> Row:
     """Launch without a fault; return alarms and seconds."""
     document, launch = bench.run(*LOAD)
     verdict = document["verdict"]
@@ -200,36 +183,15 @@ def sound(bench: Machine) -> Row:
     return {"kind": "clean", "alarms": alarms if alarms != ["sound"] else [], **launch}
 
 
-def counters(bench: Machine, pieces: Pieces) -> None:
-    """Save the time that the counters library takes, by rank 0's clock. From outside it is lost in the noise."""
-    for number in range(COUNTED_RUNS):
-        if pieces.is_over or pieces.get("counters", number) is not None:
-            continue
-        document, launch = bench.run(*LOAD, "--counters", str(bench.folder / "counted"))
-        row = {"kind": "counters", "counters_s": document["verdict"]["counters_seconds"]}
-        _show(pieces.add(row | launch, "counters", number))
-
-
-def _show(row: Row) -> None:
-    print(json.dumps(row), flush=True)
-
-
 def show(figures: dict[str, list[Row]]) -> None:
     """Print a table of the faults, and a line for the rest."""
-    faults, counted, runs = (figures[kind] for kind in KINDS)
+    faults, runs = (figures[kind] for kind in KINDS)
     table = Table("where", "faults", "named", "besides", "s", title="faults")
     for row in faults:
         numbers = map(str, (f"{row['named']} of {row['hidden']}", row["besides"], round(row["s"])))
         table.add_row(row["place"], "\n".join(row["faults"]), *numbers)
     exact = sum(row["named"] == row["hidden"] and not row["besides"] for row in faults)
     console.print(table, f"{exact} of {len(faults)} launches with faults exact\n")
-    if counted:
-        seconds = [row["counters_s"] for row in counted]
-        shares = [100 * row["counters_s"] / row["s"] for row in counted]
-        console.print(
-            f"counters add {median(shares):.2f} % to a launch's time, {median(seconds):.3f} s "
-            f"(median of {len(counted)} launches)"
-        )
     usable = [row for row in runs if row["guard"] == "ok"]
     if usable:
         alarmed = [row for row in usable if row["alarms"]]
@@ -250,13 +212,7 @@ def railyard(*arguments: str) -> None:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add how many launches have no fault."""
-    parser.add_argument(
-        "--clean",
-        type=int,
-        default=CLEAN_RUNS,
-        help="topobw: launches without a fault  [default: %(default)s]",
-    )
-    parser.add_argument(
-        "--draw", type=int, default=SEED, help="topobw: seed of the faults  [default: %(default)s]"
-    )
+    """Add how many launches have no fault, and the seed of the faults."""
+    clean, draw = "topobw: launches without a fault", "topobw: seed of the faults"
+    parser.add_argument("--clean", type=int, default=CLEAN_RUNS, help=f"{clean}  [default: %(default)s]")
+    parser.add_argument("--draw", type=int, default=SEED, help=f"{draw}  [default: %(default)s]")

@@ -15,7 +15,7 @@ import click
 
 from railyard.base import host_names
 from railyard.base.checkout import BUILD
-from railyard.base.commands import FILE, FOLDER, example
+from railyard.base.commands import COUNT, FILE, FOLDER, example, option
 from railyard.base.errors import InputError
 from railyard.base.json_files import json_object
 from railyard.placements.cli.options import launcher_option
@@ -36,59 +36,28 @@ Reading = tuple[str, str, str, float | None]
         "railyard admit --topology gemini-2x2x2 --command 'railyard torus mpirun lab'",
     )
 )
-@click.option(
-    "--nodes",
-    "node_file",
-    type=FILE,
-    help="Host file of the nodes.  [default: those of the job, or of --topology]",
-)
-@click.option("--topology", help="Torus whose cables are tested, too: a name or a .yml file.")
-@click.option(
-    "--coordinates",
-    type=FILE,
-    help="Coordinates of the nodes on the torus.  [default: its own names of nodes]",
-)
+@option("--nodes node_file", "Host file of the nodes.  [default: those of the job, or of --topology]", FILE)
+@option("--topology", "Torus whose cables are tested, too: a name or a .yml file.")
+@option("--coordinates", "Coordinates of the nodes on the torus.  [default: its own names of nodes]", FILE)
 @launcher_option("Launcher of the pairs", default="openmpi4")
-@click.option("--command", default="", help="Command in place of the launcher's own, such as mpirun's path.")
-@click.option(
+@option("--command", "Command in place of the launcher's own, such as mpirun's path.", default="")
+@option(
     "--program",
+    "Program pt2pt, built with the launcher's MPI.  [default: build/benchmarks-openmpi/bin/pt2pt]",
     default=str(BUILD / "benchmarks-openmpi/bin/pt2pt"),
-    help="Program pt2pt, built with the launcher's MPI.  [default: build/benchmarks-openmpi/bin/pt2pt]",
+    show_default=False,
 )
-@click.option(
+@option(
     "--size",
+    "Size of a message, or auto: up to 1MiB, less where 64 of them take longer than 0.1 s.",
     default="auto",
-    show_default=True,
-    help="Size of a message, or auto: up to 1MiB, less where 64 of them take longer than 0.1 s.",
 )
-@click.option(
-    "--repeats",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="Samples of a pair in a launch; their median counts.",
-)
-@click.option(
-    "--slow",
-    type=click.FloatRange(1, 99),
-    default=80.0,
-    show_default=True,
-    help="A pair below this percentage of its peers' median is slow.",
-)
-@click.option(
-    "--launches", type=click.IntRange(1), default=40, show_default=True, help="Most launches before the end."
-)
-@click.option(
-    "--timeout", type=click.FloatRange(1), default=600.0, show_default=True, help="Seconds of a launch."
-)
-@click.option(
-    "--output",
-    type=FOLDER,
-    default=Path("admission"),
-    show_default=True,
-    help="Folder of admission.json, good-nodes and the launches.",
-)
-@click.option("--resume", is_flag=True, help="Go on after the last launch of the search in --output.")
+@option("--repeats", "Samples of a pair in a launch; their median counts.", COUNT, 5)
+@option("--slow", "A pair below this percentage of its peers' median is slow.", click.FloatRange(1, 99), 80.0)
+@option("--launches", "Most launches before the end.", COUNT, 40)
+@option("--timeout", "Seconds of a launch.", click.FloatRange(1), 600.0)
+@option("--output", "Folder of admission.json, good-nodes and the launches.", FOLDER, Path("admission"))
+@option("--resume", "Go on after the last launch of the search in --output.", is_flag=True)
 def admit(
     *,
     node_file: Path | None,

@@ -13,7 +13,7 @@ from railyard.applications.convert import Witness
 from railyard.applications.patterns import Patterns
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser, Reading
-from railyard.base.commands import THERE, Commands, example
+from railyard.base.commands import THERE, Commands, example, option
 from railyard.base.errors import InputError, RunError
 from railyard.records import benchmark
 from railyard.records.benchmark import Series, Unmeasured
@@ -33,13 +33,9 @@ def list_programs() -> None:
 
 @application.command(name="try", epilog=example("railyard application try osu_bw --output osu_bw.out"))
 @click.argument("name")
-@click.option("--output", required=True, type=THERE, help="File with the output of a run.")
-@click.option("--left", type=THERE, help="File that the run wrote, for a program that writes one.")
-@click.option(
-    "--sizes",
-    default="",
-    help="Message sizes of an OSU program in bytes, with commas: each must be there.",
-)
+@option("--output", "File with the output of a run.", THERE, required=True)
+@option("--left", "File that the run wrote, for a program that writes one.", THERE)
+@option("--sizes", "Message sizes of an OSU program in bytes, with commas: each must be there.", default="")
 def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
     """Read recorded output as a check would: figures, verdict, or the pattern that matched nothing.
 

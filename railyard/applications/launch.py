@@ -39,8 +39,6 @@ from railyard.records.store import archive
 
 #: Value of the parameter `profiled_by` of a profiled case.
 PROFILER = "mpiP, persistent sends"
-#: Value in cases of earlier versions, which did not count persistent sends.
-MPIP_ALONE = "mpiP"
 
 
 def names_of_programs() -> list[str]:
@@ -130,11 +128,10 @@ def _document(
 
 def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> mpip.Profile:
     """Return the profile of a case's profiler; without series for a case without one."""
-    if profiled_by not in (PROFILER, MPIP_ALONE):
+    if profiled_by != PROFILER:
         return mpip.Profile(ranks=ranks, series=())
     path = folder / f"{stem}.mpiP"
-    sends = persistent.load(folder / f"{stem}.persistent", ranks) if profiled_by == PROFILER else None
-    return mpip.parse(text_of(path), path.name, sends)
+    return mpip.parse(text_of(path), path.name, persistent.load(folder / f"{stem}.persistent", ranks))
 
 
 def text_of(path: Path) -> str:

@@ -30,6 +30,8 @@ PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 THERE = click.Path(path_type=Path, dir_okay=False, exists=True)
+#: A number of 1 or more.
+COUNT = click.IntRange(1)
 #: Settings of a command whose later arguments are those of another program.
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
@@ -57,9 +59,19 @@ def example(*lines: str) -> str:
     return "\n".join(["\b", "Example:" if len(lines) == 1 else "Examples:", *(f"  {line}" for line in lines)])
 
 
+def option(names: str, text: str, kind: Any = None, default: Any = None, **rest: Any) -> Decorator:
+    """Return an option of Click's; `names` with blanks between. A default is shown after the text, unless it is empty.
+
+    `kind` is Click's type, by default that of the default, or a text. `rest` is passed to Click as it is.
+    """
+    if default is not None:
+        rest = {"default": default, "show_default": default != "", **rest}
+    return click.option(*names.split(), type=kind, help=text, **rest)
+
+
 def json_option(text: str = "Print JSON for programs.") -> Decorator:
     """Return the option --json, which the command gets as `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help=text)
+    return option("--json as_json", text, is_flag=True)
 
 
 def print_json(document: Any) -> None:
@@ -69,26 +81,25 @@ def print_json(document: Any) -> None:
 
 def format_option(forms: Sequence[str], text: str = "Form of the output.") -> Decorator:
     """Return the option --format, which the command gets as `form`; the first form is the default."""
-    return click.option(
-        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, help=text
-    )
+    return option("--format form", text, click.Choice(forms), forms[0])
 
 
 def archive_option(text: str = "Folder of the archive.", kind: click.Path = FOLDER) -> Decorator:
     """Return the option --archive, which the command gets as `root`; in a wheel its default is the folder `results`."""
     text += "  [default: results/ of the checkout]"
-    return click.option("--archive", "root", type=kind, default=ARCHIVE, help=text)
+    return option("--archive root", text, kind, ARCHIVE, show_default=False)
 
 
 def fom_option(text: str = "Show only this figure of merit") -> Decorator:
     """Return the option --fom, which the command gets as the tuple `foms`."""
-    return click.option(
-        "--fom", "foms", multiple=True, help=f"{text}, such as iteration_us; may be repeated."
-    )
+    return option("--fom foms", f"{text}, such as iteration_us; may be repeated.", multiple=True)
 
 
 def output_option(
-    text: str = "The file to write; otherwise the standard output.", kind: click.Path = FILE, **rest: Any
+    text: str = "The file to write; otherwise the standard output.",
+    kind: click.Path = FILE,
+    default: Path | None = None,
+    **rest: Any,
 ) -> Decorator:
     """Return the option -o, --output, which the command gets as `output`."""
-    return click.option("-o", "--output", "output", type=kind, help=text, **rest)
+    return option("-o --output output", text, kind, default, **rest)

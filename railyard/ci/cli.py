@@ -8,7 +8,7 @@ import subprocess
 import click
 
 from railyard.base.checkout import CHECKOUT
-from railyard.base.commands import example
+from railyard.base.commands import example, option
 from railyard.base.errors import InputError
 from railyard.ci.workflows import Choices, Service, workflow
 from railyard.records import provenance
@@ -18,23 +18,17 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 @click.command(epilog=example("railyard ci github > .github/workflows/railyard.yml"))
 @click.argument("service", type=click.Choice([str(service) for service in Service]))
-@click.option(
-    "--source",
-    default="",
-    help="Repository of railyard, as OWNER/NAME.  [default: the remote of this checkout]",
+@option(
+    "--source", "Repository of railyard, as OWNER/NAME.  [default: the remote of this checkout]", default=""
 )
-@click.option("--ref", default="", help="Version of railyard.  [default: this checkout's commit]")
-@click.option("--topology", default="gemini-2x2x2", show_default=True, help="Topology of the virtual torus.")
-@click.option(
-    "--checks", default="", help="Folder of your own ReFrame checks in your repository.  [default: none]"
-)
-@click.option("--programs", default="", help="Folder of your own MPI programs.  [default: none]")
-@click.option("--build", default="make", show_default=True, help="Command that builds them.")
-@click.option("--select", default="", help="Options of ReFrame that choose checks.  [default: -t smoke]")
-@click.option("--runner", default="", help="Label of your own runner.  [default: a hosted runner]")
-@click.option(
-    "--system", default="", help="System of mine.yml: use its scheduler.  [default: a virtual torus]"
-)
+@option("--ref", "Version of railyard.  [default: this checkout's commit]", default="")
+@option("--topology", "Topology of the virtual torus.", default="gemini-2x2x2")
+@option("--checks", "Folder of your own ReFrame checks in your repository.  [default: none]", default="")
+@option("--programs", "Folder of your own MPI programs.  [default: none]", default="")
+@option("--build", "Command that builds them.", default="make")
+@option("--select", "Options of ReFrame that choose checks.  [default: -t smoke]", default="")
+@option("--runner", "Label of your own runner.  [default: a hosted runner]", default="")
+@option("--system", "System of mine.yml: use its scheduler.  [default: a virtual torus]", default="")
 def ci(
     *,
     service: str,

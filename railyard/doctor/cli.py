@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import FOLDER, example, json_option, print_json
+from railyard.base.commands import FOLDER, example, json_option, option, print_json
 from railyard.base.errors import InputError
 from railyard.doctor import findings as diagnosis
 from railyard.doctor import scope, trial
@@ -18,37 +18,30 @@ from railyard.doctor.inventory import look
 
 
 @click.command(epilog=example("railyard doctor --fragment > mine.yml"))
-@click.option(
-    "--fragment",
-    "only_fragment",
-    is_flag=True,
-    help="Print the configuration alone, to be written to a file.",
-)
+@option("--fragment only_fragment", "Print the configuration alone, to be written to a file.", is_flag=True)
 @json_option("Print the findings as JSON.")
-@click.option(
-    "--on-a-node",
-    "on_a_node",
+@option(
+    "--on-a-node on_a_node",
+    "Read NICs and GPUs on a compute node of each partition, by a step of two minutes (srun), not here.",
     is_flag=True,
-    help="Read NICs and GPUs on a compute node of each partition, by a step of two minutes (srun), not here.",
 )
-@click.option(
-    "--partition",
-    "partitions",
+@option(
+    "--partition partitions",
+    "A partition or queue to write; may be repeated.  [default: the scheduler's default]",
     multiple=True,
     metavar="NAME",
-    help="A partition or queue to write; may be repeated.  [default: the scheduler's default]",
 )
-@click.option(
+@option(
     "--access",
-    metavar="OPTIONS",
+    'Options that every job needs here, for srun and the configuration: "--account=X --qos=Y -C gpu".',
     default="",
-    help='Options that every job needs here, for srun and the configuration: "--account=X --qos=Y -C gpu".',
+    metavar="OPTIONS",
 )
-@click.option(
+@option(
     "--spack-scope",
+    "Write Spack's configuration for the first MPI that was found into FOLDER, and nothing else.",
+    FOLDER,
     metavar="FOLDER",
-    type=FOLDER,
-    help="Write Spack's configuration for the first MPI that was found into FOLDER, and nothing else.",
 )
 def doctor(
     *,

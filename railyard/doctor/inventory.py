@@ -360,15 +360,18 @@ def _first(command: list[str]) -> str:
 
 def _output(command: list[str]) -> str:
     """Return the output of a command; empty if it is missing, fails, or takes too long."""
-    try:
-        done = programs.run(command, TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout + (done.stderr if "--mpi=list" in command else "") if done.returncode == 0 else ""
+    done = _ended_well(command)
+    return done.stdout + (done.stderr if "--mpi=list" in command else "") if done else ""
 
 
 def _succeeds(command: list[str]) -> bool:
+    return _ended_well(command) is not None
+
+
+def _ended_well(command: list[str]) -> subprocess.CompletedProcess[str] | None:
+    """Return a command's output; None if it is missing, fails, or takes too long."""
     try:
-        return programs.run(command, TIMEOUT_S).returncode == 0
+        done = programs.run(command, TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
-        return False
+        return None
+    return None if done.returncode else done

@@ -14,15 +14,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from railyard.base.checkout import CHECKOUT
-from railyard.base.commands import FILE, FOLDER, example
+from railyard.base.commands import COUNT, FILE, FOLDER, example, option
 from railyard.base.errors import InputError, RunError
 from railyard.base.parent import end_with
 from railyard.jobs import interrupted, schedule
@@ -46,45 +46,30 @@ LEFT_OVER_S = 60
     context_settings={"ignore_unknown_options": True},
     epilog=example("railyard fit --ranks 64 -- ./program --its --options"),
 )
-@click.option("--ranks", type=click.IntRange(2), default=8, show_default=True, help="Ranks of the program.")
-@click.option("--grid", help="Grid of the program's ranks, AxB or AxBxC.  [default: the most cubic one]")
-@click.option(
-    "--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="Ranks of a node."
-)
-@click.option(
-    "--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of each placement."
-)
-@click.option("--torus", default="gemini-4x4x4", show_default=True, help="Topology of the virtual torus.")
-@click.option(
+@option("--ranks", "Ranks of the program.", click.IntRange(2), 8)
+@option("--grid", "Grid of the program's ranks, AxB or AxBxC.  [default: the most cubic one]")
+@option("--ranks-per-node", "Ranks of a node.", COUNT, 1)
+@option("--launches", "Launches of each placement.", COUNT, 6)
+@option("--torus", "Topology of the virtual torus.", default="gemini-4x4x4")
+@option(
     "--rate-scale",
+    "Rates of the virtual torus over those of the machine; smaller for a program that computes more than it "
+    "sends.  [default: auto]",
     default="",
     metavar="NUMBER|BYTES/TIME|auto",
-    help="Rates of the virtual torus over those of the machine; smaller for a program that computes more than it "
-    "sends.  [default: auto]",
 )
-@click.option(
-    "--system",
-    default="vtorus:netns",
-    show_default=True,
-    help="ReFrame's system and partition; that of a cluster is measured there.",
+@option(
+    "--system", "ReFrame's system and partition; that of a cluster is measured there.", default="vtorus:netns"
 )
-@click.option(
-    "--config", default="", help="ReFrame's configuration of the system.  [default: railyard's reframe.yml]"
-)
-@click.option(
+@option("--config", "ReFrame's configuration of the system.  [default: railyard's reframe.yml]", default="")
+@option(
     "--placements",
+    "Placements to measure beside the fitted one, with commas between.  [default: scheduler, the best named one]",
     default="",
-    help="Placements to measure beside the fitted one, with commas between.  [default: scheduler, the best named one]",
 )
-@click.option("--matrix", type=FILE, help="A matrix captured before.")
+@option("--matrix", "A matrix captured before.", FILE)
 @launcher_option("Launcher for which the files of the fitted placement are written", default="slurm")
-@click.option(
-    "--output",
-    type=FOLDER,
-    default=Path("fit"),
-    show_default=True,
-    help="Folder of matrix.csv, fit.json, the launcher's files and results/.",
-)
+@option("--output", "Folder of matrix.csv, fit.json, the launcher's files and results/.", FOLDER, Path("fit"))
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 def fit(
     *,
@@ -113,15 +98,22 @@ def fit(
     others = [name for name in placements.split(",") if name and name != fitting.FITTED]
     if matrix is not None:
         read_traffic(matrix, math.prod(extents))
+    path = shutil.which(program[0])
+    if path is None:
+        raise InputError("PROGRAM", "", program[0], "a program of this machine")
     run = _Runs(
-        program=program,
-        extents=extents,
-        ranks_per_node=ranks_per_node,
         system=system,
         config=config or str(CHECKOUT / "reframe.yml"),
-        torus=torus,
-        rate_scale=rate_scale,
         output=output.absolute(),
+        rate_scale=rate_scale,
+        variables={
+            "program": str(Path(path).absolute()),
+            "arguments": shlex.join(program[1:]),
+            "grid": ",".join(map(str, extents)),
+            "ranks_per_node": str(ranks_per_node),
+            "torus": torus,
+            "archive": str(output.absolute() / "results"),
+        },
     )
     output.mkdir(parents=True, exist_ok=True)
     _end_left_over(output)
@@ -195,34 +187,19 @@ def _remove_orphans() -> None:
         lifecycle.remove_orphans()
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Runs:
-    """The two jobs of a fit, each a run of ReFrame with stage and archive in the output folder."""
+    """The two jobs of a fit, each a run of ReFrame with stage and archive in the output folder.
 
-    def __init__(
-        self,
-        *,
-        program: Sequence[str],
-        extents: tuple[int, ...],
-        ranks_per_node: int,
-        system: str,
-        config: str,
-        torus: str,
-        rate_scale: str,
-        output: Path,
-    ) -> None:
-        path = shutil.which(program[0])
-        if path is None:
-            raise InputError("PROGRAM", "", program[0], "a program of this machine")
-        self.output, self.system, self.config = output, system, config
-        self.environment = {**os.environ, **({"RAILYARD_RATE_SCALE": rate_scale} if rate_scale else {})}
-        self.variables = {
-            "program": str(Path(path).absolute()),
-            "arguments": shlex.join(program[1:]),
-            "grid": ",".join(map(str, extents)),
-            "ranks_per_node": str(ranks_per_node),
-            "torus": torus,
-            "archive": str(output / "results"),
-        }
+    `config` defines the `system`. `variables` are those of the check in both jobs. An empty `rate_scale` leaves it to
+    the torus.
+    """
+
+    system: str
+    config: str
+    output: Path
+    rate_scale: str
+    variables: Mapping[str, str]
 
     def reframe(self, stage: str, *, needs_times: bool = True, **more: str) -> Record:
         """Run the check with these variables; return its record, or raise RunError with ReFrame's reason.
@@ -242,7 +219,7 @@ class _Runs:
                 command,
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                env=self.environment,
+                env={**os.environ, **({"RAILYARD_RATE_SCALE": self.rate_scale} if self.rate_scale else {})},
                 preexec_fn=functools.partial(end_with, os.getpid(), signal.SIGINT),
                 check=False,
             )

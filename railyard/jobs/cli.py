@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from railyard.base import host_names
-from railyard.base.commands import FOLDER, example
+from railyard.base.commands import FOLDER, example, option
 from railyard.base.errors import InputError
 from railyard.jobs import interrupted, stagedir
 from railyard.jobs import together as several
@@ -35,7 +35,7 @@ def granted(folder: Path) -> None:
 
 @click.command(epilog=example("railyard recover stage/mycluster/compute/gnu/halo_3d"))
 @click.argument("folders", nargs=-1, required=True, type=FOLDER)
-@click.option("--reason", default="", help="Reason recorded for missing launches if the job left none.")
+@option("--reason", "Reason recorded for missing launches if the job left none.", default="")
 def recover(folders: tuple[Path, ...], reason: str) -> None:
     """Make the records of interrupted jobs from their stage directories FOLDERS, and add them to the archive.
 
@@ -63,16 +63,14 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
 
 @click.command(epilog=example("railyard together launch-007 --congestor noise='srun noise' -- srun halo"))
 @click.argument("stem")
-@click.option(
-    "--congestor", multiple=True, metavar="NAME=COMMAND", help="Loads the network while the victim runs."
-)
-@click.option(
+@option("--congestor", "Loads the network while the victim runs.", multiple=True, metavar="NAME=COMMAND")
+@option(
     "--program",
+    "Any program as a congestor: started again until the victim has ended.",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="Any program as a congestor: started again until the victim has ended.",
 )
-@click.option("--copy", multiple=True, metavar="NAME=COMMAND", help="A copy of the victim, started with it.")
+@option("--copy", "A copy of the victim, started with it.", multiple=True, metavar="NAME=COMMAND")
 @click.argument("victim", nargs=-1, required=True, type=click.UNPROCESSED)
 def together(stem: str, victim: tuple[str, ...], **others: tuple[str, ...]) -> None:
     """Run the command VICTIM while other programs load the network (in job scripts); STEM begins the names of files.

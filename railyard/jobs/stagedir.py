@@ -39,7 +39,7 @@ def keep(folder: Path, reason: str = "") -> Record:
     left = job_folder.read(folder, reason)
     job, root = left.job, Path(left.job.spec.archive)
     with sessions.opened(root, str(job.reframe.get("session", ""))) as chain:
-        record = _record_of(left, _code_at_the_end(left), chain.place(job.id))
+        record = record_of(left, place=chain.place(job.id))
         path = archive.add(record, root)
         if job.id:
             chain.add(job.id, record)
@@ -71,23 +71,20 @@ def record_path(folder: Path) -> Path | None:
     return Path(text) if text else None
 
 
-def record_of(folder: Path, reason: str = "", place: Place | None = None) -> Record:
-    """Return the record of a stage directory: launches with their samples, and missing ones as not measured.
-
-    A second call returns the same record, because the first one writes down its time and the code's state. `reason` is
-    that of `keep`, `place` the record's position in its session. Raises InputError for a folder that holds no job.
-    """
-    left = job_folder.read(folder, reason)
-    return _record_of(left, _code_at_the_end(left), place)
-
-
 def first_rounds(folder: Path, count: int) -> Record:
     """Return the record that a running job would have if it ended after its first rounds; writes nothing."""
-    return _record_of(job_folder.read(folder).of_rounds(count), provenance.state())
+    return record_of(job_folder.read(folder).of_rounds(count), provenance.state())
 
 
-def _record_of(left: JobFolder, code: Mapping[str, Any], place: Place | None = None) -> Record:
-    job = left.job
+def record_of(
+    left: JobFolder, code: Mapping[str, Any] | None = None, *, place: Place | None = None
+) -> Record:
+    """Return the record of a job: launches with their samples, and missing ones as not measured.
+
+    `code` is the code's state and the time. Without it they are those of the first call, which writes them down, so
+    that a second call returns the same record. `place` is the record's position in its session.
+    """
+    job, code = left.job, code or _code_at_the_end(left)
     return assemble.assemble(
         case={
             **job.case(),

@@ -24,6 +24,7 @@ from railyard.base.commands import (
     archive_option,
     example,
     json_option,
+    option,
     output_option,
     print_json,
 )
@@ -59,18 +60,18 @@ def add(files: tuple[Path, ...], root: Path) -> None:
 
 @results.command("list", epilog=example("railyard results list --archive results/example"))
 @archive_option()
-@click.option("--system", help="List only records of this system.")
-@click.option("--check", "check_name", help="List only records of this check.")
-@click.option("--since", default="", help="List only records of this UTC date (2026-11-21) or later.")
-@click.option("--until", default="", help="List only records of this UTC date or earlier.")
+@option("--system", "List only records of this system.")
+@option("--check check_name", "List only records of this check.")
+@option("--since", "List only records of this UTC date (2026-11-21) or later.", default="")
+@option("--until", "List only records of this UTC date or earlier.", default="")
 @json_option()
 def list_(
     *, root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool
 ) -> None:
     """List the records of an archive, one per line: how many launches are results, void, failed, not measured."""
-    for option, date in (("--since", since), ("--until", until)):
+    for flag, date in (("--since", since), ("--until", until)):
         if date and not _DATE.fullmatch(date):
-            raise InputError(option, "", date, "a UTC date such as 2026-11-21")
+            raise InputError(flag, "", date, "a UTC date such as 2026-11-21")
     chosen = (
         entry
         for entry in index_of(root).entries(values=False)
@@ -90,12 +91,12 @@ def list_(
 def _no_record(root: Path, system: str | None, check_name: str | None) -> InputError:
     """Return the error for a list without a record, with what the archive has."""
     heads = [entry.head for entry in index_of(root).entries(values=False)]
-    for option, name, value in (("--system", "system", system), ("--check", "check", check_name)):
+    for flag, name, value in (("--system", "system", system), ("--check", "check", check_name)):
         there = sorted({head[name] for head in heads})
         if value is not None and value not in there:
             near = did_you_mean(value, there)
             return InputError(
-                option, "", problem=f"no record of {value}{near}", valid=", ".join(there) or "records"
+                flag, "", problem=f"no record of {value}{near}", valid=", ".join(there) or "records"
             )
     dates = sorted({head["created"][:10] for head in heads}) or ["no date"]
     valid = f"other options; {root} has {len(heads)} records from {dates[0]} to {dates[-1]}"
@@ -115,7 +116,7 @@ def show(name: str, root: Path, as_json: bool) -> None:
 
 @results.command(epilog=example("railyard results check --strict results/example"))
 @click.argument("paths", nargs=-1, type=PATH)
-@click.option("--strict", "is_strict", is_flag=True, help="Also require the evidence demanded of bidders.")
+@option("--strict is_strict", "Also require the evidence demanded of bidders.", is_flag=True)
 @json_option()
 @click.pass_context
 def check(ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, as_json: bool) -> None:
@@ -176,11 +177,9 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
 
 @results.command(epilog=example("railyard results pack --signed-off-by 'Ada <ada@example.org>'"))
 @click.argument("records", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@output_option("The bundle to write.", default=Path("railyard-results.tar.gz"), show_default=True)
-@click.option(
-    "--signed-off-by", "signed", required=True, help="Name and address of who answers for these records."
-)
-@click.option("--note", default="", help="One line for the reader.")
+@output_option("The bundle to write.", default=Path("railyard-results.tar.gz"))
+@option("--signed-off-by signed", "Name and address of who answers for these records.", required=True)
+@option("--note", "One line for the reader.", default="")
 def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> None:
     """Pack RECORDS (files or archives; without any, the checkout's archive) into one file with their sha256 sums."""
     files = [path for given in records or (ARCHIVE,) for path in files_of(given)]

@@ -34,9 +34,10 @@ MOST_DEPTH = 16
 #: The most bytes of a file, and of its content if it is compressed.
 MOST_BYTES, MOST_UNPACKED_BYTES = 64 << 20, 256 << 20
 _GZIP = b"\x1f\x8b"
-#: Bytes between tokens, and all bytes that are no brackets.
+#: Bytes between tokens.
 _BLANKS = b" \t\r\n"
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+#: The beginning of a line of the deepest level, as orjson indents it by two blanks per level.
+_TOO_DEEP = b"\n" + 2 * MOST_DEPTH * b" "
 #: Options that make orjson refuse what the standard library refuses: other types than those of JSON.
 _SORTED = (
     orjson.OPT_SORT_KEYS
@@ -114,30 +115,20 @@ def _loads_quickly(raw: bytes) -> Json:
     """Return the document in a file's bytes, ten times as fast as `loads`; None if `loads` has to decide.
 
     orjson reads a key that is given twice, rounds long integers, and accepts any depth. The document, written again,
-    then differs from the file by more than blanks.
+    then differs from the file by more than blanks, or is indented too far. A string has no line of its own in JSON.
     """
-    if not _is_flat(raw):
-        return None
     try:
         document = orjson.loads(raw)
-    except ValueError:
+        written = orjson.dumps(document, option=orjson.OPT_INDENT_2)
+    except (ValueError, TypeError):  # no JSON, or far too deep to be written
+        return None
+    if _TOO_DEEP in written:
         return None
     tokens = raw.translate(None, _BLANKS)
-    if orjson.dumps(document).translate(None, _BLANKS) == tokens:
+    if written.translate(None, _BLANKS) == tokens:
         return document
     # a small number, an exponent or an escape, which only the standard library writes as railyard does
     return document if _IN_ORDER.encode(document).encode("ascii").translate(None, _BLANKS) == tokens else None
-
-
-def _is_flat(raw: bytes) -> bool:
-    """Return whether a JSON text is surely not too deep: innermost brackets are taken away until none is left.
-
-    A turn takes away at most two levels. Brackets in strings may only make the text look deeper.
-    """
-    brackets = raw.translate(None, _NO_BRACKETS)
-    for _ in range(MOST_DEPTH // 2):
-        brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
-    return not brackets
 
 
 def loads(text: str, source: str) -> Json:
@@ -226,9 +217,9 @@ def _has_other_digits(written: bytes) -> bool:
 
     That is a number with an exponent, or one below 0.0001.
     """
-    places = (exponent.start() for exponent in _EXPONENT.finditer(written))
+    ends = (exponent.start() for exponent in _EXPONENT.finditer(written))
     return b"0.0000" in written or any(
-        _NUMBER.search(written, max(0, place - _MOST_DIGITS), place) for place in places
+        _NUMBER.search(written, max(0, end - _MOST_DIGITS), end) for end in ends
     )
 
 

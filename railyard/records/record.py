@@ -97,9 +97,17 @@ class Topology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What the job was requested to measure. `allocation` is JSON: order, seed, nodes with name and coordinate.
+    """What the job was requested to measure: everything that must be equal for two jobs to have done the same work.
 
-    `ranks_per_node`, `grid`, `block`, `cube` and `devices` are None where the check has none of them.
+    `benchmark` names the program and `parameters` has its parameters by name; `studies` are the papers whose
+    figures the check reproduces. `allocation` is JSON: `order` (by which the nodes were chosen), `seed`, and
+    `nodes`, each with `name` and `coordinate` (a list of numbers, or None), in the order of the scheduler. Each
+    combination of `placements`, `nic_policies` and `software` has `launches_per_combination` launches, in the
+    random order that `seed` draws (`railyard.records.launch_order`). `grid` has the ranks along each dimension of
+    the process grid, `block` the routers and `cube` the nodes of the allocation; both are empty for all of a torus.
+    `devices` are the names of each node's NICs. `challenge` is the buyer's word from which the seed follows.
+    `roles` has the rule that divided the nodes between the measured program and the others, and those programs.
+    What a check does not have is None.
     """
 
     check: str
@@ -173,8 +181,15 @@ class Beside:
 class Launch:
     """One run of a launcher such as mpirun. A launch that never started has no exit status, start, ranks or series.
 
-    `guard` and `nics` are None if no guard watched and no NIC was counted. `nic_verdict` is whether the NIC policy was
-    obeyed; `nic_reason` explains why it was not, or why the bytes cannot show it.
+    `index` is its position in the job, `repeat` its round, from 0 on: in each round every combination is launched
+    once. `command` is the line that a person can paste. `started` is a UTC time; `elapsed_s` and the monotonic
+    times are seconds of the clock of the node that ran the launcher, from its start to its end. `reason` explains
+    in one line why the status is not ok. `verified` is whether the program found its data right, None for one that
+    does not look. `series` has the raw samples, `not_measured` the points that the program left out, and `reported`
+    what it printed besides figures, such as iterations. `ranks` is where each rank ran, as it reported itself.
+    `guard` and `nics` are None if no guard watched and no NIC was counted. `nic_verdict` is whether the NIC policy
+    was obeyed; `nic_reason` explains why it was not, or why the bytes cannot show it. `spans` is None where a node
+    has no coordinate, `roles` where no other program ran at the same time.
     """
 
     index: int
@@ -223,8 +238,11 @@ class Launch:
 class Record:
     """A valid record. `source` is the file that it was read from, for messages; `document` must not be changed.
 
-    `sha256` identifies the record; `id`, its first 12 digits, is for people and file names. `run` is None in a record
-    that names no job.
+    `created` is the UTC time at which it was made, `origin` how its numbers were obtained, `status` that of the job
+    as a whole (see `job_status`) and `reason` its explanation, empty for ok. `provenance` is JSON: code, machine,
+    MPI, torus, image. `run` is JSON: the job, the code before and after it, and the place in the chain of its
+    ReFrame session. `sha256` identifies the record; `id`, its first 12 digits, is for people and file names. `run`
+    is None in a record that names no job.
     """
 
     source: str

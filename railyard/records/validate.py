@@ -2,7 +2,7 @@
 
 Models: a record that cannot be read is a fault, and the check goes on with the others. A bundle that is wrong itself (a
 wrong sum, an extra file) is one refused entry. Leaves out: the rules (`railyard.records.record`,
-`railyard.records.strict_rules`).
+`railyard.records.rules`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.records import strict_rules
+from railyard.records import rules
 from railyard.records.record import Record
 from railyard.records.rules import computed
 from railyard.records.rules.registry import Fault
@@ -128,7 +128,7 @@ def _judged(source: str, content: bytes, read: Record, *, is_strict: bool) -> Ch
         source=source,
         id=read.id,
         sha256=hashlib.sha256(content).hexdigest(),
-        faults=strict_rules.faults(read, content) if is_strict else [],
+        faults=rules.faults(read, content) if is_strict else [],
         not_again=computed.not_again(read) if is_strict else "",
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from railyard.base.checkout import RESULTS
-from railyard.base.commands import example, json_option
+from railyard.base.commands import example, json_option, option
 from railyard.base.errors import InputError, RunError, did_you_mean
 from railyard.records.cli import index_of, pass_over
 from railyard.records.store import archive
@@ -20,7 +20,7 @@ _WIDTH = 100
 
 
 @click.command(epilog=example("railyard checks --tag smoke"))
-@click.option("-t", "--tag", help="List only checks that have this tag, as `reframe -t TAG` runs them.")
+@option("-t --tag", "List only checks that have this tag, as `reframe -t TAG` runs them.")
 @json_option("Print JSON, with the file of each check.")
 def checks(*, tag: str | None, as_json: bool) -> None:
     """List the checks that ReFrame can run: name, nodes, minutes, what it measures, what it needs, tags.

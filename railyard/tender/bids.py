@@ -2,7 +2,7 @@
 
 Models: every record is read and judged once. Many are judged by one process per processor, in batches, which return
 what the tender needs of them. Judgements of earlier runs without a fault are in `railyard.tender.kept`. Records of one
-case share what follows from the case alone. Leaves out: the rules (`railyard.records.strict_rules`), the tender
+case share what follows from the case alone. Leaves out: the rules (`railyard.records.rules`), the tender
 (`railyard.tender.completeness`).
 """
 
@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
-from railyard.records import strict_rules
+from railyard.records import rules
 from railyard.records.rules.registry import Fault
 from railyard.records.store import bag, bundle
 from railyard.records.store.bag import Bid, Signed
@@ -106,9 +106,9 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None, *, again: bool 
 class _Many:
     """Judges the records of large bids: `known` and `made` map keys to pickled judgements, earlier and new ones."""
 
-    def __init__(self, pool: ProcessPoolExecutor, known: Mapping[bytes, bytes]) -> None:
+    def __init__(self, pool: ProcessPoolExecutor, earlier: Mapping[bytes, bytes]) -> None:
         """Judge records without an earlier judgement by the processes of `pool`."""
-        self.known = known
+        self.known = earlier
         self.made: dict[bytes, bytes] = {}
         self._pool = pool
 
@@ -179,7 +179,7 @@ def _judge(task: _Task) -> _Verdict:
     except InputError as error:
         text = str(error).removeprefix(f"{error.source}: ")
         return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
-    strict = strict_rules.faults(record, content)
+    strict = rules.faults(record, content)
     named = [dataclasses.replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict]
     return _Verdict(task.name, judged.of_record(record, content), named)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import PATH, Commands, example, format_option, output_option
+from railyard.base.commands import COUNT, PATH, Commands, example, format_option, option, output_option
 from railyard.base.errors import InputError
 from railyard.records import provenance, record
 from railyard.records.cli import files_of, write
@@ -31,20 +31,14 @@ from railyard.tender import (
     text,
 )
 
-request_option = click.option(
-    "--request", "request_file", type=PATH, required=True, help="The tender file (docs/tender.md)."
-)
-signers_option = click.option(
-    "--allowed-signers",
-    type=PATH,
-    help="Whose keys are known, as ssh-keygen reads them: NAME KEYTYPE KEY a line.",
+request_option = option("--request request_file", "The tender file (docs/tender.md).", PATH, required=True)
+signers_option = option(
+    "--allowed-signers", "Whose keys are known, as ssh-keygen reads them: NAME KEYTYPE KEY a line.", PATH
 )
 
 
-again_option = click.option(
-    "--again",
-    is_flag=True,
-    help="Judge again also the records that this checker found without a fault before.",
+again_option = option(
+    "--again", "Judge again also the records that this checker found without a fault before.", is_flag=True
 )
 
 
@@ -55,7 +49,7 @@ def tender() -> None:
 
 @tender.command("preset", epilog=example("railyard tender preset"))
 @click.argument("name", required=False, default="")
-@click.option("--nodes", type=click.IntRange(min=1), help="Nodes of the machine.  [default: not known]")
+@option("--nodes", "Nodes of the machine.  [default: not known]", COUNT)
 def show_preset(name: str, nodes: int | None) -> None:
     """List the rules of the preset NAME: those that records answer here, and the others with the reason.
 
@@ -73,25 +67,20 @@ def show_preset(name: str, nodes: int | None) -> None:
 @tender.command(epilog=example("railyard tender pack results/mine -o bag --bidder 'Swift Ltd' --sign key"))
 @click.argument("records", nargs=-1, required=True, type=PATH)
 @output_option("The new folder of the bag.", PATH, required=True)
-@click.option("--bidder", required=True, help="Name of the bidder, in one line.")
-@click.option(
-    "--tier", default="baseline", show_default=True, help="Tier of the bid: baseline, ported or optimised."
-)
-@click.option(
-    "--attach", multiple=True, type=PATH, help="A file for the reader, such as a diff; may be repeated."
-)
-@click.option("--sign", "key", type=PATH, help="The ssh key to sign with.")
-@click.option("--nodes", type=click.IntRange(min=1), help="Nodes of the offered system.")
-@click.option(
+@option("--bidder", "Name of the bidder, in one line.", required=True)
+@option("--tier", "Tier of the bid: baseline, ported or optimised.", default="baseline")
+@option("--attach", "A file for the reader, such as a diff; may be repeated.", PATH, multiple=True)
+@option("--sign key", "The ssh key to sign with.", PATH)
+@option("--nodes", "Nodes of the offered system.", COUNT)
+@option(
     "--pledge",
+    "Pledge CASE=VALUE, in the unit of the case's figure of merit; may be repeated.",
     multiple=True,
-    help="Pledge CASE=VALUE, in the unit of the case's figure of merit; may be repeated.",
 )
-@click.option(
-    "--request",
-    "request_file",
-    type=PATH,
-    help="The tender file; records that do not answer it are left out.  [default: pack all records]",
+@option(
+    "--request request_file",
+    "The tender file; records that do not answer it are left out.  [default: pack all records]",
+    PATH,
 )
 def pack(
     *,
@@ -209,9 +198,7 @@ def _made(request_file: Path) -> str:
 @click.argument("later", type=PATH)
 @request_option
 @signers_option
-@click.option(
-    "--challenge", required=True, help="The challenge of the later measurement, made after the bid."
-)
+@option("--challenge", "The challenge of the later measurement, made after the bid.", required=True)
 @click.pass_context
 def retain(
     ctx: click.Context,
@@ -243,12 +230,11 @@ def retain(
 @click.argument("bid", type=PATH)
 @request_option
 @signers_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["ro-crate", "in-toto"]),
+@option(
+    "--format form",
+    "RO-Crate metadata, or an in-toto statement of the check's result.",
+    click.Choice(["ro-crate", "in-toto"]),
     required=True,
-    help="RO-Crate metadata, or an in-toto statement of the check's result.",
 )
 @output_option()
 def export(

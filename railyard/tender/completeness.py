@@ -45,6 +45,16 @@ class Ruled:
     notes: Sequence[Note] = ()
 
 
+def _of_case(case: Case, text: str, kind: type[Fault] | type[Note] = Fault) -> Fault | Note:
+    """Return a fault, or a note, about a case."""
+    return kind(field=f"case {case.name}", text=text)
+
+
+def _of_record(read: Judged, field: str, text: str, kind: type[Fault] | type[Note] = Fault) -> Fault | Note:
+    """Return a fault, or a note, about a field of a record."""
+    return kind(field=f"record {read.id}{field and f': {field}'}", text=text)
+
+
 def check(tender: Tender, bid: Read, others: Sequence[Read] = ()) -> list[Ruled]:
     """Return every rule with its faults; the bid is complete if none has any. `others` are the other bids."""
     results = [_ruled(rule, rule(tender, bid)) for rule in RULES]
@@ -114,7 +124,7 @@ def challenge(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     for read in bid.records:
         if read.challenge != tender.challenge:
             text = f"{read.challenge or 'none'}; the tender's is {tender.challenge}"
-            yield Fault(field=f"record {read.id}: case.challenge", text=text)
+            yield _of_record(read, "case.challenge", text)
 
 
 def origin(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -122,7 +132,7 @@ def origin(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     for read in bid.records:
         if read.origin not in tender.origins:
             text = f"{read.origin}; accepted: {', '.join(tender.origins)}"
-            yield Fault(field=f"record {read.id}: origin", text=text)
+            yield _of_record(read, "origin", text)
     systems = sorted({read.system for read in bid.records})
     if len(systems) > 1:
         yield Fault(field="records", text=f"of {len(systems)} systems: {', '.join(systems)}")
@@ -150,10 +160,10 @@ def first_jobs(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         count = len({read.session for read in answering})
         if case.jobs is not None and count > 1:
             text = f"jobs of {count} sessions; expected one; run: reframe ... --repeat={case.jobs}"
-            yield Fault(field=f"case {case.name}", text=text)
+            yield _of_case(case, text)
         elif case.jobs is not None and len(answering) > case.jobs:
             text = f"the first {case.jobs} of {len(answering)} jobs count"
-            yield Note(field=f"case {case.name}", text=text)
+            yield _of_case(case, text, Note)
 
 
 def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -162,13 +172,10 @@ def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     seen: dict[str, str] = {}
     for read in bid.records:
         if jobs.setdefault(read.job, read.id) != read.id:
-            yield Fault(field=f"record {read.id}: run.job", text=f"the job of record {jobs[read.job]}")
+            yield _of_record(read, "run.job", f"the job of record {jobs[read.job]}")
         for launch in read.launches:
             if launch.samples and seen.setdefault(launch.samples, read.id) != read.id:
-                yield Fault(
-                    field=f"record {read.id}: launches[{launch.place}]",
-                    text=f"is in record {seen[launch.samples]}",
-                )
+                yield _of_record(read, f"launches[{launch.place}]", f"is in record {seen[launch.samples]}")
 
 
 def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -180,14 +187,14 @@ def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         apart_s = 0.0 if read.up_s is None or first.up_s is None else read.up_s - first.up_s
         if abs(apart_s) > CLOCKS_S:
             text = f"{apart_s:+.0f} s against record {first.id} of the same boot"
-            yield Fault(field=f"record {read.id}: begun_monotonic_s", text=text)
+            yield _of_record(read, "begun_monotonic_s", text)
     for one, other in itertools.pairwise(
         sorted(measured_on, key=lambda read: (read.allocation, read.started))
     ):
         is_same = one.allocation == other.allocation and one.allocation != ""
         if is_same and (early_s := _seconds(one.ended) - _seconds(other.started)) > SECOND_S:
             text = f"{other.started}: {early_s:.0f} s before record {one.id} of the same nodes ended"
-            yield Fault(field=f"record {other.id}: started", text=text)
+            yield _of_record(other, "started", text)
 
 
 def _seconds(time: str) -> float:
@@ -201,31 +208,28 @@ def parameters(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         if not wanted or any(case.is_met_by(read) for case in wanted):
             continue
         differences = min((list(case.differences(read)) for case in wanted), key=len)
-        for text in differences:
-            yield Fault(field=f"record {read.id}", text=text)
+        yield from (_of_record(read, "", text) for text in differences)
 
 
 def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every case of the tender has enough results and jobs with its figure of merit, all measured alike."""
     for case in tender.cases:
         answering = measured.answering(case, bid.records)
-        where = f"case {case.name}"
         if len(works := {read.work: read for read in answering}) > 1:
             one, other = itertools.islice(works.values(), 2)
-            yield Fault(
-                field=where, text=f"records {one.id} and {other.id} are not one case: {_unlike(one, other)}"
-            )
+            text = f"records {one.id} and {other.id} are not one case: {_unlike(one, other)}"
+            yield _of_case(case, text)
         results = measured.of_case(case, answering)
         launches, jobs = (results.launches, len(results.by_job)) if results else (0, 0)
         what = f"{case.fom} under {case.placement} + {case.nic_policy}"
         if not answering:
-            yield Fault(field=where, text=f"no record of {case.check} on {case.nodes} nodes")
+            yield _of_case(case, f"no record of {case.check} on {case.nodes} nodes")
         elif launches < case.launches:
-            yield Fault(field=where, text=f"{launches} results with {what}; {case.launches} are needed")
+            yield _of_case(case, f"{launches} results with {what}; {case.launches} are needed")
         elif jobs < (case.jobs or 1):
-            yield Fault(field=where, text=f"{jobs} jobs with {what}; {case.jobs} are needed")
+            yield _of_case(case, f"{jobs} jobs with {what}; {case.jobs} are needed")
         else:
-            yield Note(field=where, text=_shown(case, answering[0], launches, jobs))
+            yield _of_case(case, _shown(case, answering[0], launches, jobs), Note)
 
 
 def one_of_each_work(records: Sequence[Judged]) -> list[Judged]:
@@ -268,8 +272,7 @@ def limits(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
             continue
         verdict = measured.meets(case, results, case.limit)
         text = f"{verdict} the limit of {case.limit:.6g}: {results.text}"
-        kind = Note if verdict is Meets.MEETS else Fault
-        yield kind(field=f"case {case.name}", text=text)
+        yield _of_case(case, text, Note if verdict is Meets.MEETS else Fault)
 
 
 def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -279,9 +282,7 @@ def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     for case in tender.cases if bid.bid.nodes is not None else ():
         used = nodes_of(case, bid.records)
         if used is not None and used > (bid.bid.nodes or 0):
-            yield Fault(
-                field=f"case {case.name}", text=f"on {used} nodes; the offered system has {bid.bid.nodes}"
-            )
+            yield _of_case(case, f"on {used} nodes; the offered system has {bid.bid.nodes}")
 
 
 def speedups(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -309,8 +310,7 @@ def _demanded(case: Case, results: Measured, bound: float, what: str) -> Iterato
     verdict = measured.meets(case, results, bound)
     text = f"{verdict}: {results.text}; the {what} is {bound:.6g}"
     if verdict is not Meets.MEETS:
-        kind = Fault if verdict is Meets.DOES_NOT_MEET else Note
-        yield kind(field=f"case {case.name}", text=text)
+        yield _of_case(case, text, Fault if verdict is Meets.DOES_NOT_MEET else Note)
 
 
 def presets(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -340,14 +340,14 @@ def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[
             (launch for launch in read.launches if launch.samples and launch.samples in samples), None
         )
         if read.job in jobs:
-            yield Fault(field=f"record {read.id}: run.job", text=f"is in the bid of {_name(jobs[read.job])}")
+            yield _of_record(read, "run.job", f"is in the bid of {_name(jobs[read.job])}")
         elif copied is not None:
-            field = f"record {read.id}: launches[{copied.place}]"
-            yield Fault(field=field, text=f"is in the bid of {_name(samples[copied.samples])}")
+            text = f"is in the bid of {_name(samples[copied.samples])}"
+            yield _of_record(read, f"launches[{copied.place}]", text)
         elif read.boot in boots and read.boot not in shared:
             shared.add(read.boot)
             text = f"the machine and the boot of a record of {_name(boots[read.boot])}"
-            yield Note(field=f"record {read.id}: run.boot", text=text)
+            yield _of_record(read, "run.boot", text, Note)
 
 
 def _name(bid: Read) -> str:
@@ -386,9 +386,7 @@ def one_network(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[F
                 if read.network.get(name) != rival[1].network.get(name)
             )
             values = f"{read.network.get(name)}, in the bid of {_name(rival[2])} {rival[1].network.get(name)}"
-            yield Fault(
-                field=f"case {case.name}", text=f"{name} is {values}; the tender should name it"[:300]
-            )
+            yield _of_case(case, f"{name} is {values}; the tender should name it"[:300])
             return
 
 

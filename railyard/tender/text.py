@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.records.json_io import Json
@@ -123,13 +124,13 @@ def as_json(result: Evaluation) -> str:
                 "signed": line.signed,
                 "tier": line.tier,
                 "complete": line.score is not None,
-                "score": _numbers(line.score),
+                "score": line.score and asdict(line.score),
                 "wins": line.wins,
                 "wins_by": dict(line.wins_by),
                 "pledges": dict(line.pledges),
                 "notes": line.notes,
                 "sha256": line.digest,
-                "cases": {name: _numbers(interval) for name, interval in line.cases.items()},
+                "cases": {name: asdict(interval) for name, interval in line.cases.items()},
                 "faults": [
                     {"rule": rule.name, "field": fault.field, "text": fault.text}
                     for rule in line.rules
@@ -140,10 +141,6 @@ def as_json(result: Evaluation) -> str:
         ],
     }
     return json.dumps(document, indent=1) + "\n"
-
-
-def _numbers(interval: Interval | None) -> Json:
-    return None if interval is None else {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
 def promise(promised: Promise, least: float) -> str:

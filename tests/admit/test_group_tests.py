@@ -2,37 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from support.commands import executable
 
-from perf.gates import admit as simulated
 from railyard.admit import group_tests
-from railyard.admit.group_tests import Pair, Rule
+from railyard.admit.group_tests import Admission, Pair, Rule
 from railyard.admit.launching import Launcher
 from railyard.base.errors import RunError
+from railyard.placements.topology import catalog
+from railyard.placements.topology.torus import Torus
 
 pytestmark = pytest.mark.unit
+TORUS = catalog.load("gemini-4x4x4")
+assert isinstance(TORUS, Torus)
+NODES = [node.name for node in TORUS.nodes]
+PAIRS = group_tests.pairs_of_torus(TORUS, NODES)
+
+
+class Machine:
+    """Nodes and cables of which some are slow: rates of pairs with 3 % of noise, and 2 % of readings disturbed."""
+
+    def __init__(self, seed: int, slow: Mapping[str, float], disturbed: float = 0.02) -> None:
+        self.slow, self.disturbed = slow, disturbed
+        self.chance = np.random.default_rng((57, seed))
+
+    def launch(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:
+        """Return the rate of every pair, 1 without a fault."""
+        return {pair: self._rate(pair) for pair in pairs}
+
+    def _rate(self, pair: Pair) -> float:
+        rate = min(self.slow.get(part, 1.0) for part in (pair.one, pair.other, pair.path))
+        rate *= math.exp(self.chance.normal(0, 0.03))
+        return rate * (self.chance.uniform(0.3, 0.9) if self.chance.random() < self.disturbed else 1.0)
+
+
+def nodes_of(count: int) -> list[str]:
+    return [f"n{number}" for number in range(count)]
+
+
+def drawn(parts: Sequence[str], count: int, seed: int) -> dict[str, float]:
+    """Return `count` slow parts, of 20 and 50 % of their rate in turns."""
+    some = np.random.default_rng((5700, seed)).choice(len(parts), count, replace=False)
+    return {parts[position]: (0.2, 0.5)[(seed + turn) % 2] for turn, position in enumerate(some)}
+
+
+def on_torus(slow: int, cables: int, seed: int) -> tuple[Admission, dict[str, float]]:
+    """Admit the 64 nodes and 192 cables of gemini-4x4x4; return the faults as well."""
+    faults = drawn(NODES, slow, seed) | drawn([pair.path for pair in PAIRS], cables, seed)
+    return group_tests.admit(NODES, PAIRS, Machine(seed, faults).launch, every_path=True), faults
 
 
 @pytest.mark.parametrize("slow", [0, 1, 3])
 def test_slow_nodes_of_a_list_are_named_in_few_launches(slow: int) -> None:
-    admission, faults = simulated.on_list(64, slow, seed=slow)
+    nodes = nodes_of(64)
+    faults, pairs = drawn(nodes, slow, seed=slow), group_tests.pairs_of_list(nodes)
+    admission = group_tests.admit(nodes, pairs, Machine(slow, faults).launch, every_path=False)
     assert set(admission.bad) == set(faults)
-    assert set(admission.good) == set(simulated.nodes_of(64)) - set(faults)
+    assert set(admission.good) == set(nodes) - set(faults)
     assert admission.is_sure and admission.launches <= 15 and not admission.slow_paths
 
 
 def test_a_slow_cable_is_told_from_slow_nodes_and_one_end_of_it_is_left_out() -> None:
-    admission, faults = simulated.on_torus(2, 1, seed=4)
-    assert simulated.named(admission) == set(faults)
+    admission, faults = on_torus(2, 1, seed=4)
+    assert {*admission.bad, *(pair.path for pair in admission.slow_paths)} == set(faults)
     assert len(admission.bad) == 2 and len(admission.good) == 61
 
 
 def test_every_cable_of_the_torus_is_read() -> None:
     tested: set[str] = set()
-    machine = simulated.Machine(0, {})
+    machine = Machine(0, {})
 
     def launch(pairs: Sequence[Pair]) -> dict[Pair, float | None]:
         nodes = [node for pair in pairs for node in (pair.one, pair.other)]
@@ -40,31 +83,28 @@ def test_every_cable_of_the_torus_is_read() -> None:
         tested.update(pair.path for pair in pairs)
         return machine.launch(pairs)
 
-    torus = simulated.torus()
-    names = [node.name for node in torus.nodes]
-    group_tests.admit(names, group_tests.pairs_of_torus(torus, names), launch, every_path=True)
+    group_tests.admit(NODES, PAIRS, launch, every_path=True)
     assert len(tested) == 192
 
 
 def test_the_cables_of_a_slow_node_are_not_judged_by_name() -> None:
-    admission, (node,) = simulated.on_torus(1, 0, seed=4)
-    cables = [pair.path for pair in simulated_pairs() if node in (pair.one, pair.other)]
+    admission, (node,) = on_torus(1, 0, seed=4)
+    cables = [pair.path for pair in PAIRS if node in (pair.one, pair.other)]
     assert admission.bad == (node,) and set(admission.not_judged) == set(cables) and len(cables) == 6
 
 
 def test_a_search_goes_on_where_it_was_stopped() -> None:
-    pairs, nodes = simulated_pairs(), [node.name for node in simulated.torus().nodes]
     steps = list[tuple[group_tests.Rates, Sequence[Pair], group_tests.Admission]]()
-    machine = simulated.Machine(3, {nodes[7]: 0.2})
+    machine = Machine(3, {NODES[7]: 0.2})
     whole = group_tests.admit(
-        nodes, pairs, machine.launch, every_path=True, after=lambda *step: steps.append(step)
+        NODES, PAIRS, machine.launch, every_path=True, after=lambda *step: steps.append(step)
     )
     assert len(steps) == whole.launches and steps[-1][2] == whole
-    assert any(nodes[7] in (pair.one, pair.other) for step in steps for pair in step[1])
+    assert any(NODES[7] in (pair.one, pair.other) for step in steps for pair in step[1])
     rest = iter(steps[2:])
     resumed = group_tests.admit(
-        nodes,
-        pairs,
+        NODES,
+        PAIRS,
         lambda _: next(rest)[0],
         every_path=True,
         earlier=[step[0] for step in steps[:2]],
@@ -72,12 +112,8 @@ def test_a_search_goes_on_where_it_was_stopped() -> None:
     assert resumed == whole and next(rest, None) is None
 
 
-def simulated_pairs() -> list[Pair]:
-    return group_tests.pairs_of_torus(simulated.torus(), [node.name for node in simulated.torus().nodes])
-
-
 def test_a_node_that_never_answers_is_slow() -> None:
-    nodes = simulated.nodes_of(8)
+    nodes = nodes_of(8)
 
     def launch(pairs: Sequence[Pair]) -> dict[Pair, float | None]:
         return {pair: None if "n3" in (pair.one, pair.other) else 1.0 for pair in pairs}
@@ -87,7 +123,7 @@ def test_a_node_that_never_answers_is_slow() -> None:
 
 
 def test_a_search_that_may_not_go_on_is_undecided_and_admits_no_doubtful_node() -> None:
-    nodes, machine = simulated.nodes_of(64), simulated.Machine(0, {"n5": 0.2}, disturbed=0.0)
+    nodes, machine = nodes_of(64), Machine(0, {"n5": 0.2}, disturbed=0.0)
     pairs = group_tests.pairs_of_list(nodes)
     admission = group_tests.admit(nodes, pairs, machine.launch, Rule(launches=1), every_path=False)
     assert set(admission.undecided) == {"n4", "n5"} and not admission.is_sure
@@ -97,13 +133,12 @@ def test_a_search_that_may_not_go_on_is_undecided_and_admits_no_doubtful_node() 
 def launcher_of(tmp_path: Path, command: str) -> Launcher:
     """Return a launcher of 16 nodes that is a shell command."""
     script = tmp_path / "launcher"
-    script.write_text(f"#!/bin/sh\n{command}\n")
-    script.chmod(0o755)
+    executable(script, f"#!/bin/sh\n{command}\n")
     return Launcher(
         launcher="openmpi4",
         command=[str(script)],
         program="pt2pt",
-        nodes=simulated.nodes_of(16),
+        nodes=nodes_of(16),
         size="1MiB",
         repeats=1,
         timeout_s=60,

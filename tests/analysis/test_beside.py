@@ -13,7 +13,7 @@ from railyard.analysis.cases import cases, impacts
 from railyard.analysis.figures import beside
 from railyard.analysis.stats.verdicts import Finding
 from railyard.base.errors import InputError
-from railyard.records import strict_rules
+from railyard.records import rules
 from railyard.records.record import Record
 
 INCAST = {"name": "incast", "role": "congestor", "program": ["congestor"], "again": False}
@@ -144,13 +144,13 @@ def test_the_slowest_copy_counts_against_one_alone() -> None:
 
 def test_the_strict_check_works_out_the_victim_s_nodes() -> None:
     good = loaded("incast", INCAST, times=3.0)
-    places = [each for each in strict_rules.faults(good) if "ranks" in each.field]
+    places = [each for each in rules.faults(good) if "ranks" in each.field]
     assert places == []
 
     def moved(document: dict[str, Any]) -> None:
         document["case"]["roles"]["rule"] = "interleaved"
 
-    assert any("plain gives" in each.text for each in strict_rules.faults(forgeries.changed(good, moved)))
+    assert any("plain gives" in each.text for each in rules.faults(forgeries.changed(good, moved)))
 
 
 def test_an_older_version_may_not_hold_roles() -> None:

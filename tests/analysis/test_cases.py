@@ -30,7 +30,7 @@ from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.cases.titles import origin_note
 from railyard.analysis.figures import drawing, general, registry
 from railyard.analysis.judge.judged import judge, judge_case
-from railyard.analysis.report import case_view, exports
+from railyard.analysis.report import exports
 from railyard.analysis.report import page as pages
 from railyard.analysis.report.cli import report as command
 from railyard.analysis.stats import medians
@@ -350,7 +350,7 @@ def test_figures_are_the_same_each_time() -> None:
 
 
 def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [case_view.draw(judge_case(case)).drawings for case in cases.group([HALO, NICS])]
+    drawn = [pages.draw(judge_case(case)).drawings for case in cases.group([HALO, NICS])]
     alone = drawing.images(drawn)
     monkeypatch.setattr(drawing, "_MANY", 1)
     assert drawing.images(drawn) == alone
@@ -376,11 +376,11 @@ def own_figures(case: cases.Case) -> list[drawing.Drawing]:
 def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry.families()["halo"], "drawings", own_figures)
     (case,) = cases.group([HALO])
-    drawn = case_view.draw(judge_case(case))
+    drawn = pages.draw(judge_case(case))
     assert [each.name for each in drawn.drawings] == ["own", "f0"], "bandwidth is the reciprocal of iteration"
-    shown = case_view.view(drawn, 1, drawing.images([drawn.drawings])[0])
-    assert shown.statements[0].text == "Own words."
-    assert not any("Iteration" in each.title for each in shown.figures)
+    shown = pages.view(drawn, 1, drawing.images([drawn.drawings])[0])
+    assert shown["statements"][0].text == "Own words."
+    assert not any("Iteration" in each.title for each, _ in shown["figures"])
 
 
 def test_a_family_of_figures_is_named_after_a_benchmark() -> None:

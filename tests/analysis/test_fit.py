@@ -168,16 +168,7 @@ def test_load_voids_a_measurement_and_no_capture(
         return subprocess.CompletedProcess(command, 1)
 
     monkeypatch.setattr(subprocess, "run", reframe)
-    runs = cli._Runs(
-        program=["sh"],
-        extents=(2,),
-        ranks_per_node=1,
-        system="s:p",
-        config="",
-        torus="",
-        rate_scale="0.00003",
-        output=tmp_path,
-    )
+    runs = cli._Runs(system="s:p", config="", output=tmp_path, rate_scale="0.00003", variables={})
     if good:
         assert runs.reframe("capture", needs_times=needs_times).launches[0].is_void
         return

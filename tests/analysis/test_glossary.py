@@ -6,7 +6,7 @@ from support import evidence
 
 from railyard.analysis.cases.cases import group
 from railyard.analysis.report import answer
-from railyard.records import strict_rules
+from railyard.records import rules
 
 BOTH = ["plain", "plain/launcher"]
 
@@ -14,7 +14,7 @@ BOTH = ["plain", "plain/launcher"]
 def test_record_and_page_show_under_which_binding_the_library_chose_its_nics() -> None:
     """Unbound ranks may all take the first NIC (open-mpi/ompi#12144); `/launcher` passes no option at all."""
     read = evidence.good(origin="measured", placements=BOTH)
-    assert strict_rules.faults(read) == []
+    assert rules.faults(read) == []
     words = {launch.placement: launch.command for launch in read.launches}
     assert "--bind-to none" in words["plain"] and "--bind-to" not in words["plain/launcher"]
     shown = dict(answer.glossary(group([read])))

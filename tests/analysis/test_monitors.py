@@ -13,7 +13,7 @@ from support.commands import CHECKOUT
 from support.records import figures
 
 from railyard.analysis.judge import judged
-from railyard.analysis.report import exports, monitors
+from railyard.analysis.report import exports
 from railyard.analysis.report.exports import Format
 from railyard.analysis.stats.medians import median_interval
 
@@ -59,7 +59,7 @@ def test_the_dashboard_selects_figures_and_labels_of_the_export() -> None:
             all(re.fullmatch(value, one.get(name, "")) for name, value in matchers) for one in samples
         ), selector
     shown = set(re.findall(r"\{\{(\w+)\}\}", DASHBOARD)) | set(re.findall(r"\}, (\w+)\)", " ".join(queries)))
-    assert shown <= {*monitors.NAMES, "statistic"}
+    assert shown <= {*exports.NAMES, "statistic"}
     (figures,) = [re.fullmatch(r"metrics\((.+)\)", query) for query in queries if "__name__" not in query]
     assert figures and all(re.fullmatch(figures[1], one["__name__"]) for one in samples)
 
@@ -70,19 +70,19 @@ def test_bencher_has_the_median_and_its_interval() -> None:
     metric = document[name]["iteration_us"]
     assert metric["lower_value"] <= metric["value"] <= metric["upper_value"]
     assert median_interval([1, 2, 3, 4, 5, 6]) is not None, "six launches give an interval"
-    assert all(0 < len(each) <= monitors.MOST_OF_A_NAME for each in document)
+    assert all(0 < len(each) <= exports.MOST_OF_A_NAME for each in document)
 
 
 @pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb"])
 def test_a_label_cannot_end_its_line(text: str) -> None:
     row = {"fom": figures.fom("latency_us"), "median": 1.0, "system": text}
-    (line,) = [each for each in monitors.openmetrics([row]).splitlines() if not each.startswith("#")]
+    (line,) = [each for each in exports.openmetrics([row]).splitlines() if not each.startswith("#")]
     assert SAMPLE.fullmatch(line)
 
 
 def test_parquet_has_the_rows_of_the_csv_with_numbers_as_numbers() -> None:
     rows = list(exports.rows(JUDGED))
-    found = polars.read_parquet(io.BytesIO(monitors.parquet(rows)))
+    found = polars.read_parquet(io.BytesIO(exports.parquet(rows)))
     assert found.height == len(rows) and found["fom"].to_list() == [row["fom"] for row in rows]
     assert found["median"].dtype == polars.Float64
     assert found["median"].to_list() == [row.get("median") for row in rows]

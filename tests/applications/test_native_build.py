@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, HUNG_S, ran
+from support.commands import CHECKOUT, HUNG_S, executable, ran
 
 SPACK = """\
 #!/bin/sh
@@ -47,9 +47,7 @@ class Stubbed:
     def __init__(self, folder: Path) -> None:
         self.folder, self.environments = folder, folder / "environments"
         program = folder / "spack/bin/spack"
-        program.parent.mkdir(parents=True)
-        program.write_text(SPACK)
-        program.chmod(0o755)
+        executable(program, SPACK)
         (folder / "scope").mkdir()
         (folder / "scope/packages.yaml").write_text("packages:\n  all: {}\n")
         (folder / "source").write_text("railyard.source.lulesh commit 46c2a1\n")

@@ -193,26 +193,23 @@ def test_no_persistent_sends_change_nothing_and_are_reported() -> None:
     assert [(each.fom, each.samples) for each in added] == [(mpip.PERSISTENT, (0,))]
 
 
-def profiled(folder: Path, profiled_by: str) -> tuple[str, dict[str, float]]:
+def profiled(folder: Path) -> tuple[str, dict[str, float]]:
     """Read a launch of LULESH that was profiled; why it is no result, and its figures without labels."""
     seen = {"format": "railyard-witness/1", "mpi": {"ranks": 8}, "ranks": []}
     (folder / "launch-000.witness").write_text(json.dumps(seen))
     (folder / "launch-000.out").write_text((DATA / "lulesh-8.out").read_text())
     (folder / "launch-000.mpiP").write_text(report())
-    fault = launch.read(folder, "launch-000", "lulesh", parameters={"profiled_by": profiled_by}, ranks=8)
+    fault = launch.read(folder, "launch-000", "lulesh", parameters={"profiled_by": launch.PROFILER}, ranks=8)
     output = folder / "launch-000.json"
     series = json.loads(output.read_text())["series"] if output.exists() else []
     return fault, {each["fom"]: each["samples"][0] for each in series if not each["labels"]}
 
 
 def test_a_profiled_launch_needs_its_file_of_persistent_sends(tmp_path: Path) -> None:
-    """Records of earlier versions were made without it, and their jobs can still be read."""
-    fault, figures = profiled(tmp_path, launch.PROFILER)
+    fault, figures = profiled(tmp_path)
     assert fault.startswith("launch-000.persistent: persistent sends: no such file") and not figures
-    fault, figures = profiled(tmp_path, launch.MPIP_ALONE)
-    assert not fault and mpip.SHARE in figures and mpip.PERSISTENT not in figures
     ranks = [{"rank": rank, "messages": 0, "bytes": 0} for rank in range(8)]
     made = {"format": persistent.FORMAT, "ranks": ranks, "sizes": []}
     (tmp_path / "launch-000.persistent").write_text(json.dumps(made))
-    fault, figures = profiled(tmp_path, launch.PROFILER)
+    fault, figures = profiled(tmp_path)
     assert not fault and figures[mpip.PERSISTENT] == 0 and figures[mpip.SHARE] == 95.97

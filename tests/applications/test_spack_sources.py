@@ -12,6 +12,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from support.commands import executable
 
 from railyard.base.checkout import CHECKOUT
 
@@ -56,8 +57,7 @@ class Site:
             place.mkdir(parents=True)
         (self.repository / "src/deep/figure.c").write_text("double rate = 1.0;\n")
         (self.repository / "src.h").write_text("")
-        (self.repository / "configure").write_text("#!/bin/sh\n")
-        (self.repository / "configure").chmod(0o755)
+        executable(self.repository / "configure", "#!/bin/sh\n")
         (self.repository / "link").symlink_to("src.h")
         git(folder, "init", "--quiet", str(self.repository))
         git(self.repository, "add", ".")

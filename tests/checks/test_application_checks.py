@@ -14,8 +14,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, HUNG_S, environment
-from support.reframe import QUICK, assert_passed, into, reading, reframe_of
+from support.commands import CHECKOUT, HUNG_S, environment, executable
+from support.reframe import QUICK, assert_passed, into, reading, reframe_of, settings
 
 from railyard.applications.programs import osu
 from railyard.records.record import Launch, Record
@@ -93,11 +93,17 @@ def test_sizes_of_messages_do_not_reach_the_sizes_of_programs(tmp_path: Path) ->
 
 
 def test_a_named_folder_without_the_program_fails_unless_only_its_user_can_have_it(tmp_path: Path) -> None:
-    """A skip would be green, and somebody asked for this very folder; but nobody builds MCB for its user."""
+    """A skip would be green, and somebody asked for this very folder; but nobody builds MCB for its user.
+
+    A scale that does not exist fails in one line, too.
+    """
     folders = ["-S", "lulesh_weak.programs=/no/such/folder", "-S", f"mcb_weak.programs={tmp_path}"]
-    done = reframe(tmp_path, "-r", "-n", "lulesh_weak|mcb_weak", *folders)
+    done = reframe(
+        tmp_path, "-r", "-n", "lulesh_weak|mcb_weak|amg_weak", *folders, "-S", "amg_weak.scale=planet"
+    )
     assert done.returncode != 0
-    assert "(1 failure(s), 0 expected failure(s), 1 skipped" in done.stdout, done.stdout
+    assert "(2 failure(s), 0 expected failure(s), 1 skipped" in done.stdout, done.stdout
+    assert "'planet' is not valid; expected laptop, ci, node, rack" in done.stdout, done.stdout
     assert "no lulesh2.0 in /no/such/folder, which -S programs names" in done.stdout, done.stdout
     assert f"no MCBenchmark.exe in {tmp_path}, which -S programs names; railyard does not" in done.stdout
 
@@ -124,6 +130,18 @@ def test_every_check_survives_a_dry_run_with_the_programs(tmp_path: Path, progra
     }
     assert {"lulesh_profile", "umt_mpi_time"} <= counted
     assert {name for name in counted if not name.endswith(("_profile", "_mpi_time"))} == set()
+    # Threads do not spin where ranks share processors: ten iterations of LULESH took 68 s with libgomp's default on
+    # two processors, and 0.28 s with this. One thread waits for no other.
+    (hybrid,) = tmp_path.glob("stage/*/*/*/lulesh_hybrid")
+    (alone,) = tmp_path.glob("stage/*/*/*/umt_weak")
+    script, without = (folder.joinpath("rfm_job.sh").read_text() for folder in (hybrid, alone))
+    assert "env OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive railyard-witness" in script
+    assert "OMP_NUM_THREADS=1" in without and "OMP_WAIT_POLICY" not in without
+    assert '"omp_wait_policy": "passive"' in (hybrid / "job.json").read_text(), "a case of its own"
+    assert "omp_wait_policy" not in (alone / "job.json").read_text()
+    # The poster's policies keep the grid of a program that divides its ranks otherwise: SNAP's form a plane.
+    (deck,) = tmp_path.glob("stage/*/*/*/snap_multirail/snap.inp")
+    assert "npey=2\n" in deck.read_text() and "npez=4\n" in deck.read_text()
 
 
 def test_a_build_without_openmp_is_skipped_where_ranks_are_to_have_threads(
@@ -151,20 +169,6 @@ def test_a_program_without_openmp_is_no_hybrid(tmp_path: Path, programs: Path, r
     assert "AMG: threads: 0 is not valid; expected 2, as were requested" in record.reason, record.reason
 
 
-def test_threads_do_not_spin_where_ranks_share_processors(tmp_path: Path, programs: Path) -> None:
-    """Ten iterations of LULESH took 68 s with libgomp's default on two processors, and 0.28 s with this."""
-    chosen = ["-n", "^(lulesh_hybrid|umt_weak)$", "-S", f"programs={programs}"]
-    done = reframe(tmp_path, "--dry-run", *chosen)
-    assert_passed(done)
-    scripts = {path.parent.name: path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")}
-    assert "env OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive railyard-witness" in scripts["lulesh_hybrid"]
-    assert "OMP_NUM_THREADS=1" in scripts["umt_weak"]
-    assert "OMP_WAIT_POLICY" not in scripts["umt_weak"], "one thread waits for no other"
-    jobs = {path.parent.name: path.read_text() for path in tmp_path.glob("stage/**/job.json")}
-    assert '"omp_wait_policy": "passive"' in jobs["lulesh_hybrid"], "a case of its own"
-    assert "omp_wait_policy" not in jobs["umt_weak"]
-
-
 @pytest.mark.parametrize(("scale", "expected"), [("", 0.00001), ("0.0003", 0.0003)])
 def test_a_checks_own_rate_scale_gives_way_to_the_users(
     *, tmp_path: Path, programs: Path, torus_name: str, scale: str, expected: float
@@ -179,12 +183,6 @@ def test_a_checks_own_rate_scale_gives_way_to_the_users(
     assert json.loads((script.parent / "torus.json").read_text())["rate_scale"] == expected
 
 
-def test_a_scale_that_does_not_exist_is_one_line(tmp_path: Path, programs: Path) -> None:
-    done = reframe(tmp_path, "-r", "-n", "amg_weak", "-S", f"programs={programs}", "-S", "scale=planet")
-    assert done.returncode != 0
-    assert "'planet' is not valid; expected laptop, ci, node, rack" in done.stdout, done.stdout
-
-
 def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay: Path) -> None:
     """Whole, cut off, not verified, a rank killed: each launch has its own verdict, and the first is a result."""
     whole = (DATA / "lulesh-8.out").read_text()
@@ -192,7 +190,7 @@ def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay
     for launch, text in enumerate(said):
         (replay / f"{launch}.out").write_text(text)
     (replay / "3.kill").touch()
-    chosen = f"-n lulesh_weak -S programs={programs} -S placements=custom -S launches=4".split()
+    chosen = ["-n", "lulesh_weak", *settings(programs=programs, placements="custom", launches=4)]
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     first, cut, wrong, killed = of_record(tmp_path).launches
     assert good(first), done.stdout
@@ -219,8 +217,7 @@ def test_worlds_of_one_rank_each_fail_and_are_said_so(tmp_path: Path, programs: 
     heard = r"s/^\(PMIX[A-Za-z0-9_]*\|OMPI[A-Za-z0-9_]*\|OPAL[A-Za-z0-9_]*\)=.*/\1/p"
     forget = f"for name in $(env | sed -n '{heard}'); do unset $name; done"
     root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-    (alone / "amg").write_text(f'#!/bin/bash\n{forget}\n{root}\nexec {programs}/amg "$@"\n')
-    (alone / "amg").chmod(0o755)
+    executable(alone / "amg", f'#!/bin/bash\n{forget}\n{root}\nexec {programs}/amg "$@"\n')
     chosen = ["-n", "amg_weak", "-S", f"programs={alone}", "-S", "placements=plain", "-S", "launches=1"]
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     record = of_record(tmp_path)
@@ -234,45 +231,25 @@ def test_a_program_that_leaves_a_file(tmp_path: Path, programs: Path, replay: Pa
     for launch in (0, 1):
         (replay / f"{launch}.out").write_text((DATA / "minighost-8.out").read_text())
     (replay / "0.left").write_text((DATA / "minighost-8.left").read_text())
-    chosen = f"-n minighost_weak -S programs={programs} -S placements=plain -S launches=2".split()
+    chosen = ["-n", "minighost_weak", *settings(programs=programs, placements="plain", launches=2)]
     reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     first, second = of_record(tmp_path).launches
     assert good(first) and {series.fom for series in first.series} == {"total_gflop_s", "time_s"}
     assert second.status == "failed" and "results.yaml: processes" in second.reason
 
 
-def test_a_check_in_a_folder_of_a_sites_own_and_placements_that_are_one(
-    tmp_path: Path, programs: Path
+def test_a_site_check_of_one_file_is_recorded_by_its_patterns(
+    tmp_path: Path, programs: Path, replay: Path
 ) -> None:
-    """HPCCG's ranks are a chain, which two of the placements put on the same nodes; the check is one file."""
+    """HPCCG's ranks are a chain, which two of the placements put on the same nodes, and a warning names them."""
     shutil.copy(programs / "amg", programs / "test_HPCCG")
-    chosen = ["-c", str(CHECKOUT / "tests/data/site"), "-n", "hpccg_weak", "-S", f"programs={programs}"]
-    done = reframe(tmp_path, "--dry-run", *chosen, "-S", "placements=plain,custom,random")
-    assert done.returncode == 0 and "skipping test" not in done.stdout, done.stdout
+    for number in range(3):
+        (replay / f"{number}.out").write_text((DATA / "hpccg-8.out").read_text())
+    chosen = ["-c", str(CHECKOUT / "tests/data/site"), "-n", "hpccg_weak"]
+    chosen += settings(programs=programs, placements="plain,custom,random", launches=1)
+    done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
+    for launch in of_record(tmp_path).launches:
+        assert launch.verified and launch.placement_verdict == "obeyed", done.stdout
+        assert [(each.fom, each.samples) for each in launch.series] == [("total_mflop_s", (21.3719,))]
     assert "placements plain, custom put every rank of the grid on the same node" in done.stdout
     assert "plain, custom, random" not in done.stdout
-
-
-def test_a_site_check_is_recorded_by_its_patterns(tmp_path: Path, programs: Path, replay: Path) -> None:
-    shutil.copy(programs / "amg", programs / "test_HPCCG")
-    (replay / "0.out").write_text((DATA / "hpccg-8.out").read_text())
-    chosen = ["-c", str(CHECKOUT / "tests/data/site"), "-n", "hpccg_weak", "-S", f"programs={programs}"]
-    done = reframe(tmp_path, "-r", *chosen, "-S", "placements=plain", "-S", "launches=1", REPLAY=str(replay))
-    (launch,) = of_record(tmp_path).launches
-    assert launch.verified and launch.placement_verdict == "obeyed", done.stdout
-    assert [(each.fom, each.samples) for each in launch.series] == [("total_mflop_s", (21.3719,))]
-
-
-def test_the_posters_policies_keep_the_grid_of_a_program_that_divides_its_ranks_otherwise(
-    tmp_path: Path,
-) -> None:
-    """SNAP refuses a grid of three dimensions: its ranks form a plane."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    (folder / "gsnap").write_text("#!/bin/sh\n")
-    (folder / "gsnap").chmod(0o755)
-    programs = ("-S", f"programs={tmp_path}")
-    done = reframe(tmp_path, "--dry-run", "-n", "^snap_multirail$", "-S", "build=none", *programs)
-    assert "PASSED" in done.stdout, done.stdout
-    (deck,) = tmp_path.glob("stage/*/*/*/snap_multirail/snap.inp")
-    assert "npey=2\n" in deck.read_text() and "npez=4\n" in deck.read_text()

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, environment
+from support.commands import CHECKOUT, environment, executable
 from support.reframe import (
     QUICK,
     VOID,
@@ -27,6 +27,7 @@ from support.reframe import (
     records,
     reframe_in,
     reframe_of,
+    settings,
     third_launch_waits,
 )
 from support.waiting import wait_until
@@ -126,7 +127,7 @@ def test_smoke_passes_and_leaves_no_torus_behind(reframe: ReFrame, tmp_path: Pat
 def test_launches_are_plain_lines_in_a_seeded_random_order_and_the_record_says_how_to_do_it_again(
     reframe: ReFrame, tmp_path: Path
 ) -> None:
-    choose = ["-n", "halo_3d", "-S", "launches=3", "-S", "cells=4", "-S", "repeats=1", "-S", "seed=7"]
+    choose = ["-n", "halo_3d", *settings(launches=3, cells=4, repeats=1, seed=7)]
     done = reframe("-r", "--keep-stage-files", *choose, *into(tmp_path), RAILYARD_NETWORK="kernel")
     assert_passed(done)
     script = next(tmp_path.rglob("rfm_job.sh")).read_text()
@@ -156,8 +157,7 @@ def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
     wrong = tmp_path / "bin"
     wrong.mkdir()
     script = 'exec "{}" -np 8 $(shift 8; echo "$@")\n'.format(TORUS_BIN / "mpirun")
-    (wrong / "mpirun").write_text("#!/bin/bash\n" + script)
-    (wrong / "mpirun").chmod(0o755)
+    executable(wrong / "mpirun", "#!/bin/bash\n" + script)
     config, built = (CHECKOUT / "reframe.yml").read_text(), "{{ checkout }}/build/benchmarks"
     (tmp_path / "reframe.yml").write_text(config.replace(built, f"{wrong}:{built}"))
     arguments = ["-r", "-n", "halo_smoke", "-S", "placements=random", *into(tmp_path)]
@@ -242,7 +242,7 @@ def test_a_job_that_times_out_keeps_the_launches_that_ended(reframe: ReFrame, tm
     waits = third_launch_waits(tmp_path / "never")
     for limit_s in (40, 160, 640):
         own = tmp_path / str(limit_s)
-        long = f"-S launches=2 -S cells=4 -S repeats=1 -S time_limit={limit_s}s".split()
+        long = settings(launches=2, cells=4, repeats=1, time_limit=f"{limit_s}s")
         done = reframe("-r", "-n", "halo_smoke", *long, "-S", waits, *into(own))
         assert done.returncode != 0 and "job timed out" in done.stdout
         (record,) = records(own)

@@ -33,7 +33,7 @@ def rows(tmp_path: Path, text: str, *options: str) -> tuple[int, dict[str, str]]
     assert done.stderr == ""
     cells = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
     return done.returncode, {
-        row[1]: " ".join([row[2], row[4].removesuffix("|").strip()]).strip() for row in cells
+        row[1]: " ".join([row[2], row[3].removesuffix("|").strip()]).strip() for row in cells
     }
 
 
@@ -48,9 +48,9 @@ def test_a_step_reads_the_matrix_its_environment_and_the_outputs_before_it(tmp_p
         env: {SIZE: "${{ steps.first.outputs.size }}"}
         run: test "$SIZE $WORD" = "4 hello" && test "$PWD" = "$GITHUB_WORKSPACE"
 """
-    status, became = rows(tmp_path, HEAD + steps, "--matrix", "size=4")
+    status, became = rows(tmp_path, HEAD + steps, "--value", "matrix.size=4")
     assert (status, became["second"]) == (0, "ran")
-    assert rows(tmp_path, HEAD + steps, "--matrix", "size=3")[0] == 1
+    assert rows(tmp_path, HEAD + steps, "--value", "matrix.size=3")[0] == 1
 
 
 def test_after_a_failure_only_steps_that_always_run_do(tmp_path: Path) -> None:
@@ -91,77 +91,38 @@ def test_what_cannot_run_here_is_reported_with_the_reason(tmp_path: Path, step: 
     assert rows(tmp_path, f"{HEAD}    steps:\n      - {step}\n")[1]["s"].startswith(became)
 
 
-def test_a_cache_and_an_artefact_reach_the_next_run_and_job(tmp_path: Path) -> None:
-    steps = """\
-    steps:
-      - {uses: actions/cache/restore@0, with: {path: kept, key: "k-2", restore-keys: k-}}
-      - {name: look, run: "ls kept"}
-      - {name: make, if: always(), run: "mkdir -p kept && touch kept/it"}
-      - {uses: actions/cache/save@0, if: always(), with: {path: kept, key: "k-1"}}
-      - {uses: actions/upload-artifact@0, if: always(), with: {name: a, path: kept/*}}
-"""
-    assert rows(tmp_path, HEAD + steps)[1]["look"].startswith("failed")
-    (tmp_path / "work/clone/kept/it").unlink()
-    (tmp_path / "work/clone/kept").rmdir()
-    assert rows(tmp_path, HEAD + steps)[1]["look"] == "ran"
-    fetch = "    steps:\n      - {uses: actions/download-artifact@0, with: {name: a, path: to}}\n"
-    fetch += "      - {name: look, run: ls to/it}\n"
-    assert rows(tmp_path, HEAD + fetch)[1]["look"] == "ran"
-
-
 def test_an_action_runs_with_its_inputs_and_defaults(tmp_path: Path) -> None:
     action = """\
 name: a
 description: a
 inputs: {word: {default: there}, other: {default: x}}
-outputs: {said: {value: "${{ steps.say.outputs.said }}"}}
 runs:
   using: composite
   steps:
-    - {id: say, shell: bash, env: {WORD: "${{ inputs.word }}"}, run: 'echo "said=$WORD" >> "$GITHUB_OUTPUT"'}
+    - {name: look, shell: bash, env: {WORD: "${{ inputs.word }} ${{ inputs.other }}"}, run: 'test "$WORD" = "here x"'}
 """
-    folder = tmp_path / "action"
-    folder.mkdir()
-    (folder / "action.yml").write_text(action)
-    steps = """\
-    steps:
-      - {id: a, uses: me/it@0, with: {word: here}}
-      - {name: look, env: {SAID: "${{ steps.a.outputs.said }}"}, run: 'test "$SAID" = here'}
-"""
-    assert rows(tmp_path, HEAD + steps, "--action", f"me/it={folder}")[1]["look"] == "ran"
+    assert rows(tmp_path, action, "--value", "inputs.word=here")[1]["look"] == "ran"
+    assert rows(tmp_path, action)[0] == 1
 
 
-def test_the_tag_that_was_pushed_is_the_reference_and_its_name(tmp_path: Path) -> None:
+def test_a_value_takes_the_place_of_the_default(tmp_path: Path) -> None:
     steps = """\
     steps:
       - name: tag
         run: test "${{ github.ref }} ${{ github.ref_name }}" = "refs/tags/v1.2.3 v1.2.3"
 """
-    assert rows(tmp_path, HEAD + steps, "--tag", "v1.2.3")[1]["tag"] == "ran"
+    assert (
+        rows(
+            tmp_path,
+            HEAD + steps,
+            "--value",
+            "github.ref=refs/tags/v1.2.3",
+            "--value",
+            "github.ref_name=v1.2.3",
+        )[1]["tag"]
+        == "ran"
+    )
     assert rows(tmp_path, HEAD + steps)[0] == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "accepted"),
-    [
-        ((), "false"),
-        (("--event", "pull_request", "--label", "accept"), "true"),
-        (("--label", "accepted"), "false"),
-    ],
-)
-def test_an_input_reads_the_message_and_the_labels(
-    tmp_path: Path, options: tuple[str, ...], accepted: str
-) -> None:
-    steps = f"""\
-    steps:
-      - name: accept
-        env:
-          ACCEPT: >-
-            ${{{{ contains(github.event.head_commit.message, '[never written in a commit]')
-            || contains(github.event.pull_request.labels.*.name, 'accept') }}}}
-        run: test "$ACCEPT" = {accepted}
-"""
-    assert rows(tmp_path, HEAD + steps, *options)[1]["accept"] == "ran"
 
 
 def test_a_user_whom_the_root_lacks_is_one_line(tmp_path: Path) -> None:

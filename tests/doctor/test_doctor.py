@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import CHECKOUT, Run
+from support.commands import CHECKOUT, Run, executable
 from support.reframe import reframe_of
 
 from railyard.base.errors import RunError
@@ -172,8 +172,7 @@ def test_doctor_and_checks_find_the_same_apptainer(
     folder = tmp_path / ("own" if only == "own" else "path")
     folder.mkdir()
     program = folder / ("singularity" if only == "singularity" else "apptainer")
-    program.write_text(f"#!/bin/sh\necho {only} version 1.4.5\n")
-    program.chmod(0o755)
+    executable(program, f"#!/bin/sh\necho {only} version 1.4.5\n")
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(apptainer, "OWN", tmp_path / "own")
     here = dataclasses.replace(CLUSTER, tools={name: find({}) for name, find in inventory.TOOLS.items()})
@@ -191,8 +190,7 @@ def test_a_step_that_describes_no_node_is_one_line(
     answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     srun = tmp_path / "srun"
-    srun.write_text(f"#!/bin/sh\necho '{answer}'\n")
-    srun.chmod(0o755)
+    executable(srun, f"#!/bin/sh\necho '{answer}'\n")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RunError, match="the step printed no description of a node") as caught:
         trial.on_a_node(CLUSTER)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.commands import executable
 
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
@@ -21,8 +22,7 @@ def install(folder: Path, *, version: str = "") -> Path:
     (folder / "bin").mkdir(parents=True)
     for name in (*WRAPPERS, *(["mpirun", "mpiexec"] if version else [])):
         program = folder / "bin" / name
-        program.write_text(f"#!/bin/sh\necho '{version}'\n")
-        program.chmod(0o755)
+        executable(program, f"#!/bin/sh\necho '{version}'\n")
     return folder
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.commands import BIN, CHECKOUT, environment, ran
+from support.commands import BIN, CHECKOUT, environment, executable, ran
 from support.reframe import reading, reframe_of
 
 SITES = sorted((CHECKOUT / "config/sites").glob("*.yml"))
@@ -23,10 +23,7 @@ ENVMOD = 'case "$*" in *-V*) echo "Modules Release 5.3.1 (2023-06-27)" >&2;; esa
 
 
 def program(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
+    return executable(folder / name, f"#!/bin/sh\n{text}\n")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, executable, ran
 
 RECORDING = """#!/bin/sh
 echo "$*" >>"$RECORDED"
@@ -20,19 +20,10 @@ EMPTY_SIF = b"#!/usr/bin/env run-singularity\n".ljust(32, b"\0") + b"SIF_MAGIC\0
 EMPTY_SIF = EMPTY_SIF.ljust(96, b"\0") + struct.pack("<4q", 128, 0, 128, 0)
 
 
-def program(folder: Path, name: str, text: str) -> None:
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text(text)
-    (folder / name).chmod(0o755)
-
-
 def run(tmp_path: Path, *command: object, **changes: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "recorded.sif").write_bytes(EMPTY_SIF)
     path = f"{tmp_path / 'stubs'}:{os.environ['PATH']}"
-    environ = {**os.environ, "PATH": path, "RECORDED": str(tmp_path / "recorded"), **changes}
-    return subprocess.run(
-        list(map(str, command)), env=environ, capture_output=True, text=True, check=False, timeout=120
-    )
+    return ran(*command, env={"PATH": path, "RECORDED": str(tmp_path / "recorded"), **changes})
 
 
 @pytest.mark.parametrize(
@@ -47,7 +38,7 @@ def test_carried_bases_have_the_chosen_mpi_and_the_names_that_builds_look_for(
     mpi: str, files: list[str], tmp_path: Path
 ) -> None:
     """Before, bases for MPICH were of Open MPI, and no build found them."""
-    program(tmp_path / "stubs", "apptainer", RECORDING)
+    executable(tmp_path / "stubs" / "apptainer", RECORDING)
     folder = tmp_path / "carried"
     done = run(
         tmp_path,
@@ -82,10 +73,10 @@ def test_a_base_with_another_open_mpi_is_refused_in_one_line(
 ) -> None:
     """An image of Open MPI 5 on Debian 12 had Open MPI 4.1, and its specs said otherwise."""
     stubs = tmp_path / "stubs"
-    program(stubs, "dpkg-query", "#!/bin/sh\nexit 1\n")
-    program(stubs, "apt-get", RECORDING)
-    program(stubs, "rm", "#!/bin/sh\n")
-    program(stubs, "apt-cache", f"#!/bin/sh\nprintf 'openmpi-bin:\\n  Candidate: {version}\\n'\n")
+    executable(stubs / "dpkg-query", "#!/bin/sh\nexit 1\n")
+    executable(stubs / "apt-get", RECORDING)
+    executable(stubs / "rm", "#!/bin/sh\n")
+    executable(stubs / "apt-cache", f"#!/bin/sh\nprintf 'openmpi-bin:\\n  Candidate: {version}\\n'\n")
     done = run(tmp_path, CHECKOUT / "containers/steps", "packages", packages)
     installed = "install" in (tmp_path / "recorded").read_text()
     assert (done.returncode != 0) == bool(words) and installed == (not words)
@@ -94,9 +85,8 @@ def test_a_base_with_another_open_mpi_is_refused_in_one_line(
 
 def test_a_lock_for_another_system_is_solved_in_an_image_of_it(tmp_path: Path) -> None:
     stubs, spack, image = tmp_path / "stubs", tmp_path / "spack", tmp_path / "build-openmpi5.sif"
-    program(stubs, "apptainer", RECORDING)
-    (spack / "bin").mkdir(parents=True)
-    program(spack / "bin", "spack", "#!/bin/sh\necho 0.23.1\n")
+    executable(stubs / "apptainer", RECORDING)
+    executable(spack / "bin/spack", "#!/bin/sh\necho 0.23.1\n")
     image.touch()
     done = run(tmp_path, CHECKOUT / "containers/build-native", "--lock", spack, MPI="openmpi5", IN=str(image))
     assert done.returncode == 0, done.stderr
@@ -113,10 +103,9 @@ def test_the_solver_for_an_image_is_fetched_outside_of_it_for_its_python(tmp_pat
     """Before, pip ran in the image, which lacked the machine's certificates; Spack then built clingo, and failed."""
     stubs, spack, image = tmp_path / "stubs", tmp_path / "spack", tmp_path / "build.sif"
     answer = 'case "$*" in *version_info*) echo 9.99 ;; esac\n'
-    program(stubs, "apptainer", RECORDING + answer)
-    program(stubs, "python3", '#!/bin/sh\necho "$*" >>"$RECORDED"\n')
-    (spack / "bin").mkdir(parents=True)
-    program(spack / "bin", "spack", "#!/bin/sh\necho 0.23.1\n")
+    executable(stubs / "apptainer", RECORDING + answer)
+    executable(stubs / "python3", '#!/bin/sh\necho "$*" >>"$RECORDED"\n')
+    executable(spack / "bin/spack", "#!/bin/sh\necho 0.23.1\n")
     image.touch()
     done = run(tmp_path, CHECKOUT / "containers/build-native", "--lock", spack, MPI="openmpi5", IN=str(image))
     assert done.returncode == 0, done.stderr
@@ -132,12 +121,10 @@ def test_carry_fills_the_folder_that_was_named_and_leaves_the_mirror_alone(tmp_p
     """Before, all of it went into the folder of sources, because two files of shell share variables."""
     stubs, spack, mirror = tmp_path / "stubs", tmp_path / "spack", tmp_path / "sources"
     mirror.mkdir()
-    (spack / "bin").mkdir(parents=True)
-    program(spack / "bin", "spack", "#!/bin/sh\necho 0.23.1\n")
+    executable(spack / "bin/spack", "#!/bin/sh\necho 0.23.1\n")
     real = shutil.which("python3")
-    program(
-        stubs,
-        "python3",
+    executable(
+        stubs / "python3",
         f'#!/bin/sh\n[ "$1 $2" = "-m pip" ] && {{ echo "$*" >>"$RECORDED"; exit; }}\nexec {real} "$@"\n',
     )
     folder = tmp_path / "carried"
@@ -157,9 +144,8 @@ def build_native(mpi: str, here: str, tmp_path: Path) -> subprocess.CompletedPro
     """What build-native would do, without a lock, on a machine with that Open MPI."""
     stubs, spack = tmp_path / "stubs", tmp_path / "spack"
     for name in ("mpirun", "mpiexec", "mpicc", "mpicxx", "mpif77", "mpif90", "mpifort"):
-        program(stubs, f"{name}.openmpi", f"#!/bin/sh\necho 'mpirun (Open MPI) {here}'\n")
-    (spack / "bin").mkdir(parents=True)
-    program(spack / "bin", "spack", "#!/bin/sh\necho 0.23.1\n")
+        executable(stubs / f"{name}.openmpi", f"#!/bin/sh\necho 'mpirun (Open MPI) {here}'\n")
+    executable(spack / "bin/spack", "#!/bin/sh\necho 0.23.1\n")
     changes = {"MPI": mpi, "LOCK": "none", "RAILYARD_ENVIRONMENTS": str(tmp_path / "environments")}
     return run(tmp_path, CHECKOUT / "containers/build-native", "--dry-run", spack, **changes)
 

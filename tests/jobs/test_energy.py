@@ -12,7 +12,7 @@ from support import evidence
 from support.rows import of_rows, with_rows
 
 from railyard.jobs.nodes.counted import ENERGY, RANK_SENT, Counted
-from railyard.records import record, strict_rules
+from railyard.records import record, rules
 from railyard.records.benchmark import Series
 from railyard.records.record import Record
 
@@ -62,7 +62,7 @@ def with_energy(joules: Sequence[float], copied: bool = False) -> Record:
 
 def test_a_record_with_energy_passes_the_strict_check_though_one_launch_lacks_it() -> None:
     good = with_energy([float(100 + each) for each in range(5)])
-    assert strict_rules.faults(good) == []
+    assert rules.faults(good) == []
 
 
 def test_a_record_with_the_nics_of_its_ranks_passes_the_strict_check_though_one_launch_lacks_them() -> None:
@@ -71,12 +71,12 @@ def test_a_record_with_the_nics_of_its_ranks_passes_the_strict_check_though_one_
     for launch in document["launches"][1:]:
         series = {"fom": str(RANK_SENT), "labels": {"nic": "nic0", "ranks": "0-7"}, "samples": [97.5]}
         launch["series"].append(series)
-    assert strict_rules.faults(record.validate(record.sealed(document), "changed")) == []
+    assert rules.faults(record.validate(record.sealed(document), "changed")) == []
 
 
 def test_other_energies_do_not_hide_that_a_launch_is_a_copy() -> None:
     forged = with_energy([100.0, 101.0], copied=True)
-    assert any("same samples" in each.text for each in strict_rules.faults(forged))
+    assert any("same samples" in each.text for each in rules.faults(forged))
 
 
 def ranks_counted(path: Path, *rows: tuple[int, str, int], fabric_bytes: int = 0) -> list[Series]:

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import pytest
 from support import synthetic
-from support.commands import CHECKOUT, ran
+from support.commands import CHECKOUT, executable, ran
 
 from railyard.analysis.cases import cases, comparison
 from railyard.analysis.figures import overhead
@@ -27,7 +27,7 @@ from railyard.base.errors import InputError
 from railyard.jobs import image, image_engines
 from railyard.jobs.image_engines import apptainer
 from railyard.jobs.image_engines.base import ImageEngine
-from railyard.records import record, references, strict_rules
+from railyard.records import record, references, rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record, Software
 from railyard.records.store import entries
@@ -93,7 +93,7 @@ def test_a_record_that_contradicts_itself_is_refused(change: Any, words: str) ->
 def test_a_launch_that_is_missing_is_listed_for_each_software() -> None:
     made = job(BOTH, launches=2)
     assert len(made.launches) == 4
-    assert [fault.text for fault in strict_rules.faults(made) if fault.field == "launches"] == [
+    assert [fault.text for fault in rules.faults(made) if fault.field == "launches"] == [
         "2 results of plain + library-default; at least 6 are needed",
         "2 results of plain + library-default + image; at least 6 are needed",
     ]
@@ -183,8 +183,7 @@ def test_what_is_missing_is_one_line_that_says_how_to_get_it(
     monkeypatch.setattr(apptainer, "OWN", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert image.missing(tmp_path / "a.sif").endswith("`make apptainer` installs it into the checkout")
-    (tmp_path / "apptainer").write_text("#!/bin/sh\n")
-    (tmp_path / "apptainer").chmod(0o755)
+    executable(tmp_path / "apptainer", "#!/bin/sh\n")
     assert "`make sif` builds it" in image.missing(tmp_path / "railyard.sif")
     assert "-S build=image, or containers/build-image applications" in image.missing(tmp_path / "a.sif")
 
@@ -262,8 +261,7 @@ def test_an_unpacked_image_has_one_sum_for_every_user_that_files_links_and_progr
 ) -> None:
     """Root and an ordinary user found two sums of a folder with a file of root's alone; programs did not count."""
     stub = tmp_path / "apptainer"
-    stub.write_text('#!/bin/sh\n[ "$2" = inspect ] && echo \'{"data": {"attributes": {}}}\' || echo 1.4.5\n')
-    stub.chmod(0o755)
+    executable(stub, '#!/bin/sh\n[ "$2" = inspect ] && echo \'{"data": {"attributes": {}}}\' || echo 1.4.5\n')
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
     def sum_of(name: str, mode: int, link: str, secret: str) -> str:
@@ -444,9 +442,7 @@ def test_a_package_that_is_no_root_is_one_line(tmp_path: Path) -> None:
 def no_spack(tmp_path: Path) -> Path:
     """What looks like a checkout of Spack."""
     program = tmp_path / "spack/bin/spack"
-    program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\necho 0.23.1\n")
-    program.chmod(0o755)
+    executable(program, "#!/bin/sh\necho 0.23.1\n")
     return tmp_path / "spack"
 
 
@@ -566,8 +562,7 @@ def test_another_engine_gets_the_image_the_working_folder_and_the_program(
 ) -> None:
     """The stub prints its arguments; its own option stays before them."""
     stub = tmp_path / "stub"
-    stub.write_text('#!/bin/sh\necho "$@"\n')
-    stub.chmod(0o755)
+    executable(stub, '#!/bin/sh\necho "$@"\n')
     for name in ("image", "job"):
         (tmp_path / name).mkdir()
     words = [RANK_IN, engine, "../image", "halo", "--grid", "2x2"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.commands import executable
 
 from railyard.base.errors import InputError
 from railyard.jobs import mpis
@@ -40,8 +41,7 @@ def test_each_round_launches_every_mpi_once_in_its_own_folder_and_with_its_own_v
 def test_a_launchs_mpirun_is_that_of_its_mpi_on_the_jobs_torus(tmp_path: Path) -> None:
     mpi = present("openmpi5")
     mpis.write_launcher(tmp_path, mpi)
-    (tmp_path / "railyard").write_text('#!/bin/sh\necho "$@"\n')
-    (tmp_path / "railyard").chmod(0o755)
+    executable(tmp_path / "railyard", '#!/bin/sh\necho "$@"\n')
     done = subprocess.run(
         [str(tmp_path / "bin/mpirun"), "-np", "8", "halo"],
         env={"PATH": f"{tmp_path}:/usr/bin:/bin", "RAILYARD_TORUS": "job7"},

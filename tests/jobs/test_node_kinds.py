@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support import nodes
+from support.commands import executable
 from support.nodes import Device, Machine
 
 from railyard.jobs import stagedir
@@ -43,8 +44,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     for folder in (said, programs, stage):
         folder.mkdir()
     launcher = programs / "mpiexec"
-    launcher.write_text(f'#!/bin/sh\nfor last; do :; done\ncp {said}/*.json "$last"\n')
-    launcher.chmod(0o755)
+    executable(launcher, f'#!/bin/sh\nfor last; do :; done\ncp {said}/*.json "$last"\n')
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
 
     def run(kinds: list[Machine], *placements: str, nics: str = "local-nic") -> Placed:

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.commands import executable
 
 from railyard.jobs.nodes import node_step
 from railyard.jobs.nodes.node_step import Step
@@ -28,8 +29,7 @@ done
 
 def stub(folder: Path, name: str, text: str = STUB) -> dict[str, str]:
     """Return an environment in which a program of that name does what the text says."""
-    (folder / name).write_text(text)
-    (folder / name).chmod(0o755)
+    executable(folder / name, text)
     return {"PATH": f"{folder}:{os.environ['PATH']}"}
 
 

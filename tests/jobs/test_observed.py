@@ -9,7 +9,7 @@ import pytest
 from support import evidence
 
 from railyard.jobs.nodes import node, observed
-from railyard.records import record, strict_rules
+from railyard.records import record, rules
 
 NIC = [{"name": "mlx5_0"}]
 HIDDEN: dict[str, Any] = {"boot": "", "nics": [], "virtual": []}
@@ -56,7 +56,7 @@ def strict(nodes: dict[str, int] | None) -> list[str]:
     if nodes is None:
         del document["provenance"]["nodes"]
     read = record.from_content(document, "bid")
-    return [f"{fault.field}: {fault.text}" for fault in strict_rules.faults(read)]
+    return [f"{fault.field}: {fault.text}" for fault in rules.faults(read)]
 
 
 def test_the_strict_check_refuses_measured_where_nodes_share_a_kernel_whoever_wrote_the_file() -> None:

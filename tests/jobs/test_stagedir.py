@@ -24,6 +24,7 @@ from railyard.jobs.job.spec import PARAMETER, JobSpec
 from railyard.jobs.job.submitted import Placed, Planned, Site, Submitted
 from railyard.jobs.nodes import counted
 from railyard.records import provenance
+from railyard.records.record import Record
 from railyard.records.store import archive, entries
 
 GRID = [2, 1, 1]
@@ -95,11 +96,15 @@ def folder(tmp_path: Path, output: Path) -> Path:
     submitted.write(left, placed)
     now = time.time()
     shutil.copy(output, left / "launch-000.json")
-    (left / "launch-000.begun").write_text(f"{now - 9}\n")
-    (left / "launch-000.ended").write_text(f"0 {now - 6}\n")
-    (left / "launch-001.begun").write_text(f"{now - 5}\n")
+    (left / "launch-000.begun").write_text(f"{now - 9} 91\n")
+    (left / "launch-000.ended").write_text(f"0 {now - 6} 94\n")
+    (left / "launch-001.begun").write_text(f"{now - 5} 95\n")
     (left / "rfm_job.err").write_text(f"some warning\n{KILLED}\n")
     return left
+
+
+def record_of(folder: Path) -> Record:
+    return stagedir.record_of(job_folder.read(folder))
 
 
 def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
@@ -153,7 +158,7 @@ def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, 
 def test_rounds_that_were_not_needed_are_no_launches_of_the_record(folder: Path) -> None:
     assert len(stagedir.first_rounds(folder, 1).launches) == 2
     (folder / job_folder.ENOUGH).write_text("1\n")
-    record = stagedir.record_of(folder)
+    record = record_of(folder)
     assert (len(record.launches), record.case.launches_per_combination) == (2, 1)
 
 
@@ -165,9 +170,9 @@ def test_a_host_with_a_name_of_its_own_ran_what_its_node_was_asked_for(folder: P
         hosts=dict.fromkeys(placed.hosts, ("cpu-1", "cpu-1")),
     )
     submitted.write(folder, of_slurm)
-    assert stagedir.record_of(folder).launches[0].reason == f"rank 0 ran on {NODE}, asked cpu-1"
+    assert record_of(folder).launches[0].reason == f"rank 0 ran on {NODE}, asked cpu-1"
     submitted.write(folder, dataclasses.replace(of_slurm, described=1, kinds=1, own_names={NODE: "cpu-1"}))
-    record = stagedir.record_of(folder)
+    record = record_of(folder)
     assert (record.launches[0].status, record.launches[0].ranks[0].host) == ("ok", "cpu-1")
     assert record.provenance["nodes"]["own_names"] == {NODE: "cpu-1"}
 
@@ -178,9 +183,9 @@ def test_the_commit_that_ci_tests_is_the_subject_and_no_other_case(
     """A job on a virtual torus notes no environment; the commit is that of ReFrame's own."""
     for name in entries.SUBJECT:
         monkeypatch.delenv(name, raising=False)
-    without = entries.of_record(stagedir.record_of(folder)).setting
+    without = entries.of_record(record_of(folder)).setting
     monkeypatch.setenv("GITHUB_SHA", "3c" * 20)
-    setting = entries.of_record(stagedir.record_of(folder)).setting
+    setting = entries.of_record(record_of(folder)).setting
     assert setting == {**without, "subject": "3c" * 20}
 
 
@@ -201,7 +206,7 @@ def test_the_record_is_made_once_and_a_rerun_adds(folder: Path, railyard: Run) -
     root = folder.parent / "archive"
     (before,) = archive.load_all(root)
     (folder / "recorded").unlink()
-    (folder / "launch-001.ended").write_text(f"9 {time.time()}\n")
+    (folder / "launch-001.ended").write_text(f"9 {time.time()} 99\n")
     railyard("recover", str(folder))
     assert {r.id for r in archive.load_all(root)} > {before.id}
 
@@ -285,7 +290,7 @@ def test_a_job_runs_without_a_lock_where_there_is_none(tmp_path: Path, lacking: 
 
 
 def test_a_clock_that_goes_back_costs_no_record(folder: Path) -> None:
-    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99}\n")
+    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99} 1\n")
     assert stagedir.keep(folder).launches[0].elapsed_s is None
 
 
@@ -401,7 +406,7 @@ def counted_nics(
     document = {"format": "railyard-nics/1", "groups": "auto", "nics": nics, "reason": reason}
     document |= {"ranks": list(ranks)} if ranks else {}
     (folder / "launch-000.nics").write_text(json.dumps(document))
-    return stagedir.record_of(folder).launches[0]
+    return record_of(folder).launches[0]
 
 
 def sent(nic: str, size: int, group: str, node: str = NODE) -> dict[str, Any]:
@@ -484,11 +489,11 @@ def test_the_words_of_a_load_are_files_of_the_launch_and_no_programs() -> None:
 def test_a_launch_that_began_before_its_job_was_written_is_another_jobs(folder: Path) -> None:
     """ReFrame keeps the files of the job before with `--dont-restage`, and a record took them for its own."""
     with_id(folder)
-    assert stagedir.record_of(folder).launches[0].status == "ok"
+    assert record_of(folder).launches[0].status == "ok"
     begun = time.time() - 3600
-    (folder / "launch-000.begun").write_text(f"{begun}\n")
-    (folder / "launch-000.ended").write_text(f"0 {begun + 3}\n")
-    launch = stagedir.record_of(folder).launches[0]
+    (folder / "launch-000.begun").write_text(f"{begun} 1\n")
+    (folder / "launch-000.ended").write_text(f"0 {begun + 3} 4\n")
+    launch = record_of(folder).launches[0]
     assert launch.status == "not-measured" and not launch.series
     assert "another job left its files" in launch.reason
 
@@ -528,7 +533,7 @@ def test_a_launch_is_late_by_its_own_time_and_not_by_its_wait(
     guard = {"verdict": "ok", "reasons": [], "waited_s": 400.0}
     (folder / "launch-000.evidence").write_text(json.dumps({"guard": guard}))
     (folder / "launch-000.err").write_text("halo: error: no peer\n")
-    launch = stagedir.record_of(folder).launches[0]
+    launch = record_of(folder).launches[0]
     assert launch.reason == reason
     assert launched.ended_late(folder, "launch-000") == (
         "" if reason.startswith("exit") else reason.split(";")[0]

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.commands import TESTS
+from support.commands import TESTS, executable
 
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case
@@ -108,9 +108,7 @@ def test_a_busy_machine_does_not_set_the_two_clocks_of_a_launch_apart(tmp_path: 
     """Reading them started two programs, which waited for a processor: strict refused an honest record."""
     for name in ("date", "cut"):
         slow = tmp_path / "bin" / name
-        slow.parent.mkdir(exist_ok=True)
-        slow.write_text(f'#!/bin/sh\nsleep 1\nexec /usr/bin/{name} "$@"\n')
-        slow.chmod(0o755)
+        executable(slow, f'#!/bin/sh\nsleep 1\nexec /usr/bin/{name} "$@"\n')
     one = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="false")
     text = "\n".join(schedule.lines(one, only_if_placed=False))
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}

@@ -351,27 +351,6 @@ def test_the_documents_example_is_what_the_orders_do() -> None:
     assert [line[column : column + 7] for line in lines[3:]] == ["A A B B", "A A B B", "C C D D", "C C D D"]
 
 
-@pytest.mark.parametrize("launcher", ["openmpi4", "openmpi5", "mpich", "intel-mpi"])
-@pytest.mark.parametrize("binding", Binding)
-def test_a_mutation_changes_each_file_and_each_variable_once_at_least(
-    launcher: str, binding: Binding
-) -> None:
-    """`python -m perf mutations` starts these: all lines but one are as they were, and names stay those of the job."""
-    placed = matrix.one(f"snake/{binding}")
-    rendered = launchers.render(launcher, placed)
-    changed = []
-    for mutant in matrix.mutants(rendered, placed):
-        files = [name for name, text in mutant.rendered.files.items() if text != rendered.files[name]]
-        variables = [n for n, v in mutant.rendered.environment.items() if v != rendered.environment[n]]
-        assert len(files) + len(variables) == 1, mutant.what
-        changed += files + variables
-        for name in files:
-            before, after = rendered.files[name].splitlines(), mutant.rendered.files[name].splitlines()
-            assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
-    assert set(rendered.files) <= set(changed)
-    assert set(rendered.environment) - {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT", "I_MPI_PIN"} <= set(changed)
-
-
 def on_a_slurm_site(order: str, nodes: int = 4, ranks_per_node: int = 2) -> Rendered:
     """A launch on the nodes of a partition of which no topology is known."""
     names = [f"n{number}" for number in range(nodes)]

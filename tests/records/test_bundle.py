@@ -19,7 +19,7 @@ from support import evidence, synthetic
 from support.rows import of_rows, with_rows
 
 from railyard.base.errors import InputError, RunError
-from railyard.records import json_io, record, strict_rules, studies
+from railyard.records import json_io, record, rules, studies
 from railyard.records.cli import results
 from railyard.records.record import Record
 from railyard.records.store import archive, bundle
@@ -41,14 +41,14 @@ def changed(change: Callable[[dict[str, Any]], object], of: Record = GOOD) -> Re
 
 
 def faults(change: Callable[[dict[str, Any]], object]) -> list[str]:
-    return [f"{each.field}: {each.text}" for each in strict_rules.faults(changed(change))]
+    return [f"{each.field}: {each.text}" for each in rules.faults(changed(change))]
 
 
 # ---- strict ----
 
 
 def test_a_record_with_all_its_evidence_passes() -> None:
-    assert strict_rules.faults(GOOD, record.text(GOOD).encode()) == []
+    assert rules.faults(GOOD, record.text(GOOD).encode()) == []
 
 
 def drop_nics(launch: dict[str, Any], node: str) -> None:
@@ -105,7 +105,7 @@ def test_a_time_and_a_rate_of_one_name_are_no_mixed_units() -> None:
 
 
 def test_too_few_launches_are_named_with_the_number_that_the_study_needs() -> None:
-    few = [each.text for each in strict_rules.faults(evidence.good(launches=5))]
+    few = [each.text for each in rules.faults(evidence.good(launches=5))]
     assert few == [
         f"5 results of {placement} + {policy}; at least 6 are needed"
         for placement in evidence.PLACEMENTS
@@ -114,7 +114,7 @@ def test_too_few_launches_are_named_with_the_number_that_the_study_needs() -> No
 
 
 def test_a_failed_launch_is_named() -> None:
-    found = [each.text for each in strict_rules.faults(evidence.good(change=evidence.failing(2)))]
+    found = [each.text for each in rules.faults(evidence.good(change=evidence.failing(2)))]
     assert any("exit status 1" in each for each in found)
 
 
@@ -212,7 +212,7 @@ def test_any_changed_byte_of_a_record_is_refused(packed: Path) -> None:
         except InputError as error:
             assert "\n" not in str(error)
         else:
-            assert strict_rules.faults(read, mutant), f"byte {place} became {byte} and nobody saw it"
+            assert rules.faults(read, mutant), f"byte {place} became {byte} and nobody saw it"
     for place in chance.sample(range(len(content)), 20):
         mutant = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.commands import CHECKOUT, Run
 
-from railyard.records import strict_rules
+from railyard.records import rules
 from railyard.records.store import archive
 
 EXAMPLE = CHECKOUT / "results" / "example"
@@ -55,7 +55,7 @@ def test_the_campaign_passes_the_strict_check_as_a_bundle(railyard: Run, tmp_pat
     checked = railyard("results", "check", "--strict", str(bundle))
     assert checked.returncode == 0 and "2 records checked, 0 refused" in checked.stdout, checked.stdout
     for record in PROFILED:
-        faults = strict_rules.faults(record)
+        faults = rules.faults(record)
         assert [one for one in faults if not any(word in one.text for word in LACKING)] == [], record.source
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support import evidence, forgeries
 
-from railyard.records import spans, strict_rules
+from railyard.records import rules, spans
 from railyard.records.spans import Relation, Spans
 
 GRID = [4, 4]
@@ -26,14 +26,14 @@ WANTED = {
 
 
 def faults(name: str, change: forgeries.Change) -> list[str]:
-    found = strict_rules.faults(forgeries.changed(FLY, change))
+    found = rules.faults(forgeries.changed(FLY, change))
     return [each.text for each in found if each.field.endswith(".spans")]
 
 
 def test_a_record_of_a_dragonfly_names_switches_groups_and_nodes_per_group() -> None:
     found = {launch.placement: launch.spans for launch in FLY.launches if launch.is_result}
     assert {name: found[name] for name in WANTED} == WANTED
-    assert not [each for each in strict_rules.faults(FLY) if each.field.endswith(".spans")]
+    assert not [each for each in rules.faults(FLY) if each.field.endswith(".spans")]
 
 
 def of_first(**values: Any) -> forgeries.Change:

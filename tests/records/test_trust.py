@@ -8,7 +8,7 @@ import pytest
 from support import forgeries
 from support.commands import CHECKOUT
 
-from perf.forged import bases
+from perf import bases
 from railyard.records import programs, trust
 from railyard.records.programs import third_party
 from railyard.records.record import Record

@@ -50,8 +50,8 @@ def test_the_line(error: InputError, line: str) -> None:
         ("railyard --help >/dev/full", "input or output: No space left on device; run: df -h /run /tmp ."),
         ("railyard --help >&-", "the standard output is closed; expected a file, a pipe or a terminal"),
         (
-            "ulimit -n 5; railyard compare vcluster vcluster-degraded --archive results/example",
-            "input or output: Too many open files; run: ulimit -n 1024",
+            "ulimit -n 5; railyard report -q -o build/page.html results/example",
+            f"{CHECKOUT}/results/studies: Too many open files; run: ulimit -n 1024",
         ),
         (
             "ulimit -v 60000; railyard results check results/example",

@@ -26,7 +26,7 @@ from railyard.torus.virtual import lifecycle
 #: What is not run, by a pattern that a line has, and why. The words of these lines are checked all the same.
 NOT_RUN = {
     r"railyard fit |railyard matrix |traffic\.csv|RAILYARD_REORDER=": "needs a captured matrix: test_capture.py",
-    r"railyard admit |-m perf admit": "needs a job, or takes a minute: tests/admit",
+    r"railyard admit ": "needs a job, or takes a minute: tests/admit",
     r"railyard pairs ": "needs a file of pt2pt: tests/analysis/stats/test_pairs.py",
     r"(^|sudo |=\S+ )(make|git|cmake) ": "installs, builds or fetches; `make test` and CI begin with it",
     r"(^|sudo |\" |=\S+ )(tools|containers)/|^docker |docker$|^unshare ": "needs an engine, or builds an image",
@@ -39,7 +39,6 @@ NOT_RUN = {
     r"^(mpirun|env) ": "without a torus: tests/benchmarks; or a program that railyard does not bring",
     r"\btitan\b": "131,072 ranks take ten seconds: tests/placements",
     r"railyard ci git(hub|lab)": "needs a remote on GitHub: tests/ci",
-    r"-m perf (action|gate-runs|routes|statistics)": "takes minutes: CONTRIBUTING.md says when to run it",
     r"\bdoctor\b": "inspects a machine of the reader's: tests/doctor",
     r"\btender (?!preset)": "needs bags and keys of bidders: tests/tender/test_tender.py",
     r"\breport (-o|results/vtorus)|compare placement|date=|results list|--strict": "reads the reader's archive",

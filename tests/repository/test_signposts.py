@@ -29,7 +29,6 @@ OTHER = {
     r": railyard\.TORUS\.HOST$": "a network namespace",
     r"containers.*: railyard[./]": "an image, or a label of one",
     r"docs/applications\.md: checks/applications/hpccg\.py$": "a file that the page has its reader write",
-    r"provenance\.py: results/record\.py$": "a path in older commits",
     r"CHANGELOG\.md: (perf[./].+|rivals|checks\.lulesh|torus/bin)$": "former names, with the present ones",
 }
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.checkout import CHECKOUT as CHECKOUT
@@ -44,6 +44,14 @@ def variables(*names: str) -> dict[str, str]:
     return {name: VARIABLES[name] for name in names}
 
 
+def executable(path: Path, text: str) -> Path:
+    """Write a script that can be run, in a folder that is made; return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
 def ran(
     *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
@@ -69,6 +77,21 @@ def started(
         text=True,
         timeout=timeout_s,
         env=environment,
+        check=False,
+    )
+
+
+def in_checkout(
+    words: Sequence[str | Path], cwd: Path = CHECKOUT, /, **changes: str
+) -> subprocess.CompletedProcess[str]:
+    """Return the output and status of a command in the checkout or `cwd`; `changes` are those of the environment."""
+    return subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+        cwd=cwd,
+        env=environment(**changes),
         check=False,
     )
 

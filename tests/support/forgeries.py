@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from railyard.base.errors import InputError
-from railyard.records import json_io, record, strict_rules
+from railyard.records import json_io, record, rules
 from railyard.records.record import Origin, Record
 from railyard.records.rules.figures import RATES
 from support import evidence
@@ -23,7 +23,7 @@ Document = dict[str, Any]
 Change = Callable[[Document], object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Forgery:
     """What is changed, the rule that must find it, and words of its fault."""
 
@@ -197,102 +197,141 @@ def late(document: Document) -> None:
     document["created"] = "9999-01-01T00:00:00Z"
 
 
-def _one(rule: str, words: str, change: Change) -> Forgery:
-    return Forgery(rule=rule, words=words, change=change)
+def one_failed(document: Document) -> None:
+    document["launches"][-1].update(status="failed", reason="killed")
+    document.update(status="failed", reason="1 of 24 launches failed: killed")
+
+
+def five_rounds(document: Document) -> None:
+    document["case"]["launches_per_combination"] = 5
+    document["launches"] = [launch for launch in document["launches"] if launch["repeat"] < 5]
 
 
 #: Of a record of 16 nodes with two NICs each, orders plain and random, policies library-default and local-nic.
 ALL: Mapping[str, Forgery] = {
-    "the program of another check": _one(
+    "a source that nobody checked": Forgery(
+        "source",
+        "without the recipe's checksum",
+        lambda d: d["case"]["parameters"].update(spack_source="unchecked: v1.tar.gz"),
+    ),
+    "a launch that failed": Forgery("ended", "failed: 1 of 24", one_failed),
+    "a launch that no guard watched": Forgery("guarded", "no guard watched", in_first(guard=None)),
+    "five rounds of six": Forgery("launches", "at least 6 are needed", five_rounds),
+    "a single sample": Forgery(
+        "samples",
+        "1 samples; at least",
+        lambda d: [series.update(samples=series["samples"][:1]) for series in first(d)["series"]],
+    ),
+    "data that was not verified": Forgery("verified", "did not verify", set_all("verified", None)),
+    "another unit in one launch": Forgery(
+        "one-unit", "mixed units", lambda d: d["launches"][1]["series"][0].update(fom="iteration_s")
+    ),
+    "a series that one launch lacks": Forgery(
+        "same-series", "not the figures of the first", lambda d: d["launches"][1]["series"].pop()
+    ),
+    "ranks without CPUs": Forgery(
+        "placed",
+        "ranks' CPUs",
+        lambda d: [rank.update(cpu=None, allowed_cpus=None) for rank in first(d)["ranks"]],
+    ),
+    "a policy without NICs": Forgery(
+        "nic-evidence", "no evidence of the NICs", lambda d: policy(d, "local-nic").update(nics=None)
+    ),
+    "a checkout that was changed": Forgery(
+        "provenance", "the checkout was changed", lambda d: d["provenance"]["railyard"].update(git_dirty=True)
+    ),
+    "the program of another check": Forgery(
         "benchmark", "halo_3d runs halo", lambda d: d["case"].update(benchmark="noise", parameters={})
     ),
-    "the program's own number of cells": _one(
+    "the program's own number of cells": Forgery(
         "parameters", "missing; halo needs it", lambda d: d["case"]["parameters"].pop("cells")
     ),
-    "cells of which no figure can be worked out": _one(
+    "cells of which no figure can be worked out": Forgery(
         "parameters",
         "[2048.0, 2048.0] is not a list of whole numbers",
         lambda d: d["case"]["parameters"].update(cells=[2048.0, 2048.0]),
     ),
-    "faster iterations between other hosts": _one(
+    "faster iterations between other hosts": Forgery(
         "series", "has the label from, which halo never writes", add_series({"from": "a", "to": "b"})
     ),
-    "faster iterations of a variant": _one(
+    "faster iterations of a variant": Forgery(
         "relation", "no variant of the case", add_series({"variant": "copy"})
     ),
-    "a label of one launch": _one("same-points", "is not as often there as in launch 0", label_of_first),
-    "a pair of another machine": _one(
+    "a label of one launch": Forgery("same-points", "is not as often there as in launch 0", label_of_first),
+    "a pair of another machine": Forgery(
         "ends", "{'from': 'elsewhere'} is not in the launch", pair_of_another_machine
     ),
-    "a figure of another program": _one(
+    "a figure of another program": Forgery(
         "series", "allreduce_us is no figure of halo", add_series({}, fom="allreduce_us")
     ),
-    "a figure that was not measured": _one(
+    "a figure that was not measured": Forgery(
         "relation", "no bandwidth_gbyte_s, which the program always writes", without_bandwidth
     ),
-    "a check whose name begins alike": _one(
+    "a check whose name begins alike": Forgery(
         "check-name",
         "halo_3dx; the case names",
         lambda d: d["provenance"]["reframe"].update(check="halo_3dx"),
     ),
-    "nodes on fewer switches": _one(
+    "nodes on fewer switches": Forgery(
         "spans", "the nodes have", lambda d: first(d)["spans"].update(switches=1)
     ),
-    "no spread named": _one("spans", "none; the nodes have", in_first(spans=None)),
-    "one launch copied": _one("no-two-alike", "this launch has the same samples as launch 0", copy_first),
-    "NIC bytes copied": _one("no-two-alike", "the same bytes as those of launch 0", same_bytes),
-    "launches reordered": _one("launch-order", "draws", swap_launches),
-    "another seed": _one("launch-order", "draws", lambda d: d["case"].update(seed=77)),
-    "a seed that the challenge does not give": _one(
+    "no spread named": Forgery("spans", "none; the nodes have", in_first(spans=None)),
+    "one launch copied": Forgery("no-two-alike", "this launch has the same samples as launch 0", copy_first),
+    "NIC bytes copied": Forgery("no-two-alike", "the same bytes as those of launch 0", same_bytes),
+    "launches reordered": Forgery("launch-order", "draws", swap_launches),
+    "another seed": Forgery("launch-order", "draws", lambda d: d["case"].update(seed=77)),
+    "a seed that the challenge does not give": Forgery(
         "challenge", "the challenge gives", lambda d: d["case"].update(challenge="other")
     ),
-    "a study left out": _one("studies", "belongs to the study", lambda d: d["case"].update(studies=[])),
-    "a study that is none": _one("studies", "is no study", lambda d: d["case"]["studies"].append("mine")),
-    "a topology of a shipped name": _one(
+    "a study left out": Forgery("studies", "belongs to the study", lambda d: d["case"].update(studies=[])),
+    "a study that is none": Forgery("studies", "is no study", lambda d: d["case"]["studies"].append("mine")),
+    "a topology of a shipped name": Forgery(
         "topology", "dual-rail-small has", lambda d: d["case"]["topology"].update(sha256="ab" * 32)
     ),
-    "a topology with another rail": _one(
+    "a topology with another rail": Forgery(
         "topology", "dual-rail-small has", lambda d: d["case"]["topology"].update(rails=3)
     ),
-    "a topology with other extents": _one(
+    "a topology with other extents": Forgery(
         "topology", "dual-rail-small has", lambda d: d["case"]["topology"].update(extents=[8, 1, 1])
     ),
-    "a shipped topology of another name": _one(
+    "a shipped topology of another name": Forgery(
         "topology", "is that of", lambda d: d["case"]["topology"].update(name="mine")
     ),
-    "no nodes": _one("nodes", "no node", lambda d: d["case"]["allocation"].update(nodes=[])),
-    "one node sixteen times": _one(
+    "no nodes": Forgery("nodes", "no node", lambda d: d["case"]["allocation"].update(nodes=[])),
+    "one node sixteen times": Forgery(
         "nodes", "16 times", lambda d: d["case"]["allocation"].update(nodes=[nodes(d)[0]] * 16)
     ),
-    "a node outside the topology": _one(
+    "a node outside the topology": Forgery(
         "nodes", "outside 4x1x1", lambda d: nodes(d)[0].update(coordinate=[9, 0, 0])
     ),
-    "too many nodes of a router": _one(
+    "too many nodes of a router": Forgery(
         "nodes", "where 4 can be", lambda d: nodes(d)[15].update(coordinate=[0, 0, 0])
     ),
-    "a node elsewhere": _one("coordinates", "n0-0 is at", lambda d: nodes(d)[0].update(coordinate=[3, 0, 0])),
-    "nodes in another order": _one("allocation", "not the nodes", lambda d: nodes(d).reverse()),
-    "two nodes of a router swapped": _one(
+    "a node elsewhere": Forgery(
+        "coordinates", "n0-0 is at", lambda d: nodes(d)[0].update(coordinate=[3, 0, 0])
+    ),
+    "nodes in another order": Forgery("allocation", "not the nodes", lambda d: nodes(d).reverse()),
+    "two nodes of a router swapped": Forgery(
         "allocation", "not in the order", lambda d: nodes(d).__setitem__(slice(0, 2), nodes(d)[1::-1])
     ),
-    "another allocation's order": _one(
+    "another allocation's order": Forgery(
         "allocation", "not the nodes", lambda d: d["case"]["allocation"].update(order="random")
     ),
-    "an order that is none": _one(
+    "an order that is none": Forgery(
         "allocation", "known", lambda d: d["case"]["allocation"].update(order="best")
     ),
-    "an allocation of another seed": _one(
+    "an allocation of another seed": Forgery(
         "allocation", "the case's seed", lambda d: d["case"]["allocation"].update(seed=5)
     ),
-    "another block": _one("allocation", "", lambda d: d["case"].update(block=[2, 1, 1])),
-    "fewer ranks": _one("ranks", "15 ranks", lambda d: first(d)["ranks"].pop()),
-    "one rank": _one("ranks", "1 ranks", lambda d: first(d).update(ranks=first(d)["ranks"][:1])),
-    "another grid": _one("ranks", "the parameter says", lambda d: d["case"].update(grid=[2, 8])),
-    "all ranks on one node": _one("ranks", "16 ranks on n0-0", all_on_one),
-    "a rank outside the allocation": _one("hosts", "login1 is no node", move_rank),
-    "two ranks swapped": _one("placement", "plain gives", swap_ranks),
-    "placements swapped": _one("placement", "gives", swap_placements),
-    "a placement renamed": _one(
+    "another block": Forgery("allocation", "", lambda d: d["case"].update(block=[2, 1, 1])),
+    "fewer ranks": Forgery("ranks", "15 ranks", lambda d: first(d)["ranks"].pop()),
+    "one rank": Forgery("ranks", "1 ranks", lambda d: first(d).update(ranks=first(d)["ranks"][:1])),
+    "another grid": Forgery("ranks", "the parameter says", lambda d: d["case"].update(grid=[2, 8])),
+    "all ranks on one node": Forgery("ranks", "16 ranks on n0-0", all_on_one),
+    "a rank outside the allocation": Forgery("hosts", "login1 is no node", move_rank),
+    "two ranks swapped": Forgery("placement", "plain gives", swap_ranks),
+    "placements swapped": Forgery("placement", "gives", swap_placements),
+    "a placement renamed": Forgery(
         "placement",
         "cart-create gives",
         lambda d: (
@@ -300,7 +339,7 @@ ALL: Mapping[str, Forgery] = {
             [e.update(placement="cart-create") for e in d["launches"] if e["placement"] == "plain"],
         ),
     ),
-    "a placement that cannot be": _one(
+    "a placement that cannot be": Forgery(
         "placement",
         "cannot be on these nodes",
         lambda d: (
@@ -308,21 +347,27 @@ ALL: Mapping[str, Forgery] = {
             [e.update(placement="blocks:3x3") for e in d["launches"] if e["placement"] == "plain"],
         ),
     ),
-    "a placement that nobody saw": _one("placement", "not proved", in_first(placement_verdict="cannot-tell")),
-    "a CPU that is not allowed": _one(
+    "a placement that nobody saw": Forgery(
+        "placement", "not proved", in_first(placement_verdict="cannot-tell")
+    ),
+    "a CPU that is not allowed": Forgery(
         "processors", "not among them", lambda d: first(d)["ranks"][0].update(cpu=77)
     ),
-    "no allowed CPU": _one(
+    "no allowed CPU": Forgery(
         "processors", "0 allowed", lambda d: first(d)["ranks"][0].update(cpu=-1, allowed_cpus=[])
     ),
-    "a NIC twice": _one("nic-names", "2 times", lambda d: first(d)["nics"].append(first(d)["nics"][0])),
-    "a NIC of no node": _one("nic-names", "is no node", lambda d: first(d)["nics"][0].update(node="login1")),
-    "a NIC that is none": _one("nic-names", "is none of", lambda d: first(d)["nics"][0].update(nic="eth0")),
-    "a NIC left out": _one("nic-names", "no nic0 of n0-0", lambda d: first(d)["nics"].pop(0)),
-    "NIC bytes that nobody sent": _one(
+    "a NIC twice": Forgery("nic-names", "2 times", lambda d: first(d)["nics"].append(first(d)["nics"][0])),
+    "a NIC of no node": Forgery(
+        "nic-names", "is no node", lambda d: first(d)["nics"][0].update(node="login1")
+    ),
+    "a NIC that is none": Forgery(
+        "nic-names", "is none of", lambda d: first(d)["nics"][0].update(nic="eth0")
+    ),
+    "a NIC left out": Forgery("nic-names", "no nic0 of n0-0", lambda d: first(d)["nics"].pop(0)),
+    "NIC bytes that nobody sent": Forgery(
         "nic-bytes", "received", lambda d: first(d)["nics"][1].update(rx_bytes=10**9)
     ),
-    "fewer bytes than the faces": _one(
+    "fewer bytes than the faces": Forgery(
         "payload",
         "by the figures",
         lambda d: [
@@ -331,155 +376,157 @@ ALL: Mapping[str, Forgery] = {
             for nic in launch["nics"]
         ],
     ),
-    "a figure left out of all launches": _one(
+    "a figure left out of all launches": Forgery(
         "relation",
         "no pack_us, which the program always writes",
         lambda d: [launch.update(series=launch["series"][:3]) for launch in d["launches"]],
     ),
-    "an exchange of half the time": _one(
+    "an exchange of half the time": Forgery(
         "relation", "exchange_us is", scale_samples("exchange_us", 0.5, launches=99)
     ),
-    "a node that sent nothing": _one(
+    "a node that sent nothing": Forgery(
         "nic-bytes", "sent nothing", lambda d: [e.update(tx_bytes=0) for e in first(d)["nics"][:2]]
     ),
-    "bytes by the other NIC": _one("nic-verdict", "the bytes say not-obeyed", other_nic),
-    "an obeyed policy where none is": _one(
+    "bytes by the other NIC": Forgery("nic-verdict", "the bytes say not-obeyed", other_nic),
+    "an obeyed policy where none is": Forgery(
         "nic-verdict",
         "the bytes say cannot-tell",
         lambda d: policy(d, "library-default").update(nic_verdict="obeyed"),
     ),
-    "an unproved policy": _one(
+    "an unproved policy": Forgery(
         "nic-verdict", "is not proved", lambda d: policy(d, "local-nic").update(nic_verdict="cannot-tell")
     ),
-    "drops beside ok": _one("guard-verdict", "the figures say void", in_guard(drops=9999)),
-    "lost bytes beside ok": _one("guard-verdict", "the figures say void", in_guard(conserved=False)),
-    "held back beside ok": _one(
+    "drops beside ok": Forgery("guard-verdict", "the figures say void", in_guard(drops=9999)),
+    "lost bytes beside ok": Forgery("guard-verdict", "the figures say void", in_guard(conserved=False)),
+    "held back beside ok": Forgery(
         "guard-verdict", "the figures say void", in_guard(host_limited_s=2.4, traffic_s=2.5)
     ),
-    "reasons beside ok": _one("guard-verdict", "1 reasons for ok", in_guard(reasons=["busy"])),
-    "not watched beside ok": _one(
+    "reasons beside ok": Forgery("guard-verdict", "1 reasons for ok", in_guard(reasons=["busy"])),
+    "not watched beside ok": Forgery(
         "guard-verdict",
         "the figures say cannot-tell",
         in_guard(watched_s=0.0, traffic_s=0.0, host_limited_s=0.0),
     ),
-    "a guard without figures": _one(
+    "a guard without figures": Forgery(
         "guard-figures", "lacks", lambda d: first(d).update(guard={"verdict": "ok", "reasons": []})
     ),
-    "figures that are words": _one("guard-figures", "no numbers", in_guard(drops="none")),
-    "a share above 1": _one("guard-figures", "is no share", in_guard(idle_share=1.5)),
-    "watched longer than it ran": _one("guard-figures", "do not rise", in_guard(watched_s=500.0)),
-    "more traffic than was watched": _one("guard-figures", "do not rise", in_guard(traffic_s=3.95)),
-    "no start": _one("started", "no start", set_all("started", None)),
-    "no duration": _one("started", "is no duration", in_first(elapsed_s=0.0)),
-    "all at the same second": _one("one-after-another", "before the launches before it ended", same_start),
-    "launches that overlap": _one("one-after-another", "before the launches before it ended", overlap),
-    "created in the future": _one("created", "in the future", late),
-    "created before it ended": _one(
+    "figures that are words": Forgery("guard-figures", "no numbers", in_guard(drops="none")),
+    "a share above 1": Forgery("guard-figures", "is no share", in_guard(idle_share=1.5)),
+    "watched longer than it ran": Forgery("guard-figures", "do not rise", in_guard(watched_s=500.0)),
+    "more traffic than was watched": Forgery("guard-figures", "do not rise", in_guard(traffic_s=3.95)),
+    "no start": Forgery("started", "no start", set_all("started", None)),
+    "no duration": Forgery("started", "is no duration", in_first(elapsed_s=0.0)),
+    "all at the same second": Forgery("one-after-another", "before the launches before it ended", same_start),
+    "launches that overlap": Forgery("one-after-another", "before the launches before it ended", overlap),
+    "created in the future": Forgery("created", "in the future", late),
+    "created before it ended": Forgery(
         "created", "before the last launch ended", lambda d: d.update(created="2026-11-20T00:00:00Z")
     ),
-    "a session after its launches": _one(
+    "a session after its launches": Forgery(
         "session",
         "after the first launch",
         lambda d: d["provenance"]["reframe"].update(session="2026-11-27T00:59:59Z-1"),
     ),
-    "another session": _one("session", "another session", lambda d: d["run"].update(session="mine")),
-    "other monotonic times": _one(
+    "another session": Forgery("session", "another session", lambda d: d["run"].update(session="mine")),
+    "other monotonic times": Forgery(
         "monotonic", "the monotonic times differ", in_first(begun_monotonic_s=4999.0)
     ),
-    "a moved launch": _one(
+    "a moved launch": Forgery(
         "monotonic",
         "against the monotonic times",
         lambda d: d["launches"][3].update(started="2026-11-27T00:58:00Z"),
     ),
-    "no monotonic times": _one("monotonic", "no monotonic times", no_monotonic),
-    "monotonic times that overlap": _one(
+    "no monotonic times": Forgery("monotonic", "no monotonic times", no_monotonic),
+    "monotonic times that overlap": Forgery(
         "monotonic",
         "before the launch before it ended",
         lambda d: d["launches"][1].update(begun_monotonic_s=5000.0, ended_monotonic_s=5004.2),
     ),
-    "times of 0": _one("above-zero", "iteration_us is 0", scale_samples("iteration_us", 0.0)),
-    "rates of 0": _one("above-zero", "bandwidth_gbyte_s is 0", scale_samples("bandwidth_gbyte_s", 0.0)),
-    "a sample longer than its launch": _one(
+    "times of 0": Forgery("above-zero", "iteration_us is 0", scale_samples("iteration_us", 0.0)),
+    "rates of 0": Forgery("above-zero", "bandwidth_gbyte_s is 0", scale_samples("bandwidth_gbyte_s", 0.0)),
+    "a sample longer than its launch": Forgery(
         "within-the-launch",
         "in a launch of",
         then(scale_samples("iteration_us", 1e4), scale_samples("bandwidth_gbyte_s", 1e-4)),
     ),
-    "faster times alone": _one("relation", "bytes in an iteration", scale_samples("iteration_us", 0.9)),
-    "higher rates alone": _one("relation", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)),
-    "higher rates in all launches": _one(
+    "faster times alone": Forgery("relation", "bytes in an iteration", scale_samples("iteration_us", 0.9)),
+    "higher rates alone": Forgery(
+        "relation", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)
+    ),
+    "higher rates in all launches": Forgery(
         "relation",
         "196608 bytes in an iteration; expected 131072",
         scale_samples("bandwidth_gbyte_s", 1.5, launches=99),
     ),
-    "lower times in all launches": _one(
+    "lower times in all launches": Forgery(
         "relation", "bytes in an iteration; expected 131072", scale_samples("iteration_us", 0.6, launches=99)
     ),
-    "a sample less": _one(
+    "a sample less": Forgery(
         "relation", "not as many samples", lambda d: first(d)["series"][2]["samples"].pop()
     ),
-    "a part longer than the whole": _one(
+    "a part longer than the whole": Forgery(
         "relation", "longer than the iteration", scale_samples("exchange_us", 2.0)
     ),
-    "repeats that were not made": _one(
+    "repeats that were not made": Forgery(
         "relation",
         "repeats is 20",
         lambda d: [s.update(samples=s["samples"][:10]) for s in first(d)["series"]],
     ),
-    "a command that runs nothing": _one("command", "begins with 'true'", in_first(command="true")),
-    "another benchmark": _one(
+    "a command that runs nothing": Forgery("command", "begins with 'true'", in_first(command="true")),
+    "another benchmark": Forgery(
         "command", "does not run hops: halo", lambda d: d["case"].update(benchmark="hops")
     ),
-    "other cells": _one(
+    "other cells": Forgery(
         "command", "give '--cells 1x1'", lambda d: d["case"]["parameters"].update(cells=[1, 1])
     ),
-    "a parameter that no command has": _one(
+    "a parameter that no command has": Forgery(
         "command", "no option gives", lambda d: d["case"]["parameters"].update(turbo=1)
     ),
-    "a smaller run": _one("command", "'--cells 1x1'", replace_in_commands("2048x2048", "1x1")),
-    "a second option": _one(
+    "a smaller run": Forgery("command", "'--cells 1x1'", replace_in_commands("2048x2048", "1x1")),
+    "a second option": Forgery(
         "command", "'--cells 16x16' again", replace_in_commands(" --json", " --cells 16x16 --json")
     ),
-    "a second option with a sign": _one(
+    "a second option with a sign": Forgery(
         "command", "'--cells=16x16 --json' again", replace_in_commands(" --json", " --cells=16x16 --json")
     ),
-    "an option that no parameter names": _one(
+    "an option that no parameter names": Forgery(
         "command", "'--face-memory 1B', which no", replace_in_commands(" --json", " --face-memory 1B --json")
     ),
-    "an iteration that sends nothing": _one(
+    "an iteration that sends nothing": Forgery(
         "command", "'--variants copy', which no", replace_in_commands(" --json", " --variants copy --json")
     ),
-    "a line that only names the program": _one(
+    "a line that only names the program": Forgery(
         "command", "not one plain command", lambda d: change_commands(d, lambda line: f"echo {line}; ./fast")
     ),
-    "a program whose name begins alike": _one(
+    "a program whose name begins alike": Forgery(
         "command", "does not run halo: /tmp/halo-fast", replace_in_commands(" halo ", " /tmp/halo-fast ")
     ),
-    "a library in front": _one(
+    "a library in front": Forgery(
         "command",
         "replaces libraries of the program: LD_PRELOAD=",
         lambda d: change_commands(d, lambda line: f"LD_PRELOAD=/tmp/fastclock.so {line}"),
     ),
-    "a library that the launcher passes": _one(
+    "a library that the launcher passes": Forgery(
         "command", "replaces libraries", replace_in_commands("mpirun ", "mpirun -x LD_PRELOAD=/tmp/f.so ")
     ),
-    "a variable in front": _one(
+    "a variable in front": Forgery(
         "command",
         "sets the variables",
         lambda d: change_commands(d, lambda line: f"OMPI_MCA_btl=self {line}"),
     ),
-    "another transport": _one(
+    "another transport": Forgery(
         "command",
         "options of its own: --mca btl self,vader",
         replace_in_commands(" halo ", " --mca btl self,vader halo "),
     ),
-    "the output of another launch": _one(
+    "the output of another launch": Forgery(
         "command", "give '--json launch-N.json'", replace_in_commands("launch-000", "launch-009")
     ),
-    "the hosts of another placement": _one(
+    "the hosts of another placement": Forgery(
         "command", "the case gives 'plain.hostfile", replace_in_commands("plain.hostfile", "random.hostfile")
     ),
-    "another number of ranks": _one("command", "'2 --map-by'", replace_in_commands("-np 16", "-np 2")),
-    "another NIC in the command": _one(
+    "another number of ranks": Forgery("command", "'2 --map-by'", replace_in_commands("-np 16", "-np 2")),
+    "another NIC in the command": Forgery(
         "command",
         "'nic1 halo'; the case gives 'nic0'",
         lambda d: (
@@ -494,7 +541,7 @@ ALL: Mapping[str, Forgery] = {
             ],
         ),
     ),
-    "measured on nodes that share one kernel": _one(
+    "measured on nodes that share one kernel": Forgery(
         "own-kernels",
         "nodes have 1 boots",
         lambda d: (
@@ -502,81 +549,83 @@ ALL: Mapping[str, Forgery] = {
             d["provenance"].update(nodes={"described": len(nodes(d)), "kinds": 1, "boots": 1}),
         ),
     ),
-    "measured on a virtual torus": _one("origin", "a torus of netns", lambda d: d.update(origin="measured")),
-    "measured, the torus removed": _one(
+    "measured on a virtual torus": Forgery(
+        "origin", "a torus of netns", lambda d: d.update(origin="measured")
+    ),
+    "measured, the torus removed": Forgery(
         "origin", "guard watched", lambda d: (d.update(origin="measured"), d["provenance"].update(torus=None))
     ),
-    "simulated by namespaces": _one(
+    "simulated by namespaces": Forgery(
         "origin", "simulated, with the engine netns", lambda d: d.update(origin="simulated")
     ),
-    "an emulated job, said to be modelled": _one(
+    "an emulated job, said to be modelled": Forgery(
         "computed-again",
         "is not computed",
         lambda d: (d.update(origin="modelled"), d["provenance"].update(torus=None)),
     ),
-    "two answers of one simulation": _one(
+    "two answers of one simulation": Forgery(
         "computed-once",
         "differs from another",
         lambda d: (d.update(origin="simulated"), d["provenance"]["torus"].update(engine="SimGrid 3")),
     ),
-    "a commit that nobody has": _one(
+    "a commit that nobody has": Forgery(
         "commit", "is not known here", lambda d: d["provenance"]["railyard"].update(git_commit="deadbeef" * 5)
     ),
-    "dated before its own commit": _one("commit-first", "was committed at", ten_years_ago),
-    "another check": _one("check-name", "the case names other", lambda d: d["case"].update(check="other")),
-    "no job": _one("run", "run: missing", lambda d: d.update(run=None)),
-    "no grid": _one("run", "case.grid: missing", lambda d: d["case"].pop("grid")),
-    "another commit at the end": _one(
+    "dated before its own commit": Forgery("commit-first", "was committed at", ten_years_ago),
+    "another check": Forgery("check-name", "the case names other", lambda d: d["case"].update(check="other")),
+    "no job": Forgery("run", "run: missing", lambda d: d.update(run=None)),
+    "no grid": Forgery("run", "case.grid: missing", lambda d: d["case"].pop("grid")),
+    "another commit at the end": Forgery(
         "code-before-and-after", "provenance says", lambda d: d["run"]["ended"].update(git_commit="1f" * 20)
     ),
-    "changed while it ran": _one(
+    "changed while it ran": Forgery(
         "code-before-and-after", "provenance says", lambda d: d["run"]["ended"].update(git_dirty=True)
     ),
-    "another program at the end": _one(
+    "another program at the end": Forgery(
         "code-before-and-after", "not the file", lambda d: d["run"]["ended"]["files"].update(halo="00" * 32)
     ),
-    "a library that was added": _one(
+    "a library that was added": Forgery(
         "code-before-and-after",
         "not the file",
         lambda d: d["run"]["ended"]["files"].update({"fast.so": "00" * 32}),
     ),
-    "a job that did not end": _one(
+    "a job that did not end": Forgery(
         "code-before-and-after",
         "not summed again, because the job did not end: ",
         lambda d: d["run"]["ended"]["files"].pop(
             next(n for n in sorted(d["run"]["ended"]["files"]) if n != "halo")
         ),
     ),
-    "no code at the beginning": _one(
+    "no code at the beginning": Forgery(
         "code-before-and-after", "is not known", lambda d: d["run"].update(written=None)
     ),
-    "no digest of the program": _one(
+    "no digest of the program": Forgery(
         "program-digest",
         "no digest of halo",
         lambda d: [d["run"][when]["files"].pop("halo") for when in ("written", "ended")],
     ),
-    "written after the first launch": _one(
+    "written after the first launch": Forgery(
         "job-times",
         "after the first launch",
         lambda d: d["run"]["written"].update(time="2026-11-27T00:59:00Z"),
     ),
-    "ended before the last launch": _one(
+    "ended before the last launch": Forgery(
         "job-times", "before the last launch", lambda d: d["run"]["ended"].update(time="2026-11-27T00:58:00Z")
     ),
-    "created after the job": _one(
+    "created after the job": Forgery(
         "job-times", "the job ended at", lambda d: d.update(created="2026-11-27T03:00:00Z")
     ),
-    "a chain without its beginning": _one("chain", "for record 4", lambda d: d["run"].update(number=4)),
+    "a chain without its beginning": Forgery("chain", "for record 4", lambda d: d["run"].update(number=4)),
 }
 
 #: Of a record of a 2x2x2 torus under the orders plain, cart-create, custom, random:7 and hilbert.
 ON_A_TORUS: Mapping[str, Forgery] = {
-    "custom is cart-create": _one(
+    "custom is cart-create": Forgery(
         "placement",
         "custom gives",
         lambda d: of_placement(d, "custom").update(ranks=of_placement(d, "plain")["ranks"]),
     ),
-    "random of another seed": _one(
+    "random of another seed": Forgery(
         "placement",
         "random:8 gives",
         lambda d: (
@@ -584,14 +633,14 @@ ON_A_TORUS: Mapping[str, Forgery] = {
             [e.update(placement="random:8") for e in d["launches"] if e["placement"] == "random:7"],
         ),
     ),
-    "hilbert on other nodes": _one(
+    "hilbert on other nodes": Forgery(
         "placement",
         "hilbert gives",
         lambda d: of_placement(d, "hilbert")["ranks"][0].update(
             host=of_placement(d, "hilbert")["ranks"][7]["host"]
         ),
     ),
-    "nodes in rows, said to be a snake": _one(
+    "nodes in rows, said to be a snake": Forgery(
         "allocation", "not the nodes", lambda d: nodes(d).sort(key=lambda e: e["coordinate"])
     ),
 }
@@ -731,7 +780,7 @@ def tried() -> list[Tried]:
 
 def faults_of(read: Record) -> frozenset[tuple[str, str]]:
     """What the strict check finds in a record."""
-    return frozenset((each.field, each.text) for each in strict_rules.faults(read))
+    return frozenset((each.field, each.text) for each in rules.faults(read))
 
 
 def _leaves(part: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

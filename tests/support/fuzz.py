@@ -28,7 +28,7 @@ import yaml
 from railyard.base.checkout import CHECKOUT, TOPOLOGIES
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
-from railyard.records import json_io, record, strict_rules
+from railyard.records import json_io, record, rules
 from railyard.records.store import archive, bag, bundle
 from railyard.tender import bids, request
 from support import evidence
@@ -170,7 +170,7 @@ def _record(chance: random.Random, folder: Path) -> Path:
 
 def _read_record(path: Path) -> bool:
     read = record.load(path)
-    faults = strict_rules.faults(read, path.read_bytes())
+    faults = rules.faults(read, path.read_bytes())
     for each in faults:
         if "\n" in f"{each.field}{each.text}":
             raise AssertionError(f"a fault of several lines: {each.text[:100]!r}")

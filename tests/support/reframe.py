@@ -80,8 +80,13 @@ def records(tmp_path: Path) -> list[Record]:
     return archive.load_all(tmp_path / "archive")
 
 
+def settings(**values: object) -> list[str]:
+    """Return the options that set variables of checks: `-S NAME=VALUE` for each."""
+    return [word for name, value in values.items() for word in ("-S", f"{name}={value}")]
+
+
 def into(tmp_path: Path) -> list[str]:
-    return ["-S", f"archive={tmp_path}/archive"]
+    return settings(archive=tmp_path / "archive")
 
 
 def third_launch_waits(go: Path) -> str:

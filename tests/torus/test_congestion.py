@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
+from support.tori import up
 from support.waiting import wait_until
 
 #: Eight routers in a ring, as the X dimension of a Gemini torus.
@@ -44,8 +45,7 @@ def ring(railyard: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     path = tmp_path_factory.mktemp("ring") / "ring-8.yml"
     path.write_text(RING)
     name = f"t{os.getpid()}-ring"
-    done = railyard("torus", "up", str(path), "--name", name, "--rate-scale", "0.0004")
-    assert done.returncode == 0, done.stderr
+    up(railyard, name, "--rate-scale", "0.0004", topology=str(path))
     yield name
     railyard("torus", "down", name)
 

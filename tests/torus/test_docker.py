@@ -16,14 +16,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import docker
 import pytest
 from support.benchmark_runs import document
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout
 from support.reframe import QUICK, assert_passed, reading
-from support.waiting import LIMIT_S
+from support.tori import host_network, running_count, status
+from support.waiting import LIMIT_S, wait_until
 
 from railyard.placements.topology import catalog
 from railyard.torus.engines import docker_engine, netns
@@ -38,15 +38,6 @@ if os.geteuid() != 0:
     pytest.skip("makes containers and network namespaces as root; run as root", allow_module_level=True)
 if shutil.which("docker") is None:
     pytest.skip("no Docker is installed; `make image` installs Debian's", allow_module_level=True)
-
-
-def host_network() -> str:
-    """The machine's own interfaces, routes, rules, forwarding and firewall."""
-    commands = ["ip -o link", "ip -4 route show table all", "ip rule", "sysctl net.ipv4.ip_forward"]
-    commands += ["iptables-save"] if shutil.which("iptables-save") else []
-    said = [subprocess.run(c.split(), capture_output=True, text=True, check=True).stdout for c in commands]
-    lines = "".join(said).splitlines(keepends=True)
-    return re.sub(r"\[\d+:\d+\]", "", "".join(line for line in lines if not line.startswith("#")))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -97,8 +88,17 @@ def boxed(railyard: Run, engine: str, folder: Path) -> Iterator[str]:
     railyard("torus", "down", name)
 
 
+MAKE = ("torus", "up", "gemini-2x2x2", "--engine", "docker", "--name")
+
+
 def up(railyard: Run, name: str, *options: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    return railyard("torus", "up", "gemini-2x2x2", "--engine", "docker", "--name", name, *options, **changes)
+    return railyard(*MAKE, name, *options, **changes)
+
+
+def making(name: str, *options: str) -> subprocess.Popen[str]:
+    """An `up` that is still at work."""
+    words = [str(BIN / "railyard"), *MAKE, name, *options]
+    return subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True)
 
 
 def left_of(client: docker.DockerClient, name: str) -> list[str]:
@@ -109,21 +109,9 @@ def left_of(client: docker.DockerClient, name: str) -> list[str]:
     return [c["Names"][0] for c in listed] + netns.namespaces(name) + mounts + folders
 
 
-def status(railyard: Run, name: str) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(railyard("torus", "status", name, "--json").stdout)
-    return report
-
-
-def mpirun(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [BIN / "railyard", "torus", "mpirun", name, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=folder,
-        env=environment(),
-        check=False,
-    )
+def on_torus(folder: Path, *words: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    """`railyard torus WORDS...` in the folder that the containers see."""
+    return in_checkout([BIN / "railyard", "torus", *words], folder, **changes)
 
 
 def test_the_image_has_mpi_and_benchmarks_but_no_build_tools_and_no_root(client: docker.DockerClient) -> None:
@@ -136,7 +124,7 @@ def test_the_image_has_mpi_and_benchmarks_but_no_build_tools_and_no_root(client:
 
 def test_mpi_runs_across_eight_containers_as_the_images_user(boxed: str, folder: Path) -> None:
     options = ["--grid", "2x2x2", "--cells", "16", "--repeats", "3", "--json", "halo.json"]
-    done = mpirun(folder, boxed, "-np", "8", "halo", *options)
+    done = on_torus(folder, "mpirun", boxed, "-np", "8", "halo", *options)
     assert done.returncode == 0, done.stderr
     output = document(folder / "halo.json")
     assert output["verified"] is True
@@ -150,7 +138,7 @@ def test_each_rank_is_in_its_own_containers_namespaces_and_loads_the_images_libr
     script = (
         "echo $(hostname) $(readlink /proc/self/ns/mnt /proc/self/ns/pid /proc/self/ns/ipc) $LD_PRELOAD $PWD"
     )
-    done = mpirun(folder, boxed, "-np", "8", "sh", "-c", script)
+    done = on_torus(folder, "mpirun", boxed, "-np", "8", "sh", "-c", script)
     ranks = [line.split() for line in done.stdout.splitlines()]
     assert sorted(rank[0] for rank in ranks) == sorted(NODES), done.stderr
     for kind in (1, 2, 3):
@@ -158,19 +146,16 @@ def test_each_rank_is_in_its_own_containers_namespaces_and_loads_the_images_libr
     assert {tuple(rank[4:]) for rank in ranks} == {("/usr/local/lib/railyard-idle.so", str(folder))}
 
 
-def test_status_compares_the_containers_networks_with_the_plan(
-    railyard: Run, boxed: str, client: docker.DockerClient
+def test_status_compares_the_containers_networks_with_the_plan_and_the_machines_own_is_untouched(
+    railyard: Run, boxed: str, client: docker.DockerClient, engine: str
 ) -> None:
+    assert host_network() == engine
     report = status(railyard, boxed)
     assert report["sound"] and report["namespaces"] == report["namespaces_planned"]
     assert report["shapers"] == report["shapers_planned"] == 2 * 12 + 2 * 8
     assert report["processes"] == 0, "what keeps the containers alive is not a process of the user's"
     assert report["engine"] == "docker"
     assert f"sha256:{report['image_sha256']}" == client.images.get(IMAGE).id
-
-
-def test_the_machines_own_network_is_untouched(boxed: str, engine: str) -> None:
-    assert host_network() == engine
 
 
 def test_up_again_does_nothing_and_another_image_is_another_torus(
@@ -199,19 +184,12 @@ def test_exec_enters_the_container_and_gives_the_commands_status(railyard: Run, 
 
 
 def test_a_command_in_a_container_ends_with_railyards_own(railyard: Run, boxed: str) -> None:
-    command: list[str | Path] = [BIN / "railyard", "torus", "exec", boxed, "n0-0-0", "--", "sleep", "983"]
+    command = [str(BIN / "railyard"), "torus", "exec", boxed, "n0-0-0", "--", "sleep", "983"]
     for end in (subprocess.Popen.terminate, subprocess.Popen.kill):
         with subprocess.Popen(command, env=environment()) as job:
-            wait_for(lambda: running_count("sleep 983") == 1)
+            wait_until(lambda: running_count("sleep 983") == 1, "the command runs")
             end(job)
-        wait_for(lambda: running_count("sleep 983") == 0)
-
-
-def wait_for(condition: Any, timeout_s: float = LIMIT_S) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+        wait_until(lambda: running_count("sleep 983") == 0, "it has ended")
 
 
 def test_down_ends_what_runs_and_leaves_nothing(
@@ -219,11 +197,11 @@ def test_down_ends_what_runs_and_leaves_nothing(
 ) -> None:
     networks = {network.id for network in client.networks.list()}
     assert up(railyard, torus_name, "--volume", str(folder)).returncode == 0
-    command: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "4", "sleep", "984"]
+    command = [str(BIN / "railyard"), "torus", "mpirun", torus_name, "-np", "4", "sleep", "984"]
     with subprocess.Popen(
         command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder
     ) as job:
-        wait_for(lambda: running_count("sleep 984") == 4)
+        wait_until(lambda: running_count("sleep 984") == 4, "four ranks run")
         assert railyard("torus", "down", torus_name).returncode == 0
         assert running_count("sleep 984") == 0
         assert job.wait(timeout=LIMIT_S) != 0
@@ -232,32 +210,35 @@ def test_down_ends_what_runs_and_leaves_nothing(
     assert host_network() == engine
 
 
-def running_count(command: str) -> int:
-    """How many living processes have this command line."""
-    return command_lines().count(f"{command} ")
+no_slurm = pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(
+    ("after_s", "file", "options"),
+    [
+        (0.0, "torus.json", ()),
+        (0.5, "torus.json", ()),
+        (1.0, "torus.json", ()),
+        pytest.param(0.0, "slurm/slurmctld.pid", ("--slurm",), marks=no_slurm),
+    ],
+)
 def test_a_killed_up_leaves_only_what_down_removes(
-    railyard: Run, torus_name: str, client: docker.DockerClient, after_s: float
+    *,
+    railyard: Run,
+    torus_name: str,
+    client: docker.DockerClient,
+    after_s: float,
+    file: str,
+    options: tuple[str, ...],
 ) -> None:
-    command: list[str | Path] = [
-        BIN / "railyard",
-        "torus",
-        "up",
-        "gemini-2x2x2",
-        "--engine",
-        "docker",
-        "--name",
-        torus_name,
-    ]
-    with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as job:
-        wait_for(lambda: (lifecycle.RUN / torus_name / "torus.json").exists())
+    with making(torus_name, *options) as job:
+        wait_until((lifecycle.RUN / torus_name / file).exists, f"there is {file}")
         time.sleep(after_s)
         job.kill()
     done = railyard("torus", "down", torus_name)
     assert done.returncode == 0 and torus_name in done.stdout, done.stderr
-    wait_for(lambda: left_of(client, torus_name) == [])
+    wait_until(lambda: left_of(client, torus_name) == [], "all is removed")
+    assert not any(f"/run/railyard/{torus_name}/" in line for line in command_lines())
 
 
 def test_down_finds_containers_by_their_label_alone_but_not_without_the_engine(
@@ -278,8 +259,6 @@ def test_down_finds_containers_by_their_label_alone_but_not_without_the_engine(
 
 # ---- Slurm ----
 
-no_slurm = pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())
-
 
 @pytest.fixture(scope="module")
 def cluster(railyard: Run, engine: str, folder: Path) -> Iterator[str]:
@@ -291,25 +270,12 @@ def cluster(railyard: Run, engine: str, folder: Path) -> Iterator[str]:
     railyard("torus", "down", name)
 
 
-def on_cluster(folder: Path, *words: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    """`railyard torus WORDS...` in the folder that the containers see."""
-    return subprocess.run(
-        [BIN / "railyard", "torus", *words],
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=folder,
-        env=environment(**changes),
-        check=False,
-    )
-
-
 @no_slurm
 def test_every_container_is_a_node_of_slurm(railyard: Run, cluster: str, folder: Path) -> None:
     report = status(railyard, cluster)
     assert report["slurm"] == {"idle": 8} and report["sound"]
     where = "echo $(hostname) $(readlink /proc/self/ns/mnt /proc/self/ns/pid) $(command -v halo) $(id -u)"
-    done = on_cluster(folder, "srun", cluster, "-N", "8", "sh", "-c", where)
+    done = on_torus(folder, "srun", cluster, "-N", "8", "sh", "-c", where)
     ranks = [line.split() for line in done.stdout.splitlines()]
     assert sorted(rank[0] for rank in ranks) == sorted(NODES), done.stderr
     assert {len(set(column)) for column in list(zip(*ranks, strict=True))[:3]} == {8}
@@ -324,7 +290,7 @@ def test_srun_starts_mpi_across_containers_where_it_is_told(cluster: str, folder
     options = ["--grid", "2x2x2", "--cells", "16", "--repeats", "3", "--json", "srun.json"]
     told = {"SLURM_HOSTFILE": "hosts", "RAILYARD_EVIDENCE": "srun.evidence"}
     arguments = ("-n", "8", "--distribution=arbitrary", "halo", *options)
-    done = on_cluster(folder, "srun", cluster, *arguments, **told)
+    done = on_torus(folder, "srun", cluster, *arguments, **told)
     assert done.returncode == 0, done.stderr
     output = document(folder / "srun.json")
     assert output["verified"] is True
@@ -336,7 +302,7 @@ def test_srun_starts_mpi_across_containers_where_it_is_told(cluster: str, folder
 @no_slurm
 def test_a_batch_job_runs_in_the_containers(cluster: str, folder: Path) -> None:
     job = "hostname; srun -N 4 -n 4 hostname | sort"
-    done = on_cluster(
+    done = on_torus(
         folder, "exec", cluster, "head", "--", "sbatch", "--wait", "-N4", "-o", "job.out", "--wrap", job
     )
     assert done.returncode == 0, done.stderr
@@ -352,29 +318,6 @@ def test_checks_are_skipped_where_jobs_have_no_railyard(cluster: str, tmp_path: 
 
 
 @no_slurm
-def test_a_killed_up_of_a_cluster_leaves_only_what_down_removes(
-    railyard: Run, torus_name: str, client: docker.DockerClient
-) -> None:
-    command: list[str | Path] = [
-        BIN / "railyard",
-        "torus",
-        "up",
-        "gemini-2x2x2",
-        "--engine",
-        "docker",
-        "--name",
-        torus_name,
-    ]
-    with subprocess.Popen([*command, "--slurm"], env=environment(), stdout=subprocess.DEVNULL) as job:
-        wait_for(lambda: (lifecycle.RUN / torus_name / "slurm/slurmctld.pid").exists())
-        job.kill()
-    done = railyard("torus", "down", torus_name)
-    assert done.returncode == 0, done.stderr
-    assert left_of(client, torus_name) == []
-    assert not any(f"/run/railyard/{torus_name}/" in line for line in command_lines())
-
-
-@no_slurm
 def test_another_slurm_in_the_image_is_one_clear_line(
     railyard: Run, torus_name: str, client: docker.DockerClient
 ) -> None:
@@ -387,17 +330,7 @@ def test_another_slurm_in_the_image_is_one_clear_line(
 
 def test_two_ups_at_once(railyard: Run, torus_name: str, client: docker.DockerClient) -> None:
     """Of the same torus: one makes it, the other finds it."""
-    command: list[str | Path] = [
-        BIN / "railyard",
-        "torus",
-        "up",
-        "gemini-2x2x2",
-        "--engine",
-        "docker",
-        "--name",
-        torus_name,
-    ]
-    jobs = [subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    jobs = [making(torus_name) for _ in range(2)]
     said = sorted(job.communicate(timeout=HUNG_S)[0] for job in jobs)
     assert [job.returncode for job in jobs] == [0, 0]
     assert "already up" in said[0] and "already up" not in said[1]
@@ -487,23 +420,8 @@ def reframe(
 ) -> subprocess.CompletedProcess[str]:
     names = ["-n", "halo_smoke"]
     fixed = ["--prefix", str(tmp_path), "-C", "reframe.yml", *reading(*names), "--nocolor"]
-    chosen = [
-        "--system",
-        system,
-        "-r",
-        *names,
-        "-S",
-        f"archive={tmp_path}/archive",
-    ]
-    return subprocess.run(
-        [BIN / "reframe", *fixed, *chosen],
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=CHECKOUT,
-        env=environment(**QUICK, **changes),
-        check=False,
-    )
+    chosen = ["--system", system, "-r", *names, "-S", f"archive={tmp_path}/archive"]
+    return in_checkout([BIN / "reframe", *fixed, *chosen], **QUICK, **changes)
 
 
 def test_smoke_on_the_docker_partition_and_the_image_in_its_record(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import HUNG_S, Run
+from support.tori import links, status, up
 
 from railyard.base.errors import InputError
 from railyard.placements.linkload import model
@@ -102,22 +103,22 @@ def test_a_fault_that_cannot_be_changes_nothing(
 ) -> None:
     done = railyard("torus", "fault", small, *arguments)
     assert done.returncode in (1, 2) and named in done.stderr and done.stderr.count("\n") == 1, done.stderr
-    assert json.loads(railyard("torus", "status", small, "--json").stdout)["faults"] == []
+    assert status(railyard, small)["faults"] == []
 
 
 @AS_ROOT
 def test_a_fault_on_a_link_that_has_one_is_refused(railyard: Run, torus_name: str) -> None:
-    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
+    up(railyard, torus_name, topology="gemini-4x4x4")
     assert railyard("torus", "fault", torus_name, LINK.name, "--lanes-lost", "1").returncode == 0
     again = railyard("torus", "fault", torus_name, LINK.name, "--down")
     assert again.returncode == 2 and "this one is degraded: --restore it first" in again.stderr
-    report = json.loads(railyard("torus", "status", torus_name, "--json").stdout)
+    report = status(railyard, torus_name)
     assert report["sound"] and report["faults"] == ["X+ 0,0,0>1,0,0: 1 lane(s) lost in 8 tile(s)"]
 
 
 @AS_ROOT
 def test_a_job_script_takes_its_faults_from_the_environment(railyard: Run, torus_name: str) -> None:
-    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
+    up(railyard, torus_name, topology="gemini-4x4x4")
     wrong = railyard("torus", "fault", torus_name, "--from-env", RAILYARD_FAULTS="--injection 50 # note")
     assert wrong.returncode == 2 and "RAILYARD_FAULTS" in wrong.stderr, wrong.stderr
     text = "0,0,0>1,0,0 --down; --injection 50"
@@ -125,7 +126,7 @@ def test_a_job_script_takes_its_faults_from_the_environment(railyard: Run, torus
     assert done.returncode == 0, done.stderr
     both = railyard("torus", "fault", torus_name, "--from-env", "--down", RAILYARD_FAULTS=text)
     assert both.returncode == 2 and both.stderr.count("\n") == 1, both.stderr
-    report = json.loads(railyard("torus", "status", torus_name, "--json").stdout)
+    report = status(railyard, torus_name)
     assert "X+ 0,0,0>1,0,0: down" in report["faults"], report["faults"]
 
 
@@ -135,7 +136,7 @@ def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, 
 
     A ping every 20 ms over four seconds: without the detour, all of those while the cable is down are lost.
     """
-    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
+    up(railyard, torus_name, topology="gemini-4x4x4")
     ping = ["ip", "netns", "exec", f"railyard.{torus_name}.n0-1-0", "ping", "-q"]
     hosts = Path("/run/railyard", torus_name, "hosts").read_text()
     address = re.search(r"^(\S+) n0-2-0$", hosts, re.MULTILINE)[1]  # type: ignore[index]
@@ -143,10 +144,11 @@ def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, 
     sent = []
     for arguments in (["--down"], ["--restore"]):
         assert railyard("torus", "fault", torus_name, "0,1,0>0,2,0", *arguments).returncode == 0
-        before = _packets(railyard, torus_name)
+        before = links(railyard, torus_name)
         subprocess.run([*ping, "-c", "10", "-i", "0.01", address], stdout=subprocess.DEVNULL, check=True)
-        after = _packets(railyard, torus_name)
-        sent.append({name for name in after if after[name] - before[name] >= 10 and name[0] == "Y"})
+        after = links(railyard, torus_name)
+        more = {name: after[name]["packets"] - before[name]["packets"] for name in after if name[0] == "Y"}
+        sent.append({name for name, packets in more.items() if packets >= 10})
     told, _ = pings.communicate(timeout=HUNG_S)
     assert sent[0] == {
         *("Y- 0,1,0>0,0,0", "Y- 0,0,0>0,3,0", "Y- 0,3,0>0,2,0"),
@@ -155,8 +157,3 @@ def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, 
     assert sent[1] == {"Y+ 0,1,0>0,2,0", "Y- 0,2,0>0,1,0"}
     received = int(re.search(r"(\d+) received", told)[1])  # type: ignore[index]
     assert received >= 190, told
-
-
-def _packets(railyard: Run, name: str) -> dict[str, int]:
-    document = json.loads(railyard("torus", "counters", name, "--json").stdout)
-    return {link["name"]: link["packets"] for link in document["links"]}

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support import tori
 from support.benchmark_runs import BIN, MORE, QUICK
 from support.commands import TESTS, VARIABLES, Run
 from support.topology import flies
@@ -61,16 +62,7 @@ OWN = {
     "pt2pt": [*FEW, "--units", "ranks", "--window", "4", "--batch", "1"],
     "congestor": ["--pattern", "alltoall", "--size", "1KiB", "--rounds", "5"],
     "sonar": [*MORE["sonar"], "--settle", "0"],
-    "topobw": [
-        "--size",
-        "64KiB",
-        "--messages",
-        "2",
-        "--tolerance",
-        "20",
-        "--retests",
-        "3",
-    ],
+    "topobw": ["--size", "64KiB", "--messages", "2", "--tolerance", "20", "--retests", "3"],
 }
 WORDS = QUICK | MORE | OWN
 PROGRAMS = [*WORDS, "replay"]
@@ -124,12 +116,8 @@ class Bench:
         if program == "topobw":
             words += ["--links", str(self.folder / "links")]
         if program == "replay":
-            words = [
-                "env",
-                f"REPLAY={self.replay}",
-                "RAILYARD_WITNESS=launch-0.witness",
-                f"{self.replay}/replay",
-            ]
+            witness = "RAILYARD_WITNESS=launch-0.witness"
+            words = ["env", f"REPLAY={self.replay}", witness, f"{self.replay}/replay"]
         evidence = self.folder / "evidence"
         evidence.unlink(missing_ok=True)
         ranks = str(len(self.topology.nodes))
@@ -166,9 +154,7 @@ def bench(railyard: Run, torus_name: str, tmp_path: Path, request: pytest.Fixtur
     topology = catalog.load(str(path))
     (tmp_path / "coordinates").write_text(files.coordinates(topology))
     (tmp_path / "links").write_text(files.links(topology))
-    up = ["--name", torus_name, "--rate-scale", "0.0003", "--network", network]
-    done = railyard("torus", "up", str(path), *up)
-    assert done.returncode == 0, done.stderr
+    tori.up(railyard, torus_name, "--rate-scale", "0.0003", "--network", network, topology=str(path))
     yield Bench(railyard=railyard, name=torus_name, topology=topology, folder=tmp_path, replay=replay)
 
 

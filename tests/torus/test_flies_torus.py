@@ -12,6 +12,7 @@ import yaml
 from support.benchmark_runs import BIN
 from support.commands import Run
 from support.topology import flies
+from support.tori import links, up
 
 from railyard.placements.launchers import files
 from railyard.placements.linkload.model import PROTOCOLS, load
@@ -30,12 +31,6 @@ SMALL = {
 }
 
 
-def sent_bytes(railyard: Run, name: str, before: Path | None = None) -> dict[str, int]:
-    since = ["--since", str(before)] if before else []
-    document = json.loads(railyard("torus", "counters", name, "--json", *since).stdout)
-    return {link["name"]: link["bytes"] for link in document["links"]}
-
-
 @pytest.mark.parametrize(
     "case", [(kind, network) for network in ("kernel", "router") for kind in SMALL], ids="-".join
 )
@@ -44,15 +39,13 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
 ) -> None:
     """Twelve ranks, one per node; headers and MPI's own messages are within a tenth of the busiest link's bytes."""
     kind, network = case
-    path, before = tmp_path / "topology.yml", tmp_path / "before.json"
+    path = tmp_path / "topology.yml"
     path.write_text(yaml.safe_dump(SMALL[kind]))
     topology = catalog.load(str(path))
-    options = ["--name", torus_name, "--rate-scale", "0.0001", "--network", network]
-    done = railyard("torus", "up", str(path), *options)
-    assert done.returncode == 0, done.stderr
+    up(railyard, torus_name, "--rate-scale", "0.0001", "--network", network, topology=str(path))
     hosts = tmp_path / "hosts"
     hosts.write_text("".join(f"{node.name}\n" for node in topology.nodes))
-    before.write_text(railyard("torus", "counters", torus_name, "--json").stdout)
+    before = links(railyard, torus_name)
     launch = [
         "-np",
         "12",
@@ -67,7 +60,9 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
     halo = ["--grid", "4x3", "--cells", "8192", "--repeats", "2", "--warmups", "1"]
     done = railyard("torus", "mpirun", torus_name, "--", *launch, *halo)
     assert done.returncode == 0 and "every ghost cell verified" in done.stdout, done.stderr
-    carried = sent_bytes(railyard, torus_name, before)
+    carried = {
+        name: link["bytes"] - before[name]["bytes"] for name, link in links(railyard, torus_name).items()
+    }
     loads = load(topology, np.arange(12), stencil((4, 3), face_bytes(8192, 2)[:1]), PROTOCOLS["payload"])
     predicted = {link.name: size for link, size, _ in loads.slowest(loads.link_s.size)}
     used = [name for name, size in predicted.items() if size]
@@ -100,9 +95,7 @@ def test_topobw_names_a_bad_cable_and_no_other(
     path = tmp_path / "topology.yml"
     path.write_text(yaml.safe_dump(SMALL[kind] | ({} if kind == "fat-tree" else FIXED)))
     topology = catalog.load(str(path))
-    up = ["--name", torus_name, "--rate-scale", "0.0001", "--network", network]
-    done = railyard("torus", "up", str(path), *up)
-    assert done.returncode == 0, done.stderr
+    up(railyard, torus_name, "--rate-scale", "0.0001", "--network", network, topology=str(path))
     (tmp_path / "links").write_text(files.links(topology))
     (tmp_path / "coordinates").write_text(files.coordinates(topology))
     bad = next(link for link in reversed(topology.first_rail) if link.link_class == link_class)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support import ssh
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
+from support.commands import BIN, CHECKOUT, Run, in_checkout
 from support.reframe import reading
+from support.tori import up
 
 from railyard.records.store import archive
 
@@ -49,9 +49,7 @@ environments:
 @pytest.fixture
 def agent(railyard: Run, torus_name: str, tmp_path: Path) -> Iterator[str]:
     """The ssh command that logs in on the nodes of a torus without Slurm."""
-    up = ["up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.001"]
-    done = railyard("torus", *up)
-    assert done.returncode == 0, done.stderr
+    up(railyard, torus_name, "--rate-scale", "0.001")
     keys = tmp_path / "ssh"
     keys.mkdir()
     with ssh.nodes(torus_name, NODES, keys) as command:
@@ -67,15 +65,7 @@ def test_checks_run_on_the_nodes_of_a_host_file_by_ssh(torus_name: str, agent: s
     words += ["--system", "site", "--prefix", str(tmp_path), *reading("-n", "halo_smoke"), "-r"]
     words += ["-n", "halo_smoke", "-S", "scale=small", "-S", "cells=4", "-S", "repeats=1"]
     words += ["--keep-stage-files", "-S", "placements=plain,random", "-S", f"archive={tmp_path}/archive"]
-    done = subprocess.run(
-        ssh.on(torus_name, "head", "env", f"RAILYARD_NODES={hosts}", *words),
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        env=environment(),
-        timeout=HUNG_S,
-        check=False,
-    )
+    done = in_checkout(ssh.on(torus_name, "head", "env", f"RAILYARD_NODES={hosts}", *words))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     (record,) = archive.load_all(tmp_path / "archive")
     assert (record.origin, record.status) == ("emulated", "ok"), "the nodes share one kernel"

@@ -19,7 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment, without_waits
+from support import tori
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment, in_checkout, without_waits
 from support.nobody import as_nobody, home_for_nobody, no_namespaces_for_nobody
 from support.topology.topologies import gemini
 from support.waiting import wait_until
@@ -46,9 +47,7 @@ def sandbox(script: str) -> subprocess.CompletedProcess[str]:
     own_run = "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo 1 >/run/setting"
     prepared = f"{own_run}\n{setting}\n{script}"
     alone = ["unshare", "--net", "--pid", "--fork", "--mount", "--mount-proc", "bash", "-c", prepared]
-    return subprocess.run(
-        alone, capture_output=True, text=True, timeout=HUNG_S, cwd=CHECKOUT, env=environment(), check=False
-    )
+    return in_checkout(alone)
 
 
 def command(*arguments: str) -> list[str]:
@@ -106,7 +105,7 @@ def test_a_container_whose_number_was_used_again_configures_nothing_on_the_machi
 def test_down_from_within_a_torus_is_one_line(railyard: Run, small: str) -> None:
     done = railyard("torus", "exec", small, "n0-0-0", "--", str(BIN / "railyard"), "torus", "down", small)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "inside the torus" in done.stderr
-    assert json.loads(railyard("torus", "status", small, "--json").stdout)["sound"]
+    assert tori.status(railyard, small)["sound"]
 
 
 #: What may be in torus.json.
@@ -120,19 +119,18 @@ DAMAGES: dict[str, Callable[[str], str]] = {
 
 def test_tori_of_other_versions_block_nothing(railyard: Run, torus_name: str) -> None:
     """All of them at once: each counts as incomplete, another torus comes and goes, and each can be taken down."""
-    tori = {f"{torus_name}-{name}": damage for name, damage in DAMAGES.items()}
+    damaged = {f"{torus_name}-{name}": damage for name, damage in DAMAGES.items()}
     with contextlib.ExitStack() as stack:
-        for name, damage in tori.items():
+        for name, damage in damaged.items():
             stack.callback(railyard, "torus", "down", name)
-            assert railyard("torus", "up", "gemini-2x2x2", "--name", name).returncode == 0
+            tori.up(railyard, name)
             path = lifecycle.RUN / name / "torus.json"
             path.write_text(damage(path.read_text()), errors="surrogateescape")
         listed = json.loads(railyard("torus", "list", "--json").stdout)
-        assert {torus["state"] for torus in listed if torus["name"] in tori} == {"incomplete"}
-        other = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
-        assert other.returncode == 0, other.stderr
+        assert {torus["state"] for torus in listed if torus["name"] in damaged} == {"incomplete"}
+        tori.up(railyard, torus_name)
         assert railyard("torus", "down", torus_name).returncode == 0
-        for name in tori:
+        for name in damaged:
             gone = railyard("torus", "down", name)
             assert gone.returncode == 0 and own_words(gone.stderr) == [], gone.stderr
             assert netns.namespaces(name) == [] and not (lifecycle.RUN / name / "torus.json").exists()
@@ -168,7 +166,7 @@ def _workers(pid: int) -> list[int]:
 
 def test_a_killed_down_leaves_a_torus_that_up_makes_whole(railyard: Run, torus_name: str) -> None:
     for _ in range(TRIES):
-        assert railyard("torus", "up", "gemini-4x4x4", "--name", torus_name).returncode == 0
+        tori.up(railyard, torus_name, topology="gemini-4x4x4")
         whole = len(netns.namespaces(torus_name))
         down = started("down", torus_name)
         wait_until(lambda: len(netns.namespaces(torus_name)) < whole, "a namespace is gone")  # noqa: B023
@@ -179,11 +177,11 @@ def test_a_killed_down_leaves_a_torus_that_up_makes_whole(railyard: Run, torus_n
     assert state(railyard, torus_name) == "incomplete"
     again = railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
     assert again.returncode == 0 and "already up" not in again.stdout, again.stderr
-    assert json.loads(railyard("torus", "status", torus_name, "--json").stdout)["sound"]
+    assert tori.status(railyard, torus_name)["sound"]
 
 
 def test_up_of_a_torus_that_lost_a_node_does_not_say_already_up(railyard: Run, torus_name: str) -> None:
-    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    tori.up(railyard, torus_name)
     subprocess.run(["ip", "netns", "del", netns.full_name(torus_name, "n0-0-1")], check=True)
     again = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
     assert again.returncode == 1 and again.stderr.count("\n") == 1, again.stderr
@@ -238,8 +236,7 @@ def test_the_torus_of_a_job_that_was_killed_is_removed_by_the_next_up(railyard: 
         ["sh", "-c", script], env=environment(), stdout=subprocess.PIPE, text=True, check=False
     )
     orphan = f"job{job.stdout.split()[-1]}"
-    done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)  # or that of a test beside this one
-    assert done.returncode == 0, done.stderr
+    tori.up(railyard, torus_name)  # or that of a test beside this one
     assert state(railyard, orphan) == "" and netns.namespaces(orphan) == []
 
 
@@ -250,7 +247,7 @@ def test_the_torus_of_a_job_that_lives_is_left_alone(railyard: Run, torus_name: 
     )
     assert job.stdout is not None
     mine = f"job{next(line.strip() for line in job.stdout if line.strip().isdigit())}"
-    assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name).returncode == 0
+    tori.up(railyard, torus_name)
     assert state(railyard, mine) == "up"
     job.communicate("\n", timeout=HUNG_S)
     assert state(railyard, mine) == ""
@@ -275,8 +272,7 @@ def test_a_killed_fault_is_reported_and_the_same_command_finishes_it(
     """SIGKILL after torus.json is written, and after each further step of the change."""
     topology = tmp_path / "topology.yml"
     topology.write_text(json.dumps(gemini("4x2x1").to_dict()))  # JSON is YAML
-    up = railyard("torus", "up", str(topology), "--name", torus_name, "--network", network)
-    assert up.returncode == 0, up.stderr
+    tori.up(railyard, torus_name, "--network", network, topology=str(topology))
     wanted = (torus_name, "X+ 0,0,0>1,0,0", "--down")
     for count in counts:
         killed = subprocess.run(
@@ -288,11 +284,9 @@ def test_a_killed_fault_is_reported_and_the_same_command_finishes_it(
         assert "was interrupted (to: X+ 0,0,0>1,0,0: down" in report.stderr, report.stderr
         again = railyard("torus", "fault", *wanted)
         assert again.returncode == 0, again.stderr
-        report = railyard("torus", "status", torus_name, "--json")
-        assert json.loads(report.stdout)["sound"], report.stderr
+        assert tori.status(railyard, torus_name)["sound"]
         assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
-        report = railyard("torus", "status", torus_name, "--json")
-        assert json.loads(report.stdout)["sound"], report.stderr
+        assert tori.status(railyard, torus_name)["sound"]
 
 
 #: `railyard torus fault` whose process is killed before its step number sys.argv[1]: a step of the kernel's change, the
@@ -332,9 +326,8 @@ def test_status_compares_ports_routes_and_settings(
     railyard: Run, torus_name: str, case: tuple[str, str, str, str]
 ) -> None:
     network, host, damage, words = case
-    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--network", network)
-    inside = ["ip", "netns", "exec", netns.full_name(torus_name, host)]
-    subprocess.run([*inside, *damage.split()], check=True)
+    tori.up(railyard, torus_name, "--network", network)
+    tori.inside(torus_name, host, *damage.split())
     report = railyard("torus", "status", torus_name)
     assert report.returncode == 1 and words in report.stderr, report.stderr
 
@@ -368,16 +361,14 @@ def test_what_this_machine_cannot_do_is_one_line(preparation: str, words: str) -
 
 def test_counters_open_more_hosts_than_the_soft_limit_allows(small: str) -> None:
     script = f"ulimit -Sn 12; exec {CHECKOUT}/build/bin/railyard-counters {small}"
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    done = in_checkout(["sh", "-c", script])
     assert done.returncode == 0, done.stderr
 
 
 def test_a_guard_that_cannot_count_says_so_before_the_launch(railyard: Run, small: str) -> None:
     """With a hard limit of open files below the number of hosts."""
     script = f"ulimit -n 16; exec railyard torus mpirun {small} -np 1 echo launched"
-    done = subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, env=environment(), check=False
-    )
+    done = in_checkout(["bash", "-c", script])
     assert done.returncode == 1 and "Too many open files" in done.stderr and "launched" not in done.stdout
 
 
@@ -443,7 +434,7 @@ def test_the_wait_for_another_launch_is_none_of_the_launch_s_time(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
     """A launch that waits for longer than its limit runs, and its evidence has the wait; one that runs on is ended."""
-    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    tori.up(railyard, torus_name)
     files = {"RAILYARD_EVIDENCE": str(tmp_path / "evidence"), "RAILYARD_LIMIT_S": "2"}
     with locks.turn():
         waiting = started("mpirun", torus_name, "-np", "2", "sleep", "6000", **files)
@@ -460,7 +451,7 @@ def test_the_wait_for_another_launch_is_none_of_the_launch_s_time(
 def test_a_fault_comes_while_a_launch_runs_on_its_torus_and_down_ends_the_launch(
     railyard: Run, torus_name: str
 ) -> None:
-    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    tori.up(railyard, torus_name)
     launch = started("mpirun", torus_name, "-np", "2", "sleep", "6000")
     held = lifecycle.RUN / torus_name / lifecycle.LAUNCHING
     wait_until(lambda: locks.is_held(held) or launch.poll() is not None, "a launch runs", limit_s=HUNG_S)

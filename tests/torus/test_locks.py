@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 from support.commands import CHECKOUT, HUNG_S
@@ -14,22 +15,30 @@ from support.commands import CHECKOUT, HUNG_S
 from railyard.base.errors import RunError
 from railyard.torus.virtual import locks
 
-#: Takes the lock of a folder's own machine, reports it, and holds it until its standard input ends.
-HOLDER = """
+SETTINGS = """
 import sys
 from pathlib import Path
 from railyard.torus.virtual import locks
 locks.SHARED_FOLDERS, locks.OF_ROOT = (Path(sys.argv[1]),), Path(sys.argv[1], "of-root")
 locks.SILENT_S = 0
+"""
+#: Takes the lock of a folder's own machine, reports it, and holds it until its standard input ends.
+TURN = """
 with locks.turn():
     print("held", flush=True)
     sys.stdin.read()
 """
+#: Takes the lock of a file, reports it and ends.
+LOCK = """
+locks.acquire(Path(sys.argv[1]), what="another")
+print("held", flush=True)
+"""
 
 
-def holder(folder: Path) -> subprocess.Popen[str]:
+def taking(script: str, path: Path) -> subprocess.Popen[str]:
+    """Start a process that takes a lock of `path`."""
     return subprocess.Popen(
-        [sys.executable, "-c", HOLDER, folder],
+        [sys.executable, "-c", SETTINGS + script, path],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -39,34 +48,21 @@ def holder(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def holder_of(path: Path) -> subprocess.Popen[str]:
-    """Start a process that takes a lock, reports it and ends."""
-    script = f"""
-from pathlib import Path
-from railyard.torus.virtual import locks
-locks.SILENT_S = 0
-locks.acquire(Path({str(path)!r}), what="another")
-print("held", flush=True)
-"""
-    return subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=CHECKOUT,
-    )
+def line(pipe: IO[str] | None) -> str:
+    """Return the next line that a process prints."""
+    assert pipe is not None
+    return pipe.readline()
 
 
 def test_the_second_waits_reports_it_once_and_has_the_lock_when_the_first_is_killed(tmp_path: Path) -> None:
-    first = holder(tmp_path)
-    assert first.stdout is not None and first.stdout.readline() == "held\n"
-    second = holder(tmp_path)
-    assert second.stderr is not None and second.stdout is not None
-    line = second.stderr.readline()
-    assert line.startswith("railyard: waiting for another launch on this machine to end; held by process ")
-    assert f"process {first.pid} (" in line
+    first = taking(TURN, tmp_path)
+    assert line(first.stdout) == "held\n"
+    second = taking(TURN, tmp_path)
+    told = line(second.stderr)
+    assert told.startswith("railyard: waiting for another launch on this machine to end; held by process ")
+    assert f"process {first.pid} (" in told
     first.kill()
-    assert second.stdout.readline() == "held\n"
+    assert line(second.stdout) == "held\n"
     _, errors = second.communicate(timeout=HUNG_S)
     assert errors == "" and second.returncode == 0
     first.communicate()
@@ -75,8 +71,8 @@ def test_the_second_waits_reports_it_once_and_has_the_lock_when_the_first_is_kil
 def test_who_waits_comes_before_who_launches_again_at_once(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     mine = locks.acquire(path, what="the first")
-    second = holder_of(path)
-    assert second.stderr is not None and second.stderr.readline().startswith("railyard: waiting for ")
+    second = taking(LOCK, path)
+    assert line(second.stderr).startswith("railyard: waiting for ")
     os.close(mine)
     mine = locks.acquire(path, what="the second launch")
     assert second.communicate(timeout=HUNG_S)[0] == "held\n"
@@ -86,30 +82,29 @@ def test_who_waits_comes_before_who_launches_again_at_once(tmp_path: Path) -> No
 def test_the_third_is_told_who_holds_the_lock_and_not_who_else_waits(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     mine = locks.acquire(path, what="the first")
-    second = holder_of(path)
-    assert second.stderr is not None and second.stderr.readline()
-    third = holder_of(path)
-    assert third.stderr is not None
-    line = third.stderr.readline()
+    second = taking(LOCK, path)
+    assert line(second.stderr)
+    third = taking(LOCK, path)
+    told = line(third.stderr)
     os.close(mine)
-    assert f"held by process {os.getpid()} (" in line and f"process {second.pid} (" not in line
+    assert f"held by process {os.getpid()} (" in told and f"process {second.pid} (" not in told
     for waiter in (second, third):
         assert waiter.communicate(timeout=HUNG_S)[0] == "held\n"
 
 
 def test_a_lock_file_that_was_removed_meanwhile_is_not_taken_for_the_lock(tmp_path: Path) -> None:
-    first = holder(tmp_path)
-    assert first.stdout is not None and first.stdout.readline() == "held\n"
-    second = holder(tmp_path)
-    assert second.stderr is not None and second.stderr.readline()
+    first = taking(TURN, tmp_path)
+    assert line(first.stdout) == "held\n"
+    second = taking(TURN, tmp_path)
+    assert line(second.stderr)
     for path in tmp_path.iterdir():
         path.unlink()
-    third = holder(tmp_path)
-    assert third.stdout is not None and third.stdout.readline() == "held\n"
+    third = taking(TURN, tmp_path)
+    assert line(third.stdout) == "held\n"
     first.communicate(timeout=HUNG_S)
-    assert f"process {third.pid} (" in second.stderr.readline()  # the third has the lock that counts
+    assert f"process {third.pid} (" in line(second.stderr)  # the third has the lock that counts
     third.communicate(timeout=HUNG_S)
-    assert second.stdout is not None and second.stdout.readline() == "held\n"
+    assert line(second.stdout) == "held\n"
     second.communicate(timeout=HUNG_S)
 
 
@@ -158,8 +153,7 @@ def test_root_goes_on_beside_a_user_who_never_ends_and_waits_for_root(
     with locks.turn():
         monkeypatch.setattr(locks, "_is_root", lambda: True)
         with locks.turn():
-            line = capsys.readouterr().err
-            assert line.startswith(
+            assert capsys.readouterr().err.startswith(
                 f"railyard: no longer waiting for {locks.LAUNCH}; held by process {os.getpid()} ("
             )
             assert locks.is_held(locks.OF_ROOT)

@@ -6,13 +6,12 @@ The reduced form of `python -m perf matrix-torus` and `python -m perf stacks`.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, environment
+from support.commands import BIN, in_checkout
 from support.mpis import matrix, mpis, stacks
 from support.reframe import assert_passed, into, records, reframe_in
 
@@ -95,12 +94,8 @@ def test_the_halo_under_several_mpis_is_one_job_with_a_record_for_each(tmp_path:
     (perflog,) = tmp_path.glob("perflogs/**/halo_mpis.log")
     assert made[here[0].environment_name].sha256 in perflog.read_text(), "a line that leads to no record"
     sides = [f"environment={mpi.environment_name}" for mpi in here]
-    compared = subprocess.run(
-        [BIN / "railyard", "compare", *sides, "--archive", tmp_path / "archive", "--fom", "iteration_us"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
+    compared = in_checkout(
+        [BIN / "railyard", "compare", *sides, "--archive", tmp_path / "archive", "--fom", "iteration_us"]
     )
     sides_say = [f"environment={mpi.environment_name}" in compared.stdout for mpi in here]
     assert compared.returncode == 0 and all(sides_say), compared.stdout + compared.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.benchmark_runs import document
-from support.commands import BIN, CHECKOUT, HUNG_S, Run
+from support.commands import BIN, CHECKOUT, Run, in_checkout
 from support.reframe import ReFrame, reading
 from support.topology.topologies import gemini
 
@@ -29,6 +30,7 @@ from railyard.torus.simulated import calibration, cost, network, smpi
 from railyard.torus.simulated.smpi import SimulationLimits
 
 PROGRAMS = CHECKOUT / "build/benchmarks-simgrid/bin"
+PATH = f"{PROGRAMS}:{os.environ['PATH']}"
 AT_ONCE = ("--warmup-time", "0", "--min-time-per-point", "0")  # simulated time does not vary
 BANDWIDTH = ("--coordinates", "coordinates", "--tests", "bandwidth", "--repeats", "1", *AT_ONCE)
 simulates = pytest.mark.skipif(bool(smpi.missing()), reason=smpi.missing() or "SimGrid is there")
@@ -45,24 +47,18 @@ def simulate(railyard: Run, tmp_path: Path) -> Simulate:
         loaded = catalog.load(topology)
         (tmp_path / "coordinates").write_text(files.coordinates(loaded))
         (tmp_path / "links").write_text(files.links(loaded))
-        before = Path.cwd()
-        os.chdir(tmp_path)
-        try:
-            done = railyard(
-                "sim",
-                *options,
-                topology,
-                *words,
-                "--json",
-                "out.json",
-                PATH=f"{PROGRAMS}:{os.environ['PATH']}",
-            )
-        finally:
-            os.chdir(before)
+        with contextlib.chdir(tmp_path):
+            done = railyard("sim", *options, topology, *words, "--json", "out.json", PATH=PATH)
         assert done.returncode == status, done.stdout + done.stderr
         return {**document(tmp_path / "out.json"), "said": done.stdout + done.stderr}
 
     return run
+
+
+def on(folder: Path, *nodes: str) -> tuple[str, str]:
+    """Options that place ranks on these nodes, one by one."""
+    (folder / "ranks").write_text("".join(f"{node}\n" for node in nodes))
+    return "--hostfile", "ranks"
 
 
 def middle(found: dict[str, Any], fom: str, **labels: object) -> float:
@@ -163,10 +159,9 @@ def test_link_loads_are_those_of_the_model(kind: str, simulate: Simulate, tmp_pa
     """The bytes of two iterations more, link by link; payload, as the model's protocol of that name counts."""
     granted = allocate(catalog.load("gemini-4x4x4"), "snake")
     placed = place(kind, granted, (4, 4, 4))
-    (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in placed.nodes))
+    options = (*on(tmp_path, *(node.name for node in placed.nodes)), "--link-bytes", "bytes.json")
     counted = []
     for repeats in ("1", "3"):
-        options = ("--hostfile", "ranks", "--link-bytes", "bytes.json")
         simulate(
             "gemini-4x4x4", "halo", "--grid", "4x4x4", "--cells", "32", "--repeats", repeats, options=options
         )
@@ -210,14 +205,17 @@ def test_two_paths_add_up_along_y_and_not_along_x(simulate: Simulate) -> None:
     assert both == pytest.approx(2 * 4.118, rel=0.03)
 
 
+ALONG_AXES = ["hops", *BANDWIDTH, "--sizes", "1MiB", "--window", "16", "--warmups", "0"]
+
+
+def on_axes(folder: Path) -> tuple[str, str]:
+    return on(folder, *(node.name for node in allocate(catalog.load("gemini-24x1x24"), "axes").nodes))
+
+
 @simulates
 def test_rate_falls_with_distance_as_pena_measured(simulate: Simulate, tmp_path: Path) -> None:
     """Figure 3a: along Z 100 % up to 3 hops, 70 % from 4 to 6, below 50 % beyond, where X is as fast."""
-    granted = allocate(catalog.load("gemini-24x1x24"), "axes")
-    (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in granted.nodes))
-    words = ["hops", *BANDWIDTH, "--sizes", "1MiB", "--window", "16"]
-    words += ["--hops", "1,3,5,9", "--warmups", "0"]
-    found = simulate("gemini-24x1x24", *words, options=("--hostfile", "ranks"))
+    found = simulate("gemini-24x1x24", *ALONG_AXES, "--hops", "1,3,5,9", options=on_axes(tmp_path))
     rate = {
         (d, hops): middle(found, "bandwidth_gbyte_s", dimension=d, hops=hops)
         for d in "XZ"
@@ -232,10 +230,9 @@ def test_rate_falls_with_distance_as_pena_measured(simulate: Simulate, tmp_path:
 @simulates
 def test_flows_share_a_link_equally_whatever_their_latency(simulate: Simulate, tmp_path: Path) -> None:
     """Both leave by one NIC, one goes 1 hop and one 3. SimGrid's own shares follow the latency: 3.2 and 2.7 GB/s."""
-    (tmp_path / "ranks").write_text("n0-0-0\nn0-0-0\nn1-0-0\nn1-1-1\n")
     words = ["contention", "--groups", "ranks", "--pairs", "1", "--tests", "bandwidth", "--sizes", "1MiB"]
     words += ["--window", "4", "--repeats", "1", "--warmups", "0", *AT_ONCE]
-    found = simulate("gemini-4x4x4", *words, options=("--hostfile", "ranks"))
+    found = simulate("gemini-4x4x4", *words, options=on(tmp_path, "n0-0-0", "n0-0-0", "n1-0-0", "n1-1-1"))
     near, far = (middle(found, "pair_bandwidth_gbyte_s", to=to) for to in ("n1-0-0", "n1-1-1"))
     assert far == pytest.approx(near, rel=0.01)
 
@@ -245,11 +242,8 @@ def test_a_calibration_may_limit_what_distance_costs_a_rate(simulate: Simulate, 
     """At most twice a link's time: the rate at 9 hops is then that at 5, and not a third less."""
     limit = "reach_most_times:\n  value: 2\n  source: a test's\n"
     (tmp_path / "limited.yml").write_text((calibration.FOLDER / "gemini.yml").read_text() + limit)
-    granted = allocate(catalog.load("gemini-24x1x24"), "axes")
-    (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in granted.nodes))
-    words = ["hops", *BANDWIDTH, "--sizes", "1MiB", "--window", "16", "--hops", "5,9", "--warmups", "0"]
-    options = ("--hostfile", "ranks", "--calibration", "limited.yml")
-    found = simulate("gemini-24x1x24", *words, options=options)
+    options = (*on_axes(tmp_path), "--calibration", "limited.yml")
+    found = simulate("gemini-24x1x24", *ALONG_AXES, "--hops", "5,9", options=options)
     near, far = (middle(found, "bandwidth_gbyte_s", dimension="X", hops=hops) for hops in (5, 9))
     assert far == pytest.approx(near, rel=0.02)
 
@@ -267,11 +261,11 @@ def test_packing_takes_what_one_core_moves(simulate: Simulate) -> None:
 @simulates
 def test_ranks_of_a_node_share_its_memory_banks_when_they_pack(simulate: Simulate, tmp_path: Path) -> None:
     """16 ranks per node: an XE6's two banks feed eight cores each, an XK7's one bank not all sixteen."""
-    (tmp_path / "ranks").write_text("n0-0-0\n" * 16 + "n1-0-0\n" * 16)
     words = ["halo", "--cells", "32", "--repeats", "1", "--warmups", "0"]
+    ranks = on(tmp_path, *["n0-0-0"] * 16, *["n1-0-0"] * 16)
     pack_us = {}
     for name in ("gemini", "gemini-xe6", "gemini-xk7"):
-        options = ("--hostfile", "ranks", "--calibration", name)
+        options = (*ranks, "--calibration", name)
         pack_us[name] = middle(simulate("gemini-2x2x2", *words, options=options), "pack_us")
     assert pack_us["gemini-xe6"] == pytest.approx(pack_us["gemini"], rel=0.01)
     assert pack_us["gemini-xk7"] == pytest.approx(
@@ -290,18 +284,11 @@ def test_the_banks_limit_packing_where_their_cores_could_move_more() -> None:
     assert len({each.sha256 for each in (GEMINI, xe6, xk7)}) == 3
 
 
-def test_a_calibration_with_an_unknown_base_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "mine.yml").write_text("base: nothing\nname: mine\n")
-    with pytest.raises(ValueError, match="'nothing'"):
-        calibration.load(str(tmp_path / "mine.yml"))
-
-
 @simulates
 def test_long_alltoall_of_an_odd_number_of_ranks_needs_a_ring(simulate: Simulate, tmp_path: Path) -> None:
-    (tmp_path / "ranks").write_text("n0-0-0\nn1-0-0\nn2-0-0\n")
     words = ["rowcol", "--coordinates", "coordinates", "--splits", "X", "--collectives", "alltoall"]
     words += ["--sizes", "64KiB", "--repeats", "1"]
-    options = ("--hostfile", "ranks", "--algorithms", "alltoall:ring")
+    options = (*on(tmp_path, "n0-0-0", "n1-0-0", "n2-0-0"), "--algorithms", "alltoall:ring")
     assert simulate("gemini-4x4x4", *words, options=options)["verified"] is True
 
 
@@ -331,8 +318,7 @@ def test_topobw_names_the_link_that_lost_lanes(simulate: Simulate) -> None:
 
 @simulates
 def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> None:
-    (tmp_path / "ranks").write_text("n0-0.nic1\nn1-0\n")
-    options = ("--hostfile", "ranks", "--link-bytes", "bytes.json")
+    options = (*on(tmp_path, "n0-0.nic1", "n1-0"), "--link-bytes", "bytes.json")
     found = simulate(
         "dual-rail-small", "hops", "--sizes", "1MiB", "--repeats", "1", *AT_ONCE, options=options
     )
@@ -368,38 +354,45 @@ def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> N
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str, railyard: Run) -> None:
-    done = railyard("sim", *words, PATH=f"{PROGRAMS}:{os.environ['PATH']}")
+    done = railyard("sim", *words, PATH=PATH)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr
 
 
 @pytest.mark.simgrid
 @simulates
 def test_a_limit_ends_a_simulation(railyard: Run) -> None:
-    path = f"{PROGRAMS}:{os.environ['PATH']}"
     words = ["gemini-4x4x4", "halo", "--cells", "64", "--repeats", "100000"]
-    done = railyard("sim", "--time-limit", "1", *words, PATH=path)
+    done = railyard("sim", "--time-limit", "1", *words, PATH=PATH)
     assert done.returncode == 1 and "raise --time-limit" in done.stderr and done.stderr.count("\n") == 1
-    done = railyard("sim", "--memory-limit", "0.2", *words[:3], "128", PATH=path)
+    done = railyard("sim", "--memory-limit", "0.2", *words[:3], "128", PATH=PATH)
     assert done.returncode == 1 and "(--memory-limit)" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_without_simgrid_one_line_says_so(railyard: Run, tmp_path: Path) -> None:
+def test_without_simgrid_one_line_says_so_and_the_files_and_the_line_for_it_are_written(
+    railyard: Run, tmp_path: Path
+) -> None:
     (tmp_path / "halo").symlink_to("/bin/true")
     done = railyard("sim", "gemini-2x2x2", "halo", PATH=f"{tmp_path}")
     assert done.returncode == 1 and "make simulated" in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_without_simgrid_the_files_and_the_line_for_it_are_written(railyard: Run, tmp_path: Path) -> None:
-    (tmp_path / "halo").symlink_to("/bin/true")
     done = railyard("sim", "--keep", str(tmp_path / "kept"), "gemini-2x2x2", "halo", PATH=f"{tmp_path}")
     assert (done.returncode, done.stderr) == (0, "")
     assert "smpirun -np 8" in done.stdout and (tmp_path / "kept/network").is_file()
 
 
-def test_a_calibration_with_a_wrong_value_names_its_field(tmp_path: Path) -> None:
-    text = (calibration.FOLDER / "gemini.yml").read_text().replace("value: 0.6355", "value: 1.6355")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("base: nothing\nname: mine\n", "'nothing'"),
+        (
+            (calibration.FOLDER / "gemini.yml").read_text().replace("value: 0.6355", "value: 1.6355"),
+            r"mine\.yml: payload_share\.value: 1\.6355",
+        ),
+    ],
+    ids=["unknown base", "wrong value"],
+)
+def test_a_wrong_calibration_is_one_line(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "mine.yml").write_text(text)
-    with pytest.raises(ValueError, match=r"mine\.yml: payload_share\.value: 1\.6355"):
+    with pytest.raises(ValueError, match=words):
         calibration.load(str(tmp_path / "mine.yml"))
 
 
@@ -447,22 +440,9 @@ def reframe(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run ReFrame on a computed system, with its stage and archive below tmp_path."""
 
     def run(system: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        fixed = [
-            "--prefix",
-            str(tmp_path),
-            "-C",
-            str(CHECKOUT / "reframe.yml"),
-            *reading(*arguments),
-        ]
-        archive = ["-S", f"archive={tmp_path / 'archive'}"]
-        return subprocess.run(
-            [BIN / "reframe", *fixed, "--nocolor", "--system", system, *archive, *arguments, "-r"],
-            capture_output=True,
-            text=True,
-            timeout=HUNG_S,
-            cwd=CHECKOUT,
-            check=False,
-        )
+        fixed = ["--prefix", str(tmp_path), "-C", str(CHECKOUT / "reframe.yml"), *reading(*arguments)]
+        chosen = ["--nocolor", "--system", system, "-S", f"archive={tmp_path / 'archive'}"]
+        return in_checkout([BIN / "reframe", *fixed, *chosen, *arguments, "-r"])
 
     return run
 
@@ -484,16 +464,19 @@ def test_checks_end_in_records_or_say_what_is_missing(reframe: ReFrame, tmp_path
 
 
 @simulates
-def test_sizes_that_need_two_algorithms_are_refused(reframe: ReFrame, tmp_path: Path) -> None:
-    done = reframe("simtorus", "-n", "rowcol_paper_long", "-S", "rowcol_paper_long.sizes=4096,65536")
-    assert done.returncode != 0 and "sizes up to 32767 apart from longer ones" in done.stdout
-    assert not (tmp_path / "archive").exists()
-
-
-@simulates
-def test_a_collective_too_large_is_refused_with_the_estimate(reframe: ReFrame, tmp_path: Path) -> None:
-    done = reframe("simtorus", "-n", "rowcol_paper$", "-S", "rowcol_paper.sizes=1048576")
-    assert done.returncode != 0 and "GiB of memory, of 4; expected fewer or smaller" in done.stdout
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ("rowcol_paper_long.sizes=4096,65536", "sizes up to 32767 apart from longer ones"),
+        ("rowcol_paper.sizes=1048576", "GiB of memory, of 4; expected fewer or smaller"),
+    ],
+    ids=["two algorithms", "too large"],
+)
+def test_sizes_that_cannot_be_simulated_are_refused(
+    reframe: ReFrame, tmp_path: Path, chosen: str, words: str
+) -> None:
+    done = reframe("simtorus", "-n", f"{chosen.partition('.')[0]}$", "-S", chosen)
+    assert done.returncode != 0 and words in done.stdout
     assert not (tmp_path / "archive").exists()
 
 

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
+from support.commands import BIN, CHECKOUT, Run, environment, in_checkout
 from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.topology.topologies import gemini
+from support.tori import host_network, inside, running_count, status, up
 from support.waiting import LIMIT_S, wait_until
 
 from railyard.base.errors import InputError
@@ -29,37 +30,14 @@ from railyard.torus.virtual import lifecycle, packet_budget
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
 
-def namespaces(name: str) -> list[str]:
-    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
-    return [line.split()[0] for line in listed.splitlines() if line.startswith(f"railyard.{name}.")]
-
-
-def inside(name: str, host: str, *command: str) -> str:
-    done = subprocess.run(
-        ["ip", "netns", "exec", f"railyard.{name}.{host}", *command],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
-def host_network() -> str:
-    """The machine's own interfaces, routes, rules and forwarding."""
-    commands = ["ip -o link", "ip -4 route show table all", "ip rule", "sysctl net.ipv4.ip_forward"]
-    return "".join(
-        subprocess.run(c.split(), capture_output=True, text=True, check=True).stdout for c in commands
-    )
-
-
 @pytest.mark.parametrize(("network", "hosts"), [("router", 8 + 1), ("kernel", 8 + 8 + 1)])
 def test_up_list_status_down_leave_the_machine_as_it_was(
     railyard: Run, torus_name: str, network: str, hosts: int
 ) -> None:
     before = host_network()
-    up = ["--name", torus_name, "--rate-scale", "0.000125", "--network", network]
-    assert railyard("torus", "up", "gemini-2x2x2", *up).returncode == 0
-    assert len(namespaces(torus_name)) == hosts
+    options = ["--name", torus_name, "--rate-scale", "0.000125", "--network", network]
+    assert railyard("torus", "up", "gemini-2x2x2", *options).returncode == 0
+    assert len(netns.namespaces(torus_name)) == hosts
     listed = json.loads(railyard("torus", "list", "--json").stdout)
     assert {
         "name": torus_name,
@@ -68,11 +46,11 @@ def test_up_list_status_down_leave_the_machine_as_it_was(
         "nodes": 8,
         "rate_scale": 0.000125,
     } in listed
-    report = json.loads(railyard("torus", "status", torus_name, "--json").stdout)
+    report = status(railyard, torus_name)
     assert report["sound"] and report["shapers"] == report["shapers_planned"] == 2 * 12 + 2 * 8
     assert host_network() == before
     assert railyard("torus", "down", torus_name).returncode == 0
-    assert namespaces(torus_name) == [] and not (lifecycle.RUN / torus_name).exists()
+    assert netns.namespaces(torus_name) == [] and not (lifecycle.RUN / torus_name).exists()
     assert host_network() == before
 
 
@@ -95,21 +73,10 @@ def test_a_torus_is_as_fast_as_this_machine_carries_unless_its_user_says_otherwi
 
 def test_no_cables_two_ends_have_the_same_index(small_kernel: str) -> None:
     """Such a cable opens a second late, and the first launch loses packets in it."""
-    for name in namespaces(small_kernel):
+    for name in netns.namespaces(small_kernel):
         host = name.removeprefix(f"railyard.{small_kernel}.")
         for port in json.loads(inside(small_kernel, host, "ip", "-j", "link")):
             assert port["ifindex"] != port.get("link_index"), (host, port["ifname"])
-
-
-def test_what_another_version_left_behind_can_be_taken_down(railyard: Run, torus_name: str) -> None:
-    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
-    path = lifecycle.RUN / torus_name / "torus.json"
-    document = json.loads(path.read_text())
-    del document["faults"]
-    path.write_text(json.dumps(document))
-    assert railyard("torus", "list").returncode == 0
-    assert railyard("torus", "down", torus_name).returncode == 0
-    assert namespaces(torus_name) == [] and not path.exists()
 
 
 def test_every_link_is_shaped_to_its_class_times_the_scale(small_kernel: str) -> None:
@@ -122,7 +89,7 @@ def test_every_link_is_shaped_to_its_class_times_the_scale(small_kernel: str) ->
 
 def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) -> None:
     """Counted by the kernel at every port on the way, between two nodes with a route in all three dimensions."""
-    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name, "--network", "kernel")
+    up(railyard, torus_name, "--network", "kernel", topology="gemini-4x4x4")
     topo = catalog.load("gemini-4x4x4")
     source, destination = (0, 1, 2), (3, 3, 3)
     payload = 50_000
@@ -150,8 +117,7 @@ def test_hosts_have_their_own_name_and_find_each_other_by_name(railyard: Run, sm
 def test_two_tori_side_by_side_do_not_see_each_other(
     railyard: Run, small_kernel: str, torus_name: str
 ) -> None:
-    up = ["up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.0005", "--network", "kernel"]
-    assert railyard("torus", *up).returncode == 0
+    up(railyard, torus_name, "--rate-scale", "0.0005", "--network", "kernel")
     for name, rate in ((small_kernel, 85120000), (torus_name, 42560000)):
         queues = json.loads(inside(name, "n0-0-0", "tc", "-j", "qdisc"))
         assert [8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf"] == [rate]
@@ -166,7 +132,7 @@ def test_up_is_idempotent_and_refuses_a_name_in_use(railyard: Run, small: str, t
     other = railyard("torus", "up", "gemini-4x4x4", "--name", small)
     assert other.returncode == 2
     assert len(other.stderr.splitlines()) == 1 and small in other.stderr and "down" in other.stderr
-    assert json.loads(railyard("torus", "status", small, "--json").stdout)["sound"]
+    assert status(railyard, small)["sound"]
 
 
 def test_mpirun_starts_each_rank_on_the_node_asked_for(railyard: Run, small: str, tmp_path: Path) -> None:
@@ -185,35 +151,24 @@ def test_mpirun_passes_the_programs_exit_status_on(railyard: Run, small: str) ->
 
 def test_a_stock_mpirun_line_runs_on_the_torus(small: str) -> None:
     """What a third-party check or a Makefile does: no argument says torus."""
-    done = subprocess.run(
-        ["mpirun", "-np", "8", "hostname"],
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        check=True,
-        env=environment(RAILYARD_TORUS=small)
-        | {"PATH": f"{CHECKOUT}/railyard/torus/bin:{BIN}:{os.environ['PATH']}"},
-    )
+    path = f"{CHECKOUT}/railyard/torus/bin:{BIN}:{os.environ['PATH']}"
+    done = in_checkout(["mpirun", "-np", "8", "hostname"], RAILYARD_TORUS=small, PATH=path)
     assert sorted(done.stdout.split()) == [n.name for n in catalog.load("gemini-2x2x2").nodes]
 
 
-def test_down_ends_what_runs_in_the_torus(railyard: Run, torus_name: str) -> None:
-    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
-    command: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "4", "sleep", "987"]
+@pytest.mark.parametrize("by", ["down", "kill"])
+def test_no_rank_outlives_down_or_its_mpirun(railyard: Run, torus_name: str, by: str) -> None:
+    up(railyard, torus_name)
+    command = [str(BIN / "railyard"), "torus", "mpirun", torus_name, "-np", "4", "sleep", "987"]
     job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: len(_running("sleep 987")) == 4, "all four ranks run")
-    assert railyard("torus", "down", torus_name).returncode == 0
-    assert _running("sleep 987") == []
+    wait_until(lambda: running_count("sleep 987") == 4, "all four ranks run")
+    if by == "down":
+        assert railyard("torus", "down", torus_name).returncode == 0
+        assert running_count("sleep 987") == 0
+    else:
+        job.kill()
+        wait_until(lambda: not running_count("sleep 987"), "no rank is left")
     assert job.wait(timeout=LIMIT_S) != 0
-
-
-def test_killing_mpirun_leaves_no_rank(railyard: Run, torus_name: str) -> None:
-    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
-    command: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "2", "sleep", "986"]
-    job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: len(_running("sleep 986")) == 2, "both ranks run")
-    job.kill()
-    wait_until(lambda: not _running("sleep 986"), "no rank is left")
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.15, 0.3, 0.45])
@@ -228,12 +183,12 @@ def test_a_killed_up_leaves_only_what_down_all_removes(
     time.sleep(after_s)
     job.kill()
     job.wait()
-    if namespaces(torus_name):
+    if netns.namespaces(torus_name):
         assert torus_name in {t["name"] for t in json.loads(railyard("torus", "list", "--json").stdout)}
-    assert railyard("torus", "up", "gemini-4x4x4", "--name", torus_name).returncode == 0
-    assert json.loads(railyard("torus", "status", torus_name, "--json").stdout)["sound"]
+    up(railyard, torus_name, topology="gemini-4x4x4")
+    assert status(railyard, torus_name)["sound"]
     assert railyard("torus", "down", torus_name).returncode == 0
-    assert namespaces(torus_name) == []
+    assert netns.namespaces(torus_name) == []
 
 
 def test_a_namespace_without_its_file_is_found_by_down_all(torus_name: str) -> None:
@@ -249,7 +204,7 @@ def test_a_failed_up_removes_what_it_made(torus_name: str, monkeypatch: pytest.M
     monkeypatch.setattr(plan, "QUEUE_BYTES", -1)
     with pytest.raises(Exception, match="tc failed"):
         lifecycle.up(gemini("2x1x1"), name=torus_name, shape=Shape())
-    assert namespaces(torus_name) == [] and torus_name not in lifecycle.names()
+    assert netns.namespaces(torus_name) == [] and torus_name not in lifecycle.names()
 
 
 @pytest.mark.parametrize(
@@ -324,14 +279,14 @@ def test_an_ordinary_user_has_a_torus_too(home_of_nobody: Path) -> None:
         )
     if subprocess.run([*AS_NOBODY, "unshare", "-Ur", "true"], capture_output=True).returncode:
         pytest.skip("this kernel's policy forbids user namespaces to ordinary users")
-    up = as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", "--name", "mine")
-    assert up.returncode == 0, up.stderr
-    assert namespaces("mine") == []
+    made = as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", "--name", "mine")
+    assert made.returncode == 0, made.stderr
+    assert netns.namespaces("mine") == []
     ran = as_nobody(home_of_nobody, "torus", "mpirun", "mine", "-np", "4", "hostname")
     assert sorted(ran.stdout.split()) == ["n0-0-0", "n0-0-1", "n0-1-0", "n0-1-1"], ran.stderr
     assert json.loads(as_nobody(home_of_nobody, "torus", "status", "mine", "--json").stdout)["sound"]
     assert as_nobody(home_of_nobody, "torus", "down", "mine").returncode == 0
-    wait_until(lambda: not _running("railyard-holder"), "the holder has ended")
+    wait_until(lambda: not running_count("railyard-holder inf"), "the holder has ended")
 
 
 def test_without_permission_for_namespaces_one_line_says_so(home_of_nobody: Path) -> None:
@@ -340,21 +295,6 @@ def test_without_permission_for_namespaces_one_line_says_so(home_of_nobody: Path
     done = as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", within=chroot)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1 and "no permission for namespaces" in done.stderr, done.stderr
-
-
-def _running(command: str) -> list[int]:
-    """Living processes whose command line begins so."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-            except OSError:
-                continue
-            if line.startswith(command) and state != "Z":
-                found.append(int(entry.name))
-    return found
 
 
 def test_leftover_processes_cannot_hide(torus_name: str) -> None:

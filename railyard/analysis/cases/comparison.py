@@ -13,6 +13,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from railyard.analysis.cases import cases, judgement
 from railyard.analysis.cases.cases import Case
@@ -198,29 +199,37 @@ def _change_text(group: Group) -> str:
     return f"{text} (95 %: {low.removesuffix(' %')} to {high})"
 
 
-def statements(comparisons: Sequence[Comparison]) -> list[tuple[str, str, str]]:
-    """Return title, sentence and outcome of each comparison; neighbours with equal sentences share one.
+class Statement(NamedTuple):
+    """The sentence on a comparison, a curve or a figure; `outcome` is that of a verdict, "curve" or "own"."""
+
+    title: str
+    text: str
+    outcome: str
+
+
+def statements(comparisons: Sequence[Comparison]) -> list[Statement]:
+    """Return the sentence of each comparison; neighbours with equal sentences share one.
 
     More than MANY_ALONE figures of one combination alone share one, too: their medians are in the case's table. A title
     that several have is followed by the unit, which distinguishes a rate from a time of the same name.
     """
     times = Counter(map(title, comparisons))
     stated = [
-        (
+        Statement(
             title(member) + (f" ({member.unit.text})" if times[title(member)] > 1 else ""),
             sentence(member),
             str(member.verdict.outcome),
         )
         for member in comparisons
     ]
-    single = [statement for statement in stated if statement[2] == Outcome.ALONE]
+    single = [statement for statement in stated if statement.outcome == Outcome.ALONE]
     if len(single) > MANY_ALONE:
-        stated = [statement for statement in stated if statement[2] != Outcome.ALONE]
+        stated = [statement for statement in stated if statement.outcome != Outcome.ALONE]
     grouped = itertools.groupby(stated, key=lambda statement: statement[1:])
-    joined = [(", ".join(heading for heading, _, _ in members), *same) for same, members in grouped]
+    joined = [Statement(", ".join(heading for heading, _, _ in members), *same) for same, members in grouped]
     if len(single) > MANY_ALONE:
         text = "One combination alone, nothing to compare; the medians are in the table of the case."
-        joined.append((f"{len(single)} figures", text, str(Outcome.ALONE)))
+        joined.append(Statement(f"{len(single)} figures", text, str(Outcome.ALONE)))
     return joined
 
 

@@ -144,7 +144,7 @@ def _drawing(
     marks: Mapping[str, Sequence[Mark]],
     heading: str,
     data: DataTable,
-    scale: Callable[[Axes], None] = lambda axes: axes.margins(x=0.08),
+    scale: Callable[[Axes], None] = painting.some_room,
 ) -> Drawing:
     """Return the figure of some rows, with a marker and a colour for each entry of `marks`; `scale` sets the x axis."""
     return Drawing(

@@ -46,6 +46,11 @@ class Drawing:
     statement: str = ""
     foms: frozenset[str] = frozenset()
 
+    @property
+    def is_wide(self) -> bool:
+        """Return whether it takes the whole width of a page."""
+        return self.width_in > 1.5 * WIDTH_IN
+
 
 def inline_svg(drawing: Drawing, prefix: str) -> str:
     """Return the drawing as an `<svg>` element for a page; `prefix` makes its ids unique there."""

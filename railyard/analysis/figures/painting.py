@@ -101,10 +101,15 @@ def name_rows(axes: Axes, names: Sequence[str], baseline: float | None = None) -
     axes.spines["left"].set_visible(False)
 
 
+def some_room(axes: Axes) -> None:
+    """Leave some room at the ends of the x axis."""
+    axes.margins(x=0.08)
+
+
 def few_ticks(axes: Axes) -> None:
     """Write at most six round numbers at the x axis, and leave some room at its ends."""
     axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.margins(x=0.08)
+    some_room(axes)
 
 
 def stacked_bars(
@@ -117,8 +122,8 @@ def stacked_bars(
     axes = figure.subplots()
     starts, rows = [0.0] * len(names), range(len(names))
     for series, (part, lengths) in enumerate(parts.items()):
-        look = {"color": svg.sentinel(series), "alpha": alphas[series % len(alphas)]}
-        axes.barh(rows, lengths, 0.6, left=starts, label=part, **look)
+        colour, alpha = svg.sentinel(series), alphas[series % len(alphas)]
+        axes.barh(rows, lengths, 0.6, left=starts, color=colour, alpha=alpha, label=part)
         starts = [start + length for start, length in zip(starts, lengths, strict=True)]
     axes.set_yticks(rows, [svg.clean(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)

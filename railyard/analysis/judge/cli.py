@@ -21,6 +21,7 @@ from railyard.base.commands import (
     example,
     fom_option,
     json_option,
+    option,
     print_json,
 )
 from railyard.base.errors import InputError
@@ -36,7 +37,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @click.command(epilog=example("railyard compare placement=plain placement=custom"))
 @click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
-@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
+@option("--baseline", "The side that changes are relative to.  [default: the first]")
 @archive_option("Archive that the sides choose from.")
 @json_option("Print JSON for programs, with the values as recorded.")
 @fom_option()
@@ -71,13 +72,13 @@ def over() -> None:
 
 def _options(command: _F) -> _F:
     """Add the options that the three commands share."""
-    for option in (
+    for decorate in (
         click.argument("chosen", required=False, default="", metavar="[KEY=VALUE,...]"),
         archive_option("Archive, or a record file.", PATH),
         fom_option(),
         json_option(),
     ):
-        command = option(command)
+        command = decorate(command)
     return command
 
 
@@ -121,13 +122,11 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
 
 @over.command("allocations", epilog=example("railyard over allocations check=halo_3d"))
 @_options
-@click.option(
-    "--limit",
-    "limit_percent",
-    type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
-    help="Spread between allocations, in percent, that is called steady.",
+@option(
+    "--limit limit_percent",
+    "Spread between allocations, in percent, that is called steady.",
+    click.FloatRange(min=0, min_open=True),
+    5.0,
 )
 def allocations_(
     *, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool, limit_percent: float

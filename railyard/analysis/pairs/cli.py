@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from railyard.base.commands import PATH, THERE, example, json_option, print_json
+from railyard.base.commands import PATH, THERE, example, json_option, option, print_json
 from railyard.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,10 +18,8 @@ COLUMN_IN = 4.2
 
 @click.command(epilog=example("railyard pairs all.pairs --worst 100 --image all.png"))
 @click.argument("file", type=THERE)
-@click.option(
-    "--worst", type=click.IntRange(min=0), default=10, show_default=True, help="Number of pairs, and nodes."
-)
-@click.option("--image", type=PATH, help="Draw all matrices into this file: .png, .svg or .pdf.")
+@option("--worst", "Number of pairs, and nodes.", click.IntRange(min=0), 10)
+@option("--image", "Draw all matrices into this file: .png, .svg or .pdf.", PATH)
 @json_option("Print JSON.")
 def pairs(file: Path, worst: int, image: Path | None, *, as_json: bool) -> None:
     """Print the worst pairs and nodes of FILE, which `pt2pt --pairs FILE` writes while it measures.

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import archive_option, example, fom_option, json_option, print_json
+from railyard.base.commands import COUNT, archive_option, example, fom_option, json_option, option, print_json
 from railyard.base.errors import InputError
 from railyard.records.cli import index_of
 
@@ -37,26 +37,14 @@ class Share(click.ParamType):  # type: ignore[type-arg]  # generic for the type 
 
 @click.command(epilog=example("railyard plan halo_3d --find 5%"))
 @click.argument("check")
-@click.option("--find", "change", type=Share(), required=True, help="Difference to find, such as 5%.")
-@click.option(
-    "--noise", "within", type=Share(), help="Spread between launches of a job.  [default: the archive's]"
+@option("--find change", "Difference to find, such as 5%.", Share(), required=True)
+@option("--noise within", "Spread between launches of a job.  [default: the archive's]", Share())
+@option("--between", "Spread between jobs.  [default: the archive's]", Share())
+@option("--combinations", "Combinations of a job.  [default: the archive's, or 3]", click.IntRange(min=2))
+@option(
+    "--points", "Points of the figure of merit, such as message sizes.  [default: the archive's, or 1]", COUNT
 )
-@click.option("--between", type=Share(), help="Spread between jobs.  [default: the archive's]")
-@click.option(
-    "--combinations",
-    type=click.IntRange(min=2),
-    help="Combinations of a job.  [default: the archive's, or 3]",
-)
-@click.option(
-    "--points",
-    type=click.IntRange(min=1),
-    help="Points of the figure of merit, such as message sizes.  [default: the archive's, or 1]",
-)
-@click.option(
-    "--launches",
-    type=click.IntRange(min=1),
-    help="Launches of a combination.  [default: the archive's, or 6]",
-)
+@option("--launches", "Launches of a combination.  [default: the archive's, or 6]", COUNT)
 @fom_option("This figure of merit")
 @archive_option("Archive whose noise is used.")
 @json_option()

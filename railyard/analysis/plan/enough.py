@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.commands import FOLDER, example
+from railyard.base.commands import COUNT, FOLDER, example
 from railyard.jobs import stagedir
 from railyard.jobs.job import submitted
 from railyard.records.rules import looks
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=example("railyard enough 8 stage/mycluster/compute/gnu/halo_3d"))
-@click.argument("rounds", type=click.IntRange(min=1))
+@click.argument("rounds", type=COUNT)
 @click.argument("folder", type=FOLDER, default=".")
 def enough(rounds: int, folder: Path) -> None:
     """Exit with 0 if the first ROUNDS of the job in the stage directory FOLDER are enough, else with 1.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import FILE, Commands, archive_option, example, output_option
+from railyard.base.commands import FILE, Commands, archive_option, example, option, output_option
 from railyard.base.errors import InputError
 from railyard.records import references
 from railyard.records.cli import index_of, write
@@ -32,12 +32,11 @@ def commands() -> None:
 
 @commands.command(epilog=example("railyard references update"))
 @archive_option()
-@output_option(_TEXT, default=references.FILE)
-@click.option(
-    "--accept-regressions",
-    "accept",
+@output_option(_TEXT, default=references.FILE, show_default=False)
+@option(
+    "--accept-regressions accept",
+    "Also accept records that are worse than the references allow, and name them in the history.",
     is_flag=True,
-    help="Also accept records that are worse than the references allow, and name them in the history.",
 )
 def update(root: Path, output: Path, accept: bool) -> None:
     """Add the archive's good records of commits without changes to the history that references follow from.
@@ -61,7 +60,7 @@ def update(root: Path, output: Path, accept: bool) -> None:
 
 
 @commands.command(epilog=example("railyard references show"))
-@output_option(_TEXT, default=references.FILE)
+@output_option(_TEXT, default=references.FILE, show_default=False)
 def show(output: Path) -> None:
     """Show the references: check, case, history, and for each variable what the next run would find."""
     from railyard.analysis.references import update
@@ -102,12 +101,11 @@ def _show_case(title: str, entry: Entry, family: int) -> None:
 
 @commands.command(epilog=example("railyard references judge --summary summary.md"))
 @archive_option()
-@output_option(_TEXT, default=references.FILE)
-@click.option(
-    "--summary",
-    "summary_file",
-    type=FILE,
-    help="Markdown file with the changed variables alone, short enough for a comment on GitHub, as well.",
+@output_option(_TEXT, default=references.FILE, show_default=False)
+@option(
+    "--summary summary_file",
+    "Markdown file with the changed variables alone, short enough for a comment on GitHub, as well.",
+    FILE,
 )
 def judge(root: Path, output: Path, summary_file: Path | None) -> None:
     """Hold the newest good record of each check and case against the references; end with 1 if a variable is worse.

@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -43,17 +42,6 @@ _MARKS = {Finding.BETTER: ("^", 2), Finding.WORSE: ("v", 1)}
 _OPEN = ("o", 5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One row of the figure: a side or a combination against its baseline; `score` is None without a value."""
-
-    name: str
-    baseline: str
-    group: str
-    score: Score | None
-    cases: str
-
-
 def sentences(judged: Judged) -> list[str]:
     """Return the answer, a sentence per side and per system; empty if nothing is compared."""
     sides = words.answers(judged.sides) if judged.sides else []
@@ -72,7 +60,7 @@ def drawing(judged: Judged) -> Drawing | None:
         paint=lambda figure: _paint(figure.subplots(), rows),
         data=_data(rows),
         width_in=7.6,
-        height_in=0.9 + _ROW_IN * (len(rows) + len(_headings(rows))),
+        height_in=0.9 + _ROW_IN * (len(rows) + len(set(map(_heading, rows)))),
     )
 
 
@@ -195,69 +183,57 @@ def _name(row: Standing) -> str:
     return f"{name} (A/A control)" if same else name
 
 
-def _rows(judged: Judged) -> list[Row]:
-    rows = []
-    if judged.sides:
-        base = words.shown(judged.sides.baseline)
-        rows = [
-            Row(
-                name=words.shown(name),
-                baseline=base,
-                group=f"sides ({origin})",
+def _rows(judged: Judged) -> list[Standing]:
+    """Return the rows of the figure: sides against their baseline, then combinations against theirs."""
+    versus = judged.sides
+    of_sides = (
+        [
+            Standing(
+                system="sides",
+                origin=origin,
+                combination=words.shown(name),
+                baseline=words.shown(versus.baseline),
                 score=score,
-                cases=str(score.cases) if score else "0",
+                missing=0,
+                only="",
             )
-            for (origin, name), score in judged.sides.scores.items()
+            for (origin, name), score in versus.scores.items()
         ]
-    return rows + [
-        Row(
-            name=_name(row),
-            baseline=_plain(row.baseline),
-            group=f"{row.system} ({row.origin})",
-            score=row.score,
-            cases=row.cases,
-        )
-        for row in judged.standings
-    ]
+        if versus
+        else []
+    )
+    return [*of_sides, *judged.standings]
 
 
-def _headings(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((row.group, row.baseline) for row in rows))
+def _heading(row: Standing) -> tuple[str, str]:
+    return f"{row.system} ({row.origin})", _plain(row.baseline)
 
 
-def _described(row: Row) -> str:
+def _described(row: Standing) -> str:
     value = f"{row.score.value:.2f} ({row.score.finding})" if row.score else "no value"
-    return f"{row.group}: {row.name} against {row.baseline} {value}."
+    group, baseline = _heading(row)
+    return f"{group}: {_name(row)} against {baseline} {value}."
 
 
-def _data(rows: Sequence[Row]) -> DataTable:
+def _data(rows: Sequence[Standing]) -> DataTable:
     columns = ("of", "combination or side", "baseline", "ratio", "95 % interval", "cases", "verdict")
-    cells = [
-        (
-            row.group,
-            row.name,
-            row.baseline,
-            f"{row.score.value:.3f}" if row.score else "no value",
-            f"{row.score.low:.3f} to {row.score.high:.3f}"
-            if row.score and row.score.low is not None
-            else "none",
-            row.cases,
-            str(row.score.finding if row.score else Finding.NO_VALUE),
-        )
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        group, baseline = _heading(row)
+        interval = row.interval if row.score and row.score.low is not None else "none"
+        cells.append((group, _name(row), baseline, row.value, interval, row.cases, str(row.verdict)))
     return DataTable(columns=columns, rows=cells, numbers=frozenset({"ratio", "95 % interval"}))
 
 
-def _paint(axes: Axes, rows: Sequence[Row]) -> None:
+def _paint(axes: Axes, rows: Sequence[Standing]) -> None:
     """Draw each group under its heading, the baseline as a line at 1, a marker and a bar per row."""
     names: list[str] = []
-    for heading in _headings(rows):
+    for heading in dict.fromkeys(map(_heading, rows)):
         names.append(svg.clean(f"{heading[0]}: {heading[1]} = 1"))
         for row in rows:
-            if (row.group, row.baseline) == heading:
+            if _heading(row) == heading:
                 _draw(axes, len(names), row.score)
-                names.append(_short(row.name))
+                names.append(_short(_name(row)))
     axes.axvline(1.0, color=svg.INK, linewidth=1.0, zorder=1)
     painting.name_rows(axes, names)
     axes.set_xscale("log")

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from railyard.base.checkout import ARCHIVE
-from railyard.base.commands import FILE, FOLDER, PATH, example, format_option, output_option
+from railyard.base.commands import FILE, FOLDER, PATH, example, format_option, option, output_option
 from railyard.base.errors import InputError, RunError
 from railyard.records.cli import files_of, pass_over, write
 from railyard.records.record import Record
@@ -36,20 +36,17 @@ _MANY = 20
     "A page, one screen of text, Markdown for a job's summary, CSV for spreadsheets, JSON for programs, "
     "OpenMetrics and Bencher's JSON for services that watch figures over time.",
 )
-@click.option(
-    "--compare", "sides", multiple=True, help="A side to compare, as in `railyard compare`; twice or more."
+@option("--compare sides", "A side to compare, as in `railyard compare`; twice or more.", multiple=True)
+@option("--baseline", "The side that changes are relative to.  [default: the first]")
+@option("--json json_file", "Summary for programs, as well.", FILE)
+@option("--figure figure_file", "Overview picture, an SVG file.", FILE)
+@option("--figures folder", "Folder for every figure as an SVG file.", FOLDER)
+@option(
+    "--parquet parquet_file",
+    "The rows of the CSV as an Apache Parquet file, as well; needs polars (`make parquet`).",
+    FILE,
 )
-@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
-@click.option("--json", "json_file", type=FILE, help="Summary for programs, as well.")
-@click.option("--figure", "figure_file", type=FILE, help="Overview picture, an SVG file.")
-@click.option("--figures", "folder", type=FOLDER, help="Folder for every figure as an SVG file.")
-@click.option(
-    "--parquet",
-    "parquet_file",
-    type=FILE,
-    help="The rows of the CSV as an Apache Parquet file, as well; needs polars (`make parquet`).",
-)
-@click.option("-q", "--quiet", is_flag=True, help="No summary on the terminal.")
+@option("-q --quiet", "No summary on the terminal.", is_flag=True)
 def report(
     *,
     records: tuple[Path, ...],
@@ -101,9 +98,7 @@ def report(
     for path, content in written:
         write(path, content)
     if parquet_file is not None:
-        from railyard.analysis.report import monitors
-
-        write(parquet_file, monitors.parquet(exports.rows(recorded)))
+        write(parquet_file, exports.parquet(exports.rows(recorded)))
     if output is None and form != "html":
         click.echo(content, nl=False)
     elif not quiet:

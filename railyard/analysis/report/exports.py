@@ -1,17 +1,23 @@
-"""The report for other readers: Markdown for a job's summary page, CSV for spreadsheets, JSON, SVG files.
+"""The report for other readers: Markdown for a job's summary page, CSV for spreadsheets, JSON, services, SVG files.
 
 Models: one function per format, from judged cases to text. Text from a stranger's record is escaped for its format.
-Leaves out: the HTML page (`railyard.analysis.report.page`).
+Services that watch figures over time get a gauge, or a measure, for each figure of merit, with the median over launches
+and its interval: OpenMetrics 1.0 (https://prometheus.io/docs/specs/om/open_metrics_spec/), Bencher's JSON
+(https://bencher.dev/docs/reference/bencher-metric-format), Apache Parquet
+(https://parquet.apache.org/docs/file-format/). Leaves out: the HTML page (`railyard.analysis.report.page`), and times
+of measurement, which the services set on arrival.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from railyard.analysis.cases import cases, comparison, tables
 from railyard.analysis.cases.cases import Case, Combination, Tally
@@ -23,12 +29,14 @@ from railyard.analysis.figures import applications, by_extent, drawing
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged, JudgedCase, Section, documents, sections
 from railyard.analysis.judge.versus import Versus
-from railyard.analysis.report import case_view, monitors, page, screen
-from railyard.analysis.stats.medians import Summary
+from railyard.analysis.report import page, screen
 from railyard.analysis.stats.verdicts import Finding
 from railyard.records import json_io
 from railyard.records.json_io import Json
 from railyard.records.units import Fom
+
+if TYPE_CHECKING:
+    from polars import Series
 
 
 class Format(StrEnum):
@@ -61,9 +69,9 @@ def text(judged: Judged, form: Format) -> str:
         case Format.JSON:
             return json_io.text(json_document(judged))
         case Format.OPENMETRICS:
-            return monitors.openmetrics(rows(judged))
+            return openmetrics(rows(judged))
         case Format.BENCHER:
-            return monitors.bencher(rows(judged))
+            return bencher(rows(judged))
 
 
 # ---- JSON ----
@@ -288,27 +296,19 @@ def _head(case: Case, fom: Fom) -> dict[str, object]:
 def _comparison_row(
     case: Case, member: Comparison, combination: Combination, group: Group
 ) -> dict[str, object]:
-    tally = group.evidence.tally or Tally()
-    row = {
+    endings = (group.evidence.tally or Tally()).endings
+    return {
         **_head(case, member.fom),
+        **{name: endings[name] for name in ("void", "failed", "not_measured")},
+        **_flat(words.group_document(group)),
         "labels": comparison.label_text(member.labels),
         "placement": combination.placement,
         "nic_policy": combination.nic_policy,
         "software": str(combination.software),
-        "n": 0,
-        "void": tally.void,
-        "failed": tally.failed,
-        "not_measured": tally.not_measured,
-        "change_percent": group.change_percent,
         "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
         "outcome": str(member.verdict.outcome),
         "best": member.verdict.best,
     }
-    if group.test:
-        row |= {"p_value": group.test.estimate.p_value, "p_holm": group.test.p_holm}
-    if group.change_interval:
-        row |= dict(zip(("change_low_percent", "change_high_percent"), group.change_interval, strict=True))
-    return row | (_statistics(group.summary) if group.summary else {})
 
 
 def _panel_rows(case: Case, panel: Panel) -> Iterator[dict[str, object]]:
@@ -317,20 +317,19 @@ def _panel_rows(case: Case, panel: Panel) -> Iterator[dict[str, object]]:
             labels = ", ".join(
                 filter(None, [panel.subject, panel.title, line.name, f"{panel.axis} {point.x}"])
             )
-            yield {**_head(case, panel.fom), "labels": labels, **_statistics(point.summary)}
+            summary = words.summary_document(point.summary)
+            yield {**_head(case, panel.fom), "labels": labels, **_flat(summary)}
 
 
-def _statistics(summary: Summary) -> dict[str, object]:
-    interval = summary.interval
+def _flat(document: Mapping[str, Json]) -> dict[str, object]:
+    """Return statistics without name, and the ends of intervals by names of their own."""
+    interval, change = document["interval"] or {}, document.get("change_interval_percent") or (None, None)
+    nested = {"name", "interval", "change_interval_percent"}
     return {
-        "n": summary.n,
-        "median": summary.median,
-        "interval_low": interval and interval.low,
-        "interval_high": interval and interval.high,
-        "interval_of": interval and interval.of,
-        "minimum": summary.minimum,
-        "maximum": summary.maximum,
-        "spread_percent": summary.spread_percent,
+        **{name: value for name, value in document.items() if name not in nested},
+        **{f"interval_{name}": interval.get(name) for name in ("low", "high", "of")},
+        "change_low_percent": change[0],
+        "change_high_percent": change[1],
     }
 
 
@@ -344,6 +343,83 @@ def _harmless(row: Mapping[str, object]) -> dict[str, object]:
     }
 
 
+# ---- services that watch figures ----
+
+#: Columns that identify the figure of a row.
+NAMES = ("origin", "system", "check", "case", "labels", "placement", "nic_policy", "software")
+STATISTICS = ("median", "interval_low", "interval_high")
+#: What Bencher takes as the name of a benchmark and of a measure.
+MOST_OF_A_NAME, MOST_OF_A_MEASURE = 1024, 64
+
+
+def openmetrics(rows: Iterable[Mapping[str, object]]) -> str:
+    """Return an exposition: a gauge for each figure of merit, with the statistic as a label."""
+    families: dict[Fom, list[Mapping[str, object]]] = {}
+    for row in _with_values(rows):
+        fom = row["fom"]
+        assert isinstance(fom, Fom)
+        families.setdefault(fom, []).append(row)
+    lines: list[str] = []
+    for fom, members in sorted(families.items()):
+        name, unit = f"railyard_{fom}", fom.unit
+        lines += [f"# TYPE {name} gauge", f"# UNIT {name} {unit.name}"]
+        lines.append(f"# HELP {name} {_quoted(fom.stem)} in {_quoted(unit.text)} over launches")
+        seen: set[str] = set()
+        for row in members:
+            for statistic in STATISTICS:
+                labels = _labels(row, statistic)
+                if (
+                    row.get(statistic) is not None and labels not in seen
+                ):  # a metric has each set of labels once
+                    seen.add(labels)
+                    lines.append(f"{name}{{{labels}}} {row[statistic]!r}")
+    return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _labels(row: Mapping[str, object], statistic: str) -> str:
+    pairs = [*((name, str(row.get(name) or "")) for name in NAMES), ("statistic", statistic)]
+    return ",".join(f'{name}="{_quoted(value)}"' for name, value in pairs if value)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def bencher(rows: Iterable[Mapping[str, object]]) -> str:
+    """Return Bencher's JSON: a benchmark for each combination of a case, a measure for each figure of merit."""
+    benchmarks: dict[str, dict[str, dict[str, object]]] = {}
+    for row in _with_values(rows):
+        name = ", ".join(filter(None, (str(row.get(column) or "") for column in NAMES)))[:MOST_OF_A_NAME]
+        metric = {"value": row["median"]}
+        if row.get("interval_low") is not None:
+            metric |= {"lower_value": row["interval_low"], "upper_value": row["interval_high"]}
+        benchmarks.setdefault(name, {}).setdefault(str(row["fom"])[:MOST_OF_A_MEASURE], metric)
+    return json.dumps(benchmarks, indent=1, sort_keys=True) + "\n"
+
+
+def parquet(rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Return the rows as a Parquet file: text columns and columns of double precision, empty cells as null."""
+    import polars  # imported here: takes 1 s, and the other formats do not need it
+
+    records = list(rows)
+    names = list(dict.fromkeys(name for row in records for name in row))
+    frame = polars.DataFrame([_column(name, [row.get(name) for row in records]) for name in names])
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    return file.getvalue()
+
+
+def _column(name: str, values: Sequence[object]) -> Series:
+    import polars
+
+    is_number = all(value is None or isinstance(value, int | float) for value in values)
+    return polars.Series(name, values, dtype=polars.Float64 if is_number else polars.String, strict=False)
+
+
+def _with_values(rows: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    return (row for row in rows if row.get("median") is not None)
+
+
 # ---- SVG files ----
 
 
@@ -355,5 +431,5 @@ def svg_files(judged: Judged) -> Iterator[tuple[str, str]]:
     for figure in drawing.made("extents", lambda: by_extent.drawings_of_cases(members)):
         yield f"{figure.name}.svg", drawing.svg_file(figure)
     for number, judged_case in enumerate(judged.cases, 1):
-        for figure in case_view.draw(judged_case).drawings:
+        for figure in page.draw(judged_case).drawings:
             yield f"case-{number}-{figure.name}.svg", drawing.svg_file(figure)

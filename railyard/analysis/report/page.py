@@ -1,8 +1,9 @@
-"""Write the page: what all cases together show, then each case, what was not measured, and the provenance.
+"""Write the page: what all cases together show, then each case in the order of need, and what was not measured.
 
 Models: one HTML document that needs nothing else and is the same bytes for the same records. Its only script, which
 sorts tables and folds sections, is named by its hash in the page's content security policy: nothing else can run.
-Leaves out: a case's view (`railyard.analysis.report`), numbers, markup (the template, which escapes what it shows).
+Leaves out: numbers, markup (the template, which escapes everything except the figures, made by
+`railyard.analysis.figures.svg` through an XML writer).
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from railyard.analysis.cases import cases, published
+from railyard.analysis.cases import cases, comparison, modelled, outliers, published, spread, tables
 from railyard.analysis.cases.cases import Case, Tally
-from railyard.analysis.figures import applications, svg
+from railyard.analysis.cases.comparison import Statement
+from railyard.analysis.cases.curves import Panel
+from railyard.analysis.cases.judgement import Comparison
+from railyard.analysis.cases.titles import facts, heading, kept_apart, known_text, origin_note
+from railyard.analysis.figures import applications, drawing, general, registry, svg
 from railyard.analysis.figures import by_extent as extents
-from railyard.analysis.figures.drawing import Drawing, images, inline_svg, made
+from railyard.analysis.figures.drawing import Drawing, made
 from railyard.analysis.judge import text as words
-from railyard.analysis.judge.judged import Judged, sections
-from railyard.analysis.report import answer, case_view
-from railyard.analysis.report.case_view import FigureView
+from railyard.analysis.judge.judged import Judged, JudgedCase, sections
+from railyard.analysis.report import answer
 from railyard.analysis.stats import contrast, medians
 from railyard.analysis.text.numbers import counted
 from railyard.records.record import Origin, Status
@@ -33,26 +38,16 @@ from railyard.records.record import Origin, Status
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OriginCount:
-    """A line of the page's first table."""
-
-    origin: str
-    cases: int
-    records: int
-    tally: Tally
-
-
-def counts(grouped: Sequence[Case]) -> list[OriginCount]:
-    """Return how much there is, origin by origin."""
+def counts(grouped: Sequence[Case]) -> list[dict[str, Any]]:
+    """Return how much there is, origin by origin: cases, records, and how launches ended."""
     by_origin = {origin: [case for case in grouped if case.origin is origin] for origin in Origin}
     return [
-        OriginCount(
-            origin=str(origin),
-            cases=len(members),
-            records=sum(len(case.records) for case in members),
-            tally=sum(map(cases.tally, members), Tally()),
-        )
+        {
+            "origin": str(origin),
+            "cases": len(members),
+            "records": sum(len(case.records) for case in members),
+            "tally": sum(map(cases.tally, members), Tally()),
+        }
         for origin, members in by_origin.items()
         if members
     ]
@@ -77,20 +72,18 @@ def not_measured(grouped: Sequence[Case]) -> list[tuple[str, str]]:
 def html(judged: Judged) -> str:
     """Return the page of judged records."""
     grouped, versus = judged.grouped, judged.sides
-    drawn = [case_view.draw(case) for case in judged.cases]
-    pictures = images([case.drawings for case in drawn])
+    drawn = [draw(case) for case in judged.cases]
+    images = drawing.images([case.drawings for case in drawn])
     charts = made("applications", lambda: applications.drawings_of_cases(grouped))
     by_extent = made(
         "extents", lambda: extents.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases])
     )
     ratios = made("ratios", lambda: filter(None, [answer.drawing(judged)]))
-    views = [
-        case_view.view(case, number, pictures[number - 1], grouped) for number, case in enumerate(drawn, 1)
-    ]
+    views = [view(case, number, images[number - 1], grouped) for number, case in enumerate(drawn, 1)]
     shared = [
         pair
-        for pair in (views[0].provenance if len(views) > 1 else [])
-        if all(pair in one.provenance for one in views)
+        for pair in (views[0]["provenance"] if len(views) > 1 else [])
+        if all(pair in one["provenance"] for one in views)
     ]
     answered = published.rows([(case.case, case.comparisons) for case in drawn])
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
@@ -133,8 +126,8 @@ def html(judged: Judged) -> str:
     )
 
 
-def _figures(drawings: Sequence[Drawing], prefix: str) -> list[FigureView]:
-    return case_view.figure_views(drawings, [Markup(inline_svg(figure, prefix)) for figure in drawings])
+def _figures(drawings: Sequence[Drawing], prefix: str) -> list[tuple[Drawing, Markup]]:
+    return [(figure, Markup(drawing.inline_svg(figure, prefix))) for figure in drawings]
 
 
 def environment() -> jinja2.Environment:
@@ -148,3 +141,138 @@ def environment() -> jinja2.Environment:
     )
     templates.globals["counted"] = counted
     return templates
+
+
+# ---- one case ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnCase:
+    """A case with its drawings, and the comparisons and panels that no figure of the benchmark's own replaces.
+
+    `stated` are the comparisons that have figures and sentences.
+    """
+
+    case: Case
+    comparisons: Sequence[Comparison]
+    stated: Sequence[Comparison]
+    panels: Sequence[Panel]
+    own: Sequence[Drawing]
+    drawings: Sequence[Drawing]
+
+
+def draw(judged: JudgedCase) -> DrawnCase:
+    """Return a case with its drawings: the benchmark's own, then the general ones of all that is left."""
+    own = registry.own_drawings(judged.case)
+    claimed = registry.claimed(own)
+    comparisons = [member for member in judged.comparisons if member.fom not in claimed]
+    stated = [member for member in comparisons if not member.follows]
+    panels = [panel for panel in judged.panels if panel.fom not in claimed]
+    return DrawnCase(
+        case=judged.case,
+        comparisons=comparisons,
+        stated=stated,
+        panels=panels,
+        own=own,
+        drawings=[*own, *general.drawings_of(stated, panels)],
+    )
+
+
+def statements(drawn: DrawnCase) -> list[Statement]:
+    """Return what the page states about a case first: its own figures, the first comparisons, the curves."""
+    shown = [member for family in general.by_fom(drawn.stated)[: general.SHOWN_FOMS] for member in family]
+    own = [Statement(drawing.title, drawing.statement, "own") for drawing in drawn.own if drawing.statement]
+    return [*own, *comparison.statements(shown), *_curve_statements(drawn.panels)]
+
+
+def view(
+    drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequence[Case] = ()
+) -> dict[str, Any]:
+    """Return what the template shows of a case, by name; `number` from 1 of those shown, `images` are its drawings."""
+    case, comparisons = drawn.case, drawn.comparisons
+    rest = [member for family in general.by_fom(drawn.stated)[general.SHOWN_FOMS :] for member in family]
+    request, system = case.first.case, case.first.system
+    return {
+        "number": number,
+        "anchor": f"case-{number}",
+        "apart": kept_apart(case, shown[: number - 1]),
+        "title": heading(case, shown),
+        "subtitle": f"{request.check} on {system.name} ({system.partition}, {system.environment})",
+        "origin": str(case.origin),
+        "scale": modelled.scale_text(case.first),
+        "origin_note": origin_note(case),
+        "facts": facts(case),
+        "tally": cases.tally(case),
+        "statements": statements(drawn),
+        "others": comparison.statements(rest),
+        "figures": list(zip(drawn.drawings, images, strict=True)),
+        "table": _table(case, comparisons) if comparisons else None,
+        "spread": [*spread.tables(case), *outliers.tables(case)],
+        "troubles": [(record.id, launch) for record, launch in cases.launches(case) if not launch.is_result],
+        "reasons": [
+            (record.id, str(record.status), record.reason)
+            for record in case.records
+            if record.status is not Status.OK
+        ],
+        "unmeasured": _unmeasured(case),
+        "commands": _commands(case),
+        "records": case.records,
+        "provenance": [
+            (name, known_text(value))
+            for name, value in cases.flat(case.first.provenance)
+            if name != "image" or value is not None
+        ],
+    }
+
+
+def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
+    """Return a sentence for each curve over hops, or if there is none, over message sizes."""
+    over = [panel for panel in panels if panel.axis == "hops"] or panels
+    return [
+        Statement(", ".join(filter(None, [panel.subject, panel.title])), general.ends(panel), "curve")
+        for panel in over
+    ]
+
+
+def _table(case: Case, comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    sections = [
+        (f"{_sentence_case(comparison.title(member))}, {member.fom.heading}", tables.rows(member))
+        for member in comparisons
+    ]
+    has_notes = any(row.note for _, rows in sections for row in rows)
+    return {
+        "caption": "Median over launches",
+        "head": case.head,
+        "sections": sections,
+        "has_notes": has_notes,
+    }
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _unmeasured(case: Case) -> list[tuple[str, int]]:
+    """Return what has no value for one reason, the points of a figure in one text, and in how many launches."""
+    points: dict[tuple[str, str], Counter[str]] = {}
+    for _, launch in cases.launches(case):
+        for point in launch.not_measured:
+            labels = comparison.label_text(cases.frozen_labels(point.labels))
+            points.setdefault((point.fom.stem, point.reason), Counter())[labels] += 1
+    return [
+        (f"{stem} {_ends(list(of_reason))}: {reason}", max(of_reason.values()))
+        for (stem, reason), of_reason in points.items()
+    ]
+
+
+def _ends(labels: Sequence[str]) -> str:
+    """Return one point's labels, or the first and the last of several."""
+    return labels[0] if len(labels) == 1 else f"at {len(labels)} points, {labels[0]} to {labels[-1]}"
+
+
+def _commands(case: Case) -> list[tuple[str, str]]:
+    first: dict[str, str] = {}
+    for _, launch in cases.launches(case):
+        if launch.command:
+            first.setdefault(case.name(cases.combination_of(launch)), launch.command)
+    return list(first.items())

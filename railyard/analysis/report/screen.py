@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case, Tally
+from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.titles import title
 from railyard.analysis.judge.judged import Judged, JudgedCase
-from railyard.analysis.report import answer, case_view
-from railyard.analysis.report.case_view import Statement
+from railyard.analysis.report import answer, page
 from railyard.analysis.stats.verdicts import Outcome
 from railyard.analysis.text.numbers import Format, counted
 from railyard.records.record import Origin
@@ -79,7 +79,7 @@ def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:
 
 
 def _strongest(judged: JudgedCase) -> Statement | None:
-    return min(case_view.statements(case_view.draw(judged)), key=_rank, default=None)
+    return min(page.statements(page.draw(judged)), key=_rank, default=None)
 
 
 def _rank(statement: Statement | None) -> int:

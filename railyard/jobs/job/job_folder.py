@@ -150,10 +150,10 @@ def _text(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """When a launch started: seconds since 1970, and seconds of the monotonic clock, None in old jobs."""
+    """When a launch started: seconds since 1970, and seconds of the monotonic clock."""
 
     time_s: float
-    monotonic_s: float | None = None
+    monotonic_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,7 @@ class End:
 
     status: int
     time_s: float
-    monotonic_s: float | None = None
+    monotonic_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,24 +185,20 @@ class LaunchFiles:
 
     @property
     def elapsed_s(self) -> float | None:
-        """Return the seconds between start and end, by the monotonic clock if both have it; None if negative."""
-        if not self.start or not self.end:
-            return None
-        elapsed = self.end.time_s - self.start.time_s
-        if self.start.monotonic_s is not None and self.end.monotonic_s is not None:
-            elapsed = self.end.monotonic_s - self.start.monotonic_s
-        return elapsed if elapsed >= 0 else None
+        """Return the seconds between start and end by the monotonic clock; None if negative."""
+        elapsed_s = self.end.monotonic_s - self.start.monotonic_s if self.start and self.end else -1.0
+        return elapsed_s if elapsed_s >= 0 else None
 
 
 def launch(path: Path, planned: Planned) -> LaunchFiles:
     """Return what the files of a launch in a stage directory contain."""
     start_file, end_file = path / f"{planned.stem}.begun", path / f"{planned.stem}.ended"
-    start, end = _numbers(start_file, (1, 2)), _numbers(end_file, (2, 3))
+    start, end = _numbers(start_file, 2), _numbers(end_file, 3)
     evidence = json_object(path / f"{planned.stem}.evidence")
-    start = [time_s + waited_s(evidence) for time_s in start or ()]
+    start = [time_s + waited_s(evidence) for time_s in start]
     return LaunchFiles(
-        start=Start(time_s=start[0], monotonic_s=_item(start, 1)) if start else None,
-        end=End(status=int(end[0]), time_s=end[1], monotonic_s=_item(end, 2)) if end else None,
+        start=Start(time_s=start[0], monotonic_s=start[1]) if start else None,
+        end=End(status=int(end[0]), time_s=end[1], monotonic_s=end[2]) if end else None,
         complaint=complaints.explained(path / f"{planned.stem}.err"),
         evidence=evidence,
         is_cut_off=not end and (end_file if start else start_file).exists(),
@@ -217,18 +213,11 @@ def waited_s(evidence: Mapping[str, Any]) -> float:
     return float(waited) if isinstance(waited, int | float) else 0.0
 
 
-def _numbers(path: Path, counts: tuple[int, ...]) -> list[float] | None:
-    """Return the numbers in a file's one line; None if their count is not in `counts`, or the line is cut off."""
+def _numbers(path: Path, count: int) -> list[float]:
+    """Return the numbers in a file's one line; none if they are not so many, or the line is cut off."""
     text = path.read_text(errors="replace") if path.is_file() else ""
-    if not text.endswith("\n"):
-        return None
     try:
-        numbers = [float(word) for word in text.split()]
+        numbers = [float(word) for word in text.split()] if text.endswith("\n") else []
     except ValueError:
-        return None
-    return numbers if len(numbers) in counts else None
-
-
-def _item(numbers: Sequence[float], index: int) -> float | None:
-    """Return a number of a list; None if the list is shorter."""
-    return numbers[index] if index < len(numbers) else None
+        return []
+    return numbers if len(numbers) == count else []

@@ -8,17 +8,13 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import FOLDER, example
+from railyard.base.commands import FOLDER, example, option
 from railyard.jobs.nodes import node
 from railyard.jobs.nodes import strays as running
 
 
 @click.command(epilog=example("railyard where"))
-@click.option(
-    "--into",
-    type=FOLDER,
-    help="Write the description into this folder, as HOST.json (in job scripts).",
-)
+@option("--into", "Write the description into this folder, as HOST.json (in job scripts).", FOLDER)
 def where(into: Path | None) -> None:
     """Print this node's description as JSON: cores that may be used, NUMA domains, NICs, GPUs, place in the network."""
     if into is None:
@@ -29,7 +25,7 @@ def where(into: Path | None) -> None:
 
 @click.command(epilog=example("railyard strays launch-007"))
 @click.argument("stem")
-@click.option("--here", is_flag=True, help="Look on this node alone.")
+@option("--here", "Look on this node alone.", is_flag=True)
 def strays(stem: str, here: bool) -> None:
     """End the processes that launch STEM (launch-007) of this job left behind (in job scripts, after a time limit)."""
     if here:

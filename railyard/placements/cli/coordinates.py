@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import FILE, example, json_option, print_json
+from railyard.base.commands import FILE, example, json_option, option, print_json
 from railyard.placements.hosts import naming, sources
 from railyard.placements.hosts.sources import names as hosts
 from railyard.placements.launchers import files
@@ -18,15 +18,14 @@ FORMS = "; ".join(f"{name}, {source.does}" for name, source in sources.sources()
 
 @click.command(epilog=example("railyard coordinates topology.conf > coordinates"))
 @click.argument("file", type=FILE)
-@click.option(
-    "--source",
-    "kind",
-    type=click.Choice(list(sources.sources())),
+@option(
+    "--source kind",
+    f"Form of FILE: {FORMS}.  [default: what it looks like]",
+    click.Choice(list(sources.sources())),
     metavar="FORM",
-    help=f"Form of FILE: {FORMS}.  [default: what it looks like]",
 )
-@click.option("--names", type=FILE, help="Hosts of the nodes: a table of xtprocadmin, or lines HOST NAME.")
-@click.option("--topology", help="Check that every node fits this topology (a name or a .yml file).")
+@option("--names", "Hosts of the nodes: a table of xtprocadmin, or lines HOST NAME.", FILE)
+@option("--topology", "Check that every node fits this topology (a name or a .yml file).")
 @json_option("Print JSON, with what the numbers mean.")
 def coordinates(
     *, file: Path, kind: str | None, names: Path | None, topology: str | None, as_json: bool

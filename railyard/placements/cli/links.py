@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import FILE, example, json_option
+from railyard.base.commands import COUNT, FILE, example, json_option, option
 from railyard.base.errors import InputError
 from railyard.placements.cli.options import UNKNOWN, SharedOptions, shared
 from railyard.placements.linkload import model, traffic
@@ -33,53 +33,35 @@ MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().i
 
 @click.command(epilog=example("railyard links gemini-4x4x4 --grid 4x4x4 --placements plain,custom"))
 @shared
-@click.option(
+@option(
     "--placements",
+    f"Placements to compare, with commas between: {spec.words()}.",
     default="cart-create,custom",
-    show_default=True,
-    help=f"Placements to compare, with commas between: {spec.words()}.",
 )
-@click.option(
-    "--pattern",
-    type=click.Choice(list(patterns())),
-    default="stencil6",
-    show_default=True,
-    help=f"Traffic of the ranks: {MESSAGES}.",
+@option("--pattern", f"Traffic of the ranks: {MESSAGES}.", click.Choice(list(patterns())), "stencil6")
+@option(
+    "--within", "Dimensions of a collective's groups: X for rows, XZ for planes.  [default: all]", default=""
 )
-@click.option(
-    "--within",
-    default="",
-    help="Dimensions of a collective's groups: X for rows, XZ for planes.  [default: all]",
-)
-@click.option(
+@option(
     "--sizes",
-    help="Bytes to a face, edge, corner neighbour (stencils), or of a block.  [default: those of --cells]",
+    "Bytes to a face, edge, corner neighbour (stencils), or of a block.  [default: those of --cells]",
 )
-@click.option(
-    "--cells",
-    type=click.IntRange(1),
-    default=64,
-    show_default=True,
-    help="Local cells (8 bytes each) per dimension.",
-)
-@click.option(
+@option("--cells", "Local cells (8 bytes each) per dimension.", COUNT, 64)
+@option(
     "--protocol",
-    type=click.Choice(sorted(PROTOCOLS)),
-    default="payload",
-    show_default=True,
-    help="Bytes on the wire: the payload alone, or Gemini's 96 + 9 (put) or 24 + 81 (get) per 64.",
+    "Bytes on the wire: the payload alone, or Gemini's 96 + 9 (put) or 24 + 81 (get) per 64.",
+    click.Choice(sorted(PROTOCOLS)),
+    "payload",
 )
-@click.option(
-    "--slowest", type=click.IntRange(0), default=3, show_default=True, help="Number of slowest links to name."
-)
-@click.option(
+@option("--slowest", "Number of slowest links to name.", click.IntRange(0), 3)
+@option(
     "--faults",
-    default="",
-    help="Faults of the network (lost lanes, cables down): arguments of `railyard torus fault`, "
+    "Faults of the network (lost lanes, cables down): arguments of `railyard torus fault`, "
     "separated by semicolons.",
+    default="",
 )
 @json_option("Print JSON, with every link of every placement.")
-@click.option("--plot", type=FILE, help="File (.svg, .png) for a heat map of the last placement.")
+@option("--plot", "File (.svg, .png) for a heat map of the last placement.", FILE)
 def links(
     *,
     options: SharedOptions,

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import FILE, Commands, example, json_option
+from railyard.base.commands import FILE, Commands, example, json_option, option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
 from railyard.placements.linkload import matrix as matrices
@@ -31,10 +31,10 @@ def matrix() -> None:
 
 @matrix.command(epilog=example("railyard matrix show traffic.csv --plot traffic.png"))
 @FILES
-@click.option("--kind", type=click.Choice(list(KINDS)), help="Kind of bytes to count.  [default: all]")
-@click.option("--phase", type=click.IntRange(0), help="Phase to count.  [default: all]")
-@click.option("--top", type=click.IntRange(0), default=5, show_default=True, help="Largest pairs to name.")
-@click.option("--plot", type=FILE, help="A picture of the matrix (.svg, .png), at most 512 x 512 cells.")
+@option("--kind", "Kind of bytes to count.  [default: all]", click.Choice(list(KINDS)))
+@option("--phase", "Phase to count.  [default: all]", click.IntRange(0))
+@option("--top", "Largest pairs to name.", click.IntRange(0), 5)
+@option("--plot", "A picture of the matrix (.svg, .png), at most 512 x 512 cells.", FILE)
 @json_option("Print JSON.")
 def show(
     *,
@@ -67,16 +67,8 @@ def show(
 @matrix.command(epilog=example("railyard matrix diff before.csv after.csv"))
 @click.argument("before", type=FILE)
 @click.argument("after", type=FILE)
-@click.option(
-    "--kind",
-    type=click.Choice(list(KINDS)),
-    default=Kind.MESSAGES,
-    show_default=True,
-    help="Kind of bytes to compare.",
-)
-@click.option(
-    "--top", type=click.IntRange(0), default=5, show_default=True, help="Largest differences to name."
-)
+@option("--kind", "Kind of bytes to compare.", click.Choice(list(KINDS)), Kind.MESSAGES)
+@option("--top", "Largest differences to name.", click.IntRange(0), 5)
 def diff(before: Path, after: Path, kind: Kind, top: int) -> None:
     """Compare the bytes of each pair in two matrices; the exit status is 1 if they differ."""
     left, right = matrices.read([before]), matrices.read([after])
@@ -96,7 +88,7 @@ def diff(before: Path, after: Path, kind: Kind, top: int) -> None:
     name="import", epilog=example("railyard matrix import rank.0.prof rank.1.prof --output traffic.csv")
 )
 @FILES
-@click.option("--output", type=FILE, help="File to write.  [default: standard output]")
+@option("--output", "File to write.  [default: standard output]", FILE)
 def import_matrix(files: tuple[Path, ...], output: Path | None) -> None:
     """Write the matrix in FILES, of any form, in railyard's own form."""
     read = matrices.read(files)

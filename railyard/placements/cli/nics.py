@@ -7,7 +7,7 @@ import shlex
 
 import click
 
-from railyard.base.commands import example, json_option
+from railyard.base.commands import COUNT, example, json_option, option
 from railyard.placements.nics import policies
 from railyard.placements.nics.policies import Assigned, Host
 from railyard.placements.nics.stacks import Settings, settings, stacks
@@ -16,18 +16,10 @@ from railyard.placements.topology import catalog
 
 @click.command(epilog=example("railyard nics", "railyard nics --stack ucx --policy round-robin"))
 @click.argument("topology", required=False)
-@click.option(
-    "--policy",
-    help=f"NIC policy: {', '.join(policies.policies())}.",
-    metavar="POLICY",
-)
-@click.option("--stack", metavar="STACK", help=f"Software that chooses NICs: {', '.join(stacks())}.")
-@click.option(
-    "--ranks-per-node", type=click.IntRange(1), default=2, show_default=True, help="Ranks of each node."
-)
-@click.option(
-    "--devices", help="Names of a node's NICs, by rail, as mlx5_0:1,mlx5_2:1.  [default: nic0,nic1,...]"
-)
+@option("--policy", f"NIC policy: {', '.join(policies.policies())}.", metavar="POLICY")
+@option("--stack", f"Software that chooses NICs: {', '.join(stacks())}.", metavar="STACK")
+@option("--ranks-per-node", "Ranks of each node.", COUNT, 2)
+@option("--devices", "Names of a node's NICs, by rail, as mlx5_0:1,mlx5_2:1.  [default: nic0,nic1,...]")
 @json_option("Print JSON: variables, by local rank, and the wrapper script.")
 def nics(
     *,

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import FILE
+from railyard.base.commands import COUNT, FILE, option
 from railyard.base.errors import InputError
 from railyard.placements import launchers
 from railyard.placements.hosts import hostfile, naming, sources
@@ -141,82 +141,65 @@ def _program(grid: str | None, matrix: Path | None) -> tuple[tuple[int, ...], Tr
 
 _OPTIONS = (
     click.argument("topology"),
-    click.option(
+    option(
         "--grid",
+        "Process grid in ranks, AxB or AxBxC.  [default with --matrix: all its ranks in a line]",
         metavar="AxBxC",
-        help="Process grid in ranks, AxB or AxBxC.  [default with --matrix: all its ranks in a line]",
     ),
-    click.option(
+    option(
         "--matrix",
-        type=FILE,
-        help="Measured traffic in a file of any form that `railyard matrix show` reads; `optimised` is fitted to it.",
+        "Measured traffic in a file of any form that `railyard matrix show` reads; `optimised` is fitted to it.",
+        FILE,
     ),
-    click.option(
+    option(
         "--allocation",
-        type=click.Choice(MADE_ORDERS),
-        default=str(AllocationOrder.SNAKE),
-        show_default=True,
-        help="Order in which the nodes are granted.",
+        "Order in which the nodes are granted.",
+        click.Choice(MADE_ORDERS),
+        str(AllocationOrder.SNAKE),
     ),
-    click.option(
+    option(
         "--block",
+        "Routers of the allocation, from 0,0,0: a number per dimension.  [default: all]",
         metavar="AxBxC",
-        help="Routers of the allocation, from 0,0,0: a number per dimension.  [default: all]",
     ),
-    click.option(
+    option(
         "--nodes",
-        type=FILE,
-        help="Host file of the nodes granted, one per line in the scheduler's order; instead of --allocation.",
+        "Host file of the nodes granted, one per line in the scheduler's order; instead of --allocation.",
+        FILE,
     ),
-    click.option(
+    option(
         "--coordinates",
-        type=FILE,
-        help="File that places a real machine's nodes on TOPOLOGY, of any form that `railyard coordinates` reads.",
+        "File that places a real machine's nodes on TOPOLOGY, of any form that `railyard coordinates` reads.",
+        FILE,
     ),
-    click.option(
-        "--occupied",
-        "occupied_percent",
-        type=float,
-        help="Grant a random part of the nodes, in percent (needs --seed).",
+    option(
+        "--occupied occupied_percent", "Grant a random part of the nodes, in percent (needs --seed).", float
     ),
-    click.option(
-        "--ranks-per-node",
-        type=click.IntRange(1),
-        default=1,
-        show_default=True,
-        help="Slots (ranks) per node.",
+    option("--ranks-per-node", "Slots (ranks) per node.", COUNT, 1),
+    option("--seed", "Seed for random allocations and for placements without `:SEED`.", click.IntRange(0)),
+    option(
+        "--time-limit time_limit_s",
+        "Seconds after which `optimised` returns the best so far.",
+        click.FloatRange(min=0),
+        60.0,
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        help="Seed for random allocations and for placements without `:SEED`.",
-    ),
-    click.option(
-        "--time-limit",
-        "time_limit_s",
-        type=click.FloatRange(min=0),
-        default=60.0,
-        show_default=True,
-        help="Seconds after which `optimised` returns the best so far.",
-    ),
-    click.option(
+    option(
         "--background",
-        type=FILE,
-        help="Counters of the links while other jobs run, which `optimised` avoids: JSON of `railyard torus counters "
+        "Counters of the links while other jobs run, which `optimised` avoids: JSON of `railyard torus counters "
         "NAME --since FILE --json`, or of the counters library.",
+        FILE,
     ),
 )
 
 
 def launcher_option(text: str, default: str | None = None) -> Callable[[Command], Command]:
     """Return the option --launcher, with the launchers that there are."""
-    return click.option(
+    return option(
         "--launcher",
-        type=click.Choice(list(launchers.LAUNCHERS)),
-        default=default,
+        f"{text}: {', '.join(launchers.LAUNCHERS)}.",
+        click.Choice(list(launchers.LAUNCHERS)),
+        default,
         metavar="LAUNCHER",
-        show_default=True,
-        help=f"{text}: {', '.join(launchers.LAUNCHERS)}.",
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import yaml
 
-from railyard.base.commands import FOLDER, example, format_option
+from railyard.base.commands import COUNT, FOLDER, example, format_option, option
 from railyard.base.errors import InputError
 from railyard.placements import launchers
 from railyard.placements.cli.options import SharedOptions, launcher_option, shared
@@ -29,13 +29,8 @@ FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates
 
 @click.command(epilog=example("railyard topology gemini-4x4x4"))
 @click.argument("name", required=False)
-@click.option("--yaml", "as_yaml", is_flag=True, help="Print the YAML document that railyard reads.")
-@click.option(
-    "--cabinets",
-    "as_cabinets",
-    is_flag=True,
-    help="Print the place of each router in a large Cray's cabinets.",
-)
+@option("--yaml as_yaml", "Print the YAML document that railyard reads.", is_flag=True)
+@option("--cabinets as_cabinets", "Print the place of each router in a large Cray's cabinets.", is_flag=True)
 def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
     """Describe the topology NAME (or a .yml file): extents, link classes, rates. Without NAME list those that ship."""
     if name is None:
@@ -63,17 +58,11 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
 
 @click.command(epilog=example("railyard place gemini-4x4x4 --grid 4x4x4 --placement custom"))
 @shared
-@click.option(
-    "--placement", default="custom", show_default=True, help=f"ORDER[@CHOICE][/BINDING]: {spec.words()}."
-)
-@click.option("--ranks", type=click.IntRange(1), help="Check that the grid holds this many ranks.")
+@option("--placement", f"ORDER[@CHOICE][/BINDING]: {spec.words()}.", default="custom")
+@option("--ranks", "Check that the grid holds this many ranks.", COUNT)
 @format_option(FORMATS)
 @launcher_option("Print the command, environment and files for this launcher in place of a table")
-@click.option(
-    "--output",
-    type=FOLDER,
-    help="With --launcher: the folder to write the files to, instead of printing them.",
-)
+@option("--output", "With --launcher: the folder to write the files to, instead of printing them.", FOLDER)
 def place(
     *,
     options: SharedOptions,

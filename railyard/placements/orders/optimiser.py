@@ -1,8 +1,10 @@
 """The order `optimised`: the placement whose slowest link is fastest, for given traffic on the very nodes granted.
 
-Five steps. Starts: every order that needs no file, every block shape on nodes in several orders, and the two point sets
-halved together (`railyard.placements.orders.bisection`), on a torus in every way to pair grid and torus dimensions; all
-are evaluated, so the result is never worse than the best of them. Trial: the three best get a first round of exchanges
+Five steps. Starts: every order that needs no file, every block shape on nodes in several orders, the grid folded into a
+box, and the two point sets halved together (`railyard.placements.orders.bisection`), on a torus in every way to pair
+grid and torus dimensions; all are evaluated, so the result is never worse than the best of them. Measured traffic is
+searched for the grids that it follows (`railyard.placements.orders.products`), and each gives the same starts, so that
+a program with its own numbering of ranks is placed as well as one in order. Trial: the best get a round of exchanges
 (`railyard.placements.orders.refine`). Main: the best of those gets the rest, with the sum's power rising from 8 to 32.
 Annealing: for up to 200 ranks, searches from that result and from random orders which accept worse exchanges at first;
 on a full machine the other steps end in a local optimum. Shortening: of placements with as fast a slowest link, the one
@@ -25,18 +27,27 @@ machine; it returns the best so far.
 from __future__ import annotations
 
 import itertools
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, Ints32, NDArray, np
 from railyard.placements.linkload.model import load
 from railyard.placements.linkload.traffic import Traffic, stencil
-from railyard.placements.orders import bisection, refine
+from railyard.placements.orders import bisection, folds, products, refine
 from railyard.placements.orders.bisection import Cuts
-from railyard.placements.orders.rank_orders import Effort, PlacementJob, blocks, hilbert, orders, snake
-from railyard.placements.orders.walks import divides, grids, row_major, text
+from railyard.placements.orders.rank_orders import (
+    Effort,
+    PlacementJob,
+    blocks,
+    custom,
+    hilbert,
+    orders,
+    snake,
+)
+from railyard.placements.orders.walks import Grid, divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
 PIECE_TRIALS = 200_000
@@ -46,7 +57,11 @@ LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
 #: Steps of an annealed search: power of the sum, and what the first exchanges may add to it. The sum is 1 for one
 #: slowest link. With 2 or 16 as the first power the slowest links were 1 to 8 % slower.
 ANNEALED = ((4, 1.0), (8, 0.3), (32, 0.3))
-SEARCHES = 6
+SEARCHES = 12
+#: Starts that get a first round.
+REFINED = 6
+#: Messages of a rank for which `Effort.trials_per_rank` is meant: a trial follows the routes of all of them.
+USUAL_MESSAGES = 12
 #: A link below this share of the slowest host link costs nothing but its part of the sum. Measured with LULESH: on a
 #: torus where the slowest link is at 0.4, the smallest sum is 7 % faster; on a dragonfly and a tree, at 0.8, slower.
 HOST_SHARE = 0.5
@@ -56,6 +71,11 @@ HOST_SHARE = 0.5
 SHORTENED = ((1.0, 0.3, 0.0), (4.0, 1.0, 0.3, 0.0))
 REPEATS = 8
 ROUNDING = 1e-9
+#: Of a grid that is recognised.
+DIMENSIONS = 3
+
+#: Names and placements, as positions in the allocation, that a search starts from.
+Starts = Iterator[tuple[str, Ints32]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,18 +101,33 @@ def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Int
 
 
 def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
-    """Return the best placement; its `name` is the start that it came from."""
-    return _Search(job, traffic, effort).best()
+    """Return the best placement; its `name` is the start that it came from.
+
+    Where measured traffic follows a grid, ranks are numbered along it during the search, so that another numbering of
+    the same program finds the same placement.
+    """
+    recognised = list(products.recognised(traffic, DIMENSIONS)) if traffic.is_measured else []
+    if not recognised:
+        return _Search(job, traffic, effort, lambda: _starts(job, traffic)).best()
+    ranks = recognised[0][1]
+    number = np.argsort(ranks).astype(np.int32)
+    renumbered = replace(traffic, source=number[traffic.source], target=number[traffic.target])
+    best = _Search(job, renumbered, effort, lambda: _starts_along(job, traffic, recognised)).best()
+    at = best.at.copy()
+    at[ranks] = best.at[: len(ranks)]
+    return replace(best, at=at)
 
 
 class _Search:
     """One search: the arrays of refine.c (`problem`), the deadline, and the seeds of its steps in their order."""
 
-    def __init__(self, job: PlacementJob, traffic: Traffic, effort: Effort) -> None:
+    def __init__(
+        self, job: PlacementJob, traffic: Traffic, effort: Effort, starts: Callable[[], Starts]
+    ) -> None:
         self.deadline = time.monotonic() + effort.time_limit_s
         if effort.background is not None and (effort.background.left == 1).all():
             effort = replace(effort, background=None)
-        self.job, self.traffic, self.effort = job, traffic, effort
+        self.job, self.traffic, self.effort, self.starts = job, traffic, effort, starts
         self.problem = refine.problem(
             job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
         )
@@ -100,8 +135,10 @@ class _Search:
         #: Trials of one round, and of one step of an annealed search or of shortening.
         ranks = self.problem.ranks
         total = min(effort.trials_per_rank * ranks, effort.most_trials)
-        self.trials = max(1, total // (len(ROUNDS) + 2))
-        self.step_trials = 2 * effort.trials_per_rank * ranks
+        self.trials = max(1, total // (len(ROUNDS) + REFINED - 1))
+        messages = max(1.0, len(self.problem.other) / ranks)
+        share = min(4.0, max(0.5, USUAL_MESSAGES / messages))
+        self.step_trials = round(2 * share * effort.trials_per_rank * ranks)
 
     @property
     def is_over(self) -> bool:
@@ -115,11 +152,11 @@ class _Search:
             return starts[0]
         refined = [
             self._round(start, self.trials, power=ROUNDS[0], limit_s=start.host_s)
-            for start in starts[:3]
+            for start in _unlike(starts)[:REFINED]
             if not self.is_over
         ]
         best = min([starts[0], *refined], key=_slowest)
-        self._report(3, best)
+        self._report(REFINED, best)
         best = self._main_rounds(best)
         candidates = [best, *self._annealed(best)]
         best = min(candidates, key=_slowest)
@@ -135,7 +172,7 @@ class _Search:
             for candidate in [*filter(is_within, candidates), *shortest]
         ]
         best = min(shortened, key=lambda candidate: candidate.total_s)
-        repeats = self.effort.most_trials // 2 // (self.step_trials * len(SHORTENED[1]))
+        repeats = self.effort.most_trials // (self.step_trials * len(SHORTENED[1]))
         for number in range(min(REPEATS, repeats)):
             best = self._shortened(best, limit_s, SHORTENED[(number + 1) % 2])
         return best
@@ -157,12 +194,12 @@ class _Search:
         if self.effort.background is not None:
             limit_s = self.effort.time_limit_s / 2
             alone = replace(self.effort, background=None, progress=None, time_limit_s=limit_s)
-            best = search(self.job, self.traffic, alone)
+            best = _Search(self.job, self.traffic, alone, self.starts).best()
             yield self._evaluated(f"{best.name} without background", best.at)
 
     def _evaluated_starts(self) -> Iterator[Candidate]:
         """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
-        for number, (name, at) in enumerate(_starts(self.job, self.traffic)):
+        for number, (name, at) in enumerate(self.starts()):
             yield self._evaluated(name, _fill(at, self.problem))
             if number and self.is_over:
                 return
@@ -178,18 +215,18 @@ class _Search:
                     return best
                 current = self._round(current, self.trials // pieces, power=power, limit_s=limit_s)
                 best = min(best, current, key=_slowest)
-            self._report(number + 3, best)
+            self._report(number + REFINED, best)
             slowest.append(best.slowest_s)
             if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
                 break
         return best
 
     def _annealed(self, start: Candidate) -> Iterator[Candidate]:
-        """Yield what annealed searches end in: none for more ranks than an eighth of the trials allows.
+        """Yield what annealed searches end in: none for more ranks than half of the trials allow.
 
         Every second one begins with all ranks exchanged at random.
         """
-        searches = self.effort.most_trials // 8 // (self.step_trials * len(ANNEALED))
+        searches = self.effort.most_trials // 2 // (self.step_trials * len(ANNEALED))
         for number in range(min(SEARCHES, searches)):
             current = start
             if number % 2:
@@ -243,15 +280,40 @@ class _Search:
     def _report(self, rounds: int, best: Candidate) -> None:
         """Report the progress after so many of all rounds."""
         if self.effort.progress:
-            self.effort.progress(min(1.0, rounds / (len(ROUNDS) + 2)), best.slowest_s)
+            self.effort.progress(min(1.0, rounds / (len(ROUNDS) + REFINED - 1)), best.slowest_s)
 
 
 def _slowest(candidate: Candidate) -> float:
     return candidate.slowest_s
 
 
-def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
-    """Yield name and placement (positions in the allocation) of everything worth evaluating."""
+def _unlike(starts: Sequence[Candidate]) -> list[Candidate]:
+    """Return one of the starts that cost the same, in order: most are the same placement turned or mirrored."""
+    return list(
+        {(start.slowest_s, start.host_s, start.total_s): start for start in reversed(starts)}.values()
+    )[::-1]
+
+
+def _starts_along(job: PlacementJob, traffic: Traffic, recognised: Sequence[tuple[Grid, Ints]]) -> Starts:
+    """Yield the starts for the job's own numbering and along every grid, for ranks numbered along the first one."""
+    ranks = recognised[0][1]
+    for name, at in _starts(job, traffic):
+        yield name, at[ranks]
+    for grid, along in recognised:
+        cell = np.argsort(along)[ranks]
+        for name, at in _grid_starts(replace(job, grid=grid)):
+            yield f"{name} of {text(grid)}", at[cell]
+
+
+def _starts(job: PlacementJob, traffic: Traffic) -> Starts:
+    """Yield everything worth evaluating for a job's own grid and numbering."""
+    yield from _grid_starts(job)
+    if traffic.is_measured or len(job.grid) == 1:
+        yield from _bisections(job, _spectral(traffic))
+
+
+def _grid_starts(job: PlacementJob) -> Starts:
+    """Yield what the grid determines: named orders, halvings, blocks and folds."""
     position = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
     position[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
     without_argument = replace(job, argument="")  # which is the seed of `optimised`
@@ -264,11 +326,15 @@ def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]
     if job.allocation.topology.rings is None:
         slots = np.repeat(np.arange(len(job.allocation.indices), dtype=np.int64), job.ranks_per_node)
         yield "random", _shuffled(slots)[: job.ranks].astype(np.int32)
-    yield from _bisections(job, traffic)
+    yield from _bisections(job)
     yield from _blocks(job)
+    box = custom.box_of(job.allocation) if job.allocation.topology.rings else None
+    if box is not None and job.ranks == math.prod(box) and job.ranks <= LARGE_RANKS:
+        for cells in folds.folded(job.grid, box):
+            yield "fold", position[job.allocation.topology.nodes_in(cells)]
 
 
-def _blocks(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
+def _blocks(job: PlacementJob) -> Starts:
     """Yield every block shape on nodes in the scheduler's order, along the snake and Hilbert curves, or by switch."""
     if job.ranks > LARGE_RANKS:
         return
@@ -286,20 +352,16 @@ def _blocks(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
                 yield f"blocks:{text(shape)} along {name}", walk[node].astype(np.int32)
 
 
-def _bisections(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+def _bisections(job: PlacementJob, places: NDArray[np.float64] | None = None) -> Starts:
+    """Yield the ranks halved with the nodes: by their places, shape (ranks, dimensions), or by the grid's."""
     nodes = job.allocation.cells.astype(np.float64)
     topology = job.allocation.topology
-    has_axes = len(job.grid) > 1 and topology.rings is not None
-    geometries = [_spectral(traffic)] if traffic.is_measured or len(job.grid) == 1 else []
-    if not has_axes and len(job.grid) > 1:
-        geometries.append(row_major(job.grid).astype(np.float64))
-    for points in geometries:
+    points = row_major(job.grid).astype(np.float64) if places is None else places
+    if places is not None or topology.rings is None or len(job.grid) == 1:
         for weights in topology.cut_weights:
             cuts = Cuts(axes=None, weights=weights)
             yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, cuts)
-    if not has_axes:
         return
-    points = row_major(job.grid).astype(np.float64)
     even, slowness = topology.cut_weights
     for axes in itertools.permutations(range(3), len(job.grid)):
         for lead, weights in ((True, even), (False, even), (False, slowness)):

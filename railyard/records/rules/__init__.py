@@ -1,4 +1,4 @@
-"""Rules that compute again what a record contains, wherever other fields of the record determine it.
+"""Rules of the strict check: the evidence that a bid must hold, and what the rest of a record determines of its fields.
 
 Each rule is one function, and the first line of its docstring is its text in the documentation. `RULES` lists them;
 `python -m railyard.records.rules` prints the table of the reference page. No rule can prove that the numbers were
@@ -13,6 +13,7 @@ from railyard.records.rules import (
     computed,  # noqa: F401
     declared,  # noqa: F401
     design,  # noqa: F401
+    evidence,  # noqa: F401
     figures,  # noqa: F401
     guard,  # noqa: F401
     nics,  # noqa: F401

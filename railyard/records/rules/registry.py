@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from railyard.records import json_io, record
 from railyard.records.folded.ranks import Ranks
 from railyard.records.record import Launch, Record, Status
 
@@ -52,10 +53,15 @@ def rule(name: str) -> Callable[[Check], Check]:
     return register
 
 
-def faults(read: Record) -> Iterator[Fault]:
-    """Yield the faults that all rules find; a rule that raises an exception yields a fault, too (see `guarded`)."""
-    for rule in RULES:
-        yield from guarded(rule.name, rule.check, read)
+def faults(read: Record, content: bytes | None = None) -> list[Fault]:
+    """Return all faults that the strict check finds in a record; `content` are the bytes of its file, if it has one.
+
+    A rule that raises an exception has a fault, too (see `guarded`).
+    """
+    faults = [fault for rule in RULES for fault in guarded(rule.name, rule.check, read)]
+    if content is not None and json_io.unpacked(content, read.source) != record.text(read).encode():
+        faults.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
+    return faults
 
 
 def guarded(name: str, check: Check, read: Record) -> list[Fault]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import PATH, example, json_option, print_json
+from railyard.base.commands import PATH, example, json_option, option, print_json
 from railyard.base.errors import InputError
 from railyard.placements.topology import fault_words
 from railyard.placements.topology.faults import Faults, find_link
@@ -41,46 +41,34 @@ ERRORS = click.FloatRange(0, MOST_ERRORS_PERCENT, min_open=True)
 )
 @click.argument("name")
 @click.argument("link", required=False)
-@click.option(
-    "--lanes-lost", type=int, metavar="N", help="Number of lanes lost in each tile that has the fault."
-)
-@click.option(
+@option("--lanes-lost", "Number of lanes lost in each tile that has the fault.", int, metavar="N")
+@option(
     "--lanemask",
-    type=int,
+    "In place of --lanes-lost: a bit for each lane of a tile that works, as netwatch prints it.",
+    int,
     metavar="MASK",
-    help="In place of --lanes-lost: a bit for each lane of a tile that works, as netwatch prints it.",
 )
-@click.option("--of-tiles", metavar="K/N", help="Faulty tiles of all.  [default: all; of --lanemask: 1]")
-@click.option("--down", is_flag=True, help="Take the whole cable down, both directions; routes avoid it.")
-@click.option(
-    "--injection", type=PERCENT, metavar="PERCENT", help="Limit NICs to this percentage of their rate."
+@option("--of-tiles", "Faulty tiles of all.  [default: all; of --lanemask: 1]", metavar="K/N")
+@option("--down", "Take the whole cable down, both directions; routes avoid it.", is_flag=True)
+@option("--injection", "Limit NICs to this percentage of their rate.", PERCENT, metavar="PERCENT")
+@option("--flap", "The cable sends nothing, both ways, for the time --for; nothing is lost.", is_flag=True)
+@option("--errors", "Share of packets that are damaged and sent again.", ERRORS, metavar="PERCENT")
+@option(
+    "--jitter", "Latency of packets grows by up to TIME of the real machine, such as 5us.", metavar="TIME"
 )
-@click.option(
-    "--flap", is_flag=True, help="The cable sends nothing, both ways, for the time --for; nothing is lost."
-)
-@click.option(
-    "--errors", type=ERRORS, metavar="PERCENT", help="Share of packets that are damaged and sent again."
-)
-@click.option(
-    "--jitter",
-    metavar="TIME",
-    help="Latency of packets grows by up to TIME of the real machine, such as 5us.",
-)
-@click.option("--at", metavar="TIME", help="When --flap, --errors or --jitter begin.  [default: now]")
-@click.option("--for", "lasting", metavar="TIME", help="How long they last.  [default: until --restore]")
-@click.option("--every", metavar="TIME", help="When they begin again.  [default: never]")
-@click.option(
+@option("--at", "When --flap, --errors or --jitter begin.  [default: now]", metavar="TIME")
+@option("--for lasting", "How long they last.  [default: until --restore]", metavar="TIME")
+@option("--every", "When they begin again.  [default: never]", metavar="TIME")
+@option(
     "--reroute-after",
+    "With --down: the cable sends nothing for TIME, and then routes avoid it.",
     metavar="TIME",
-    help="With --down: the cable sends nothing for TIME, and then routes avoid it.",
 )
-@click.option(
-    "--restore", is_flag=True, help="Undo the fault of LINK; without LINK every fault of the torus."
-)
-@click.option(
+@option("--restore", "Undo the fault of LINK; without LINK every fault of the torus.", is_flag=True)
+@option(
     "--from-env",
+    f"Add the faults in the variable {FAULTS}: arguments of this command, separated by semicolons.",
     is_flag=True,
-    help=f"Add the faults in the variable {FAULTS}: arguments of this command, separated by semicolons.",
 )
 def fault(*, name: str, from_env: bool, reroute_after: str | None, **options: Any) -> None:
     """Put a fault on a LINK of the torus NAME, or undo it, while traffic flows.
@@ -141,8 +129,8 @@ def _summary(faults: Faults) -> str:
 
 @click.command("counters", epilog=example("railyard torus counters lab --active"))
 @click.argument("name")
-@click.option("--since", type=PATH, help="Subtract the counters in this file, which --json has written.")
-@click.option("--active", is_flag=True, help="Print only links that have sent packets.")
+@option("--since", "Subtract the counters in this file, which --json has written.", PATH)
+@option("--active", "Print only links that have sent packets.", is_flag=True)
 @json_option("Print JSON (docs/formats.md).")
 def show_counters(name: str, since: Path | None, active: bool, as_json: bool) -> None:
     """Print what each link of the torus NAME has sent: bytes with Ethernet headers, packets, drops, stalls, backlog.

@@ -10,7 +10,7 @@ from typing import IO, Literal
 
 import click
 
-from railyard.base.commands import RAW, Commands, example, json_option, print_json
+from railyard.base.commands import COUNT, RAW, Commands, example, json_option, option, print_json
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
@@ -43,85 +43,71 @@ def torus() -> None:
 
 @torus.command(epilog=example("railyard torus up gemini-4x4x4 --name lab"))
 @click.argument("topology", required=False, envvar="RAILYARD_TOPOLOGY")
-@click.option("--name", help="Name of the torus.  [default: the topology's name]")
-@click.option(
+@option("--name", "Name of the torus.  [default: the topology's name]")
+@option(
     "--rate-scale",
-    metavar="NUMBER|BYTES/TIME|auto",
-    default="auto",
-    show_default=True,
-    envvar=RATE_SCALE,
-    help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the scale at which "
+    "Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the scale at which "
     f"a NIC sends these bytes in this time, such as {pace.EXAMPLE}. auto: the largest scale at which all links "
     "together need a fifteenth of the packets that this machine can forward (measured once), and a hop takes at "
     "least 1 ms.",
-)
-@click.option(
-    "--ranks-per-node",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Ranks per node of future launches. --rate-scale auto is divided by it, because ranks share this machine.",
-)
-@click.option(
-    "--mtu",
-    type=click.IntRange(576, 65000),
-    default=DEFAULT.mtu_bytes,
-    show_default=True,
-    help="Largest packet, in bytes.",
-)
-@click.option(
-    "--burst",
-    type=click.FloatRange(1, 1000),
-    default=DEFAULT.burst_packets,
-    show_default=True,
-    help="Packets of full size that an idle link sends at once. Above 1, small messages exceed the link's rate.",
-)
-@click.option(
-    "--engine",
-    type=click.Choice(list(engines())),
-    default="netns",
-    show_default=True,
-    help="Make nodes as network namespaces (netns) or as containers (docker).",
-)
-@click.option(
-    "--network",
-    type=click.Choice(NETWORKS),
     default="auto",
-    show_default=True,
-    envvar="RAILYARD_NETWORK",
-    help="Forward packets by one user-space router, or by the kernel's own routing and shaping. auto: the router if "
-    "this machine has TUN devices.",
+    metavar="NUMBER|BYTES/TIME|auto",
+    envvar=RATE_SCALE,
 )
-@click.option(
+@option(
+    "--ranks-per-node",
+    "Ranks per node of future launches. --rate-scale auto is divided by it, because ranks share this machine.",
+    COUNT,
+    1,
+)
+@option("--mtu", "Largest packet, in bytes.", click.IntRange(576, 65000), DEFAULT.mtu_bytes)
+@option(
+    "--burst",
+    "Packets of full size that an idle link sends at once. Above 1, small messages exceed the link's rate.",
+    click.FloatRange(1, 1000),
+    DEFAULT.burst_packets,
+)
+@option(
+    "--engine",
+    "Make nodes as network namespaces (netns) or as containers (docker).",
+    click.Choice(list(engines())),
+    "netns",
+)
+@option(
+    "--network",
+    "Forward packets by one user-space router, or by the kernel's own routing and shaping. auto: the router if "
+    "this machine has TUN devices.",
+    click.Choice(NETWORKS),
+    "auto",
+    envvar="RAILYARD_NETWORK",
+)
+@option(
     "--image",
-    help=f"Image of nodes that are containers.  [env: {docker_engine.IMAGE}; "
+    f"Image of nodes that are containers.  [env: {docker_engine.IMAGE}; "
     f"default: {docker_engine.DEFAULT_IMAGE}]",
 )
-@click.option(
-    "--volume",
-    "volumes",
+@option(
+    "--volume volumes",
+    "Folder of this machine to mount under the same path in nodes that are containers; may be repeated.  "
+    "[default: the current folder]",
     multiple=True,
     metavar="FOLDER",
-    help="Folder of this machine to mount under the same path in nodes that are containers; may be repeated.  "
-    "[default: the current folder]",
 )
-@click.option(
-    "--slurm",
-    "with_slurm",
+@option(
+    "--slurm with_slurm",
+    "Run Slurm on the torus: slurmctld on the head, slurmd on every node. For root only.",
     is_flag=True,
-    help="Run Slurm on the torus: slurmctld on the head, slurmd on every node. For root only.",
 )
-@click.option(
+@option(
     "--of-job",
-    is_flag=True,
-    help="For job scripts of checks: read the files topology, network and ranks-per-node of the current folder, and "
+    "For job scripts of checks: read the files topology, network and ranks-per-node of the current folder, and "
     "rate-scale unless its variable is set. A file overrides its option.",
+    is_flag=True,
 )
-@click.option(
-    "--status",
-    "status_file",
-    type=click.File("w", lazy=False),
-    help="Write the status of the torus to this file, as `railyard torus status --json` prints it.",
+@option(
+    "--status status_file",
+    "Write the status of the torus to this file, as `railyard torus status --json` prints it.",
+    click.File("w", lazy=False),
 )
 def up(
     *,
@@ -303,10 +289,10 @@ def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
 @click.argument("name")
 @click.argument("launcher")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option(
+@option(
     "--script",
+    "Shell script to run on the head in place of LAUNCHER, which it may call several times.",
     default="",
-    help="Shell script to run on the head in place of LAUNCHER, which it may call several times.",
 )
 def launch_any(name: str, launcher: str, arguments: tuple[str, ...], script: str) -> None:
     """Run LAUNCHER, an mpirun or mpiexec by its path, across the torus NAME; all further arguments are its own.
@@ -319,9 +305,7 @@ def launch_any(name: str, launcher: str, arguments: tuple[str, ...], script: str
 
 @torus.command(epilog=example("railyard torus down lab"))
 @click.argument("name", required=False)
-@click.option(
-    "--all", "everything", is_flag=True, help="Remove every torus, and what killed commands have left."
-)
+@option("--all everything", "Remove every torus, and what killed commands have left.", is_flag=True)
 def down(name: str | None, everything: bool) -> None:
     """Remove the torus NAME: kill what runs in it, delete its namespaces and files."""
     if (name is None) == (not everything):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.commands import FILE, RAW, example
+from railyard.base.commands import FILE, RAW, example, option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
 from railyard.placements.hosts.hostfile import read_nics
@@ -21,12 +21,7 @@ from railyard.torus.modelled import programs
 )
 @click.argument("topology")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option(
-    "--hostfile",
-    type=FILE,
-    required=True,
-    help="File whose line k names the node of rank k.",
-)
+@option("--hostfile", "File whose line k names the node of rank k.", FILE, required=True)
 def model(topology: str, program: Sequence[str], hostfile: Path) -> None:
     """Print the times (us) that PROGRAM (halo, rowcol, minighost) would report on TOPOLOGY if only links took time.
 

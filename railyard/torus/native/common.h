@@ -11,7 +11,7 @@ extern const int failure_status;
 
 /* Print one line, `PROGRAM: cannot WHAT NAME: REASON`, and exit. The reason is the text of `errno`, or "not
  * as expected" where that is 0. */
-_Noreturn void fail(const char *what, const char *name);
+void fail(const char *what, const char *name) __attribute__((noreturn));
 
 /* Return memory for `count` entries of `size` bytes, with what was there before; `old` may be NULL. The
  * program ends where there is no memory, because none of them can continue without it. */

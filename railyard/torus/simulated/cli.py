@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from railyard.base.commands import FILE, PATH, RAW, example
+from railyard.base.commands import COUNT, FILE, PATH, RAW, example, option
 from railyard.base.errors import InputError
 from railyard.placements.hosts.hostfile import Nic, read_nics
 from railyard.placements.topology import catalog, fault_words
@@ -28,62 +28,45 @@ DEFAULT = SimulationLimits()
 )
 @click.argument("topology")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option(
+@option(
     "--hostfile",
-    type=FILE,
-    help="File whose line k names the node of rank k, or NODE.nicK for its NIC on rail K.  [default: a rank per node]",
+    "File whose line k names the node of rank k, or NODE.nicK for its NIC on rail K.  [default: a rank per node]",
+    FILE,
 )
-@click.option(
-    "--ranks",
-    type=click.IntRange(1),
-    help="Without --hostfile: number of ranks, on the first nodes.  [default: all nodes]",
-)
-@click.option(
+@option("--ranks", "Without --hostfile: number of ranks, on the first nodes.  [default: all nodes]", COUNT)
+@option(
     "--faults",
+    "Faults of the network: arguments of `railyard torus fault`, separated by semicolons.  [env: RAILYARD_FAULTS]",
+    default="",
     envvar="RAILYARD_FAULTS",
-    default="",
-    help="Faults of the network: arguments of `railyard torus fault`, separated by semicolons.  [env: RAILYARD_FAULTS]",
 )
-@click.option(
-    "--calibration",
-    "calibrated",
-    envvar="RAILYARD_CALIBRATION",
-    help="Latencies and limits beyond the topology's rates: gemini, plain, virtual-torus or a .yml file.  "
+@option(
+    "--calibration calibrated",
+    "Latencies and limits beyond the topology's rates: gemini, plain, virtual-torus or a .yml file.  "
     "[env: RAILYARD_CALIBRATION; default: gemini for a torus, plain for a fat tree]",
+    envvar="RAILYARD_CALIBRATION",
 )
-@click.option(
+@option(
     "--algorithms",
-    envvar="RAILYARD_ALGORITHMS",
-    default="",
-    help="SMPI's algorithms in place of the calibration's choice, such as alltoall:ring,bcast:mpich.  "
+    "SMPI's algorithms in place of the calibration's choice, such as alltoall:ring,bcast:mpich.  "
     "[env: RAILYARD_ALGORITHMS]",
+    default="",
+    envvar="RAILYARD_ALGORITHMS",
 )
-@click.option(
-    "--time-limit",
-    "time_s",
-    type=click.FloatRange(min=0, min_open=True),
-    default=DEFAULT.time_s,
-    show_default=True,
-    help="Seconds on this machine after which the simulation is ended.",
+@option(
+    "--time-limit time_s",
+    "Seconds on this machine after which the simulation is ended.",
+    click.FloatRange(min=0, min_open=True),
+    DEFAULT.time_s,
 )
-@click.option(
-    "--memory-limit",
-    "memory_gib",
-    type=click.FloatRange(min=0, min_open=True),
-    default=DEFAULT.memory_gib,
-    show_default=True,
-    help="GiB of address space that the simulation may use.",
+@option(
+    "--memory-limit memory_gib",
+    "GiB of address space that the simulation may use.",
+    click.FloatRange(min=0, min_open=True),
+    DEFAULT.memory_gib,
 )
-@click.option(
-    "--link-bytes",
-    type=FILE,
-    help="Write every link's payload bytes to this file, as JSON (docs/formats.md).",
-)
-@click.option(
-    "--keep",
-    type=PATH,
-    help="Simulate nothing: write the network to this folder and print the smpirun command.",
-)
+@option("--link-bytes", "Write every link's payload bytes to this file, as JSON (docs/formats.md).", FILE)
+@option("--keep", "Simulate nothing: write the network to this folder and print the smpirun command.", PATH)
 def sim(
     *,
     topology: str,

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from perf import statistics
-from perf.statistics import Draws, Rate
+from perf.statistics import Rate
 
 #: Draws of each row.
 DRAWS = 10
@@ -15,7 +15,7 @@ DRAWS = 10
 
 def test_error_rates_and_coverage_keep_their_limits() -> None:
     groups: dict[str, list[Rate]] = {}
-    for rate in statistics.rates(Draws(count=DRAWS)):
+    for rate in statistics.rates(DRAWS):
         if rate.error_of_mean is None:  # ten jobs do not show what a fixed design of nearly all jobs costs
             groups.setdefault(rate.group, []).append(rate)
     for group, members in groups.items():

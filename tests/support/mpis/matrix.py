@@ -2,24 +2,20 @@
 
     matrix        8 ranks on 4 pretended hosts of this machine (tools/as-host), without a torus
     matrix-torus  16 ranks on 8 nodes of a virtual torus, and of a virtual dragonfly for orders by group
-    mutations     each distinct launch again, with one line of one rendered file or one variable changed
 
 A cell is proved when every rank reports the node and the processors of its placement. Launches whose command, files
-and binding are equal are made once. A mutation is caught when the launch ends in error, or some rank reports another
-place. Leaves out NICs (`support.mpis.stacks`), and launchers whose software no machine of ours has: they are read back
-from their text in tests/placements/test_launchers.py.
+and binding are equal are made once. Leaves out NICs (`support.mpis.stacks`), and launchers whose software no machine
+of ours has: they are read back from their text in tests/placements/test_launchers.py.
 """
 
 from __future__ import annotations
 
 import math
-import random
-import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -254,86 +250,6 @@ def _network(name: str, on: Machine) -> str:
     return on.tori[_is_grouped(name)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutant:
-    """A launch with one line or one variable changed, and what was changed."""
-
-    what: str
-    rendered: Rendered
-
-
-def mutate(console: Console, on: Machine = PRETENDED) -> dict[str, Any]:
-    """Print how many mutations of each MPI's launches are caught, and each that is not."""
-    table = Table("MPI", "mutations", "caught", title="one line of one file, or one variable, changed")
-    figures: dict[str, Any] = {}
-    with ExitStack() as stack:
-        _bring_up(on, stack)
-        for mpi in INSTALLED:
-            if why := mpi.absent():
-                console.print(why, markup=False)
-                continue
-            outcomes = list(_mutations(mpi, on))
-            missed = [what for what, caught in outcomes if not caught]
-            figures[mpi.name] = {"mutations": len(outcomes), "missed": missed}
-            table.add_row(mpi.name, str(len(outcomes)), str(len(outcomes) - len(missed)))
-            console.print(*(f"{mpi.name}: missed: {what}" for what in missed), sep="\n", markup=False)
-    console.print(table)
-    return figures
-
-
-def _mutations(mpi: Mpi, on: Machine) -> Iterator[tuple[str, bool]]:
-    """Yield every mutation of an MPI's distinct launches, and whether it was caught."""
-    seen: set[object] = set()
-    tried, what = [], []
-    for name, placement in placements(on).items():
-        rendered, _ = _rendered(mpi.launcher, placement)
-        if rendered is None or _key(rendered) in seen:
-            continue
-        seen.add(_key(rendered))
-        for mutant in mutants(rendered, placement):
-            tried.append(Try(name=name, rendered=mutant.rendered, placement=placement))
-            what.append(f"{name}: {mutant.what}")
-    yield from zip(what, map(bool, judged(mpi, tried, on)), strict=True)
-
-
-def mutants(rendered: Rendered, placement: Placement, seed: int = 1) -> Iterator[Mutant]:
-    """Yield the launch with one line of each file changed, then with each variable changed.
-
-    In a line that names a node, another node of the job takes its place. In a rank file the core is changed, too.
-    Leaves out what changes nothing: a variable for batch systems, and whether ranks are bound to a sole NUMA node.
-    """
-    names = list(dict.fromkeys(node.name for node in placement.nodes))
-    chosen = random.Random(seed)
-    for file, text in rendered.files.items():
-        lines = text.splitlines()
-        number = chosen.randrange(len(lines))
-        for changed in _changed_lines(lines[number], names):
-            other = [*lines[:number], changed, *lines[number + 1 :]]
-            files = {**rendered.files, file: "".join(f"{line}\n" for line in other)}
-            what = f"{file}: {lines[number]!r} became {changed!r}"
-            yield Mutant(what=what, rendered=replace(rendered, files=files))
-    for variable, value in rendered.environment.items():
-        same = variable == "I_MPI_PIN" and placement.binding == Binding.NUMA and _has_one_numa_node()
-        if variable != "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT" and not same:
-            environment = {**rendered.environment, variable: _other_value(value)}
-            what = f"{variable}: {value!r} became {_other_value(value)!r}"
-            yield Mutant(what=what, rendered=replace(rendered, environment=environment))
-
-
-def _changed_lines(line: str, names: Sequence[str]) -> Iterator[str]:
-    node = next(name for name in names if re.search(rf"(^|=){re.escape(name)}(\W|$)", line))
-    other = names[(names.index(node) + 1) % len(names)]
-    yield re.sub(rf"(^|=){re.escape(node)}(?=\W|$)", rf"\g<1>{other}", line)
-    if found := re.search(r"slot=(\d+)", line):
-        yield line.replace(found[0], f"slot={1 - int(found[1])}")
-
-
-def _other_value(value: str) -> str:
-    if "," in value:
-        return ",".join(reversed(value.split(",")))
-    return {"0": "1", "1": "0", "numa": "core"}[value]
-
-
 def _rendered(launcher: str, placement: Placement) -> tuple[Rendered | None, str]:
     """Return the launch, or why the launcher refuses it."""
     try:
@@ -352,10 +268,6 @@ def proved(placement: Placement, ranks: Sequence[Mapping[str, Any]]) -> str:
         if reported != wanted:
             return f"rank {rank} was on {reported[0]} {reported[1]} instead of {wanted[0]} {wanted[1]}"
     return ""
-
-
-def _has_one_numa_node() -> bool:
-    return all(_cpus(local, Binding.NUMA) == _cpus(local, Binding.NONE) for local in range(RANKS_PER_NODE))
 
 
 @cache

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -16,6 +15,7 @@ from support.benchmark_runs import BIN
 from support.commands import BIN as BIN_OF_VENV
 from support.commands import HUNG_S, Run, environment
 from support.topology.topologies import gemini
+from support.tori import inside, links, status, up
 
 from railyard.placements.topology import catalog
 from railyard.torus.engines import netns, router
@@ -30,25 +30,10 @@ pytestmark = [
 ]
 
 
-def up(railyard: Run, name: str, *options: str, network: str = "router") -> None:
-    done = railyard("torus", "up", "gemini-2x2x2", "--name", name, "--network", network, *options)
-    assert done.returncode == 0, done.stderr
-
-
-def status(railyard: Run, name: str) -> dict[str, object]:
-    document: dict[str, object] = json.loads(railyard("torus", "status", name, "--json").stdout)
-    return document
-
-
 def process(name: str) -> int:
     state = router.state(name, lifecycle.RUN / name)
     assert state is not None
     return state.process
-
-
-def inside(name: str, host: str, *command: str) -> str:
-    where = ["ip", "netns", "exec", f"railyard.{name}.{host}"]
-    return subprocess.run([*where, *command], capture_output=True, text=True, check=True).stdout
 
 
 def address(name: str, host: str) -> str:
@@ -56,8 +41,10 @@ def address(name: str, host: str) -> str:
     return next(line.split()[0] for line in hosts if line.split()[1] == host)
 
 
-def test_it_is_one_process_and_no_router_is_a_namespace(railyard: Run, torus_name: str) -> None:
-    up(railyard, torus_name)
+def test_it_is_the_default_and_one_process_and_no_router_is_a_namespace(
+    railyard: Run, torus_name: str
+) -> None:
+    assert "network router" in up(railyard, torus_name)
     report = status(railyard, torus_name)
     assert report["sound"] and report["network"] == "router" and report["latency_scaled"]
     assert report["namespaces"] == 8 + 1
@@ -71,19 +58,10 @@ def test_it_is_one_process_and_no_router_is_a_namespace(railyard: Run, torus_nam
     assert not (lifecycle.RUN / torus_name).exists() and netns.namespaces(torus_name) == []
 
 
-def test_the_router_carries_the_packets_where_nobody_asks_for_the_kernel(
-    railyard: Run, torus_name: str
-) -> None:
-    done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
-    assert done.returncode == 0, done.stderr
-    assert "network router" in done.stdout
-    assert status(railyard, torus_name)["network"] == "router"
-
-
 def test_a_router_that_was_killed_is_told_by_status_and_removed_by_down(
     railyard: Run, torus_name: str
 ) -> None:
-    up(railyard, torus_name)
+    up(railyard, torus_name, "--network", "router")
     os.kill(process(torus_name), signal.SIGKILL)
     while router.state(torus_name, lifecycle.RUN / torus_name) is not None:
         time.sleep(0.01)
@@ -93,7 +71,7 @@ def test_a_router_that_was_killed_is_told_by_status_and_removed_by_down(
     assert launch.returncode == 1 and "has ended" in launch.stderr and launch.stderr.count("\n") == 1
     fault = railyard("torus", "fault", torus_name, "--injection", "50")
     assert fault.returncode == 1 and "does not run" in fault.stderr
-    up(railyard, torus_name)
+    up(railyard, torus_name, "--network", "router")
     assert status(railyard, torus_name)["sound"]
     assert railyard("torus", "down", torus_name).returncode == 0
     assert netns.namespaces(torus_name) == []
@@ -101,7 +79,7 @@ def test_a_router_that_was_killed_is_told_by_status_and_removed_by_down(
 
 def test_a_router_that_ends_during_a_launch_ends_it(railyard: Run, torus_name: str, tmp_path: Path) -> None:
     """Its ranks would wait for ever: `sleep` stands for them."""
-    up(railyard, torus_name)
+    up(railyard, torus_name, "--network", "router")
     begun = tmp_path / "begun"
     command = [str(BIN_OF_VENV / "railyard"), "torus", "mpirun", torus_name, "-np", "2"]
     command += ["sh", "-c", f"touch {begun}; exec sleep 100000"]
@@ -119,14 +97,13 @@ def test_a_router_that_ends_during_a_launch_ends_it(railyard: Run, torus_name: s
 
 def test_a_hidden_rate_is_in_the_router_alone(railyard: Run, torus_name: str) -> None:
     """A link that all but stops behind everybody's back, as by tc on the kernel, is in no fault of the torus."""
-    up(railyard, torus_name)
+    up(railyard, torus_name, "--network", "router")
     hidden = lifecycle.RUN / torus_name / "router.hidden"
     hidden.write_text("r0-0-0 x+ 1\n")
     os.kill(process(torus_name), signal.SIGHUP)
     while status(railyard, torus_name)["sound"]:
         time.sleep(0.05)
-    found = {link["name"]: link["rate_mbit_s"] for link in _links(railyard, torus_name)}
-    assert found["X+ 0,0,0>1,0,0"] == 8e-6
+    assert links(railyard, torus_name)["X+ 0,0,0>1,0,0"]["rate_mbit_s"] == 8e-6
     assert json.loads((hidden.parent / "torus.json").read_text())["faults"]["down"] == []
     hidden.unlink()
     os.kill(process(torus_name), signal.SIGHUP)
@@ -134,20 +111,17 @@ def test_a_hidden_rate_is_in_the_router_alone(railyard: Run, torus_name: str) ->
         time.sleep(0.05)
 
 
-def test_a_hop_takes_its_latency_over_the_scale(railyard: Run, torus_name: str) -> None:
+def test_a_hop_takes_its_latency_and_faults_change_rates_while_it_runs(
+    railyard: Run, torus_name: str
+) -> None:
     """Three routers on the way there and three back; the machine can only add to it."""
-    up(railyard, torus_name, "--rate-scale", "0.0001")
-    found = inside(torus_name, "n0-0-0", "ping", "-c", "3", "-i", "0.1", address(torus_name, "n1-1-0"))
-    fastest_ms = float(found.rpartition("= ")[2].split("/")[0])
-    assert fastest_ms >= 2 * 3 * 0.1e-3 / 0.0001
-
-
-def test_faults_change_rates_routes_and_injection_while_it_runs(railyard: Run, torus_name: str) -> None:
-    up(railyard, torus_name, "--rate-scale", "0.000125")
+    up(railyard, torus_name, "--network", "router", "--rate-scale", "0.000125")
+    pinged = inside(torus_name, "n0-0-0", "ping", "-c", "3", "-i", "0.1", address(torus_name, "n1-1-0"))
+    assert float(pinged.rpartition("= ")[2].split("/")[0]) >= 2 * 3 * 0.1e-3 / 0.000125
     before = process(torus_name)
     for arguments in (["X+ 0,0,0>1,0,0", "--lanes-lost", "1"], ["n0-0-0", "--injection", "50"]):
         assert railyard("torus", "fault", torus_name, *arguments).returncode == 0
-    found = {link["name"]: link["rate_mbit_s"] for link in _links(railyard, torus_name)}
+    found = {name: link["rate_mbit_s"] for name, link in links(railyard, torus_name).items()}
     assert found["X+ 0,0,0>1,0,0"] == pytest.approx(9.36 * 2 / 3, rel=1e-3)
     assert found["H+ n0-0-0>r0-0-0"] == pytest.approx(10.64 / 2, rel=1e-3)
     assert found["H- r0-0-0>n0-0-0"] == pytest.approx(10.64, rel=1e-3)
@@ -162,15 +136,15 @@ def test_a_damaged_packet_is_sent_again_and_a_silent_cable_is_rerouted(
     """Of 20 pings one way, none is sent again once in a million runs."""
     path = tmp_path / "ring.yml"
     path.write_text(yaml.safe_dump(gemini("4x1x1").to_dict()))
-    assert railyard("torus", "up", str(path), "--name", torus_name, "--network", "router").returncode == 0
+    up(railyard, torus_name, "--network", "router", topology=str(path))
     done = railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--errors", "50", "--jitter", "1us")
     assert done.returncode == 0, done.stderr
     pings = inside(
         torus_name, "n0-0-0", "ping", "-c", "20", "-i", "0.02", "-w", "60", address(torus_name, "n1-0-0")
     )
     assert " 0% packet loss" in pings
-    replays = {link["name"]: link["replays"] for link in _links(railyard, torus_name) if link["replays"]}
-    assert list(replays) == ["X+ 0,0,0>1,0,0"]
+    replays = [name for name, link in links(railyard, torus_name).items() if link["replays"]]
+    assert replays == ["X+ 0,0,0>1,0,0"]
     assert status(railyard, torus_name)["faults"] == [
         "X+ 0,0,0>1,0,0: 50 % of packets damaged, jitter up to 1 us"
     ]
@@ -178,7 +152,7 @@ def test_a_damaged_packet_is_sent_again_and_a_silent_cable_is_rerouted(
     link = ["torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--down"]
     assert railyard(*link, "--reroute-after", "1ms").returncode == 0
     assert status(railyard, torus_name)["sound"]
-    assert len(status(railyard, torus_name)["faults"]) == 2  # type: ignore[arg-type]
+    assert len(status(railyard, torus_name)["faults"]) == 2
     again = railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--flap", "--for", "1s")
     assert again.returncode == 2 and "this one is down" in again.stderr
 
@@ -191,8 +165,7 @@ def test_a_packet_expires_at_the_routers_of_its_way_as_on_the_kernel(
     path.write_text(yaml.safe_dump(gemini("4x1x1").to_dict()))
     answers = {}
     for network in ("router", "kernel"):
-        done = railyard("torus", "up", path, "--name", torus_name, "--network", network)
-        assert done.returncode == 0, done.stderr
+        up(railyard, torus_name, "--network", network, topology=str(path))
         assert railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--down").returncode == 0
         answers[network] = [_first_answer(railyard, torus_name, "n1-0-0", routers) for routers in range(1, 6)]
         railyard("torus", "down", torus_name)
@@ -214,13 +187,13 @@ def test_data_of_mpi_is_right_and_bytes_are_those_of_the_kernel(railyard: Run, t
     halo = str(BIN / "halo")
     sent = {}
     for network in ("router", "kernel"):
-        up(railyard, torus_name, "--rate-scale", "0.001", network=network)
+        up(railyard, torus_name, "--rate-scale", "0.001", "--network", network)
         launch = ["-np", "8", halo, "--grid", "2x2x2", "--cells", "64", "--repeats", "10"]
         done = railyard("torus", "mpirun", torus_name, *launch)
         assert done.returncode == 0, done.stderr
-        links = _links(railyard, torus_name)
-        assert all(link["drops"] == 0 for link in links)
-        sent[network] = {link["name"]: link["bytes"] for link in links if link["dimension"] != "H"}
+        counted = links(railyard, torus_name)
+        assert all(link["drops"] == 0 for link in counted.values())
+        sent[network] = {name: link["bytes"] for name, link in counted.items() if link["dimension"] != "H"}
         railyard("torus", "down", torus_name)
     for name, count in sent["kernel"].items():
         assert sent["router"][name] == pytest.approx(count, rel=0.03), name
@@ -228,27 +201,18 @@ def test_data_of_mpi_is_right_and_bytes_are_those_of_the_kernel(railyard: Run, t
 
 def test_data_of_mpi_is_right_where_every_cell_takes_another_way(railyard: Run, torus_name: str) -> None:
     """A spray reorders cells; TCP would send them again. A message between corners loads all ways between them."""
-    done = railyard("torus", "up", "gemini-2x2x2+sprayed", "--name", torus_name, "--rate-scale", "0.001")
-    assert done.returncode == 0 and "routes sprayed (restored)" in done.stdout, done.stderr
+    said = up(railyard, torus_name, "--rate-scale", "0.001", topology="gemini-2x2x2+sprayed")
+    assert "routes sprayed (restored)" in said
     halo = ["-np", "8", str(BIN / "halo"), "--grid", "4x2", "--cells", "4096x4096", "--repeats", "5"]
     launch = railyard("torus", "mpirun", torus_name, *halo)
     assert launch.returncode == 0, launch.stderr
     assert "every ghost cell verified" in launch.stdout
-    everyone = [
-        "-np",
-        "8",
-        str(BIN / "rowcol"),
-        "--splits",
-        "all",
-        "--collectives",
-        "alltoall",
-        "--sizes",
-        "16KiB",
-    ]
+    everyone = ["-np", "8", str(BIN / "rowcol"), "--splits", "all"]
+    everyone += ["--collectives", "alltoall", "--sizes", "16KiB"]
     launch = railyard("torus", "mpirun", torus_name, *everyone, "--repeats", "3")
     assert launch.returncode == 0 and "verified" in launch.stdout, launch.stderr
-    links = [link for link in _links(railyard, torus_name) if link["dimension"] != "H"]
-    assert len(links) == 24 and all(link["packets"] and not link["drops"] for link in links)
+    cables = [link for link in links(railyard, torus_name).values() if link["dimension"] != "H"]
+    assert len(cables) == 24 and all(link["packets"] and not link["drops"] for link in cables)
     refused = railyard("torus", "up", "gemini-2x2x2+sprayed", "--name", "other", "--network", "kernel")
     assert refused.returncode == 2
     assert "--network kernel: routes.choose: 'sprayed' is not valid; expected fixed" in refused.stderr
@@ -260,11 +224,6 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def _links(railyard: Run, name: str) -> list[dict[str, Any]]:
-    links: list[dict[str, Any]] = json.loads(railyard("torus", "counters", name, "--json").stdout)["links"]
-    return links
 
 
 @pytest.mark.parametrize("topology", ["gemini-4x4x4-two-nodes", "gemini-3x3x3", "catalyst-dual-rail"])

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from support.commands import Run
 from support.topology import flies
+from support.tori import up
 
 from railyard.placements.hosts import in_job, naming
 from railyard.placements.topology import catalog
@@ -28,8 +29,7 @@ ADDRESS = 'echo "$SLURMD_NODENAME $SLURM_TOPOLOGY_ADDR $SLURM_TOPOLOGY_ADDR_PATT
 @pytest.fixture
 def cluster(railyard: Run, tree: Path) -> Iterator[str]:
     name = f"t{os.getpid()}-site"
-    done = railyard("torus", "up", str(tree), "--name", name, "--slurm")
-    assert done.returncode == 0, done.stderr
+    up(railyard, name, "--slurm", topology=str(tree))
     yield name
     railyard("torus", "down", name)
 

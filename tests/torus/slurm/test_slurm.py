@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 from support import walk
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout
 from support.reframe import assert_passed, reading, third_launch_waits
+from support.tori import up
 from support.waiting import wait_until
 
 from railyard.placements.hosts.binding import Binding
@@ -55,8 +56,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def cluster(railyard: Run, disk: Path) -> Iterator[str]:
     name = f"t{os.getpid()}-slurm"
-    done = railyard("torus", "up", "gemini-2x2x2", "--name", name, "--rate-scale", "0.00025", "--slurm")
-    assert done.returncode == 0, done.stderr
+    up(railyard, name, "--rate-scale", "0.00025", "--slurm")
     yield name
     railyard("torus", "down", name)
 
@@ -104,21 +104,21 @@ def reframe(cluster: str, tmp_path: Path) -> ReFrame:
     def run(
         *arguments: str, system: str = "vtorus:slurm", configs: tuple[Path, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            on_head(cluster, command(tmp_path, *arguments, system=system, configs=configs)),
-            capture_output=True,
-            text=True,
-            timeout=HUNG_S,
-            cwd=CHECKOUT,
-            env=environment(),
-            check=False,
-        )
+        return in_checkout(on_head(cluster, command(tmp_path, *arguments, system=system, configs=configs)))
 
     return run
 
 
 def on_head(cluster: str, words: list[str]) -> list[str]:
     return [str(BIN / "railyard"), "torus", "exec", cluster, "head", "--", *words]
+
+
+def at_work(
+    cluster: str, prefix: Path, *arguments: str, system: str = "vtorus:slurm", configs: tuple[Path, ...] = ()
+) -> subprocess.Popen[str]:
+    """A ReFrame on the head that has not ended."""
+    words = on_head(cluster, command(prefix, *arguments, system=system, configs=configs))
+    return subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.PIPE, text=True)
 
 
 def records(tmp_path: Path) -> list[Record]:
@@ -353,13 +353,7 @@ def test_the_pages_lead_from_login_to_a_record_that_the_strict_check_accepts_and
     assert tender is not None
     (tmp_path / "tender.yml").write_text(tender[1].replace("origins: [measured]", "origins: [emulated]"))
     (tmp_path / "walk.sh").write_text(walk.script([page, bid], tmp_path, cluster))
-    done = subprocess.run(
-        on_head(cluster, ["bash", str(tmp_path / "walk.sh")]),
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        check=False,
-    )
+    done = in_checkout(on_head(cluster, ["bash", str(tmp_path / "walk.sh")]))
     refused = re.findall(r"^results/\S+: launches\[\S+: (.*)", done.stdout, re.MULTILINE)
     assert all(why.startswith("the guard could not tell") for why in refused), done.stdout
     if not refused:
@@ -407,15 +401,7 @@ def test_checks_run_inside_an_allocation(head: Callable[..., str], cluster: str,
     mine.write_text(re.sub(r"    access: .*\n", "", text).replace("nodes: 8", "nodes_from: environment"))
     fixed = ["-p", "openmpi-here", "-S", PLAIN_SRUN, "-S", "placements=random"]
     words = command(tmp_path, *HALO, *fixed, system=f"{cluster}:torus", configs=(mine,))
-    done = subprocess.run(
-        on_head(cluster, ["salloc", "--quiet", "--nodes=4", *words]),
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        env=environment(),
-        timeout=HUNG_S,
-        check=False,
-    )
+    done = in_checkout(on_head(cluster, ["salloc", "--quiet", "--nodes=4", *words]))
     assert_passed(done)
     (record,) = records(tmp_path)
     assert (record.status, len(record.case.allocation["nodes"])) == ("ok", 4)
@@ -432,14 +418,14 @@ def test_a_drained_node_ends_its_job_and_another_takes_its_place(
     go = tmp_path / "go"
     chosen = [*HALO, *FOUR_NODES, "-S", "placements=random", "-S", "launches=1"]
     waiting = ["-S", f"{PLAIN_SRUN},until test -e {go}; do sleep 0.1; done"]
-    words = command(tmp_path, *chosen, *waiting, system=f"{cluster}:torus", configs=(mine,))
-    running = subprocess.Popen(on_head(cluster, words), cwd=CHECKOUT, env=environment())
+    running = at_work(cluster, tmp_path, *chosen, *waiting, system=f"{cluster}:torus", configs=(mine,))
     wait_until(lambda: head("squeue", "-ho", "%B", "--states=running").strip(), "the job runs")
     drained = head("squeue", "-ho", "%B", "--states=running").strip()
     head("scontrol", "update", f"nodename={drained}", "state=drain", "reason=test")
     go.touch()
     try:
-        assert running.wait(300) == 0
+        said, _ = running.communicate(timeout=HUNG_S)
+        assert running.returncode == 0, said
         done = reframe(*chosen, system=f"{cluster}:torus", configs=(mine,))
         assert_passed(done)
     finally:
@@ -453,8 +439,7 @@ def test_a_drained_node_ends_its_job_and_another_takes_its_place(
 def test_a_full_disk_costs_the_launches_after_it_alone(cluster: str, disk: Path, tmp_path: Path) -> None:
     go = tmp_path / "go"
     fixed = ["-S", "launches=2", "-S", f"archive={tmp_path}/archive", "-S", third_launch_waits(go)]
-    words = on_head(cluster, command(disk, *HALO, *fixed, system="vtorus:slurm"))
-    running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.PIPE, text=True)
+    running = at_work(cluster, disk, *HALO, *fixed)
     finished = wait_for_launches(disk / "stage/vtorus/slurm/openmpi/halo_smoke", 2)
     with (disk / "full").open("wb", buffering=0) as full, contextlib.suppress(OSError):
         while full.write(bytes(4096)):
@@ -474,14 +459,13 @@ def test_a_reframe_that_ends_early_loses_no_launch(
     *, cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path, how: signal.Signals
 ) -> None:
     fixed = ["-S", "launches=5", "-S", third_launch_waits(tmp_path / "never")]
-    words = on_head(cluster, command(tmp_path, *HALO, *fixed, system="vtorus:slurm"))
-    running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.DEVNULL)
+    running = at_work(cluster, tmp_path, *HALO, *fixed)
     stage = tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke"
     finished = wait_for_launches(stage, 2)
     # ReFrame loses a signal that arrives while it formats a line of its log: logging swallows the handler's error.
     wait_until(lambda: sleeps(running.pid), "ReFrame sleeps between two looks at the job")
     running.send_signal(how)
-    running.wait(300)
+    running.wait(HUNG_S)
     head("scancel", "--user=root")
     if how == signal.SIGKILL:
         assert not (tmp_path / "archive").exists()
@@ -508,15 +492,10 @@ def test_the_directory_of_a_job_that_waits_is_not_emptied(
         blocker = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         busy.callback(head, "scancel", "--user=root")
         wait_until(lambda: head("squeue", "-ho", "%i", "--states=running").strip(), "the nodes are taken")
-        running = subprocess.Popen(
-            on_head(cluster, command(tmp_path, *HALO, system="vtorus:slurm")),
-            cwd=CHECKOUT,
-            env=environment(),
-            stdout=subprocess.DEVNULL,
-        )
+        running = at_work(cluster, tmp_path, *HALO)
         wait_until(lambda: bool(pending()), "the job waits in the queue")
         running.kill()
-        running.wait(300)
+        running.wait(HUNG_S)
         (number,) = pending()
         written = (tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke/job.json").read_bytes()
         done = reframe(*HALO)
@@ -529,8 +508,7 @@ def test_the_directory_of_a_job_that_waits_is_not_emptied(
 def test_a_node_that_dies_in_the_middle_leaves_a_truthful_record(
     cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path
 ) -> None:
-    words = on_head(cluster, command(tmp_path, *HALO, "-S", "launches=30", system="vtorus:slurm"))
-    running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.PIPE, text=True)
+    running = at_work(cluster, tmp_path, *HALO, "-S", "launches=30")
     stage = tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke"
     finished = wait_for_launches(stage, 2)
     netns.kill([netns.full_name(cluster, "n1-1-1")])
@@ -548,21 +526,14 @@ def test_a_node_that_dies_in_the_middle_leaves_a_truthful_record(
 
 
 def test_without_a_cluster_the_partition_is_skipped_and_says_how_to_make_one(tmp_path: Path) -> None:
-    done = subprocess.run(
-        command(tmp_path, *HALO, system="vtorus:slurm"),
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        env=environment(RAILYARD_TORUS=""),
-        check=False,
-    )
+    done = in_checkout(command(tmp_path, *HALO, system="vtorus:slurm"), RAILYARD_TORUS="")
     assert done.returncode == 0 and "1 skipped" in done.stdout
     assert "railyard torus up TOPOLOGY --name NAME --slurm" in done.stdout
 
 
 def test_down_leaves_nothing_even_after_a_killed_up(railyard: Run, torus_name: str) -> None:
-    up = [str(BIN / "railyard"), "torus", "up", "gemini-2x2x2", "--name", torus_name, "--slurm"]
-    running = subprocess.Popen(up, env=environment(), stdout=subprocess.DEVNULL)
+    words = [str(BIN / "railyard"), "torus", "up", "gemini-2x2x2", "--name", torus_name, "--slurm"]
+    running = subprocess.Popen(words, env=environment(), stdout=subprocess.DEVNULL)
     controller = lifecycle.RUN / torus_name / "slurm/slurmctld.pid"
     wait_until(lambda: controller.exists() or running.poll() is not None, "slurmctld runs, or up ended")
     running.kill()
@@ -611,9 +582,7 @@ def test_a_node_that_works_is_usable_whatever_flag_slurm_appends(state: str, usa
 
 
 def test_a_step_runs_on_the_network_kernel(railyard: Run, torus_name: str) -> None:
-    up = ["--name", torus_name, "--rate-scale", "0.001", "--network", "kernel", "--slurm"]
-    done = railyard("torus", "up", "gemini-2x2x2", *up)
-    assert done.returncode == 0, done.stderr
+    up(railyard, torus_name, "--rate-scale", "0.001", "--network", "kernel", "--slurm")
     halo = [CHECKOUT / "build/benchmarks-openmpi/bin/halo", "--cells", "4", "--repeats", "2"]
     done = railyard("torus", "srun", torus_name, "-n", "2", *halo)
     assert done.returncode == 0 and "every ghost cell verified" in done.stdout, done.stderr

@@ -24,7 +24,7 @@ Groups = tuple[tuple[int, ...], ...]
 def place(job: PlacementJob) -> Ints:
     """Return the node of each rank; raises InputError for a block with gaps, and for a grid that does not fit."""
     allocation, grid = job.allocation, job.grid
-    box = _box(allocation)
+    box = box_of(allocation)
     if box is None:
         nodes = f"{len(allocation.indices)} nodes of {text(allocation.block)} routers"
         valid = "for custom every node of a block; for an allocation with gaps: optimised, hilbert, blocks"
@@ -58,7 +58,7 @@ def unfit(topology: Topology, grid: Grid, ranks_per_node: int) -> str:
     return f"the grid {text(grid)} fits no box of {text(most)} nodes, {ranks_per_node} ranks per node"
 
 
-def _box(allocation: Allocation) -> Grid | None:
+def box_of(allocation: Allocation) -> Grid | None:
     """Return the nodes along each axis of a block, or of a box from the origin, that is granted whole; else None."""
     if allocation.is_whole_block:
         return allocation.topology.box_of_cells(allocation.block)

@@ -178,6 +178,11 @@ static bool has_credit(const struct network *network, const struct link *link, c
            (held == 0 || held + bytes <= network->port_bytes);
 }
 
+/* Let a link look for its next cell at a time. */
+static void try_at(struct network *network, uint32_t index, uint64_t at_ns) {
+    events_add(&network->events, (struct event){.at_ns = at_ns, .kind = EVENT_LINK_FREE, .link = index});
+}
+
 /* Free the buffer space that a cell occupied, after its tail leaves and the credit returns. */
 static void return_credit(struct network *network, const struct cell *cell, uint64_t at_ns) {
     if (cell->held_link != NO_LINK) {
@@ -199,13 +204,6 @@ static uint64_t earliest_start(const struct network *network, const struct link 
     return start_ns + link->latency_ns + (here > there ? (uint64_t)(here - there) : 0);
 }
 
-static void arrive(struct network *network, uint32_t index, struct cell *cell) {
-    struct link_counters *counters = &network->counters[index];
-    counters->rx_bytes += cell->bytes;
-    counters->rx_cells++;
-    counters->wire_bytes -= cell->bytes;
-}
-
 static void count_sent(struct link_counters *counters, const struct cell *cell) {
     counters->tx_bytes += cell->bytes;
     counters->tx_cells++;
@@ -221,6 +219,13 @@ static void lose(struct network *network, struct cell *cell, uint64_t now_ns) {
     drop_cell(network, cell);
 }
 
+/* Lose a cell that waits or would wait for a link that is down. */
+static void lose_at(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
+    return_credit(network, cell, now_ns);
+    network->counters[index].dropped++;
+    lose(network, cell, now_ns);
+}
+
 /* Put a cell on a link that is free and has the credit for it. A damaged cell begins anew after a round trip.
  */
 static void start(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
@@ -234,8 +239,7 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
         now_ns += replays * (takes_ns + 2 * link->latency_ns);
     }
     link->free_ns = now_ns + takes_ns;
-    events_add(&network->events,
-               (struct event){.at_ns = link->free_ns, .kind = EVENT_LINK_FREE, .link = index});
+    try_at(network, index, link->free_ns);
     return_credit(network, cell, link->free_ns);
     count_sent(&network->counters[index], cell);
     uint64_t here_ns = link->free_ns + link->latency_ns;
@@ -318,14 +322,19 @@ static void ask_for_escape(struct network *network, uint32_t index, uint32_t bit
     escape->refuge[place / WORD_BITS] |= mask;
     escape->refuge_count++;
     if (usual != index && escape->free_ns <= now_ns)
-        events_add(&network->events, (struct event){.at_ns = now_ns, .kind = EVENT_LINK_FREE, .link = usual});
+        try_at(network, usual, now_ns);
 }
 
-static struct cell *take_cell(struct link *link, struct fifo *fifo, uint32_t bit) {
+/* Take the first cell of a queue that waits for a link, off the queue and the link's backlog. */
+static struct cell *take_cell(struct network *network, uint32_t index, uint32_t bit) {
+    struct link *link = &network->links[index];
+    struct fifo *fifo = fifo_of(network, link, bit);
     struct cell *cell = fifo->head;
     fifo->head = cell->next;
     if (fifo->head == NULL)
         link->waiting[bit / WORD_BITS] &= ~(1ULL << bit % WORD_BITS);
+    network->counters[index].backlog_bytes -= cell->bytes;
+    network->counters[index].backlog_cells--;
     return cell;
 }
 
@@ -333,24 +342,20 @@ static struct cell *take_cell(struct link *link, struct fifo *fifo, uint32_t bit
  */
 static bool router_sends(struct network *network, uint32_t index, uint64_t now_ns, bool *waiting) {
     struct link *link = &network->links[index];
-    struct link_counters *counters = &network->counters[index];
     uint32_t end = link->words * WORD_BITS, turn = link->turn;
     for (int sweep = 0; sweep < 2; sweep++) {
         uint32_t from = sweep ? 0 : turn, to = sweep ? turn : end;
         for (uint32_t bit = next_bit(link->waiting, from, to); bit < to;
              bit = next_bit(link->waiting, bit + 1, to)) {
-            struct fifo *fifo = fifo_of(network, link, bit);
-            struct cell *cell = fifo->head;
+            struct cell *cell = fifo_of(network, link, bit)->head;
             *waiting = true;
             if (!has_credit(network, link, cell->chunk, cell->channel, cell->bytes)) {
                 if (cell->channel >= FIRST_ADAPTIVE && is_adaptive(network))
                     ask_for_escape(network, index, bit, cell, now_ns);
                 continue;
             }
-            take_cell(link, fifo, bit);
+            take_cell(network, index, bit);
             link->turn = bit + 1 < end ? bit + 1 : 0;
-            counters->backlog_bytes -= cell->bytes;
-            counters->backlog_cells--;
             network->counters[cell->held_link].input_stall_ns += now_ns - cell->ready_ns;
             start(network, index, cell, now_ns);
             return true;
@@ -369,8 +374,7 @@ static bool refuge_sends(struct network *network, uint32_t index, uint64_t now_n
          place = next_bit(link->refuge, place + 1, end)) {
         uint32_t queue = place / ADAPTIVE_CHANNELS, channel = FIRST_ADAPTIVE + place % ADAPTIVE_CHANNELS;
         uint32_t left = host->out[queue % host->outputs];
-        struct fifo *fifo = &network->queues[host->first_queue + queue].channels[channel];
-        struct cell *cell = fifo->head;
+        struct cell *cell = network->queues[host->first_queue + queue].channels[channel].head;
         bool asks = cell != NULL && usual_link(network, host, cell) == (int32_t)index;
         if (asks && !has_credit(network, link, cell->chunk, link->dateline, cell->bytes))
             continue;
@@ -378,16 +382,13 @@ static bool refuge_sends(struct network *network, uint32_t index, uint64_t now_n
         link->refuge_count--;
         if (!asks)
             continue;
-        take_cell(&network->links[left], fifo, queue / host->outputs * CHANNELS + channel);
-        network->counters[left].backlog_bytes -= cell->bytes;
-        network->counters[left].backlog_cells--;
+        take_cell(network, left, queue / host->outputs * CHANNELS + channel);
         network->counters[cell->held_link].input_stall_ns += now_ns - cell->ready_ns;
         cell->escaped = true;
         cell->channel = link->dateline;
         start(network, index, cell, now_ns);
         if (left != index) /* the next cell of that queue has its turn */
-            events_add(&network->events,
-                       (struct event){.at_ns = now_ns, .kind = EVENT_LINK_FREE, .link = left});
+            try_at(network, left, now_ns);
         return true;
     }
     return false;
@@ -446,8 +447,7 @@ static bool stays_silent(struct network *network, uint32_t index, uint64_t now_n
     uint64_t until_ns = trouble_silent_until_ns(trouble, now_ns);
     if (until_ns != now_ns && until_ns != NEVER && until_ns != trouble->next_try_ns) {
         trouble->next_try_ns = until_ns;
-        events_add(&network->events,
-                   (struct event){.at_ns = until_ns, .kind = EVENT_LINK_FREE, .link = index});
+        try_at(network, index, until_ns);
     }
     return until_ns != now_ns;
 }
@@ -520,7 +520,10 @@ static int32_t turn_round(const struct network *network, int32_t link, struct ce
 
 static void cell_here(struct network *network, const struct event *event) {
     struct cell *cell = event->subject;
-    arrive(network, event->link, cell);
+    struct link_counters *counters = &network->counters[event->link];
+    counters->rx_bytes += cell->bytes;
+    counters->rx_cells++;
+    counters->wire_bytes -= cell->bytes;
     if (cell->chunk == NULL) {
         drop_cell(network, cell);
         return;
@@ -530,11 +533,13 @@ static void cell_here(struct network *network, const struct event *event) {
         next = turn_round(network, (int32_t)event->link, cell);
     else if (is_adaptive(network))
         next = chosen_link(network, event->link, cell, event->at_ns);
-    bool down = next != NO_LINK && network->links[next].down;
-    if (next == NO_LINK || down) {
+    if (next == NO_LINK) {
         return_credit(network, cell, event->at_ns);
-        network->counters[down ? next : (int32_t)event->link].dropped += down;
         lose(network, cell, event->at_ns);
+        return;
+    }
+    if (network->links[next].down) {
+        lose_at(network, (uint32_t)next, cell, event->at_ns);
         return;
     }
     uint64_t ready_ns = event->at_ns;
@@ -553,14 +558,10 @@ static void cell_here(struct network *network, const struct event *event) {
 
 /* A cell whose router chose a faster link has waited until it cannot run out of data there. */
 static void cell_ready(struct network *network, const struct event *event) {
-    struct cell *cell = event->subject;
-    if (network->links[event->queue].down) {
-        return_credit(network, cell, event->at_ns);
-        network->counters[event->queue].dropped++;
-        lose(network, cell, event->at_ns);
-        return;
-    }
-    wait_for(network, event->queue, cell, event->at_ns);
+    if (network->links[event->queue].down)
+        lose_at(network, event->queue, event->subject, event->at_ns);
+    else
+        wait_for(network, event->queue, event->subject, event->at_ns);
 }
 
 static void credit(struct network *network, const struct event *event) {
@@ -620,14 +621,8 @@ void network_send(struct network *network, uint32_t index, struct chunk *chunk, 
 static void empty(struct network *network, uint32_t index, uint64_t now_ns) {
     struct link *link = &network->links[index];
     uint32_t end = link->words * WORD_BITS;
-    for (uint32_t bit = next_bit(link->waiting, 0, end); bit < end; bit = next_bit(link->waiting, bit, end)) {
-        struct cell *cell = take_cell(link, fifo_of(network, link, bit), bit);
-        network->counters[index].backlog_bytes -= cell->bytes;
-        network->counters[index].backlog_cells--;
-        return_credit(network, cell, now_ns);
-        network->counters[index].dropped++;
-        lose(network, cell, now_ns);
-    }
+    for (uint32_t bit = next_bit(link->waiting, 0, end); bit < end; bit = next_bit(link->waiting, bit, end))
+        lose_at(network, index, take_cell(network, index, bit), now_ns);
 }
 
 void network_change(struct network *network, struct network *changed, uint64_t now_ns) {

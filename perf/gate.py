@@ -7,17 +7,16 @@ apart, which records name or not; after 10 good records. Leaves out: real machin
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from perf.vtorus import console
 from railyard.analysis.references import simulated
 from railyard.analysis.references.simulated import Machine
 
-HISTORIES = 100
+HISTORIES, RECORDS = 100, 10
 _QUIET = Machine(variables=1, launch_noise=0.01, run_to_run=0.01)
 _HOSTED = Machine(variables=1, launch_noise=0.02, run_to_run=0.01)
 MACHINES = [
@@ -35,18 +34,18 @@ MACHINES = [
 ]
 
 
-def measure(console: Console) -> list[dict[str, Any]]:
+def measure() -> list[dict[str, Any]]:
     """Print the share of histories, or of variables, for each machine and trial."""
     table = Table(
         "variables", "run to run", "records before", *simulated.TRIALS, title=f"{HISTORIES} histories"
     )
     rows = []
-    for machine, records in itertools.product(MACHINES, (10,)):
-        shares = simulated.shares(machine, histories=HISTORIES, records=records)
+    for machine in MACHINES:
+        shares = simulated.shares(machine, histories=HISTORIES, records=RECORDS)
         spread = f"{machine.run_to_run:.0%}, common {machine.common:.0%}"
         spread += f", kinds {machine.apart:.0%} apart{', named' * machine.is_named}" if machine.apart else ""
         percents = (f"{share:.1%}" for share in shares.values())
-        table.add_row(str(machine.variables), spread, str(records), *percents)
-        rows.append({"variables": machine.variables, "run_to_run": spread, "records": records, **shares})
+        table.add_row(str(machine.variables), spread, str(RECORDS), *percents)
+        rows.append({"variables": machine.variables, "run_to_run": spread, "records": RECORDS, **shares})
     console.print(table)
     return rows

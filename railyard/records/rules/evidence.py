@@ -1,23 +1,20 @@
-"""Check a record strictly: a bidder's evidence must meet more requirements than a valid record.
+"""Rules about evidence: a bidder's record must hold more than a valid one, such as enough launches and verified data.
 
-Models: rules as a table, each a function from a record to its faults. All rules are applied, so that one check reports
-all faults. If the record names a study, the study's minimum of launches and samples applies. Leaves out: the validity
-of the record itself (`railyard.records.record`), the bundle that contains it (`railyard.records.store.bundle`), whether
-the numbers are good.
+If the record names a study, the study's minimum of launches and samples applies. Leaves out: the validity of the record
+itself (`railyard.records.record`), the bundle that contains it (`railyard.records.store.bundle`), whether the numbers
+are good.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from railyard.placements.orders import spec
-from railyard.records import json_io, record, studies, units
-from railyard.records import rules as _rules  # noqa: F401  # importing the rules registers them
+from railyard.records import studies, units
 from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
-from railyard.records.rules import registry
-from railyard.records.rules.registry import Fault
+from railyard.records.rules.registry import Fault, fields, rule
 from railyard.records.units import Fom
 
 #: The least number of launches per combination without a study: fewer give no 95 % interval of the median.
@@ -28,26 +25,16 @@ WITH_NICS = frozenset({Origin.EMULATED, Origin.MEASURED})
 DEFAULT_POLICIES = frozenset({"library-default", "default"})
 
 
-Rule = Callable[[Record], Iterator[Fault]]
-
-
-def faults(read: Record, content: bytes | None = None) -> list[Fault]:
-    """Return all faults that the strict check finds in a record; `content` are the bytes of its file, if it has one."""
-    faults = [fault for check in RULES for fault in registry.guarded(check.__name__.strip("_"), check, read)]
-    faults += registry.faults(read)
-    if content is not None and json_io.unpacked(content, read.source) != record.text(read).encode():
-        faults.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
-    return faults
-
-
 def _results(read: Record) -> Iterator[tuple[str, Launch]]:
     """Yield (path of the field, launch) for each launch that is a result."""
-    for field, launch in zip(registry.fields(len(read.launches)), read.launches, strict=True):
+    for field, launch in zip(fields(len(read.launches)), read.launches, strict=True):
         if launch.is_result:
             yield field, launch
 
 
-def _ended(read: Record) -> Iterator[Fault]:
+@rule("ended")
+def ended(read: Record) -> Iterator[Fault]:
+    """The job and all its launches ended well, and no launch is void."""
     if read.status is not Status.OK:
         yield Fault(field="status", text=f"{read.status}: {read.reason}")
     for index, launch in enumerate(read.launches):
@@ -56,7 +43,9 @@ def _ended(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"launches[{index}].guard", text=f"void: {why}")
 
 
-def _guarded(read: Record) -> Iterator[Fault]:
+@rule("guarded")
+def guarded(read: Record) -> Iterator[Fault]:
+    """A guard watched every launch of a virtual torus and reached a verdict."""
     if read.origin is not Origin.EMULATED:
         return
     for field, launch in _results(read):
@@ -67,7 +56,9 @@ def _guarded(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"{field}.guard", text=f"the guard could not tell: {why}")
 
 
-def _enough_launches(read: Record) -> Iterator[Fault]:
+@rule("launches")
+def enough_launches(read: Record) -> Iterator[Fault]:
+    """Every combination has as many results as its study needs, or 6."""
     least = max([LAUNCHES, *(study.launches for study in studies.of(read.case.studies))])
     if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
         least = 1
@@ -78,7 +69,9 @@ def _enough_launches(read: Record) -> Iterator[Fault]:
             yield Fault(field="launches", text=text)
 
 
-def _enough_samples(read: Record) -> Iterator[Fault]:
+@rule("samples")
+def enough_samples(read: Record) -> Iterator[Fault]:
+    """Every series has as many samples as its study needs."""
     least = max([SAMPLES, *(study.samples for study in studies.of(read.case.studies))])
     if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
         least = 1
@@ -89,7 +82,9 @@ def _enough_samples(read: Record) -> Iterator[Fault]:
                 yield Fault(field=f"{field}.series[{index}]", text=text)
 
 
-def _verified(read: Record) -> Iterator[Fault]:
+@rule("verified")
+def verified(read: Record) -> Iterator[Fault]:
+    """Every benchmark verified its data."""
     if read.origin is Origin.MODELLED:
         return  # no data moved
     for field, launch in _results(read):
@@ -97,8 +92,9 @@ def _verified(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"{field}.verified", text="the benchmark did not verify its data")
 
 
-def _one_unit(read: Record) -> Iterator[Fault]:
-    """Require one unit per figure of merit; a time and a rate may share a name."""
+@rule("one-unit")
+def one_unit(read: Record) -> Iterator[Fault]:
+    """Every figure of merit has one unit; a time and a rate may share a name."""
     first: dict[tuple[str, str], str] = {}
     for field, launch in _results(read):
         for index, series in enumerate(launch.series):
@@ -110,8 +106,9 @@ def _one_unit(read: Record) -> Iterator[Fault]:
                 )
 
 
-def _same_series(read: Record) -> Iterator[Fault]:
-    """Require the same figures of merit in every launch, except what nodes counted: one may have failed to."""
+@rule("same-series")
+def same_series(read: Record) -> Iterator[Fault]:
+    """Every launch has the same figures of merit, except what nodes counted: one may have failed to."""
     wanted: set[Fom] | None = None
     for field, launch in _results(read):
         foms = {series.fom for series in launch.series if not units.is_counted(series.fom)}
@@ -121,7 +118,9 @@ def _same_series(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"{field}.series", text=f"not the figures of the first launch: {names}")
 
 
-def _placed(read: Record) -> Iterator[Fault]:
+@rule("placed")
+def placed(read: Record) -> Iterator[Fault]:
+    """Every rank proved where it ran, and on which CPUs."""
     if read.origin is Origin.MODELLED:
         return  # nothing ran
     for field, launch in _results(read):
@@ -134,7 +133,9 @@ def _placed(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"{field}.ranks", text="no evidence of the ranks' CPUs")
 
 
-def _nics(read: Record) -> Iterator[Fault]:
+@rule("nic-evidence")
+def nic_evidence(read: Record) -> Iterator[Fault]:
+    """Every node has its NICs' bytes, and they prove the NIC policy."""
     if read.origin not in WITH_NICS:
         return
     for field, launch in _results(read):
@@ -164,7 +165,9 @@ def _launch_nics(field: str, launch: Launch, *, is_uncounted: bool) -> Iterator[
         yield Fault(field=f"{field}.nic_verdict", text=f"{launch.nic_policy} is not proved")
 
 
-def _provenance(read: Record) -> Iterator[Fault]:
+@rule("provenance")
+def provenance(read: Record) -> Iterator[Fault]:
+    """The code is a clean commit; ReFrame, MPI, machine and topology are named."""
     provenance = read.provenance
     code = provenance["railyard"]
     if code["git_commit"] is None:
@@ -195,25 +198,11 @@ def _needs_no_topology(read: Record) -> bool:
     )
 
 
-def _checked_source(read: Record) -> Iterator[Fault]:
-    """Require the source archive that the Spack recipe names, because another archive may contain another program."""
+@rule("source")
+def checked_source(read: Record) -> Iterator[Fault]:
+    """The program was built of the source whose checksum the Spack recipe has."""
     source = str(read.case.parameters.get("spack_source", ""))
     if source.startswith("unchecked"):
         spec = read.case.parameters.get("spack_spec", "the program")
         text = f"{spec} was built of a source without the recipe's checksum: {source}"
         yield Fault(field="case.parameters.spack_source", text=text)
-
-
-RULES: Sequence[Rule] = (
-    _checked_source,
-    _ended,
-    _guarded,
-    _enough_launches,
-    _enough_samples,
-    _verified,
-    _one_unit,
-    _same_series,
-    _placed,
-    _nics,
-    _provenance,
-)

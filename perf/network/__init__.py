@@ -1,1 +1,0 @@
-"""Measure the router's network alone, in virtual time."""

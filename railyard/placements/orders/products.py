@@ -1,0 +1,198 @@
+"""Recognise the grid behind a matrix: the number of a rank says nothing about where it belongs.
+
+Halos, rings, hypercubes and rows and columns of an FFT are Cartesian products of paths, rings and cliques, whatever the
+ranks are called. Two edges of one rank that are sides of a square without diagonals belong to different factors, and
+a square's opposite sides to the same one; two edges without a square, or in a triangle, belong to one factor. That
+relation, closed, is the product's factorisation (W. Imrich and I. Peterin, "Recognizing Cartesian products in linear
+time", Discrete Mathematics 307, 2007); a graph that is no product has one factor. A rank's place in a factor is the
+layer it is in: the component that stays when the factor's edges are taken away.
+
+A halo's edges and corners are no edges of the product. They carry fewer bytes than its faces, so the heaviest edges are
+tried alone, too.
+
+Leaves out grids with holes, and matrices that are nearly a grid.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from railyard.placements.arrays import Ints, NDArray, np
+from railyard.placements.linkload.traffic import Grid, Traffic
+from railyard.placements.orders.walks import boustrophedon
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+#: Pairs of ranks beyond which recognising takes longer than searching.
+MOST_EDGES = 600_000
+#: A gap in the weights of edges: the heavier ones are this many times as heavy as the lighter.
+GAP = 1.5
+MOST_GRIDS = 8
+
+
+def recognised(traffic: Traffic, dimensions: int) -> Iterator[tuple[Grid, Ints]]:
+    """Yield grids that the traffic follows, with the rank of each cell in row-major order; shape (ranks,).
+
+    Each grid has at most `dimensions`: factors are joined, one after the other there and back. Yields nothing where no
+    grid is recognised.
+    """
+    for graph in _by_weight(traffic):
+        factors = _factors(graph)
+        if factors is not None:
+            yield from itertools.islice(_joined(factors, dimensions), MOST_GRIDS)
+            return
+
+
+def _by_weight(traffic: Traffic) -> Iterator[sparse.csr_array]:
+    """Yield the graph of all pairs, then of the heaviest, as long as it connects all ranks; bytes as weights."""
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = traffic.matrix()
+    both = sparse.csr_array(matrix + matrix.T)
+    weights = np.unique(both.data)
+    limits = [0.0, *weights[1:][weights[1:] > GAP * weights[:-1]].tolist()]
+    for limit in limits:
+        kept = both.copy()
+        kept.data[kept.data < limit] = 0
+        kept.eliminate_zeros()
+        if connected_components(kept, directed=False)[0] > 1:
+            return
+        if kept.nnz <= 2 * MOST_EDGES:
+            yield kept
+
+
+def _factors(graph: sparse.csr_array) -> list[Ints] | None:
+    """Return the place of each rank in each factor, each an array of shape (ranks,); None where it is no product.
+
+    Places follow a path or ring from end to end; every factor must be one of these, or a clique. The largest factor is
+    the first, and of equal ones that with the most bytes, so that their order does not depend on the ranks' numbers.
+    """
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
+    edges = np.array(sparse.triu(graph, 1).nonzero())
+    classes = _classes(edges, graph.shape[0])
+    weights = np.asarray(sparse.triu(graph, 1).data)
+    places: list[tuple[int, float, Ints]] = []
+    for kind in range(classes.max() + 1):
+        kept = edges[:, classes != kind]
+        rest = sparse.csr_array((np.ones(kept.shape[1]), (kept[0], kept[1])), shape=graph.shape)
+        layers, layer_of = connected_components(rest, directed=False)
+        across = layer_of[edges[:, classes == kind]]
+        order = _line(layers, across)
+        if order is None:
+            return None
+        places.append((layers, float(weights[classes == kind].sum()), order[layer_of]))
+    places.sort(key=lambda factor: factor[:2], reverse=True)
+    extents = tuple(factor[0] for factor in places)
+    factors = [factor[2] for factor in places]
+    if math.prod(extents) != graph.shape[0]:
+        return None
+    is_product = len(np.unique(np.ravel_multi_index(tuple(factors), extents))) == graph.shape[0]
+    return factors if is_product else None
+
+
+def _classes(edges: Ints, ranks: int) -> Ints:
+    """Return the factor that each edge belongs to, numbered from 0; shape (edges,)."""
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
+    number: dict[tuple[int, int], int] = {}
+    near: list[set[int]] = [set() for _ in range(ranks)]
+    for index, (one, other) in enumerate(edges.T.tolist()):
+        number[one, other] = number[other, one] = index
+        near[one].add(other)
+        near[other].add(one)
+    same: list[tuple[int, int]] = []
+    for rank in range(ranks):
+        cliques = _cliques(near, rank)
+        for clique in cliques:
+            same.extend((number[rank, clique[0]], number[rank, one]) for one in clique[1:])
+        for mine, theirs in itertools.permutations(cliques, 2):
+            other = theirs[0]
+            for one in mine:
+                common = (near[one] & near[other]) - {rank}
+                if len(common) == 1:
+                    corner = common.pop()
+                    same.append((number[rank, one], number[other, corner]))
+                else:
+                    same.append((number[rank, one], number[rank, other]))
+    pairs = np.array(same).reshape(-1, 2).T
+    joined = sparse.csr_array((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(edges.shape[1],) * 2)
+    return np.asarray(connected_components(joined, directed=False)[1])
+
+
+def _cliques(near: Sequence[set[int]], rank: int) -> list[list[int]]:
+    """Return a rank's neighbours, those together that are reached from each other among them."""
+    left, cliques = set(near[rank]), []
+    while left:
+        todo = [min(left)]
+        left.discard(todo[0])
+        clique = []
+        while todo:
+            one = todo.pop()
+            clique.append(one)
+            reached = near[one] & left
+            left -= reached
+            todo.extend(sorted(reached))
+        cliques.append(clique)
+    return cliques
+
+
+def _line(layers: int, across: Ints) -> Ints | None:
+    """Return the place of each layer along a path, a ring or a clique; None for another graph."""
+    near: list[set[int]] = [set() for _ in range(layers)]
+    for one, other in zip(*across.tolist(), strict=True):
+        near[one].add(other)
+        near[other].add(one)
+    if all(len(others) == layers - 1 for others in near):
+        return np.arange(layers)
+    if any(len(others) > 2 for others in near):
+        return None
+    ends = [layer for layer in range(layers) if len(near[layer]) == 1]
+    walk = [ends[0] if ends else 0]
+    while len(walk) < layers:
+        walk.append(min(near[walk[-1]] - set(walk[-2:])))
+    place = np.empty(layers, dtype=np.int64)
+    place[walk] = np.arange(layers)
+    return place
+
+
+def _joined(factors: Sequence[Ints], dimensions: int) -> Iterator[tuple[Grid, Ints]]:
+    """Yield every grid of other extents that the factors form, the most even ones first."""
+    extents = [int(place.max()) + 1 for place in factors]
+    found: dict[Grid, tuple[tuple[int, ...], ...]] = {}
+    for groups in _partitions(range(len(factors)), dimensions):
+        groups = sorted(groups, key=lambda group: -math.prod(extents[k] for k in group))
+        found.setdefault(
+            tuple(math.prod(extents[k] for k in group) for group in groups), tuple(map(tuple, groups))
+        )
+    for grid in sorted(found, key=sum):
+        along = [_there_and_back([factors[k] for k in group]) for group in found[grid]]
+        yield grid, np.argsort(np.ravel_multi_index(tuple(along), grid))
+
+
+def _partitions(items: Sequence[int], most: int) -> Iterator[list[list[int]]]:
+    """Yield every way to put items into at most so many groups."""
+    if not items:
+        yield []
+        return
+    for groups in _partitions(items[1:], most):
+        for k in range(len(groups)):
+            yield [*groups[:k], [items[0], *groups[k]], *groups[k + 1 :]]
+        if len(groups) < most:
+            yield [[items[0]], *groups]
+
+
+def _there_and_back(places: Sequence[Ints]) -> NDArray[np.int64]:
+    """Return where each rank is on a walk through the product of some factors, each step in one of them."""
+    extents = tuple(int(place.max()) + 1 for place in places)
+    number = np.ravel_multi_index(tuple(boustrophedon(extents).T), extents)
+    step = np.empty(len(number), dtype=np.int64)
+    step[number] = np.arange(len(number))
+    return step[np.ravel_multi_index(tuple(places), extents)]

@@ -1,0 +1,49 @@
+"""What tests ask of a torus that is up: its status and counters, its hosts, and what runs on the machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import Any
+
+from support.commands import Run, command_lines
+
+
+def up(railyard: Run, name: str, *options: str, topology: str = "gemini-2x2x2") -> str:
+    """Bring a torus up; return what `torus up` prints."""
+    done = railyard("torus", "up", topology, "--name", name, *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def status(railyard: Run, name: str) -> dict[str, Any]:
+    """Return the document of `torus status`, whether it is sound or not."""
+    report: dict[str, Any] = json.loads(railyard("torus", "status", name, "--json").stdout)
+    return report
+
+
+def links(railyard: Run, name: str) -> dict[str, dict[str, Any]]:
+    """Return link name -> its counters."""
+    document = json.loads(railyard("torus", "counters", name, "--json").stdout)
+    return {link["name"]: link for link in document["links"]}
+
+
+def inside(name: str, host: str, *command: str) -> str:
+    """Return what a command prints in the network of a host."""
+    where = ["ip", "netns", "exec", f"railyard.{name}.{host}"]
+    return subprocess.run([*where, *command], capture_output=True, text=True, check=True).stdout
+
+
+def running_count(command: str) -> int:
+    """Return how many living processes have this command line."""
+    return command_lines().count(f"{command} ")
+
+
+def host_network() -> str:
+    """Return the machine's own interfaces, routes, rules, forwarding and firewall."""
+    commands = ["ip -o link", "ip -4 route show table all", "ip rule", "sysctl net.ipv4.ip_forward"]
+    commands += ["iptables-save"] if shutil.which("iptables-save") else []
+    texts = [subprocess.run(c.split(), capture_output=True, text=True, check=True).stdout for c in commands]
+    lines = "".join(texts).splitlines()
+    return "\n".join(line.partition("[")[0] for line in lines if not line.startswith("#"))
