@@ -589,7 +589,7 @@ def test_few_launches_and_dirty_checkouts_make_no_reference() -> None:
 
 
 def test_the_references_of_the_checkout_can_be_read() -> None:
-    references.load()
+    assert references.load() or not references.FILE.exists()
 
 
 @pytest.mark.parametrize("content", ["[1, 2]", "halo: {x: 1}", ": :", "a: {b: {c: [1]}}"])

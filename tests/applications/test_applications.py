@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from support import rows
 from support.commands import BIN, CHECKOUT, ran
 from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 
@@ -313,7 +314,7 @@ def test_worlds_of_one_rank_each_are_said_so() -> None:
 
 def witness_of(ranks: int) -> Witness:
     places = [{"rank": rank, "host": f"n{rank}", "cpu": 0} for rank in range(ranks)]
-    return Witness(mpi={"library": "Open MPI", "standard": "3.1", "ranks": ranks}, ranks=places)
+    return Witness(mpi={"library": "Open MPI", "standard": "3.1", "ranks": ranks}, ranks=rows.by_node(places))
 
 
 def test_a_launch_becomes_a_benchmarks_output() -> None:
