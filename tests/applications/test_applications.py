@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support import rows
 from support.commands import BIN, CHECKOUT, ran
 from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
+from support.records import rows
 
 from checks.applications import mcb
 from railyard.applications import convert, launch, mpip, patterns
