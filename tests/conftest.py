@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from support import forked, sharing
 from support.benchmark_runs import PretendedTorus
 from support.commands import CHECKOUT, HUNG_S, TESTS, Run, environment, started, without_waits
+from support.mpis.programs import NAMES, Mpi
 
 from railyard.placements.orders import refine
 
@@ -204,3 +205,15 @@ def pretend(pretend_hosts: Path, tmp_path: Path) -> Callable[[str], PretendedTor
         return PretendedTorus(library=pretend_hosts, coordinates=path)
 
     return make
+
+
+@pytest.fixture(params=NAMES)
+def mpi(request: pytest.FixtureRequest, tmp_path: Path) -> Mpi:
+    """Return each of the MPIs in turn."""
+    return Mpi(str(request.param), tmp_path)
+
+
+@pytest.fixture
+def openmpi(tmp_path: Path) -> Mpi:
+    """Return Debian's Open MPI."""
+    return Mpi("openmpi", tmp_path)

@@ -43,8 +43,7 @@ static struct {
     bool written;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The depth of wrappers that this thread is in, and its open plan. */
-static _Thread_local int depth;
+/* The open plan of this thread. */
 static _Thread_local struct plan plan;
 
 static _Noreturn void no_memory(void) {
@@ -52,19 +51,14 @@ static _Noreturn void no_memory(void) {
     abort();
 }
 
-bool capture_enter(void) {
-    return depth++ == 0 && !state.written;
-}
-
-void capture_leave(void) {
-    depth--;
-}
-
 PRELOAD_EXPORTED void railyard_capture_pause(int begin);
 
 /* For other libraries of railyard: between the calls with 1 and 0 this thread counts nothing. */
 void railyard_capture_pause(int begin) {
-    depth += begin ? 1 : -1;
+    if (begin)
+        (void)preload_enter();
+    else
+        preload_leave();
 }
 
 uint64_t capture_bytes(MPI_Count count, MPI_Datatype type) {
@@ -165,15 +159,8 @@ static void note_starts(int count, const MPI_Request *requests) {
     (void)pthread_mutex_unlock(&state.lock);
 }
 
-#define START_P(C, D)    MPI_Request *request
-#define START_A()        request
-#define STARTALL_P(C, D) int count, MPI_Request requests[]
-#define STARTALL_A()     count, requests
-
-WRAP(MPI_Start, START_P, int, int, START_A, note_starts(1, request))
-WRAP(PMPI_Start, START_P, int, int, START_A, note_starts(1, request))
-WRAP(MPI_Startall, STARTALL_P, int, int, STARTALL_A, note_starts(count, requests))
-WRAP(PMPI_Startall, STARTALL_P, int, int, STARTALL_A, note_starts(count, requests))
+WRAP_NAMES(Start, (MPI_Request * request), (request), note_starts(1, request))
+WRAP_NAMES(Startall, (int count, MPI_Request requests[]), (count, requests), note_starts(count, requests))
 
 /* A receive, too, may get the handle of a persistent send that was freed. */
 #define RECEIVE_P(C, D) void *buffer, C count, MPI_Datatype type, int from, int tag, MPI_Comm comm
@@ -187,21 +174,15 @@ static void begin(void) {
     state.slice_s = slice ? strtod(slice, NULL) : 0;
 }
 
-#define INIT_P(C, D)        int *argc, char ***argv
-#define INIT_A()            argc, argv
-#define INIT_THREAD_P(C, D) int *argc, char ***argv, int required, int *provided
-#define INIT_THREAD_A()     argc, argv, required, provided
-
-WRAP(MPI_Init, INIT_P, int, int, INIT_A, begin())
-WRAP(PMPI_Init, INIT_P, int, int, INIT_A, begin())
-WRAP(MPI_Init_thread, INIT_THREAD_P, int, int, INIT_THREAD_A, begin())
-WRAP(PMPI_Init_thread, INIT_THREAD_P, int, int, INIT_THREAD_A, begin())
+WRAP_NAMES(Init, (int *argc, char ***argv), (argc, argv), begin())
+WRAP_NAMES(Init_thread, (int *argc, char ***argv, int required, int *provided),
+           (argc, argv, required, provided), begin())
 
 /* A profiler that reads arguments after the level does not get them. */
 #define PCONTROL(name)                                                                                       \
     PRELOAD_EXPORTED int name(const int level, ...);                                                         \
     int name(const int level, ...) {                                                                         \
-        NEXT(name, (const int, ...));                                                                        \
+        PRELOAD_NEXT(CAPTURE, name, (const int, ...));                                                       \
         state.phase = (uint32_t)level;                                                                       \
         return next(level);                                                                                  \
     }
@@ -209,17 +190,19 @@ WRAP(PMPI_Init_thread, INIT_THREAD_P, int, int, INIT_THREAD_A, begin())
 PCONTROL(MPI_Pcontrol)
 PCONTROL(PMPI_Pcontrol)
 
-/* Collective; once, whether MPI_Finalize or PMPI_Finalize comes first. */
+/* Collective; once, whether MPI_Finalize or PMPI_Finalize comes first. The wrapper that is entered here is
+ * never left, so that nothing is counted from here on. */
 static void end(void) {
     if (state.written)
         return;
     state.written = true;
+    (void)preload_enter();
     matrix_write(&state.pairs, state.left_out);
 }
 
 #define FINALIZE(name)                                                                                       \
     PRELOAD_EXPORTED int name(void) {                                                                        \
-        NEXT(name, (void));                                                                                  \
+        PRELOAD_NEXT(CAPTURE, name, (void));                                                                 \
         end();                                                                                               \
         return next();                                                                                       \
     }

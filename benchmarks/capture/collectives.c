@@ -1,34 +1,131 @@
-/* Wraps collectives, which a stated model turns into messages (model.h); see wrap.h. */
-#include "capture/model.h"
+/* Wraps collectives, which a stated model turns into messages; see wrap.h. */
 #include "capture/wrap.h"
 
-static void send_modelled(void *context, int to, uint64_t messages, uint64_t bytes) {
-    capture_collective(context, to, messages, bytes);
+/*
+ * ---- the stated model: what a rank sends to which others, whatever algorithm the MPI uses ----
+ *
+ * docs/matrix.md has the algorithms and their sources: binomial trees, recursive doubling and rings. `bytes`
+ * are of the whole message for broadcast, reduce, allreduce and scan, and of one rank's block for the others.
+ * Leaves out: barriers, which send no payload, and pipelined trees.
+ */
+
+/* Below: recursive doubling; from here on: a ring. The limits of Open MPI's own decision (coll/tuned), bytes.
+ */
+enum { RING_ALLREDUCE_BYTES = 10000, RING_ALLGATHER_BYTES = 81920 };
+
+static int from_root(const struct peers *peers, int root) {
+    return (peers->rank - root + peers->size) % peers->size;
 }
 
-/* `peers` is not null. */
-static struct model model_of(const struct peers *peers) {
-    return (struct model){
-        .self = peers->rank, .size = peers->size, .send = send_modelled, .context = (void *)(uintptr_t)peers};
+static void send_to(const struct peers *peers, int root, int place, uint64_t bytes) {
+    capture_collective(peers, (place + root) % peers->size, 1, bytes);
 }
 
-typedef void model_rooted(const struct model *, int root, uint64_t bytes);
-typedef void model_unrooted(const struct model *, uint64_t bytes);
+/* The lowest bit of a place in a binomial tree; of the root a bit above all places. */
+static int lowest_bit(const struct peers *peers, int place) {
+    int bit = 1;
+    while (place ? !(place & bit) : bit < peers->size)
+        bit *= 2;
+    return bit;
+}
+
+/* The places at and below a place. */
+static uint64_t subtree(const struct peers *peers, int place) {
+    int bit = lowest_bit(peers, place);
+    return (uint64_t)(bit < peers->size - place ? bit : peers->size - place);
+}
+
+/* Sends each child `bytes`, or so many for each place below it. */
+static void send_down(const struct peers *peers, int root, uint64_t bytes, int blocks) {
+    int own = from_root(peers, root);
+    for (int bit = lowest_bit(peers, own) / 2; bit > 0; bit /= 2)
+        if (own + bit < peers->size)
+            send_to(peers, root, own + bit, blocks ? bytes * subtree(peers, own + bit) : bytes);
+}
+
+static void send_up(const struct peers *peers, int root, uint64_t bytes, int blocks) {
+    int own = from_root(peers, root);
+    if (own > 0)
+        send_to(peers, root, own - lowest_bit(peers, own), blocks ? bytes * subtree(peers, own) : bytes);
+}
+
+static void model_broadcast(const struct peers *peers, int root, uint64_t bytes) {
+    send_down(peers, root, bytes, 0);
+}
+
+static void model_reduce(const struct peers *peers, int root, uint64_t bytes) {
+    send_up(peers, root, bytes, 0);
+}
+
+static void model_gather(const struct peers *peers, int root, uint64_t bytes) {
+    send_up(peers, root, bytes, 1);
+}
+
+static void model_scatter(const struct peers *peers, int root, uint64_t bytes) {
+    send_down(peers, root, bytes, 1);
+}
+
+/* Pairs first fold the ranks above a power of two into it, and get the result at the end. */
+static void doubling(const struct peers *peers, uint64_t bytes) {
+    int power = 1;
+    while (2 * power <= peers->size)
+        power *= 2;
+    int rest = peers->size - power;
+    if (peers->rank < 2 * rest && peers->rank % 2 == 0) {
+        capture_collective(peers, peers->rank + 1, 1, bytes);
+        return;
+    }
+    int own = peers->rank < 2 * rest ? peers->rank / 2 : peers->rank - rest;
+    for (int bit = 1; bit < power; bit *= 2) {
+        int other = own ^ bit;
+        capture_collective(peers, other < rest ? 2 * other + 1 : other + rest, 1, bytes);
+    }
+    if (peers->rank < 2 * rest)
+        capture_collective(peers, peers->rank - 1, 1, bytes);
+}
+
+static void model_allreduce(const struct peers *peers, uint64_t bytes) {
+    uint64_t others = (uint64_t)peers->size - 1;
+    if (bytes < RING_ALLREDUCE_BYTES)
+        doubling(peers, bytes);
+    else if (others > 0)
+        capture_collective(peers, (peers->rank + 1) % peers->size, 2 * others,
+                           2 * bytes * others / (uint64_t)peers->size);
+}
+
+static void model_allgather(const struct peers *peers, uint64_t bytes) {
+    int size = peers->size;
+    if (bytes * (uint64_t)size >= RING_ALLGATHER_BYTES && size > 1) {
+        uint64_t others = (uint64_t)size - 1;
+        capture_collective(peers, (peers->rank + 1) % size, others, others * bytes);
+        return;
+    }
+    for (int step = 1; step < size; step *= 2) {
+        int blocks = step < size - step ? step : size - step;
+        capture_collective(peers, (peers->rank - step + size) % size, 1, (uint64_t)blocks * bytes);
+    }
+}
+
+static void model_scan(const struct peers *peers, uint64_t bytes) {
+    for (int step = 1; peers->rank + step < peers->size; step *= 2)
+        capture_collective(peers, peers->rank + step, 1, bytes);
+}
+
+/* ---- what a call counts ---- */
+
+typedef void model_rooted(const struct peers *, int root, uint64_t bytes);
+typedef void model_unrooted(const struct peers *, uint64_t bytes);
 
 static void note_rooted(MPI_Comm comm, model_rooted *expand, int root, uint64_t bytes) {
     const struct peers *peers = capture_peers(comm);
-    if (peers) {
-        struct model model = model_of(peers);
-        expand(&model, root, bytes);
-    }
+    if (peers)
+        expand(peers, root, bytes);
 }
 
 static void note_unrooted(MPI_Comm comm, model_unrooted *expand, uint64_t bytes) {
     const struct peers *peers = capture_peers(comm);
-    if (peers) {
-        struct model model = model_of(peers);
-        expand(&model, bytes);
-    }
+    if (peers)
+        expand(peers, bytes);
 }
 
 /* Counts are of int, or of MPI_Count in the functions of MPI 4. */
@@ -160,12 +257,10 @@ COLLECTIVE(Gather, Igather, ROOTED_P, ROOTED_A,
 static void note_scatter(MPI_Comm comm, int root, MPI_Count count, MPI_Datatype type, MPI_Count result_count,
                          MPI_Datatype result_type) {
     const struct peers *peers = capture_peers(comm);
-    if (peers) {
-        struct model model = model_of(peers);
-        bool is_root = peers->rank == root;
-        model_scatter(&model, root,
-                      is_root ? capture_bytes(count, type) : capture_bytes(result_count, result_type));
-    }
+    if (peers)
+        model_scatter(peers, root,
+                      peers->rank == root ? capture_bytes(count, type)
+                                          : capture_bytes(result_count, result_type));
 }
 
 COLLECTIVE(Scatter, Iscatter, ROOTED_P, ROOTED_A,

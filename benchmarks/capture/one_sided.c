@@ -45,20 +45,18 @@ static void note_fetch(MPI_Win window, int rank, uint64_t sent, uint64_t fetched
 NAMES(WRAP, Get_accumulate, FETCH_P, FETCH_A, FETCH_NOTE)
 NAMES(WRAP_STARTED, Rget_accumulate, FETCH_P, FETCH_A, FETCH_NOTE)
 
-#define ATOMIC_P(C, D)                                                                                       \
+#define ATOMIC_P                                                                                             \
     const void *buffer, void *result, MPI_Datatype type, int rank, MPI_Aint at, MPI_Op operation,            \
         MPI_Win window
-#define ATOMIC_A()  buffer, result, type, rank, at, operation, window
+#define ATOMIC_A    buffer, result, type, rank, at, operation, window
 #define ATOMIC_NOTE note_fetch(window, rank, capture_bytes(1, type), capture_bytes(1, type), operation)
 
-WRAP(MPI_Fetch_and_op, ATOMIC_P, int, int, ATOMIC_A, ATOMIC_NOTE)
-WRAP(PMPI_Fetch_and_op, ATOMIC_P, int, int, ATOMIC_A, ATOMIC_NOTE)
+WRAP_NAMES(Fetch_and_op, (ATOMIC_P), (ATOMIC_A), ATOMIC_NOTE)
 
-#define SWAP_P(C, D)                                                                                         \
+#define SWAP_P                                                                                               \
     const void *buffer, const void *compared, void *result, MPI_Datatype type, int rank, MPI_Aint at,        \
         MPI_Win window
-#define SWAP_A()  buffer, compared, result, type, rank, at, window
+#define SWAP_A    buffer, compared, result, type, rank, at, window
 #define SWAP_NOTE note_fetch(window, rank, 2 * capture_bytes(1, type), capture_bytes(1, type), MPI_REPLACE)
 
-WRAP(MPI_Compare_and_swap, SWAP_P, int, int, SWAP_A, SWAP_NOTE)
-WRAP(PMPI_Compare_and_swap, SWAP_P, int, int, SWAP_A, SWAP_NOTE)
+WRAP_NAMES(Compare_and_swap, (SWAP_P), (SWAP_A), SWAP_NOTE)

@@ -8,21 +8,11 @@
 #ifndef RAILYARD_CAPTURE_WRAP_H
 #define RAILYARD_CAPTURE_WRAP_H
 
-#include "capture/pairs.h"
+#include "capture/matrix.h"
 #include "capture/peers.h"
 #include "lib/run/preload.h"
 
-#include <mpi.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #define CAPTURE "railyard-capture"
-
-/* A call begins: true in the outermost wrapper of this thread. */
-bool capture_enter(void);
-
-/* The call has ended. */
-void capture_leave(void);
 
 /* Bytes of `count` items; 0 for a type without a size. */
 uint64_t capture_bytes(MPI_Count count, MPI_Datatype type);
@@ -45,55 +35,24 @@ const struct peers *capture_peers(MPI_Comm comm);
 void capture_plan_begin(void);
 void capture_plan_end(MPI_Request request);
 
-/* The next function of a name, found once; threads that find it at the same time write the same address. */
-#define NEXT(name, parameters)                                                                               \
-    static int(*next) parameters;                                                                            \
-    if (!next)                                                                                               \
-    preload_next(CAPTURE, #name, &next, sizeof next)
-
 /* A wrapper that counts by `note` after the call. P(C, D) are its parameters, with counts of type C and
  * displacements of type D, and A() its arguments. */
-#define WRAP(name, P, C, D, A, note)                                                                         \
-    PRELOAD_EXPORTED int name(P(C, D));                                                                      \
-    int name(P(C, D)) {                                                                                      \
-        NEXT(name, (P(C, D)));                                                                               \
-        bool outermost = capture_enter();                                                                    \
-        int code = next(A());                                                                                \
-        if (outermost && code == MPI_SUCCESS)                                                                \
-            note;                                                                                            \
-        capture_leave();                                                                                     \
-        return code;                                                                                         \
-    }
+#define WRAP(name, P, C, D, A, note) PRELOAD_WRAP(CAPTURE, name, (P(C, D)), (A()), note)
 
 /* The same with a request as the last parameter. */
 #define WRAP_STARTED(name, P, C, D, A, note)                                                                 \
-    PRELOAD_EXPORTED int name(P(C, D), MPI_Request *request);                                                \
-    int name(P(C, D), MPI_Request *request) {                                                                \
-        NEXT(name, (P(C, D), MPI_Request *));                                                                \
-        bool outermost = capture_enter();                                                                    \
-        int code = next(A(), request);                                                                       \
-        if (outermost && code == MPI_SUCCESS)                                                                \
-            note;                                                                                            \
-        capture_leave();                                                                                     \
-        return code;                                                                                         \
-    }
+    PRELOAD_WRAP(CAPTURE, name, (P(C, D), MPI_Request * request), (A(), request), note)
 
 /* The same for a persistent request: E are the parameters between the others and the request, F the
  * arguments. */
 #define WRAP_PLANNED(name, P, C, D, E, A, F, note)                                                           \
-    PRELOAD_EXPORTED int name(P(C, D) E(), MPI_Request *request);                                            \
-    int name(P(C, D) E(), MPI_Request *request) {                                                            \
-        NEXT(name, (P(C, D) E(), MPI_Request *));                                                            \
-        bool outermost = capture_enter();                                                                    \
-        int code = next(A() F(), request);                                                                   \
-        if (outermost && code == MPI_SUCCESS) {                                                              \
-            capture_plan_begin();                                                                            \
-            note;                                                                                            \
-            capture_plan_end(*request);                                                                      \
-        }                                                                                                    \
-        capture_leave();                                                                                     \
-        return code;                                                                                         \
-    }
+    PRELOAD_WRAP(CAPTURE, name, (P(C, D) E(), MPI_Request * request), (A() F(), request),                    \
+                 (capture_plan_begin(), note, capture_plan_end(*request)))
+
+/* Functions without counts, under their two names. */
+#define WRAP_NAMES(name, parameters, arguments, note)                                                        \
+    PRELOAD_WRAP(CAPTURE, MPI_##name, parameters, arguments, note)                                           \
+    PRELOAD_WRAP(CAPTURE, PMPI_##name, parameters, arguments, note)
 
 #define NAMES(macro, name, P, A, note)                                                                       \
     macro(MPI_##name, P, int, int, A, note) macro(PMPI_##name, P, int, int, A, note)                         \

@@ -14,10 +14,8 @@
  */
 #include "congestor/patterns.h"
 #include "counters/nics.h"
-#include "lib/engine/benchmark.h"
-#include "lib/input/rows.h"
+#include "engine/benchmark.h"
 #include "lib/measure/clock.h"
-#include "lib/run/check.h"
 
 #include <errno.h>
 #include <math.h>
@@ -80,8 +78,8 @@ static bool is_beside(const struct config *config) {
 #define FIELD(name) offsetof(struct config, name)
 
 static const struct option_row rows[] = {
-    ROW("pattern", "NAME", "alltoall", LOAD_PATTERN_NAMES, "traffic pattern of a round", parse_load_pattern,
-        FIELD(pattern)),
+    ROW_NAMES("pattern", "NAME", "alltoall", LOAD_PATTERN_NAMES, "traffic pattern of a round", FIELD(pattern),
+              options_row, load_patterns),
     ROW("size", "BYTES", "64KiB", "8B to 64MiB in whole numbers of 8 B", "message size", parse_size,
         FIELD(size.bytes)),
     ROW("window", "COUNT", "8", "1 to 64", "messages in flight (incast and permutation only)", parse_count,
@@ -94,9 +92,9 @@ static const struct option_row rows[] = {
                "file that rank 0 creates when the load has started, after the untimed rounds", parse_text,
                FIELD(ready)),
     ROW_ABSENT("stop", "FILE", "none", "a path", "end when this file exists", parse_text, FIELD(stop)),
-    ROW_ABSENT("beside", "NAME", "none", LOAD_PATTERN_NAMES,
-               "second pattern, sent by the last ranks until the first ranks have finished",
-               parse_load_pattern, FIELD(beside)),
+    ROW_ABSENT_NAMES("beside", "NAME", "none", LOAD_PATTERN_NAMES,
+                     "second pattern, sent by the last ranks until the first ranks have finished",
+                     FIELD(beside), options_row, load_patterns),
     ROW("beside-size", "BYTES", "64KiB", "8B to 64MiB in whole numbers of 8 B",
         "message size of the second pattern", parse_size, FIELD(beside_size.bytes)),
     ROW("beside-window", "COUNT", "8", "1 to 64", "messages in flight of the second pattern", parse_count,
@@ -117,7 +115,7 @@ static void settle_size(const char *prefix, const struct load_size *size, struct
         problem_set(problem, "--%swindow %d: too many; valid: 1 to %d", prefix, size->in_flight, WINDOW_MOST);
 }
 
-static void settle(void *configuration, unsigned given, struct problem *problem) {
+static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
     const struct config *config = configuration;
     (void)given;
     settle_size("", &config->size, problem);
@@ -132,24 +130,13 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
         problem_set(problem, "1 rank sends nothing; valid: 2 ranks or more");
 }
 
-static const struct option_table congestor_options = {
-    .program = "congestor",
-    .purpose = "traffic that fills a network while another program is measured, and the time of each round",
-    .rows = rows,
-    .count = sizeof rows / sizeof rows[0],
-    .settle = settle,
-};
-
 /* ---- rounds ---- */
 
-/* Collective. False on all ranks, with the message printed, when the data of any rank are wrong. */
-static bool verify(void *state) {
+static void verify(void *state, struct problem *problem) {
     struct congestor *congestor = state;
-    struct problem problem = {0};
     if (!load_verified_round(&congestor->load))
-        problem_set(&problem, "data are wrong, no time is printed: pattern %s on rank %d",
+        problem_set(problem, "data are wrong, no time is printed: pattern %s on rank %d",
                     congestor->load.pattern->name, check_rank());
-    return !problem_agree(&problem, congestor_options.program);
 }
 
 static void timed_round(struct congestor *congestor) {
@@ -239,7 +226,7 @@ static bool write_ready_file(const char *path) {
     FILE *file = path && check_rank() == 0 ? fopen(path, "w") : NULL;
     if (path && check_rank() == 0 && (!file || fclose(file) != 0))
         problem_set(&problem, "--ready %s: cannot be written: %s", path, strerror(errno));
-    return !problem_agree(&problem, congestor_options.program);
+    return !problem_agree(&problem, benchmark.options.program);
 }
 
 static uint64_t round_bytes(const struct congestor *congestor) {
@@ -248,22 +235,18 @@ static uint64_t round_bytes(const struct congestor *congestor) {
 }
 
 static void add_series(const struct congestor *congestor, struct series_list *list) {
-    struct series times = {.fom = {"round_us", "us", BETTER_LOWER}, .count = congestor->kept};
-    struct series rate = {.fom = {"aggregate_bandwidth_gbyte_s", "GB/s", BETTER_HIGHER}, .count = 1};
-    times.samples = check_alloc((size_t)congestor->kept, sizeof(double));
+    double rate_gbyte_s = 1e-9 * (double)round_bytes(congestor) * congestor->rounds / congestor->elapsed_s;
+    struct series series = {.fom = {"round_us", "us", BETTER_LOWER}, .count = congestor->kept};
+    series_label(&series, "pattern", congestor->load.pattern->name, 0);
+    series_label(&series, "size_bytes", NULL, (int64_t)congestor->load.bytes);
     for (int i = 0; i < congestor->kept; i++)
-        times.samples[i] = 1e6 * congestor->round_s[i];
-    rate.samples = check_alloc(1, sizeof(double));
-    rate.samples[0] = 1e-9 * (double)round_bytes(congestor) * congestor->rounds / congestor->elapsed_s;
-    series_label(&times, "pattern", congestor->load.pattern->name, 0);
-    series_label(&times, "size_bytes", NULL, (int64_t)congestor->load.bytes);
-    series_label(&rate, "pattern", congestor->load.pattern->name, 0);
-    series_label(&rate, "size_bytes", NULL, (int64_t)congestor->load.bytes);
-    series_add(list, times);
-    series_add(list, rate);
+        congestor->round_s[i] *= 1e6;
+    series_add_copy(list, series, congestor->round_s);
+    series.fom = (struct fom){"aggregate_bandwidth_gbyte_s", "GB/s", BETTER_HIGHER};
+    series_add_one(list, series, rate_gbyte_s);
 }
 
-/* Collective. Counts the NICs only during the load, so the program has no hooks. */
+/* Collective. Counts the NICs only during the load, instead of the engine. */
 static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
     struct congestor *congestor = state;
     for (int i = 0; !is_beside(&congestor->config) && i < congestor->config.warmups; i++)
@@ -329,14 +312,19 @@ static void print_heading(const void *state) {
         end_names[congestor->end]);
 }
 
-int main(int argc, char **argv) {
-    static const struct benchmark benchmark = {.options = &congestor_options,
-                                               .state_bytes = sizeof(struct congestor),
-                                               .prepare = prepare,
-                                               .verify = verify,
-                                               .measure = measure,
-                                               .release = release,
-                                               .write_parameters = write_parameters,
-                                               .print_heading = print_heading};
-    return benchmark_main(argc, argv, &benchmark);
-}
+const struct benchmark benchmark = {
+    .options =
+        {.program = "congestor",
+         .purpose =
+             "traffic that fills a network while another program is measured, and the time of each round",
+         OPTION_ROWS(rows),
+         .settle = settle},
+    .state_bytes = sizeof(struct congestor),
+    .prepare = prepare,
+    .verify = verify,
+    .measure = measure,
+    .release = release,
+    .counts_nics = true,
+    .write_parameters = write_parameters,
+    .print_heading = print_heading,
+};

@@ -178,22 +178,13 @@ static void fill_for_partner(struct load *load) {
 
 /* ---- the table ---- */
 
-static const struct load_pattern table[] = {
+const struct load_pattern load_patterns[LOAD_PATTERNS] = {
     {"incast", true, true, false, false, to_or_from_one, fill_one, incast, incast_arrived},
     {"alltoall", false, false, true, false, between_all, fill_all, alltoall, alltoall_arrived},
     {"broadcast", false, false, false, true, to_or_from_one, fill_one, broadcast, broadcast_arrived},
     {"allreduce", false, false, false, false, least_of_allreduce, fill_numbers, allreduce, allreduce_arrived},
     {"permutation", true, false, false, false, one_each, fill_for_partner, permutation, permutation_arrived},
 };
-
-bool parse_load_pattern(const char *text, void *field) {
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strcmp(text, table[i].name) == 0) {
-            *(const struct load_pattern **)field = &table[i];
-            return true;
-        }
-    return false;
-}
 
 /* Windows of a round of this rank: an incast's first rank has one of every other, a permutation's two. */
 static size_t windows(const struct load *load) {

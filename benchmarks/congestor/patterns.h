@@ -45,8 +45,9 @@ struct load {
     MPI_Request *requests; /* requests of all messages in flight */
 };
 
-/* Parser for option tables: the name of a pattern into const struct load_pattern *. */
-bool parse_load_pattern(const char *text, void *field);
+enum { LOAD_PATTERNS = 5 };
+
+extern const struct load_pattern load_patterns[LOAD_PATTERNS];
 
 /* The patterns and what each does, for --help. */
 #define LOAD_PATTERN_NAMES                                                                                   \

@@ -3,8 +3,6 @@
 
 #include "counters/leaders.h"
 #include "counters/report.h"
-#include "counters/shared.h"
-#include "counters/torus.h"
 #include "lib/input/textfile.h"
 #include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
@@ -117,7 +115,7 @@ static bool has_devices(const struct railyard_counters *counters, const char *na
 /* Collective. The fabric of rank 0's node: the first group that has a device there; Ethernet is the last. */
 static void detect_group(struct railyard_counters *counters) {
     MPI_Comm comm = counters->comm;
-    for (int i = 0; shared_rank(comm) == 0 && i < COUNTER_FABRICS; i++) {
+    for (int i = 0; leaders_rank(comm) == 0 && i < COUNTER_FABRICS; i++) {
         (void)snprintf(counters->group_name, GROUP_NAME_BYTES, "%s", counter_fabrics[i]);
         if (has_devices(counters, counter_fabrics[i]))
             break;
@@ -131,7 +129,7 @@ static bool read_group(struct railyard_counters *counters, struct problem *probl
     if (strcmp(counters->group_name, "auto") == 0)
         detect_group(counters);
     counter_group_path(counters->group_name, path);
-    char *text = shared_file(counters->comm, path, "counter group", problem);
+    char *text = textfile_share(counters->comm, path, "counter group", problem);
     if (text)
         counter_group_parse(path, text, &counters->group, problem);
     return text && !problem_is_set(problem);
@@ -150,7 +148,7 @@ static void site_by_torus(struct railyard_counters *counters, struct problem *pr
                     counters->group_name);
         return;
     }
-    char *text = shared_file(counters->comm, counters->coordinates, "coordinates file", problem);
+    char *text = textfile_share(counters->comm, counters->coordinates, "coordinates file", problem);
     if (text)
         counter_torus_site(counters->coordinates, text, counters->host, &counters->site, problem);
     free(text);

@@ -1,14 +1,127 @@
 /* Parses counter groups; see group.h. */
 #include "counters/group.h"
 
-#include "counters/formula.h"
 #include "lib/input/parse.h"
 #include "lib/input/textfile.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- formulas: numbers, counters, + - * / and parentheses, with the usual precedence ----
+ * Leaves out: signs before numbers, functions, and nesting deeper than FORMULA_DEPTH_MAX. */
+
+enum { FORMULA_DEPTH_MAX = 32 };
+
+struct reader {
+    const char *at;
+    int depth;
+    bool good;
+    const struct counter_group *group;
+    const double *counters; /* NULL: each is 1 */
+};
+
+static double read_sum(struct reader *reader);
+
+static void skip_blanks(struct reader *reader) {
+    reader->at += strspn(reader->at, " \t");
+}
+
+static bool take(struct reader *reader, char symbol) {
+    skip_blanks(reader);
+    if (*reader->at != symbol)
+        return false;
+    reader->at++;
+    return true;
+}
+
+static double fail(struct reader *reader) {
+    reader->good = false;
+    return NAN;
+}
+
+/* The value of the counter with a name of `length` characters, which is not terminated. */
+static double counter_named(struct reader *reader, const char *name, size_t length) {
+    const struct counter_group *group = reader->group;
+    for (int i = 0; i < group->counter_count; i++)
+        if (strlen(group->counters[i].name) == length && strncmp(group->counters[i].name, name, length) == 0)
+            return !reader->counters ? 1 : isfinite(reader->counters[i]) ? reader->counters[i] : (double)NAN;
+    return fail(reader);
+}
+
+static double read_name(struct reader *reader) {
+    const char *name = reader->at;
+    while (isalnum((unsigned char)*reader->at) || *reader->at == '_')
+        reader->at++;
+    return counter_named(reader, name, (size_t)(reader->at - name));
+}
+
+static double read_number(struct reader *reader) {
+    char *end = NULL;
+    double value = strtod(reader->at, &end);
+    reader->at = end;
+    return value;
+}
+
+static double read_parentheses(struct reader *reader) {
+    double value = NAN;
+    if (++reader->depth > FORMULA_DEPTH_MAX)
+        return fail(reader);
+    value = read_sum(reader);
+    reader->depth--;
+    return take(reader, ')') ? value : fail(reader);
+}
+
+static double read_value(struct reader *reader) {
+    if (take(reader, '('))
+        return read_parentheses(reader);
+    if (isdigit((unsigned char)*reader->at))
+        return read_number(reader);
+    if (isalpha((unsigned char)*reader->at))
+        return read_name(reader);
+    return fail(reader);
+}
+
+static double divide(double left, double right) {
+    return right == 0 ? (double)NAN : left / right;
+}
+
+static double read_product(struct reader *reader) {
+    double value = read_value(reader);
+    while (reader->good)
+        if (take(reader, '*'))
+            value *= read_value(reader);
+        else if (take(reader, '/'))
+            value = divide(value, read_value(reader));
+        else
+            break;
+    return value;
+}
+
+static double read_sum(struct reader *reader) {
+    double value = read_product(reader);
+    while (reader->good)
+        if (take(reader, '+'))
+            value += read_product(reader);
+        else if (take(reader, '-'))
+            value -= read_product(reader);
+        else
+            break;
+    return value;
+}
+
+/* Computes the formula; false if it is malformed or has an unknown name. A division by 0 is NaN. */
+static bool evaluate(const char *text, const struct counter_group *group, const double *counters,
+                     double *value) {
+    struct reader reader = {.at = text, .good = true, .group = group, .counters = counters};
+    *value = read_sum(&reader);
+    skip_blanks(&reader);
+    return reader.good && *reader.at == '\0';
+}
+
+/* ---- lines ---- */
 
 /* One keyword's reader: true when the rest of its line was good. */
 typedef bool line_reader(char *rest, struct counter_group *group);
@@ -109,15 +222,6 @@ static bool read_optional(char *rest, struct counter_group *group) {
     return add_counter(rest, true, group);
 }
 
-static bool lookup_known(const char *name, size_t length, double *value, const void *context) {
-    const struct counter_group *group = context;
-    *value = 1;
-    for (int i = 0; i < group->counter_count; i++)
-        if (strlen(group->counters[i].name) == length && strncmp(group->counters[i].name, name, length) == 0)
-            return true;
-    return false;
-}
-
 static bool read_metric(char *rest, struct counter_group *group) {
     struct group_metric *metric = &group->metrics[group->metric_count];
     double value = 0;
@@ -127,7 +231,7 @@ static bool read_metric(char *rest, struct counter_group *group) {
     metric->unit = textfile_word(&rest);
     metric->formula = rest_of_line(rest);
     group->metric_count++;
-    return metric->unit && metric->formula && formula_evaluate(metric->formula, lookup_known, group, &value);
+    return metric->unit && metric->formula && evaluate(metric->formula, group, NULL, &value);
 }
 
 static const struct {
@@ -194,27 +298,9 @@ int counter_group_metric(const struct counter_group *group, const char *name) {
     return -1;
 }
 
-struct values {
-    const struct counter_group *group;
-    const double *counters;
-};
-
-static bool lookup_value(const char *name, size_t length, double *value, const void *context) {
-    const struct values *values = context;
-    const struct counter_group *group = values->group;
-    for (int i = 0; i < group->counter_count; i++)
-        if (strlen(group->counters[i].name) == length &&
-            strncmp(group->counters[i].name, name, length) == 0) {
-            *value = isfinite(values->counters[i]) ? values->counters[i] : (double)NAN;
-            return true;
-        }
-    return false;
-}
-
 double counter_group_value(const struct counter_group *group, int metric, const double *counters) {
-    struct values values = {group, counters};
     double value = 0;
-    bool good = formula_evaluate(group->metrics[metric].formula, lookup_value, &values, &value);
+    bool good = evaluate(group->metrics[metric].formula, group, counters, &value);
     return good ? value : (double)NAN;
 }
 

@@ -1,12 +1,21 @@
-/* Chooses leaders on rank 0; see leaders.h. */
+/* Chooses leaders on rank 0, and broadcasts rank 0's texts; see leaders.h. */
 #include "counters/leaders.h"
 
 #include "counters/source.h"
+#include "lib/input/textfile.h"
 #include "lib/run/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PRESENT = 1 };
+
+int leaders_rank(MPI_Comm comm) {
+    int rank = 0;
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    return rank;
+}
 
 struct member {
     char key[SITE_NAME_BYTES];
@@ -43,12 +52,11 @@ static void choose(struct member *members, int count, int *parts) {
 }
 
 enum counter_part counter_part(MPI_Comm comm, const char *key) {
-    struct member mine = {.rank = 0};
+    struct member mine = {.rank = leaders_rank(comm)};
     struct member *members = NULL;
     int *parts = NULL;
     int size = 0;
     int part = FOLLOWS;
-    MPI_CHECK(MPI_Comm_rank(comm, &mine.rank));
     MPI_CHECK(MPI_Comm_size(comm, &size));
     (void)snprintf(mine.key, sizeof mine.key, "%s", key);
     if (mine.rank == 0) {
@@ -65,11 +73,63 @@ enum counter_part counter_part(MPI_Comm comm, const char *key) {
 }
 
 bool counter_leaders(MPI_Comm comm, const char *key, MPI_Comm *leaders) {
-    int rank = 0;
     enum counter_part part = counter_part(comm, key);
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
     *leaders = part == ALL_LEAD ? comm : MPI_COMM_NULL;
     if (part == LEADS || part == FOLLOWS)
-        MPI_CHECK(MPI_Comm_split(comm, part == LEADS ? 0 : MPI_UNDEFINED, rank, leaders));
+        MPI_CHECK(MPI_Comm_split(comm, part == LEADS ? 0 : MPI_UNDEFINED, leaders_rank(comm), leaders));
     return part != NO_LEADERS;
+}
+
+/* ---- texts ---- */
+
+/* A byte PRESENT and the text, or a byte 0, then a zero byte: for each. */
+static char *pack(const char *const *texts, int count, size_t *length) {
+    *length = 0;
+    for (int i = 0; i < count; i++)
+        *length += 2 + (texts[i] ? strlen(texts[i]) : 0);
+    char *packed = check_alloc(*length + 1, 1);
+    char *at = packed;
+    for (int i = 0; i < count; i++) {
+        size_t bytes = texts[i] ? strlen(texts[i]) : 0;
+        *at = texts[i] ? PRESENT : 0;
+        if (bytes > 0)
+            memcpy(at + 1, texts[i], bytes);
+        at += bytes + 2;
+    }
+    return packed;
+}
+
+static char *copy_of(const char *text) {
+    size_t bytes = strlen(text) + 1;
+    return memcpy(check_alloc(bytes, 1), text, bytes);
+}
+
+void shared_texts(MPI_Comm comm, const char *const *texts, int count, char **shared) {
+    size_t length = 0;
+    int bytes = 0;
+    char *packed = leaders_rank(comm) == 0 ? pack(texts, count, &length) : NULL;
+    char *received = textfile_share_bytes(comm, packed, length, &bytes);
+    const char *at = received;
+    for (int i = 0; i < count; i++) {
+        bool present = *at++ == PRESENT;
+        shared[i] = present ? copy_of(at) : NULL;
+        at += strlen(at) + 1;
+    }
+    free(packed);
+    free(received);
+}
+
+char *shared_expand(const char *path, const char *host) {
+    size_t room = path ? strlen(path) + 1 : 1;
+    for (const char *at = path; at && (at = strstr(at, "%h")) != NULL; at += 2)
+        room += strlen(host);
+    char *copy = path ? check_alloc(room, 1) : NULL;
+    size_t used = 0;
+    while (path && *path) {
+        bool mark = strncmp(path, "%h", 2) == 0;
+        used += (size_t)snprintf(copy + used, room - used, "%.*s", mark ? (int)strlen(host) : 1,
+                                 mark ? host : path);
+        path += mark ? 2 : 1;
+    }
+    return copy;
 }

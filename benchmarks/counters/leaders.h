@@ -1,5 +1,6 @@
 /*
- * One leader for each node or router among the ranks of a communicator: the lowest rank of each key.
+ * One leader for each node or router among the ranks of a communicator: the lowest rank of each key; and what
+ * rank 0 tells all.
  *
  * Rank 0 is always a leader and is rank 0 among them. Leaves out: what a key is (source.h).
  */
@@ -19,5 +20,13 @@ enum counter_part counter_part(MPI_Comm comm, const char *key);
  * itself if all ranks lead. Returns false on all ranks, without leaders, if any rank has an empty key. Rank 0
  * temporarily needs memory proportional to the number of ranks. */
 bool counter_leaders(MPI_Comm comm, const char *key, MPI_Comm *leaders);
+
+int leaders_rank(MPI_Comm comm);
+
+/* Collective. Copies of rank 0's texts, to be freed; NULL stays NULL. */
+void shared_texts(MPI_Comm comm, const char *const *texts, int count, char **shared);
+
+/* Returns a copy of a path with "%h" replaced by the host; NULL stays NULL. */
+char *shared_expand(const char *path, const char *host);
 
 #endif

@@ -3,24 +3,22 @@
 
 #ifndef RAILYARD_HOST_FROM_MPI
 #include "counters/leaders.h"
-#include "counters/shared.h"
 #include "counters/source.h"
 #include "lib/input/parse.h"
+#include "lib/input/textfile.h"
 #include "lib/measure/energy.h"
 #include "lib/measure/sockets.h"
-#include "lib/output/gpus.h"
 #include "lib/output/json.h"
+#include "lib/output/whole.h"
 #include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { GROUPS_MAX = 8, NAME_BYTES = 256, PATH_BYTES = 4096, READINGS = 2, METRICS = 2, SETTINGS = 3 };
+enum { GROUPS_MAX = 8, NAME_BYTES = 256, READINGS = 2, METRICS = 2, SETTINGS = 3 };
 
 static const char *const metric_names[METRICS] = {"sent_bytes", "received_bytes"};
 
@@ -95,7 +93,7 @@ static void add_fabric(struct nics *nics, const char *name) {
     struct problem problem = {0};
     struct fabric *fabric = &nics->fabrics[nics->fabric_count];
     counter_group_path(name, path);
-    char *text = shared_file(MPI_COMM_WORLD, path, "counter group", &problem);
+    char *text = textfile_share(MPI_COMM_WORLD, path, "counter group", &problem);
     if (text)
         counter_group_parse(path, text, &fabric->group, &problem);
     if (problem_is_set(&problem))
@@ -257,21 +255,8 @@ static struct rank_row *own_sockets(const struct nics *nics, int *count) {
 /* Collective. Returns all rows, of `size` bytes each, on rank 0 in the order of the leaders; NULL on other
  * ranks. */
 static void *gather_rows(const void *rows, int count, size_t size, int *total) {
-    bool root = check_rank() == 0;
-    int bytes = count * (int)size;
-    int *sizes = root ? check_alloc((size_t)check_ranks(), sizeof *sizes) : NULL;
-    int *offsets = root ? check_alloc((size_t)check_ranks(), sizeof *offsets) : NULL;
-    int sum = 0;
-    MPI_CHECK(MPI_Gather(&bytes, 1, MPI_INT, sizes, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    for (int rank = 0; root && rank < check_ranks(); rank++) {
-        offsets[rank] = sum;
-        sum += sizes[rank];
-    }
-    void *all = root ? check_alloc((size_t)sum, 1) : NULL;
-    MPI_CHECK(MPI_Gatherv(rows, bytes, MPI_BYTE, all, sizes, offsets, MPI_BYTE, 0, MPI_COMM_WORLD));
-    *total = sum / (int)size;
-    free(sizes);
-    free(offsets);
+    void *all = evidence_collect(MPI_COMM_WORLD, rows, count * (int)size, total);
+    *total /= (int)size;
     return all;
 }
 
@@ -287,6 +272,72 @@ static struct reason gather_reason(const struct nics *nics) {
     (void)snprintf(reason.text, sizeof reason.text, "%s", nics->problem.text);
     MPI_CHECK(MPI_Bcast(&reason, (int)sizeof reason, MPI_BYTE, first, MPI_COMM_WORLD));
     return reason;
+}
+
+/* ---- the GPUs that each rank sees: each reports its own environment, as a launcher or a script set it; the
+ * runtimes of CUDA, ROCm and Level Zero read it. Leaves out: which of the visible GPUs the rank uses. ---- */
+
+enum { VARIABLES = 4, SEES_BYTES = 256 };
+
+/* ROCR_VISIBLE_DEVICES counts the node's GPUs, the others those that it leaves. */
+static const char *const gpu_variables[VARIABLES] = {"ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                                                     "ZE_AFFINITY_MASK", "HIP_VISIBLE_DEVICES"};
+
+/* Plain data, sent to rank 0 as it is. */
+struct gpus_of_rank {
+    char host[EVIDENCE_HOST_BYTES];
+    int variable; /* -1: none is set */
+    char sees[SEES_BYTES];
+};
+
+struct gpus_list {
+    int ranks;
+    struct gpus_of_rank *of_rank;
+};
+
+static struct gpus_of_rank gpus_here(void) {
+    struct gpus_of_rank here = {.variable = -1};
+    evidence_host(here.host);
+    for (int i = 0; i < VARIABLES && here.variable < 0; i++) {
+        const char *value = getenv(gpu_variables[i]);
+        if (!value)
+            continue;
+        here.variable = i;
+        (void)snprintf(here.sees, sizeof here.sees, "%s", value);
+    }
+    return here;
+}
+
+/* Collective. All ranks' GPUs on rank 0; an empty list on other ranks, and if no rank has such a variable. */
+static void gather_gpus(struct gpus_list *list) {
+    struct gpus_of_rank here = gpus_here();
+    int bytes = (int)sizeof here;
+    int known = 0;
+    *list = (struct gpus_list){0};
+    if (check_rank() == 0)
+        list->of_rank = check_alloc((size_t)check_ranks(), sizeof here);
+    MPI_CHECK(MPI_Gather(&here, bytes, MPI_BYTE, list->of_rank, bytes, MPI_BYTE, 0, MPI_COMM_WORLD));
+    for (int rank = 0; list->of_rank && rank < check_ranks(); rank++)
+        known += list->of_rank[rank].variable >= 0;
+    if (known > 0)
+        list->ranks = check_ranks();
+}
+
+static void write_gpus(struct json *json, const struct gpus_list *list) {
+    if (list->ranks == 0)
+        return;
+    json_key_array(json, "gpus");
+    for (int rank = 0; rank < list->ranks; rank++) {
+        const struct gpus_of_rank *of_rank = &list->of_rank[rank];
+        bool is_set = of_rank->variable >= 0;
+        json_object(json);
+        json_key_integer(json, "rank", rank);
+        json_key_text(json, "node", of_rank->host);
+        json_key_text(json, "variable", is_set ? gpu_variables[of_rank->variable] : NULL);
+        json_key_text(json, "sees", is_set ? of_rank->sees : NULL);
+        json_object_end(json);
+    }
+    json_array_end(json);
 }
 
 /* ---- the file ---- */
@@ -307,6 +358,7 @@ static bool is_known(const struct row *row) {
 
 /* The content of the file that rank 0 writes. */
 struct document {
+    const char *groups;
     const struct row *rows;
     int count;
     const char *reason;
@@ -348,7 +400,8 @@ static void write_energy(struct json *json, const struct document *document) {
     json_array_end(json);
 }
 
-static void write_document(FILE *file, const struct nics *nics, const struct document *document) {
+static void write_document(FILE *file, const void *written) {
+    const struct document *document = written;
     const struct row *rows = document->rows;
     int count = document->count;
     const char *reason = document->reason;
@@ -358,7 +411,7 @@ static void write_document(FILE *file, const struct nics *nics, const struct doc
         known += is_known(&rows[i]);
     json_object(&json);
     json_key_text(&json, "format", "railyard-nics/1");
-    json_key_text(&json, "groups", nics->settings[1] ? nics->settings[1] : "auto");
+    json_key_text(&json, "groups", document->groups ? document->groups : "auto");
     json_key_array(&json, "nics");
     for (int i = 0; i < count; i++)
         if (is_known(&rows[i]))
@@ -369,22 +422,10 @@ static void write_document(FILE *file, const struct nics *nics, const struct doc
     else if (!*reason && known < count)
         reason = "a counter went backwards";
     json_key_text(&json, "reason", *reason ? reason : NULL);
-    gpus_write(&json, &document->gpus);
+    write_gpus(&json, &document->gpus);
     write_energy(&json, document);
     write_ranks(&json, document);
     json_object_end(&json);
-}
-
-/* Whole or not at all. */
-static void write_file(const struct nics *nics, const struct document *document) {
-    char temporary[PATH_BYTES];
-    const char *path = nics->settings[0];
-    (void)snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
-    FILE *file = fopen(temporary, "w");
-    if (file)
-        write_document(file, nics, document);
-    if (!file || fclose(file) != 0 || rename(temporary, path) != 0)
-        (void)fprintf(stderr, "railyard: %s: cannot be written: %s\n", path, strerror(errno));
 }
 
 static void free_all(struct nics *nics) {
@@ -412,16 +453,17 @@ void nics_end(struct nics *nics) {
     struct row *rows = own_rows(nics, &count);
     struct row *all = gather_rows(rows, count, sizeof *rows, &total);
     struct reason reason = gather_reason(nics);
-    struct document document = {.rows = all, .count = total, .reason = reason.text};
+    struct document document = {
+        .groups = nics->settings[1], .rows = all, .count = total, .reason = reason.text};
     struct rank_row *of_ranks = gather_rows(sockets, sockets_count, sizeof *sockets, &document.rank_count);
     document.ranks = of_ranks;
     struct energy_row *joules = own_energy(nics, &count);
     struct energy_row *of_all = gather_rows(joules, count, sizeof *joules, &document.energy_count);
     document.energy = of_all;
-    gpus_gather(&document.gpus);
+    gather_gpus(&document.gpus);
     if (all)
-        write_file(nics, &document);
-    gpus_free(&document.gpus);
+        whole_write_or_tell("railyard", nics->settings[0], write_document, &document);
+    free(document.gpus.of_rank);
     free(sockets);
     free(of_ranks);
     free(joules);
@@ -441,13 +483,3 @@ void nics_end(struct nics *nics) {
     (void)nics;
 }
 #endif
-
-static void *begin(void) {
-    return nics_begin();
-}
-
-static void end(void *begun) {
-    nics_end(begun);
-}
-
-const struct run_hooks nics_hooks = {begin, end};

@@ -5,8 +5,8 @@
  * differences to a file (docs/formats.md, "NICs"). Every fabric that a node has is read: Slingshot,
  * Omni-Path, InfiniBand, RoCE, EFA, Ethernet (the counter groups of that name). MPI's own set-up is counted,
  * too. The file also has the bytes of each rank's own TCP connections by NIC (lib/measure/sockets.h), the
- * energy that the nodes count (lib/measure/energy.h) and the GPUs that each rank sees (lib/output/gpus.h).
- * Rank 0's environment decides for all ranks:
+ * energy that the nodes count (lib/measure/energy.h) and the GPUs that each rank sees as the runtimes'
+ * variables say. Rank 0's environment decides for all ranks:
  *
  *     RAILYARD_NICS          the file; without it nothing is counted
  *     RAILYARD_NIC_COUNTERS  groups, separated by commas; auto (the default): those named above
@@ -18,8 +18,6 @@
 #ifndef RAILYARD_COUNTERS_NICS_H
 #define RAILYARD_COUNTERS_NICS_H
 
-#include "lib/run/check.h"
-
 struct nics;
 
 /* Collective over MPI_COMM_WORLD. Reads for the first time; NULL on all ranks where nothing is to be counted.
@@ -29,8 +27,5 @@ struct nics *nics_begin(void);
 /* Collective. Reads again, writes the file, and frees; NULL does nothing. If the file cannot be written, one
  * line is printed on stderr and the run continues. */
 void nics_end(struct nics *nics);
-
-/* Both, for a benchmark that counts from MPI's start to its end. */
-extern const struct run_hooks nics_hooks;
 
 #endif

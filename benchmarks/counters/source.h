@@ -56,6 +56,11 @@ struct counter_links {
 void counter_files_find(const struct counter_group *group, const char *root, const struct counter_site *site,
                         struct counter_links *links, struct problem *problem);
 
+/* Finds the position of one host on a torus in the text of a coordinates file (docs/formats.md) without
+ * storing the file: its coordinate, the extents, key and label. Changes the text. */
+void counter_torus_site(const char *path, char *text, const char *host, struct counter_site *site,
+                        struct problem *problem);
+
 /* Reads the name of this node's Gemini from ROOT/proc/cray_xt/cname: c0-0c0s3n2 is attached to c0-0c0s3g1. */
 void counter_gemini_site(const char *root, struct counter_site *site, struct problem *problem);
 

@@ -1,12 +1,123 @@
-/* Memory, neighbours and payloads of the faces; see faces.h. */
+/* Layout, packing, neighbours and payloads of the faces; see faces.h. */
 #include "halo/faces.h"
 
+#include "lib/measure/idle.h"
 #include "lib/measure/payload.h"
 #include "lib/run/check.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { LINE_CELLS = 8 }; /* doubles of a 64-byte cache line */
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* The cells of the face. */
+static size_t face_cells(const struct face_shape *shape) {
+    return shape->blocks * shape->length;
+}
+
+static void fold(struct face_shape *shape, size_t limit_bytes) {
+    size_t limit = larger(limit_bytes / sizeof(double), LINE_CELLS * face_cells(shape));
+    shape->rows = smaller(shape->blocks, larger(1, limit / shape->stride));
+    size_t passes = (shape->blocks + shape->rows - 1) / shape->rows;
+    shape->pitch = passes > 1 ? shape->stride / passes : 0;
+}
+
+/* Returns the shape of the doubles sent to the neighbour at `step` (-1, 0 or 1 along each dimension), for an
+ * array of these cells with `values` doubles each, folded to about limit_bytes if longer. A block spans the
+ * dimensions before the first one with a step, and repeats over the dimensions after it. */
+static struct face_shape shape_of(const struct extents *cells, size_t values, const int *step,
+                                  size_t limit_bytes) {
+    struct face_shape shape = {.blocks = 1, .length = values, .stride = values};
+    int d = 0;
+    for (; d < cells->count && step[d] == 0; d++)
+        shape.length *= cells->length[d];
+    for (int e = 0; e < d; e++)
+        shape.stride *= cells->length[e];
+    for (; d < cells->count; d++)
+        if (step[d] == 0)
+            shape.blocks *= cells->length[d];
+        else if (shape.blocks == 1)
+            shape.stride *= cells->length[d];
+    fold(&shape, limit_bytes);
+    return shape;
+}
+
+/* The cells of the memory that the face lies in. */
+static size_t face_extent(const struct face_shape *shape) {
+    if (shape->rows == shape->blocks)
+        return (shape->blocks - 1) * shape->stride + shape->length;
+    return shape->rows * shape->stride;
+}
+
+/* Returns the position of cell i of the face in that memory; independent of the packing code, to verify it.
+ */
+static size_t face_offset(const struct face_shape *shape, size_t i) {
+    size_t block = i / shape->length;
+    return block % shape->rows * shape->stride + block / shape->rows * shape->pitch + i % shape->length;
+}
+
+/* Copies rows of `length` cells; source and target have separate strides. */
+static void copy_rows(const struct memory *memory, size_t rows, size_t length, const double *from,
+                      size_t from_stride, double *to, size_t to_stride) {
+    if (memory->kind != MEMORY_HOST)
+        memory_copy_rows(memory, to, to_stride * sizeof *to, from, from_stride * sizeof *from,
+                         length * sizeof *to, rows);
+    else if (length == 1)
+        for (size_t row = 0; row < rows; row++)
+            to[row * to_stride] = from[row * from_stride];
+    else
+        for (size_t row = 0; row < rows; row++)
+            memcpy(to + row * to_stride, from + row * from_stride, length * sizeof *to);
+}
+
+#ifdef RAILYARD_HOST_FROM_MPI
+static double core_byte_s(void) {
+    const char *text = getenv("RAILYARD_CORE_GBYTE_S");
+    return text ? 1e9 * strtod(text, NULL) : 0;
+}
+
+/* Waits for the time that packing or unpacking the face takes: one pass over its cache lines and one over its
+ * cells. */
+static void pass_copytime(const struct face_shape *shape) {
+    size_t lines = shape->blocks * ((shape->length + LINE_CELLS - 1) / LINE_CELLS);
+    double bytes = (double)((lines * LINE_CELLS + shape->blocks * shape->length) * sizeof(double));
+    double rate_byte_s = core_byte_s();
+    if (!(rate_byte_s > 0))
+        return;
+    idle_sleep(bytes / rate_byte_s); /* smpicc makes it pass in simulated time */
+}
+#else
+static void pass_copytime(const struct face_shape *shape) {
+    (void)shape;
+}
+#endif
+
+void face_pack(const struct memory *memory, const struct face_shape *shape, const double *field,
+               double *buffer) {
+    for (size_t block = 0; block < shape->blocks; block += shape->rows, field += shape->pitch)
+        copy_rows(memory, smaller(shape->rows, shape->blocks - block), shape->length, field, shape->stride,
+                  buffer + block * shape->length, shape->length);
+    pass_copytime(shape);
+}
+
+void face_unpack(const struct memory *memory, const struct face_shape *shape, const double *buffer,
+                 double *field) {
+    for (size_t block = 0; block < shape->blocks; block += shape->rows, field += shape->pitch)
+        copy_rows(memory, smaller(shape->rows, shape->blocks - block), shape->length,
+                  buffer + block * shape->length, shape->length, field, shape->stride);
+    pass_copytime(shape);
+}
+
+/* ---- all faces ---- */
 
 int faces_opposite(int face) {
     return face ^ 1;
@@ -26,7 +137,7 @@ static void add_face(const struct halo_config *config, const struct grid *grid, 
         face->step[d] = sign * step[d];
         face->own = face->own && (step[d] == 0 || grid->extents.length[d] == 1);
     }
-    face->shape = face_shape(&config->cells, (size_t)config->values, step, config->face_memory);
+    face->shape = shape_of(&config->cells, (size_t)config->values, step, config->face_memory);
     face->cells = (int)face_cells(&face->shape);
     face->neighbour = grid_neighbour(grid, face->step);
     face->boundary = allocate_strided(faces->memory, face_extent(&face->shape));

@@ -1,22 +1,12 @@
 /* Ranks on a periodic process grid; see grid.h. */
 #include "halo/grid.h"
 
-#include "lib/input/options.h"
 #include "lib/input/textfile.h"
 #include "lib/run/check.h"
 
 #include <stdlib.h>
 
-static const char *const order_names[] = {"row-major", "column-major", "mpi-cart", "mpi-dist-graph",
-                                          "rank-map"};
-
-const char *grid_order_name(enum grid_order order) {
-    return order_names[order];
-}
-
-bool parse_grid_order(const char *text, void *field) {
-    return options_one(text, order_names, GRID_RANK_MAP, field);
-}
+const char *const grid_orders[GRID_ORDERS] = {"row-major", "column-major", "mpi-cart", "mpi-dist-graph"};
 
 size_t grid_size(const struct extents *extents) {
     size_t size = 1;
@@ -159,7 +149,7 @@ static void read_entries(char *text, const char *path, struct grid *grid, struct
 }
 
 void grid_read(const struct extents *extents, const char *path, struct grid *grid, struct problem *problem) {
-    char *text = textfile_read(path, "rank-map", problem);
+    char *text = textfile_share(MPI_COMM_WORLD, path, "--rank-map", problem);
     grid_start(extents, grid);
     if (text)
         read_entries(text, path, grid, problem);

@@ -15,7 +15,7 @@
 #include "lib/input/parse.h"
 #include "lib/run/problem.h"
 
-enum grid_order { GRID_ROW_MAJOR, GRID_COLUMN_MAJOR, GRID_MPI_CART, GRID_MPI_DIST_GRAPH, GRID_RANK_MAP };
+enum grid_order { GRID_ROW_MAJOR, GRID_COLUMN_MAJOR, GRID_MPI_CART, GRID_MPI_DIST_GRAPH, GRID_ORDERS };
 
 struct grid {
     struct extents extents;
@@ -23,8 +23,7 @@ struct grid {
     int position; /* the index of the calling rank */
 };
 
-const char *grid_order_name(enum grid_order order);
-bool parse_grid_order(const char *text, void *field); /* enum grid_order */
+extern const char *const grid_orders[GRID_ORDERS]; /* their names */
 
 /* The number of positions. */
 size_t grid_size(const struct extents *extents);

@@ -9,22 +9,142 @@
  *
  * With --stencil full edges and corners are exchanged, too (26 neighbours in 3D), as halo3d-26 of Ember does.
  *
- * Leaves out: computation, and the memory between the faces (face.h).
+ * Leaves out: computation, and the memory between the faces (faces.h).
  */
-#include "counters/nics.h"
-#include "halo/config.h"
+#include "engine/benchmark.h"
 #include "halo/faces.h"
 #include "halo/variants.h"
-#include "lib/engine/benchmark.h"
-#include "lib/measure/timed.h"
-#include "lib/output/parameters.h"
 #include "lib/output/table.h"
-#include "lib/run/check.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char program[] = "halo";
+/* ---- options ---- */
+
+static const struct halo_preset presets[] = {{"pena2013-2d", 2, 65536}, {"pena2013-3d", 3, 1536}};
+
+static const char *const stencils[] = {"faces", "full"};
+
+static bool parse_dimensions(const char *text, void *field) {
+    if (strcmp(text, "2") != 0 && strcmp(text, "3") != 0)
+        return false;
+    return parse_count(text, field);
+}
+
+#define FIELD(name) offsetof(struct halo_config, name)
+
+static const struct option_row rows[] = {
+    ROW_ABSENT("grid", "AxB[xC]", "MPI_Dims_create", "2 or 3 lengths, product = ranks",
+               "process grid, X x Y x Z", parse_extents, FIELD(grid)),
+    ROW("dimensions", "COUNT", "3", "2, 3", "dimensions of the default grid", parse_dimensions,
+        FIELD(dimensions)),
+    ROW_NAMES(
+        "order", "NAME", "row-major",
+        "row-major (last dimension fastest), column-major (first fastest), mpi-cart (MPI_Cart_create with "
+        "reorder), "
+        "mpi-dist-graph (MPI_Dist_graph_create_adjacent with reorder)",
+        "how ranks fill the grid", FIELD(order), options_one, grid_orders),
+    ROW_ABSENT("rank-map", "FILE", "none",
+               "a file with one rank per line, in row-major order of grid positions, each rank once",
+               "ranks of the grid positions, instead of --order", parse_text, FIELD(rank_map)),
+    ROW("cells", "N[xM[xK]]", "128", "one length for all dimensions, or one for each; 1 to 1000000",
+        "local cells (doubles) per rank and dimension", parse_extents, FIELD(cells)),
+    ROW("values", "COUNT", "1", "at least 1", "doubles per cell of a face: ghost layers x variables",
+        parse_count, FIELD(values)),
+    ROW_ABSENT_NAMES("preset", "NAME", "none", "pena2013-2d (65536 cells per dimension), pena2013-3d (1536)",
+                     "dimensions and cells as in a paper", FIELD(preset), options_row, presets),
+    ROW_NAMES("stencil", "NAME", "faces", "faces (4 or 6 neighbours), full (8 or 26: edges and corners, too)",
+              "which neighbours exchange", FIELD(full_stencil), options_either, stencils),
+    ROW("face-memory", "SIZE", "16MiB", "bytes, with B, KiB, MiB or GiB; at most 1024GiB",
+        "limit of a face's memory, above which its strides are folded; at least 8 x the face",
+        parse_memory_size, FIELD(face_memory)),
+    ROW_MEMORY(FIELD(memory)),
+    ROW_NAMES("variants", "LIST", "manual",
+              "manual, persistent, datatypes, neighbours, copy (packing alone, to compare)",
+              "ways to exchange the faces, all in every repeat", FIELD(variants), options_some,
+              halo_variants),
+    ROW_REPEATS("20", "minimum number of timed iterations of each variant", FIELD(sampling.repeats)),
+    ROW_WARMUPS("2", "minimum number of untimed iterations before", FIELD(sampling.warmups)),
+    ROW("warmup-time", "SECONDS", "0", "0 to 1000000", "minimum time of untimed iterations", parse_seconds,
+        FIELD(sampling.warmup_s)),
+    ROW("min-time-per-point", "SECONDS", "0", "0 to 1000000",
+        "minimum time of the iterations of a variant, at most 10000 of them", parse_seconds,
+        FIELD(sampling.min_time_s)),
+    ROW("max-time-per-point", "SECONDS", "0", "0 (no limit) to 1000000",
+        "maximum time of the iterations of a variant, at least 3 of them", parse_seconds,
+        FIELD(sampling.point_time_s)),
+    ROW_SEED(FIELD(sampling.seed)),
+    ROW_JSON(FIELD(sampling.json)),
+};
+
+static void check_conflicts(const struct halo_config *config, const struct options_given *given,
+                            struct problem *problem) {
+    if (options_given(given, "rank-map") && options_given(given, "order"))
+        problem_set(problem, "--rank-map %s: excludes --order; expected one of them", config->rank_map);
+    if (config->preset && options_given(given, "cells"))
+        problem_set(problem, "--preset %s: excludes --cells; expected one of them", config->preset->name);
+    if (config->preset && options_given(given, "dimensions") &&
+        config->dimensions != config->preset->dimensions)
+        problem_set(problem, "--dimensions %d: --preset %s has %d", config->dimensions, config->preset->name,
+                    config->preset->dimensions);
+}
+
+static void settle_preset(struct halo_config *config) {
+    if (!config->preset)
+        return;
+    config->dimensions = config->preset->dimensions;
+    config->cells = (struct extents){.count = 1, .length = {config->preset->cells}};
+}
+
+static void settle_grid(struct halo_config *config, bool dimensions_fixed, struct problem *problem) {
+    char text[EXTENTS_TEXT_BYTES];
+    int ranks = check_ranks();
+    if (config->grid.count == 0)
+        config->grid = grid_default(ranks, config->dimensions);
+    extents_text(&config->grid, text);
+    if (config->grid.count < 2)
+        problem_set(problem, "--grid %s: 1 dimension; expected 2 or 3", text);
+    else if (dimensions_fixed && config->grid.count != config->dimensions)
+        problem_set(problem, "--grid %s: %d dimensions; expected %d", text, config->grid.count,
+                    config->dimensions);
+    else if (grid_size(&config->grid) != (size_t)ranks)
+        problem_set(problem, "--grid %s: %zu positions for %d ranks; expected lengths whose product is %d",
+                    text, grid_size(&config->grid), ranks, ranks);
+    config->dimensions = config->grid.count;
+}
+
+static size_t cells_of_face(const struct extents *cells, int dimension) {
+    size_t product = 1;
+    for (int d = 0; d < cells->count; d++)
+        product *= d == dimension ? 1 : cells->length[d];
+    return product;
+}
+
+static void settle_cells(struct halo_config *config, struct problem *problem) {
+    char text[EXTENTS_TEXT_BYTES];
+    extents_text(&config->cells, text);
+    if (config->cells.count != 1 && config->cells.count != config->dimensions)
+        problem_set(problem, "--cells %s: %d lengths for %d dimensions; expected 1 or %d", text,
+                    config->cells.count, config->dimensions, config->dimensions);
+    for (int d = 1; config->cells.count == 1 && d < config->dimensions; d++)
+        config->cells.length[d] = config->cells.length[0];
+    config->cells.count = config->dimensions;
+    for (int d = 0; d < config->dimensions; d++)
+        if (cells_of_face(&config->cells, d) * (size_t)config->values > INT_MAX)
+            problem_set(problem, "--cells %s: a face has more than %d doubles", text, INT_MAX);
+}
+
+static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
+    struct halo_config *config = configuration;
+    check_conflicts(config, given, problem);
+    settle_preset(config);
+    settle_grid(config, options_given(given, "dimensions") || config->preset, problem);
+    settle_cells(config, problem);
+    memory_open(&config->memory, problem);
+}
+
+/* ---- set up ---- */
 
 struct halo {
     struct halo_config config;
@@ -37,10 +157,6 @@ struct halo {
     bool open;
 };
 
-static const struct halo_variant *variant_at(int index) {
-    return &halo_variants()[index];
-}
-
 static int chosen_count(const struct halo *halo) {
     int count = 0;
     for (int v = 0; v < HALO_VARIANTS; v++)
@@ -52,20 +168,18 @@ static int chosen_count(const struct halo *halo) {
 static bool prepare(void *state) {
     struct halo *halo = state;
     struct problem problem = {0};
-    if (halo->config.rank_map) {
-        halo->config.order = GRID_RANK_MAP;
+    if (halo->config.rank_map)
         grid_read(&halo->config.grid, halo->config.rank_map, &halo->grid, &problem);
-    } else {
+    else
         grid_fill(&halo->config.grid, halo->config.order, &halo->grid);
-    }
-    if (problem_agree(&problem, program))
+    if (problem_agree(&problem, benchmark.options.program))
         return false;
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, 0, halo->grid.position, &halo->by_position));
     faces_make(&halo->config, &halo->grid, &halo->faces);
     for (int v = 0; v < HALO_VARIANTS; v++) {
         halo->exchanges[v] = (struct exchange){.faces = &halo->faces, .neighbours = MPI_COMM_NULL};
         if (halo->config.variants[v])
-            variant_at(v)->open(&halo->exchanges[v]);
+            halo_variants[v].open(&halo->exchanges[v]);
     }
     halo->open = true;
     return true;
@@ -75,7 +189,7 @@ static void release(void *state) {
     struct halo *halo = state;
     for (int v = 0; halo->open && v < HALO_VARIANTS; v++)
         if (halo->config.variants[v])
-            variant_at(v)->close(&halo->exchanges[v]);
+            halo_variants[v].close(&halo->exchanges[v]);
     if (halo->open) {
         faces_free(&halo->faces);
         MPI_CHECK(MPI_Comm_free(&halo->by_position));
@@ -85,25 +199,19 @@ static void release(void *state) {
 
 /* ---- are the data right? ---- */
 
-/* Collective. Exchanges new data once, untimed, and checks every ghost cell; false on all ranks if any is
- * wrong. */
-static bool verify_variant(struct halo *halo, int v, int round) {
-    struct problem problem = {0};
-    uint64_t seed = halo->config.sampling.seed;
-    int part = round * HALO_VARIANTS + v;
-    faces_prepare(&halo->faces, seed, part);
-    (void)halo_iterate(variant_at(v), &halo->exchanges[v]);
-    faces_check(&halo->faces, seed, part, !variant_at(v)->exchanges, &problem);
-    return !problem_agree(&problem, program);
-}
-
-static bool verify(void *state) {
+/* Exchanges new data by each variant once, untimed, and checks every ghost cell. */
+static void verify(void *state, struct problem *problem) {
     struct halo *halo = state;
+    uint64_t seed = halo->config.sampling.seed;
     int round = halo->verifications++;
-    for (int v = 0; v < HALO_VARIANTS; v++)
-        if (halo->config.variants[v] && !verify_variant(halo, v, round))
-            return false;
-    return true;
+    for (int v = 0; v < HALO_VARIANTS; v++) {
+        int part = round * HALO_VARIANTS + v;
+        if (!halo->config.variants[v])
+            continue;
+        faces_prepare(&halo->faces, seed, part);
+        (void)halo_iterate(&halo_variants[v], &halo->exchanges[v]);
+        faces_check(&halo->faces, seed, part, !halo_variants[v].exchanges, problem);
+    }
 }
 
 /* ---- measure ---- */
@@ -143,7 +251,7 @@ static double measure_repeat(struct halo *halo, struct samples *samples, int rep
         if (!halo->config.variants[v])
             continue;
         MPI_CHECK(MPI_Barrier(halo->by_position));
-        struct halo_times times = halo_iterate(variant_at(v), &halo->exchanges[v]);
+        struct halo_times times = halo_iterate(&halo_variants[v], &halo->exchanges[v]);
         if (repeat >= 0)
             keep_times(&times, &samples[v], repeat);
         seconds += times.iteration;
@@ -177,7 +285,7 @@ static struct series variant_series(const struct halo *halo, int v, int fom, dou
     return (struct series){
         .fom = foms[fom],
         .label_count = chosen_count(halo) > 1,
-        .labels = {{"variant", variant_at(v)->name, 0}},
+        .labels = {{"variant", halo_variants[v].name, 0}},
         .count = halo->samples,
         .samples = samples,
     };
@@ -190,7 +298,7 @@ static void add_series(const struct halo *halo, int v, struct samples *samples, 
         reduce_times(samples->of_fom[fom], repeats);
     fill_bandwidths(samples, repeats, faces_exchanged_bytes(&halo->faces));
     for (int fom = 0; fom < FOMS; fom++)
-        if (has_fom(variant_at(v), fom))
+        if (has_fom(&halo_variants[v], fom))
             series_add(list, variant_series(halo, v, fom, samples->of_fom[fom]));
         else
             free(samples->of_fom[fom]);
@@ -208,13 +316,13 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
             samples[v].of_fom[fom] = check_alloc((size_t)room, sizeof(double));
     warm_up(halo);
     halo->samples = first;
-    timed_begin();
+    sampling_begin();
     for (int repeat = 0; repeat < halo->samples; repeat++) {
         seconds += measure_repeat(halo, samples, repeat);
         if (repeat + 1 == first)
             halo->samples = sampling_total(sampling, first, sampling_longest(seconds) / chosen_count(halo));
     }
-    timed_end();
+    sampling_end();
     for (int v = 0; v < HALO_VARIANTS; v++)
         if (halo->config.variants[v])
             add_series(halo, v, &samples[v], list);
@@ -223,6 +331,10 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
 }
 
 /* ---- print and write ---- */
+
+static const char *order_name(const struct halo_config *config) {
+    return config->rank_map ? "rank-map" : grid_orders[config->order];
+}
 
 static bool is_folded(const struct halo *halo, int dimension) {
     const struct face_shape *shape = &halo->faces.face[2 * dimension].shape;
@@ -244,7 +356,7 @@ static void write_variants(struct json *json, const bool *chosen) {
     json_key_array(json, "variants");
     for (int v = 0; v < HALO_VARIANTS; v++)
         if (chosen[v])
-            json_text(json, variant_at(v)->name);
+            json_text(json, halo_variants[v].name);
     json_array_end(json);
 }
 
@@ -253,7 +365,7 @@ static void write_parameters(struct json *json, const void *state) {
     const struct halo_config *config = &halo->config;
     parameters_extents(json, "grid", &config->grid);
     json_key_integer(json, "dimensions", config->dimensions);
-    json_key_text(json, "order", grid_order_name(config->order));
+    json_key_text(json, "order", order_name(config));
     parameters_integers(json, "rank_map", halo->grid.rank_at, (int)grid_size(&halo->grid.extents));
     parameters_extents(json, "cells", &config->cells);
     json_key_integer(json, "values", config->values);
@@ -263,7 +375,7 @@ static void write_parameters(struct json *json, const void *state) {
     json_key_integer(json, "exchanged_bytes", (int64_t)faces_exchanged_bytes(&halo->faces));
     json_key_integer(json, "own_bytes", (int64_t)faces_own_bytes(&halo->faces));
     write_variants(json, config->variants);
-    json_key_text(json, "stencil", config->full_stencil ? "full" : "faces");
+    json_key_text(json, "stencil", stencils[config->full_stencil]);
     json_key_integer(json, "neighbours", halo->faces.count);
     json_key_text(json, "memory", memory_name(&config->memory));
     parameters_sampling(json, &config->sampling);
@@ -292,22 +404,23 @@ static void print_heading(const void *state) {
     const struct halo *halo = state;
     char text[EXTENTS_TEXT_BYTES];
     extents_text(&halo->config.grid, text);
-    (void)printf(", grid %s, %s\n", text, grid_order_name(halo->config.order));
+    (void)printf(", grid %s, %s\n", text, order_name(&halo->config));
     extents_text(&halo->config.cells, text);
     (void)printf("cells %s of 8 B per rank; faces ", text);
     print_faces(halo);
     (void)printf("every ghost cell verified; times are the maximum over ranks\n\n");
 }
 
-int main(int argc, char **argv) {
-    static const struct benchmark benchmark = {.options = &halo_options,
-                                               .state_bytes = sizeof(struct halo),
-                                               .prepare = prepare,
-                                               .verify = verify,
-                                               .measure = measure,
-                                               .release = release,
-                                               .hooks = &nics_hooks,
-                                               .write_parameters = write_parameters,
-                                               .print_heading = print_heading};
-    return benchmark_main(argc, argv, &benchmark);
-}
+const struct benchmark benchmark = {
+    .options = {.program = "halo",
+                .purpose = "nearest-neighbour exchange on a periodic process grid",
+                OPTION_ROWS(rows),
+                .settle = settle},
+    .state_bytes = sizeof(struct halo),
+    .prepare = prepare,
+    .verify = verify,
+    .measure = measure,
+    .release = release,
+    .write_parameters = write_parameters,
+    .print_heading = print_heading,
+};

@@ -1,8 +1,6 @@
 /* The ways to exchange the faces; see variants.h. */
 #include "halo/variants.h"
 
-#include "halo/copytime.h"
-#include "lib/input/options.h"
 #include "lib/run/check.h"
 
 /* ---- messages ---- */
@@ -30,7 +28,6 @@ static int wait_any(int count, MPI_Request *requests, struct halo_times *times) 
 static void pack(const struct memory *memory, struct face *face, struct halo_times *times) {
     double start_s = MPI_Wtime();
     face_pack(memory, &face->shape, face->boundary, face->outgoing);
-    copytime_pass(&face->shape);
     times->pack += MPI_Wtime() - start_s;
 }
 
@@ -38,7 +35,6 @@ static void unpack(const struct memory *memory, struct face *face, const double 
                    struct halo_times *times) {
     double start_s = MPI_Wtime();
     face_unpack(memory, &face->shape, from, face->ghost);
-    copytime_pass(&face->shape);
     times->unpack += MPI_Wtime() - start_s;
 }
 
@@ -211,24 +207,13 @@ static void run_copy(struct exchange *exchange, struct halo_times *times) {
 
 /* ---- the table ---- */
 
-static const struct halo_variant variants[HALO_VARIANTS] = {
+const struct halo_variant halo_variants[HALO_VARIANTS] = {
     {"manual", true, true, nothing, run_manual, nothing},
     {"persistent", true, true, open_persistent, run_persistent, close_persistent},
     {"datatypes", false, true, open_types, run_datatypes, close_types},
     {"neighbours", false, true, open_neighbours, run_neighbours, close_neighbours},
     {"copy", true, false, nothing, run_copy, nothing},
 };
-
-const struct halo_variant *halo_variants(void) {
-    return variants;
-}
-
-bool parse_halo_variants(const char *text, void *field) {
-    const char *names[HALO_VARIANTS];
-    for (int i = 0; i < HALO_VARIANTS; i++)
-        names[i] = variants[i].name;
-    return options_choose(text, names, HALO_VARIANTS, field);
-}
 
 struct halo_times halo_iterate(const struct halo_variant *variant, struct exchange *exchange) {
     struct halo_times times = {0};

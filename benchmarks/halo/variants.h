@@ -48,10 +48,7 @@ struct halo_variant {
 };
 
 /* All variants, in the order of the list at the head of this file. */
-const struct halo_variant *halo_variants(void);
-
-/* Parser for option tables: names of variants into bool[HALO_VARIANTS]. */
-bool parse_halo_variants(const char *text, void *field);
+extern const struct halo_variant halo_variants[HALO_VARIANTS];
 
 /* Collective. One iteration. */
 struct halo_times halo_iterate(const struct halo_variant *variant, struct exchange *exchange);

@@ -9,18 +9,12 @@
  *
  * Leaves out: the source of the noise, and a core that is slow all the time (its shortest time is longer).
  */
-#include "counters/nics.h"
-#include "lib/engine/benchmark.h"
-#include "lib/input/rows.h"
+#include "engine/benchmark.h"
 #include "lib/measure/clock.h"
 #include "lib/measure/payload.h"
-#include "lib/output/parameters.h"
-#include "lib/run/check.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static const char program[] = "noise";
 
 enum { TRIALS = 20, DETAIL_RANKS = 1024 };
 
@@ -58,29 +52,21 @@ struct noise {
 #define FIELD(name) offsetof(struct config, name)
 
 static const struct option_row rows[] = {
-    {"quantum", "SECONDS", "1e-3", NULL, "above 0, like 1e-3", "undisturbed time of a piece of work",
-     parse_rate, FIELD(quantum_s)},
-    {"count", "COUNT", "1000", NULL, "1 to 1000000", "quanta, and allreduces, per repeat", parse_count,
-     FIELD(count)},
-    {"repeats", "COUNT", "10", NULL, "1 to 1000000", "repeats of all three measurements", parse_count,
-     FIELD(repeats)},
+    ROW("quantum", "SECONDS", "1e-3", "above 0, like 1e-3", "undisturbed time of a piece of work", parse_rate,
+        FIELD(quantum_s)),
+    ROW("count", "COUNT", "1000", "1 to 1000000", "quanta, and allreduces, per repeat", parse_count,
+        FIELD(count)),
+    ROW("repeats", "COUNT", "10", "1 to 1000000", "repeats of all three measurements", parse_count,
+        FIELD(repeats)),
     ROW_JSON(FIELD(json)),
 };
 
-static void settle(void *configuration, unsigned given, struct problem *problem) {
+static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
     const struct config *config = configuration;
     (void)given;
     if (config->quantum_s > 10)
         problem_set(problem, "--quantum %g: longer than 10 s", config->quantum_s);
 }
-
-static const struct option_table table = {
-    .program = program,
-    .purpose = "noise of each core by a fixed work quantum, and its amplification in an allreduce",
-    .rows = rows,
-    .count = sizeof rows / sizeof rows[0],
-    .settle = settle,
-};
 
 /* ---- work ---- */
 
@@ -126,15 +112,13 @@ static uint64_t allreduced(uint64_t word) {
 }
 
 /* Collective. Checks that every rank computes the same value and that the allreduce sums them correctly. */
-static bool verify(void *state) {
+static void verify(void *state, struct problem *problem) {
     const struct noise *noise = state;
-    struct problem problem = {0};
     uint64_t ranks = (uint64_t)check_ranks();
     uint64_t own = work(noise->steps);
     payload_test_fault(&own, sizeof own, check_rank());
     if (allreduced(own) != ranks * work(noise->steps))
-        problem_set(&problem, "data are wrong, no time is printed: the sum over ranks of the same work");
-    return !problem_agree(&problem, program);
+        problem_set(problem, "data are wrong, no time is printed: the sum over ranks of the same work");
 }
 
 static bool prepare(void *state) {
@@ -219,24 +203,17 @@ static void measure_repeats(struct noise *noise) {
                          MPI_COMM_WORLD));
 }
 
-static void add(struct series_list *list, struct series series, const double *samples, int count) {
-    series.count = count;
-    series.samples = check_alloc((size_t)count, sizeof(double));
-    for (int i = 0; i < count; i++)
-        series.samples[i] = samples[i];
-    series_add(list, series);
-}
-
 static void add_series(const struct noise *noise, const struct evidence_list *evidence,
                        struct series_list *list) {
     int repeats = noise->config.repeats;
     for (int fom = 0; fom < FOMS; fom++)
-        add(list, (struct series){.fom = foms[fom]}, noise->of_fom[fom], repeats);
+        series_add_copy(list, (struct series){.fom = foms[fom], .count = repeats}, noise->of_fom[fom]);
     for (int rank = 0; noise->of_rank && rank < evidence->ranks; rank++) {
-        struct series series = {.fom = {"rank_noise_percent", "%", BETTER_NEITHER}, .detail = true};
+        struct series series = {
+            .fom = {"rank_noise_percent", "%", BETTER_NEITHER}, .count = repeats, .detail = true};
         series_label(&series, "rank", NULL, rank);
         series_label(&series, "host", evidence_host_of(evidence, rank), 0);
-        add(list, series, noise->of_rank + (size_t)rank * (size_t)repeats, repeats);
+        series_add_copy(list, series, noise->of_rank + (size_t)rank * (size_t)repeats);
     }
 }
 
@@ -272,15 +249,17 @@ static void print_heading(const void *state) {
                  noise->config.count, (unsigned long long)noise->steps);
 }
 
-int main(int argc, char **argv) {
-    static const struct benchmark benchmark = {.options = &table,
-                                               .state_bytes = sizeof(struct noise),
-                                               .prepare = prepare,
-                                               .verify = verify,
-                                               .measure = measure,
-                                               .release = release,
-                                               .hooks = &nics_hooks,
-                                               .write_parameters = write_parameters,
-                                               .print_heading = print_heading};
-    return benchmark_main(argc, argv, &benchmark);
-}
+const struct benchmark benchmark = {
+    .options = {.program = "noise",
+                .purpose =
+                    "noise of each core by a fixed work quantum, and its amplification in an allreduce",
+                OPTION_ROWS(rows),
+                .settle = settle},
+    .state_bytes = sizeof(struct noise),
+    .prepare = prepare,
+    .verify = verify,
+    .measure = measure,
+    .release = release,
+    .write_parameters = write_parameters,
+    .print_heading = print_heading,
+};

@@ -1,9 +1,7 @@
 /* Point-to-point tests of pairs that measure at the same time; see engine.h. */
 #include "pt2pt/engine.h"
 
-#include "lib/input/options.h"
 #include "lib/measure/payload.h"
-#include "lib/measure/timed.h"
 #include "lib/run/check.h"
 
 #include <math.h>
@@ -16,33 +14,22 @@ enum { SLOT_BYTES_MAX = 64 << 20, LOAD_TRIPS = 8, UNITS_MAX = 10000000 };
 
 /* ---- figures and points ---- */
 
-static const struct figure table[FIGURES] = {
-    {LATENCY, "latency", "us", "latency_us", "pair_latency_us", "mean_latency_us", "slowest_latency_us", 0, 0,
+const struct figure figures[FIGURES] = {
+    {"latency", LATENCY, "us", "latency_us", "pair_latency_us", "mean_latency_us", "slowest_latency_us", 0, 0,
      0},
-    {BANDWIDTH, "bandwidth", "GB/s", "bandwidth_gbyte_s", "pair_bandwidth_gbyte_s", NULL,
+    {"bandwidth", BANDWIDTH, "GB/s", "bandwidth_gbyte_s", "pair_bandwidth_gbyte_s", NULL,
      "aggregate_bandwidth_gbyte_s", 1, 1, 0},
-    {BIBANDWIDTH, "bibandwidth", "GB/s", "bandwidth_gbyte_s", "pair_bandwidth_gbyte_s", NULL,
+    {"bibandwidth", BIBANDWIDTH, "GB/s", "bandwidth_gbyte_s", "pair_bandwidth_gbyte_s", NULL,
      "aggregate_bandwidth_gbyte_s", 1, 2, 0},
-    {RATE, "rate", "messages/s", "rate_message_s", "pair_rate_message_s", NULL, "aggregate_rate_message_s", 0,
+    {"rate", RATE, "messages/s", "rate_message_s", "pair_rate_message_s", NULL, "aggregate_rate_message_s", 0,
      1, 0},
-    {TAIL, "tail", "us", "latency_p50_us", "pair_latency_p50_us", "mean_latency_p50_us",
+    {"tail", TAIL, "us", "latency_p50_us", "pair_latency_p50_us", "mean_latency_p50_us",
      "slowest_latency_p50_us", 0, 0, 0.5},
-    {TAIL, "tail", "us", "latency_p99_us", "pair_latency_p99_us", "mean_latency_p99_us",
+    {"tail", TAIL, "us", "latency_p99_us", "pair_latency_p99_us", "mean_latency_p99_us",
      "slowest_latency_p99_us", 0, 0, 0.99},
-    {TAIL, "tail", "us", "latency_p999_us", "pair_latency_p999_us", "mean_latency_p999_us",
+    {"tail", TAIL, "us", "latency_p999_us", "pair_latency_p999_us", "mean_latency_p999_us",
      "slowest_latency_p999_us", 0, 0, 0.999},
 };
-
-const struct figure *figures(void) {
-    return table;
-}
-
-bool parse_tests(const char *text, void *field) {
-    const char *names[TESTS];
-    for (int i = 0; i < FIGURES; i++)
-        names[table[i].test] = table[i].name;
-    return options_choose(text, names, TESTS, field);
-}
 
 static size_t largest_size(const struct test_points *points) {
     size_t largest = 0;
@@ -54,8 +41,9 @@ static size_t largest_size(const struct test_points *points) {
 
 void points_check(const struct test_points *points, struct problem *problem) {
     for (int f = 0; f < FIGURES; f++)
-        if (points->tests[table[f].test] && largest_size(points) < table[f].smallest_bytes)
-            problem_set(problem, "--sizes 0: %s has no rate for 0 B; expected sizes from 1 B", table[f].name);
+        if (points->tests[figures[f].test] && largest_size(points) < figures[f].smallest_bytes)
+            problem_set(problem, "--sizes 0: %s has no rate for 0 B; expected sizes from 1 B",
+                        figures[f].name);
 }
 
 int points_list(const struct test_points *points, struct point *list) {
@@ -63,7 +51,7 @@ int points_list(const struct test_points *points, struct point *list) {
     for (int test = 0; test < TESTS; test++)
         for (int i = 0; points->tests[test] && i < points->sizes.count; i++)
             for (int f = 0; f < FIGURES; f++)
-                if ((int)table[f].test == test && points->sizes.value[i] >= table[f].smallest_bytes)
+                if ((int)figures[f].test == test && points->sizes.value[i] >= figures[f].smallest_bytes)
                     list[count++] = (struct point){f, points->sizes.value[i]};
     return count;
 }
@@ -73,7 +61,7 @@ static bool has_trips(enum test test) {
 }
 
 double point_value(const struct engine_config *config, const struct point *point, double unit_s) {
-    const struct figure *figure = &table[point->figure];
+    const struct figure *figure = &figures[point->figure];
     if (has_trips(figure->test))
         return 1e6 * unit_s / 2;
     if (figure->test == RATE)
@@ -149,7 +137,7 @@ static int tag_of(const struct end *end, int tag) {
 }
 
 static enum test test_of(const struct engine *engine) {
-    return table[engine->point.figure].test;
+    return figures[engine->point.figure].test;
 }
 
 static void post_send(struct engine *engine, struct end *end) {
@@ -481,19 +469,13 @@ static void warm_up(struct engine *engine) {
 
 /* ---- a point ---- */
 
-static int compare_doubles(const void *left, const void *right) {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* The smallest round trip that the share of all does not exceed. */
 static void note_percentiles(struct end *end, double *percentiles_s) {
     int index = 0;
-    qsort(end->trips_s, (size_t)end->trip_count, sizeof(double), compare_doubles);
+    sampling_sort(end->trips_s, end->trip_count);
     for (int f = 0; f < FIGURES; f++)
-        if (table[f].share > 0 && end->trip_count > 0) {
-            int at = (int)ceil(table[f].share * end->trip_count) - 1;
+        if (figures[f].share > 0 && end->trip_count > 0) {
+            int at = (int)ceil(figures[f].share * end->trip_count) - 1;
             percentiles_s[index++] = end->trips_s[at];
         }
 }
@@ -525,7 +507,7 @@ bool engine_measure(struct engine *engine, const struct point *point, struct poi
     make_room_for_trips(engine);
     times->units = engine->units;
     times->count = first;
-    timed_begin();
+    sampling_begin();
     for (int i = 0; i < times->count; i++) {
         run_sample(engine);
         note_sample(engine, times, i);
@@ -533,6 +515,6 @@ bool engine_measure(struct engine *engine, const struct point *point, struct poi
         if (i + 1 == first)
             times->count = sampling_count(sampling, first, agreed(engine, taken_s));
     }
-    timed_end();
+    sampling_end();
     return data_are_right(engine, problem);
 }

@@ -56,8 +56,8 @@ struct pair {
 
 /* One figure of merit of a test. */
 struct figure {
+    const char *name; /* name of the test */
     enum test test;
-    const char *name;      /* name of the test */
     const char *unit;      /* unit of all its FOMs */
     const char *fom;       /* FOM of a single pair */
     const char *pair_fom;  /* FOM of each pair if there are several */
@@ -68,7 +68,7 @@ struct figure {
     double share;   /* the percentile as a share of the round trips, 0 to 1; 0: no percentile */
 };
 
-const struct figure *figures(void);
+extern const struct figure figures[FIGURES]; /* the first of each test, in their order, come first */
 
 /* One figure at one size. */
 struct point {
@@ -78,8 +78,14 @@ struct point {
 
 /* ---- points ---- */
 
-/* Parser for option tables: names of tests into bool[TESTS]. */
-bool parse_tests(const char *text, void *field);
+/* A row of option tables: names of tests into bool[TESTS]. */
+#define ROW_TESTS(fallback, offset)                                                                          \
+    {                                                                                                        \
+        "tests", "LIST", fallback, NULL, "latency, bandwidth, bibandwidth, rate, tail", "what to measure",   \
+            NULL, offset, options_some, {                                                                    \
+            figures, sizeof *figures, TESTS                                                                  \
+        }                                                                                                    \
+    }
 
 /* A problem when a chosen test has no size that it can be measured at. */
 void points_check(const struct test_points *points, struct problem *problem);

@@ -36,7 +36,7 @@ static void describe(FILE *file, const struct nodes *nodes, const struct engine_
     json_array_end(&json);
     json_key_array(&json, "points");
     for (int i = 0; i < points; i++) {
-        const struct figure *figure = &figures()[point[i].figure];
+        const struct figure *figure = &figures[point[i].figure];
         json_object(&json);
         json_key_text(&json, "test", figure->name);
         json_key_text(&json, "fom", figure->fom);

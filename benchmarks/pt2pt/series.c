@@ -59,7 +59,7 @@ static void refuse_short(double percent, struct series *series, struct series_li
 static void add_pairs(const struct set *set, const struct team_result *result,
                       const struct engine_config *config, int point, const struct evidence_list *evidence,
                       const struct series *point_series, struct series_list *list) {
-    const struct figure *figure = &figures()[result->point[point].figure];
+    const struct figure *figure = &figures[result->point[point].figure];
     for (int pair = 0; result->pair_s[point] && pair < set->team.pairs; pair++) {
         struct series series = *point_series;
         series.detail = true;
@@ -71,7 +71,7 @@ static void add_pairs(const struct set *set, const struct team_result *result,
 static void add_team(const struct set *set, const struct team_result *result,
                      const struct engine_config *config, int point, const struct series *series,
                      struct series_list *list) {
-    const struct figure *figure = &figures()[result->point[point].figure];
+    const struct figure *figure = &figures[result->point[point].figure];
     add(list, *series, fom_of(figure, figure->whole_fom),
         team_whole_values(&set->team, result, config, point));
     if (figure->mean_fom)
@@ -86,7 +86,7 @@ void series_of_set(const struct set *set, const struct team_result *result,
                    const struct engine_config *config, const struct evidence_list *evidence,
                    struct series_list *list) {
     for (int i = 0; i < result->points; i++) {
-        const struct figure *figure = &figures()[result->point[i].figure];
+        const struct figure *figure = &figures[result->point[i].figure];
         struct series series = labelled(set, figure);
         series.count = result->count[i];
         if (set->alone)
@@ -104,7 +104,7 @@ void series_of_set(const struct set *set, const struct team_result *result,
 
 void series_over_sets(const struct set *set, const struct point *point, double *samples, int count,
                       double short_percent, struct series_list *list) {
-    const struct figure *figure = &figures()[point->figure];
+    const struct figure *figure = &figures[point->figure];
     struct series series = labelled(set, figure);
     series.count = count;
     series_label(&series, "size_bytes", NULL, (int64_t)point->bytes);
@@ -114,10 +114,10 @@ void series_over_sets(const struct set *set, const struct point *point, double *
 
 void series_missing(const struct set *set, const struct engine_config *config, struct series_list *list) {
     for (int f = 0; f < FIGURES; f++)
-        if (config->points.tests[figures()[f].test]) {
-            struct series series = labelled(set, &figures()[f]);
+        if (config->points.tests[figures[f].test]) {
+            struct series series = labelled(set, &figures[f]);
             series.reason = set->reason;
-            series.fom = fom_of(&figures()[f], set->alone ? figures()[f].fom : figures()[f].whole_fom);
+            series.fom = fom_of(&figures[f], set->alone ? figures[f].fom : figures[f].whole_fom);
             series_add(list, series);
         }
 }

@@ -144,7 +144,7 @@ static struct point_times times_make(const struct engine *engine) {
 static int measure_figures(struct engine *engine, struct clock *clock, struct point_times *times, int at,
                            struct recording *record, struct problem *problem) {
     const struct point *point = &record->point[at];
-    const struct figure *figure = &figures()[point->figure];
+    const struct figure *figure = &figures[point->figure];
     int count = figure->share > 0 ? PERCENTILES : 1;
     if (engine->pairs > 1)
         clock_read(clock);
@@ -327,7 +327,7 @@ double *team_pair_values(const struct team_result *result, const struct engine_c
 double *team_whole_values(const struct team *team, const struct team_result *result,
                           const struct engine_config *config, int point) {
     const struct point *chosen = &result->point[point];
-    bool data = figures()[chosen->figure].directions > 0;
+    bool data = figures[chosen->figure].directions > 0;
     double *values = check_alloc((size_t)result->count[point], sizeof *values);
     for (int i = 0; i < result->count[point]; i++) {
         const struct whole *whole = &result->whole[point][i];

@@ -9,15 +9,165 @@
  *
  * Each function is wrapped under its names MPI_X and PMPI_X, as some MPIs' Fortran functions call the second.
  */
+#include "lib/input/parse.h"
+#include "lib/input/textfile.h"
+#include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
 #include "lib/run/preload.h"
-#include "reorder/hosts.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LIBRARY "railyard-reorder"
+
+/* ---- which process becomes which rank, from the hosts that a file lists ---- */
+
+/* A rank of the file. */
+struct wanted {
+    const char *host; /* without its domain */
+    int rank;
+};
+
+/* The ranks of the file, sorted by host, and of each the first rank on its host. */
+struct list {
+    struct wanted *sorted;
+    int *first;
+    int ranks;
+    int room;
+};
+
+static void cut_domain(char *host) {
+    if (host[strspn(host, "0123456789.")]) /* an address has none */
+        host[strcspn(host, ".")] = '\0';
+}
+
+/* Adds the ranks of a line, HOST or HOST*COUNT, of at most `most`. */
+static void add_line(struct list *list, char *host, int most) {
+    uint64_t count = 1;
+    char *star = strchr(host, '*');
+    if (star) {
+        *star = '\0';
+        if (!parse_number(star + 1, &count))
+            count = 0;
+    }
+    cut_domain(host);
+    for (uint64_t k = 0; k < count && list->ranks <= most; k++) {
+        list->sorted = check_grow(list->sorted, list->ranks, &list->room, sizeof *list->sorted);
+        list->sorted[list->ranks] = (struct wanted){.host = host, .rank = list->ranks};
+        list->ranks++;
+    }
+}
+
+static int compare(const void *left, const void *right) {
+    const struct wanted *a = left, *b = right;
+    int order = strcmp(a->host, b->host);
+    return order ? order : a->rank - b->rank;
+}
+
+/* Changes the text, which the list then points into. Stops after one rank more than `most`. */
+static struct list parse(char *text, int most) {
+    struct list list = {0};
+    int number = 0;
+    for (char *line, *rest = text; (line = textfile_line(&rest, &number));)
+        add_line(&list, textfile_word(&line), most);
+    list.first = check_alloc((size_t)list.ranks + 1, sizeof *list.first);
+    if (list.ranks > 0)
+        qsort(list.sorted, (size_t)list.ranks, sizeof *list.sorted, compare);
+    for (int k = 0, first = 0; k < list.ranks; k++) {
+        if (strcmp(list.sorted[k].host, list.sorted[first].host) != 0)
+            first = k;
+        list.first[list.sorted[k].rank] = list.sorted[first].rank;
+    }
+    return list;
+}
+
+/* The first rank of the file on this process's host; -1 if the host is not there. */
+static int own_first(const struct list *list) {
+    char host[EVIDENCE_HOST_BYTES];
+    evidence_host(host);
+    cut_domain(host);
+    int low = 0, high = list->ranks;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (strcmp(list->sorted[middle].host, host) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->ranks && strcmp(list->sorted[low].host, host) == 0 ? list->sorted[low].rank : -1;
+}
+
+/* Gives each rank of the file to the lowest rank on its host that is left. first_of[r] is the first rank of
+ * the file on the host of rank r. Returns the rank of the file for which none is left, or -1. */
+static int match(const struct list *list, const int *first_of, int ranks, int *new_rank) {
+    int *head = check_alloc((size_t)list->ranks, sizeof *head);
+    int *next = check_alloc((size_t)ranks, sizeof *next);
+    int without = -1;
+    for (int k = 0; k < list->ranks; k++)
+        head[k] = -1;
+    for (int r = ranks - 1; r >= 0; r--) {
+        new_rank[r] = -1;
+        if (first_of[r] >= 0) {
+            next[r] = head[first_of[r]];
+            head[first_of[r]] = r;
+        }
+    }
+    for (int k = 0; k < list->ranks && without < 0; k++) {
+        int *lowest = &head[list->first[k]];
+        if (*lowest < 0) {
+            without = k;
+        } else {
+            new_rank[*lowest] = k;
+            *lowest = next[*lowest];
+        }
+    }
+    for (int r = 0, k = list->ranks; r < ranks; r++)
+        if (new_rank[r] < 0)
+            new_rank[r] = k++;
+    free(next);
+    free(head);
+    return without;
+}
+
+/* Collective. The new rank of each rank of `comm`, to be freed, the same on all: the first of them are on the
+ * hosts that the lines of the file name, and the others follow in order. Processes of one host keep their
+ * order. NULL, after one line on stderr, if the file does not fit: it has neither `vertices` nor as many
+ * lines as ranks, or another host than the ranks have. */
+static int *new_ranks_of(const char *path, MPI_Comm comm, int vertices) {
+    struct problem problem = {{0}};
+    int ranks = 0;
+    MPI_CHECK(PMPI_Comm_size(comm, &ranks));
+    char *text = textfile_share(comm, path, "RAILYARD_REORDER", &problem);
+    struct list list = {0};
+    int *first_of = check_alloc((size_t)ranks, sizeof *first_of);
+    int *new_rank = check_alloc((size_t)ranks, sizeof *new_rank);
+    if (text) {
+        list = parse(text, ranks);
+        int own = own_first(&list);
+        MPI_CHECK(PMPI_Allgather(&own, 1, MPI_INT, first_of, 1, MPI_INT, comm));
+        if (list.ranks != vertices && list.ranks != ranks)
+            problem_set(&problem, "%s: %s%d ranks; expected %d", path, list.ranks > ranks ? "more than " : "",
+                        list.ranks > ranks ? ranks : list.ranks, ranks);
+        int without = problem_is_set(&problem) ? -1 : match(&list, first_of, ranks, new_rank);
+        if (without >= 0)
+            problem_set(&problem, "%s: rank %d: no process of the program is left on its host", path,
+                        without);
+    }
+    bool bad = problem_tell(comm, &problem, "railyard-reorder: ranks stay as they are");
+    free(first_of);
+    free(list.first);
+    free(list.sorted);
+    free(text);
+    if (bad) {
+        free(new_rank);
+        return NULL;
+    }
+    return new_rank;
+}
+
+/* ---- MPI's functions ---- */
 
 /* The lists of a vertex; weights are NULL where it has none. */
 struct neighbours {
@@ -39,7 +189,7 @@ static MPI_Comm reordered(MPI_Comm comm, int vertices, int **new_ranks) {
         PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between)
         return MPI_COMM_NULL;
     preload_own_calls(1);
-    int *new_rank = hosts_new_ranks(path, comm, vertices);
+    int *new_rank = new_ranks_of(path, comm, vertices);
     if (new_rank) {
         MPI_CHECK(PMPI_Comm_rank(comm, &rank));
         MPI_CHECK(PMPI_Comm_split(comm, 0, new_rank[rank], &permuted));
@@ -72,10 +222,8 @@ static int product(int dimensions, const int *lengths) {
 #define REORDERED(name, P, A, vertices)                                                                      \
     PRELOAD_EXPORTED int name(P);                                                                            \
     int name(P) {                                                                                            \
-        static int (*next)(P);                                                                               \
         int *new_ranks = NULL;                                                                               \
-        if (!next)                                                                                           \
-            preload_next(LIBRARY, #name, &next, sizeof next);                                                \
+        PRELOAD_NEXT(LIBRARY, name, (P));                                                                    \
         MPI_Comm permuted = reorder ? reordered(comm, vertices, &new_ranks) : MPI_COMM_NULL;                 \
         if (permuted == MPI_COMM_NULL)                                                                       \
             return next(A(comm, reorder));                                                                   \
@@ -170,9 +318,7 @@ static int adjacent(adjacent_function *next, ADJACENT_P) {
 #define ADJACENT(name)                                                                                       \
     PRELOAD_EXPORTED int name(ADJACENT_P);                                                                   \
     int name(ADJACENT_P) {                                                                                   \
-        static adjacent_function *next;                                                                      \
-        if (!next)                                                                                           \
-            preload_next(LIBRARY, #name, &next, sizeof next);                                                \
+        PRELOAD_NEXT(LIBRARY, name, (ADJACENT_P));                                                           \
         return adjacent(next, comm, in, sources, source_weights, out, destinations, destination_weights,     \
                         info, reorder, made);                                                                \
     }

@@ -1,7 +1,6 @@
 /* Collectives that check themselves; see collective.h. */
 #include "rowcol/collective.h"
 
-#include "lib/input/options.h"
 #include "lib/measure/payload.h"
 #include "lib/run/check.h"
 
@@ -237,7 +236,7 @@ static double all_of_it(int ranks) {
     return 1;
 }
 
-static const struct collective table[COLLECTIVES] = {
+const struct collective collectives[COLLECTIVES] = {
     {"alltoall", 1, 0, 0, false, fill_alltoall, run_alltoall, check_alltoall, of_others},
     {"allgather", 1, 1, 0, false, fill_own, run_allgather, check_allgather, of_others},
     {"allreduce", sizeof(uint64_t), 1, 1, false, fill_allreduce, run_allreduce, check_allreduce,
@@ -249,17 +248,6 @@ static const struct collective table[COLLECTIVES] = {
      check_reduce_scatter, of_others},
     {"allreduce-float", sizeof(float), 1, 1, false, fill_floats, run_floats, check_floats, twice_of_others},
 };
-
-const struct collective *collectives(void) {
-    return table;
-}
-
-bool parse_collectives(const char *text, void *field) {
-    const char *names[COLLECTIVES];
-    for (int i = 0; i < COLLECTIVES; i++)
-        names[i] = table[i].name;
-    return options_choose(text, names, COLLECTIVES, field);
-}
 
 static size_t blocks_of(size_t blocks, int ranks) {
     return blocks ? blocks : (size_t)ranks;

@@ -51,10 +51,7 @@ struct collective {
 };
 
 /* In the order above. */
-const struct collective *collectives(void);
-
-/* Parser for option tables: names of collectives into bool[COLLECTIVES]. */
-bool parse_collectives(const char *text, void *field);
+extern const struct collective collectives[COLLECTIVES];
 
 /* The larger of a rank's two buffers. */
 size_t collective_bytes(const struct collective *collective, size_t bytes, int ranks);

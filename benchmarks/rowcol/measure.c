@@ -3,7 +3,6 @@
 
 #include "lib/measure/clock.h"
 #include "lib/measure/idle.h"
-#include "lib/measure/timed.h"
 #include "lib/run/check.h"
 
 #include <math.h>
@@ -246,7 +245,7 @@ static void measure_point(const struct run *run, const struct group *group, int 
     int count = 0;
     int dropped = 0;
     double begin_s = clock_now_s();
-    timed_begin();
+    sampling_begin();
     while (count < wanted && dropped <= ATTEMPTS * count + ATTEMPTS_LEAST) {
         double seconds = 0;
         if (!take_sample(run, group, point, starter, count + dropped, &seconds)) {
@@ -262,7 +261,7 @@ static void measure_point(const struct run *run, const struct group *group, int 
             wanted = (int)fmax(
                 first, fmin(wanted, sampling->point_time_s * first / fmax(1e-9, sampling_longest(taken_s))));
     }
-    timed_end();
+    sampling_end();
     if (count < first)
         record->total = before;
     record->count[index] = count < first ? 0 : count;

@@ -9,25 +9,90 @@
  *
  * Leaves out: measuring one split at a time.
  */
-#include "counters/nics.h"
-#include "lib/engine/benchmark.h"
-#include "lib/output/parameters.h"
-#include "lib/run/check.h"
-#include "rowcol/config.h"
+#include "engine/benchmark.h"
 #include "rowcol/measure.h"
-#include "rowcol/splits.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const char program[] = "rowcol";
+/* ---- options ---- */
+
+static const char *const start_names[] = {"auto", "clock", "barrier"};
+
+#define FIELD(name) offsetof(struct rowcol_config, name)
+
+static const struct option_row rows[] = {
+    ROW_COORDINATES("none: splits all", FIELD(coordinates)),
+    ROW_ABSENT_NAMES("splits", "LIST", "X,Y,Z,XY,XZ,YZ; all without coordinates", "X, Y, Z, XY, XZ, YZ, all",
+                     "rows and planes that run the collective at the same time", FIELD(ways), options_some,
+                     split_ways),
+    ROW_NAMES("collectives", "LIST", "alltoall,allgather,allreduce,bcast,barrier",
+              "alltoall, allgather, allreduce, bcast, barrier, alltoallv, reduce-scatter, allreduce-float",
+              "what to measure", FIELD(collectives), options_some, collectives),
+    ROW_SIZES("8-64KiB", "bytes per pair (alltoall), per rank (allgather), or of the vector", FIELD(sizes)),
+    ROW("batch", "COUNT", "1", "1 to 1000000", "consecutive collectives per sample", parse_count,
+        FIELD(batch)),
+    ROW_NAMES("start", "NAME", "auto",
+              "clock, barrier, auto (clock where each rank of a host can have a CPU)",
+              "how all ranks start a sample", FIELD(start), options_one, start_names),
+    ROW("late", "SECONDS", "1e-6", "above 0, like 1e-6",
+        "drop a sample if a rank starts it later than agreed by more than this time, and ...", parse_rate,
+        FIELD(late_s)),
+    ROW("late-percent", "PERCENT", "1", "above 0 and below 100",
+        "... by more than this percentage of the sample's time", parse_percent, FIELD(late_percent)),
+    ROW_ABSENT("late-most", "PERCENT", "that of --late-percent", "above 0; at 100 every sample counts",
+               "each dropped sample raises --late-percent by a tenth for this point, up to this value",
+               parse_rate, FIELD(late_most_percent)),
+    ROW_CLOCK(FIELD(clock_pings)),
+    ROW_MEMORY(FIELD(memory)),
+    ROW_REPEATS("20", "minimum number of samples per point", FIELD(sampling.repeats)),
+    ROW_WARMUPS("2", "minimum number of untimed samples before", FIELD(sampling.warmups)),
+    ROW_WARMUP_TIME(FIELD(sampling.warmup_s)),
+    ROW_MIN_TIME(FIELD(sampling.min_time_s)),
+    ROW_POINT_TIME(FIELD(sampling.point_time_s)),
+    ROW_SEED(FIELD(sampling.seed)),
+    ROW_JSON(FIELD(sampling.json)),
+};
+
+static void settle_ways(struct rowcol_config *config, bool given, struct problem *problem) {
+    for (int way = 0; way < SPLIT_WAYS; way++) {
+        bool possible = config->coordinates || way == SPLIT_ALL;
+        if (!given)
+            config->ways[way] = config->coordinates ? way != SPLIT_ALL : way == SPLIT_ALL;
+        else if (config->ways[way] && !possible)
+            problem_set(problem, "--splits %s: needs --coordinates FILE; valid without: all",
+                        split_ways[way].name);
+    }
+}
+
+static void check_sizes(const struct rowcol_config *config, struct problem *problem) {
+    for (int c = 0; c < COLLECTIVES; c++)
+        for (int i = 0;
+             config->collectives[c] && collectives[c].multiple_bytes > 0 && i < config->sizes.count; i++) {
+            size_t bytes = config->sizes.value[i];
+            size_t multiple = collectives[c].multiple_bytes;
+            if (bytes == 0 || bytes % multiple != 0)
+                problem_set(problem, "--sizes %zu: %s; expected multiples of %zu B from %zu B", bytes,
+                            collectives[c].name, multiple, multiple);
+        }
+}
+
+static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
+    struct rowcol_config *config = configuration;
+    if (check_ranks() < 2)
+        problem_set(problem, "1 rank: collectives are measured; expected 2 ranks or more");
+    config->late_most_percent = fmax(config->late_most_percent, config->late_percent);
+    settle_ways(config, options_given(given, "splits"), problem);
+    check_sizes(config, problem);
+    memory_open(&config->memory, problem);
+}
 
 enum { BUFFER_MAX = 1 << 30 };
 
 static void list_points(struct run *run) {
     const struct rowcol_config *config = &run->config;
     for (int c = 0; c < COLLECTIVES; c++) {
-        const struct collective *collective = &collectives()[c];
+        const struct collective *collective = &collectives[c];
         int sizes = collective->multiple_bytes > 0 ? config->sizes.count : 1;
         for (int i = 0; config->collectives[c] && i < sizes; i++)
             run->points[run->point_count++] =
@@ -72,7 +137,7 @@ static void check_memory(const struct run *run, struct problem *problem) {
                     problem,
                     "--sizes %zu: %s of %d ranks (split %s) needs a buffer of %zu B; expected at most "
                     "%zu B",
-                    point->bytes, point->collective->name, ranks, split_ways()[way].name, bytes,
+                    point->bytes, point->collective->name, ranks, split_ways[way].name, bytes,
                     (size_t)BUFFER_MAX / (bytes / point->bytes));
         }
 }
@@ -92,7 +157,7 @@ static const struct fom slowest = {"slowest_us", "us", BETTER_LOWER};
 static void label_point(const struct run *run, int way, const struct point *point, struct series *series) {
     series->label_count = 4;
     series->labels[0] = (struct label){"collective", point->collective->name, 0};
-    series->labels[1] = (struct label){"split", split_ways()[way].name, 0};
+    series->labels[1] = (struct label){"split", split_ways[way].name, 0};
     series->labels[2] = (struct label){"ranks", NULL, split_ranks(&run->standing, way)};
     series->labels[3] = (struct label){"size_bytes", NULL, (int64_t)point->bytes};
 }
@@ -115,55 +180,52 @@ static double *largest_of(double *const *splits_us, int splits, int offset, int 
 }
 
 static void add_split(const struct run *run, int way, int split, const struct evidence_list *evidence,
-                      struct series series, struct series_list *list) {
+                      struct series series, const double *samples, struct series_list *list) {
     int first = split_first(&run->standing, way, split);
     int last = split_last(&run->standing, way, split);
     series.fom = (struct fom){"split_us", "us", BETTER_LOWER};
     series.detail = true;
-    series.labels[series.label_count++] = (struct label){"from", evidence_host_of(evidence, first), 0};
-    series.labels[series.label_count++] = (struct label){"to", evidence_host_of(evidence, last), 0};
-    series_add(list, series);
+    series_label(&series, "from", evidence_host_of(evidence, first), 0);
+    series_label(&series, "to", evidence_host_of(evidence, last), 0);
+    series_add_copy(list, series, samples);
 }
 
-/* Converts the times of a point to rates; NULL if it moves no data. */
-static double *rates_of(const struct point *point, int ranks, const double *samples_us, int count, bool bus) {
-    if (!point->collective->bus_share)
-        return NULL;
-    double share = bus ? point->collective->bus_share(ranks) : 1;
-    double *rates = check_alloc((size_t)count, sizeof *rates);
-    for (int i = 0; i < count; i++)
-        rates[i] = share * collective_gbyte_s(point->collective, point->bytes, ranks, 1e-6 * samples_us[i]);
-    return rates;
-}
-
-static void add_samples(struct series series, struct fom fom, double *samples, bool detail,
+static void add_samples(struct series series, struct fom fom, const double *samples, bool detail,
                         struct series_list *list) {
     series.fom = fom;
-    series.samples = samples;
     series.detail = detail;
-    if (samples)
-        series_add(list, series);
+    series_add_copy(list, series, samples);
+}
+
+/* Adds the times of a point as rates, if it moves data. */
+static void add_rates(const struct point *point, int ranks, const double *samples_us, bool bus,
+                      const char *name, struct series series, struct series_list *list) {
+    if (!point->collective->bus_share)
+        return;
+    double share = bus ? point->collective->bus_share(ranks) : 1;
+    double *rates = check_alloc((size_t)series.count, sizeof *rates);
+    for (int i = 0; i < series.count; i++)
+        rates[i] = share * collective_gbyte_s(point->collective, point->bytes, ranks, 1e-6 * samples_us[i]);
+    add_samples(series, (struct fom){name, "GB/s", BETTER_HIGHER}, rates, true, list);
+    free(rates);
 }
 
 static void add_one(struct series series, struct fom fom, double value, struct series_list *list) {
-    double *sample = check_alloc(1, sizeof *sample);
-    *sample = value;
-    series.count = 1;
-    add_samples(series, fom, sample, true, list);
+    series.fom = fom;
+    series.detail = true;
+    series_add_one(list, series, value);
 }
 
 /* The series of one point over all splits. */
 static void add_point(const struct run *run, int way, const struct recording *recording, int index,
-                      int offset, double *largest, struct series series, struct series_list *list) {
+                      int offset, const double *largest, struct series series, struct series_list *list) {
     const struct point *point = &run->points[index];
     int ranks = split_ranks(&run->standing, way);
     add_samples(series, slowest, largest, false, list);
-    add_samples(series, (struct fom){"mean_us", "us", BETTER_LOWER},
-                part_of(recording->mean_us + offset, series.count), false, list);
-    add_samples(series, (struct fom){"algorithmic_bandwidth_gbyte_s", "GB/s", BETTER_HIGHER},
-                rates_of(point, ranks, largest, series.count, false), true, list);
-    add_samples(series, (struct fom){"bus_bandwidth_gbyte_s", "GB/s", BETTER_HIGHER},
-                rates_of(point, ranks, largest, series.count, true), true, list);
+    add_samples(series, (struct fom){"mean_us", "us", BETTER_LOWER}, recording->mean_us + offset, false,
+                list);
+    add_rates(point, ranks, largest, false, "algorithmic_bandwidth_gbyte_s", series, list);
+    add_rates(point, ranks, largest, true, "bus_bandwidth_gbyte_s", series, list);
     if (recording->start != START_CLOCK)
         return;
     add_one(series, (struct fom){"dropped_count", "count", BETTER_NEITHER}, recording->dropped[index], list);
@@ -186,12 +248,11 @@ static void add_way(const struct run *run, int way, const struct recording *reco
             series_add(list, series);
             continue;
         }
-        add_point(run, way, recording, i, offset, largest_of(splits_us, splits, offset, series.count), series,
-                  list);
-        for (int split = 0; split < splits; split++) {
-            series.samples = part_of(splits_us[split] + offset, series.count);
-            add_split(run, way, split, evidence, series, list);
-        }
+        double *largest = largest_of(splits_us, splits, offset, series.count);
+        add_point(run, way, recording, i, offset, largest, series, list);
+        free(largest);
+        for (int split = 0; split < splits; split++)
+            add_split(run, way, split, evidence, series, splits_us[split] + offset, list);
         offset += recording->count[i];
     }
 }
@@ -243,7 +304,7 @@ static void note_clock(struct run *run, const struct recording *record) {
 static bool run_way(struct run *run, int way, const struct evidence_list *evidence,
                     struct series_list *list) {
     struct recording record;
-    bool good = rowcol_measure(run, way, program, &record);
+    bool good = rowcol_measure(run, way, benchmark.options.program, &record);
     run->measured++;
     run->verified += good;
     if (good)
@@ -257,7 +318,7 @@ static bool run_way(struct run *run, int way, const struct evidence_list *eviden
 static void add_missing(int way, struct series_list *list) {
     series_add(list, (struct series){.fom = slowest,
                                      .label_count = 1,
-                                     .labels = {{"split", split_ways()[way].name, 0}},
+                                     .labels = {{"split", split_ways[way].name, 0}},
                                      .reason = "1 rank in each split"});
 }
 
@@ -275,9 +336,10 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
 }
 
 /* The data of each collective and size were compared before and after its samples (measure.c). */
-static bool verify(void *state) {
+static void verify(void *state, struct problem *problem) {
     const struct run *run = state;
-    return run->verified == run->measured;
+    if (run->verified < run->measured)
+        problem_set(problem, "data are wrong, no time is printed");
 }
 
 /* ---- print and write ---- */
@@ -286,12 +348,12 @@ static void write_names(struct json *json, const struct rowcol_config *config) {
     json_key_array(json, "splits");
     for (int way = 0; way < SPLIT_WAYS; way++)
         if (config->ways[way])
-            json_text(json, split_ways()[way].name);
+            json_text(json, split_ways[way].name);
     json_array_end(json);
     json_key_array(json, "collectives");
     for (int c = 0; c < COLLECTIVES; c++)
         if (config->collectives[c])
-            json_text(json, collectives()[c].name);
+            json_text(json, collectives[c].name);
     json_array_end(json);
 }
 
@@ -305,7 +367,7 @@ static void write_parameters(struct json *json, const void *state) {
     write_names(json, &run->config);
     parameters_numbers(json, "sizes_bytes", &run->config.sizes);
     json_key_integer(json, "batch", run->config.batch);
-    json_key_text(json, "start", start_name(run->start));
+    json_key_text(json, "start", start_names[run->start]);
     json_key_double(json, "late_s", run->config.late_s);
     json_key_double(json, "late_percent", run->config.late_percent);
     json_key_double(json, "late_most_percent", run->config.late_most_percent);
@@ -325,7 +387,7 @@ static void print_heading(const void *state) {
                      box->ranks_per_node, box->ranks_per_node > 1 ? "s" : "");
     (void)printf(
         "\nthe slowest of all simultaneous splits; every size verified; each split is in the JSON\n");
-    (void)printf("start by %s; clocks within %.3g us of each other\n\n", start_name(run->start),
+    (void)printf("start by %s; clocks within %.3g us of each other\n\n", start_names[run->start],
                  1e6 * run->clock_bound_s);
 }
 
@@ -334,14 +396,14 @@ static bool prepare(void *state) {
     struct problem problem = {0};
     list_points(run);
     find_standing(run, &problem);
-    if (problem_agree(&problem, program))
+    if (problem_agree(&problem, benchmark.options.program))
         return false;
     find_box(run, &problem);
     if (!problem_is_set(&problem)) {
         check_memory(run, &problem);
         check_ways(run, &problem);
     }
-    return !problem_agree(&problem, program);
+    return !problem_agree(&problem, benchmark.options.program);
 }
 
 static void release(void *state) {
@@ -350,15 +412,16 @@ static void release(void *state) {
     lattice_free(&run->standing.lattice);
 }
 
-int main(int argc, char **argv) {
-    static const struct benchmark benchmark = {.options = &rowcol_options,
-                                               .state_bytes = sizeof(struct run),
-                                               .prepare = prepare,
-                                               .verify = verify,
-                                               .measure = measure,
-                                               .release = release,
-                                               .hooks = &nics_hooks,
-                                               .write_parameters = write_parameters,
-                                               .print_heading = print_heading};
-    return benchmark_main(argc, argv, &benchmark);
-}
+const struct benchmark benchmark = {
+    .options = {.program = "rowcol",
+                .purpose = "collectives in all rows or planes of a block of nodes at the same time",
+                OPTION_ROWS(rows),
+                .settle = settle},
+    .state_bytes = sizeof(struct run),
+    .prepare = prepare,
+    .verify = verify,
+    .measure = measure,
+    .release = release,
+    .write_parameters = write_parameters,
+    .print_heading = print_heading,
+};

@@ -3,19 +3,29 @@
  *
  * A split is the set of ranks that agree in the positions of all other dimensions; its ranks are ordered by
  * position, X slowest, then by rank. The positions are those of nodes in the box that the ranks fill
- * (box.h), so that the nodes of a router are neighbours along Y.
+ * (contiguous along each dimension of the lattice with wrap-around, without gaps, with equal ranks per node),
+ * so that the nodes of a router are neighbours along Y.
  *
- * Leaves out: splits of unequal size.
+ * Leaves out: blocks of other shapes, refused with an error that names the first gap; splits of unequal size.
  */
 #ifndef RAILYARD_ROWCOL_SPLITS_H
 #define RAILYARD_ROWCOL_SPLITS_H
 
 #include "lib/ranks/coordinates.h"
-#include "lib/ranks/lattice.h"
-#include "rowcol/box.h"
 
 #include <mpi.h>
 #include <stdbool.h>
+
+/* The block of nodes that the ranks fill. */
+struct box {
+    int origin[TORUS_DIMENSIONS]; /* position in the lattice */
+    int length[TORUS_DIMENSIONS]; /* nodes along each dimension */
+    int ranks_per_node;
+};
+
+/* Finds the box of all ranks; sets a problem that names the coordinates file if there is none. */
+void box_find(const struct lattice *lattice, const struct coordinates *coordinates, int ranks,
+              const char *path, struct box *box, struct problem *problem);
 
 enum { SPLIT_WAYS = 7 };
 
@@ -34,11 +44,8 @@ struct standing {
 };
 
 /* X, Y, Z, XY, XZ, YZ, all. */
-const struct split_way *split_ways(void);
+extern const struct split_way split_ways[SPLIT_WAYS];
 enum { SPLIT_ALL = SPLIT_WAYS - 1 };
-
-/* Parser for option tables: names of ways into bool[SPLIT_WAYS]. */
-bool parse_split_ways(const char *text, void *field);
 
 /* Return the number of groups of this split, and of ranks per group. */
 int split_count(const struct standing *standing, int way);

@@ -10,21 +10,86 @@
  * Leaves out: counters of the routers in between (the library prints those for a group of routers), and
  * distinguishing the traffic of other programs from the ping's.
  */
-#include "sonar/config.h"
-
-#include "counters/nics.h"
 #include "counters/railyard-counters.h"
-#include "lib/engine/benchmark.h"
+#include "engine/benchmark.h"
 #include "lib/measure/idle.h"
 #include "lib/measure/payload.h"
-#include "lib/output/parameters.h"
-#include "lib/run/check.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char program[] = "sonar";
+/* ---- options ---- */
+
+enum mode { MODE_SEND, MODE_PUT, MODE_GET, MODES };
+
+enum payload { PAYLOAD_RANDOM, PAYLOAD_ZERO, PAYLOADS };
+
+struct config {
+    bool modes[MODES];
+    bool payloads[PAYLOADS];
+    struct number_list sizes;
+    int pings;
+    int repeats;
+    double settle_s;
+    const char *group;
+    const char *root;
+    uint64_t seed;
+    const char *json;
+};
+
+static const char *const mode_names[MODES] = {"send", "put", "get"};
+static const char *const payload_names[PAYLOADS] = {"random", "zero"};
+
+static bool parse_ping_sizes(const char *text, void *field) {
+    struct number_list sizes;
+    if (!parse_sizes(text, &sizes))
+        return false;
+    for (int i = 0; i < sizes.count; i++)
+        if (sizes.value[i] == 0)
+            return false;
+    memcpy(field, &sizes, sizeof sizes);
+    return true;
+}
+
+#define FIELD(name) offsetof(struct config, name)
+
+static const struct option_row rows[] = {
+    ROW_NAMES("pings", "LIST", "send", "send, put, get", "kinds of ping", FIELD(modes), options_some,
+              mode_names),
+    ROW_NAMES("payloads", "LIST", "random,zero", "random, zero", "data of a ping", FIELD(payloads),
+              options_some, payload_names),
+    ROW("sizes", "LIST", "1-1MiB", "sizes and ranges (powers of two) from 1 B, with B, KiB or MiB",
+        "bytes per ping", parse_ping_sizes, FIELD(sizes)),
+    ROW("count", "COUNT", "10", "1 to 1000000", "pings between two readings", parse_count, FIELD(pings)),
+    ROW("repeats", "COUNT", "5", "1 to 1000000", "measurements of each size", parse_count, FIELD(repeats)),
+    ROW("settle", "SECONDS", "0.05", "0 to 1000000", "pause before the second reading, for late answers",
+        parse_seconds, FIELD(settle_s)),
+    ROW("group", "NAME", "auto",
+        "a counter group of nodes, a file with a slash in its name, or auto (the fabric of rank 0's node)",
+        "counters to read", parse_text, FIELD(group)),
+    ROW_ABSENT("root", "FOLDER", "RAILYARD_COUNTERS_ROOT, or /", "a folder",
+               "folder below which the group's paths are", parse_text, FIELD(root)),
+    ROW_SEED(FIELD(seed)),
+    ROW_JSON(FIELD(json)),
+};
+
+static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
+    (void)configuration;
+    (void)given;
+    if (check_ranks() < 2)
+        problem_set(problem, "1 rank: a ping goes from one node to another; expected 2 ranks or more");
+}
+
+static size_t largest_size(const struct config *config) {
+    size_t largest = 0;
+    for (int i = 0; i < config->sizes.count; i++)
+        if (config->sizes.value[i] > largest)
+            largest = config->sizes.value[i];
+    return largest;
+}
+
+/* ---- the ends ---- */
 
 enum { TAG_PING = 41, TAG_SYNC = 42, METRICS = 4 };
 
@@ -38,7 +103,7 @@ struct echo {
 };
 
 struct sonar {
-    struct sonar_config config;
+    struct config config;
     railyard_counters *counters;
     MPI_Win window; /* MPI_WIN_NULL: no one-sided pings, or an MPI that has none on this network */
     char *local;
@@ -174,18 +239,19 @@ static bool verify_point(struct sonar *sonar, int mode, int payload, size_t byte
         payload_test_fault(sonar->remote, bytes, check_rank());
         if (memcmp(sonar->remote, expected, bytes) != 0)
             problem_set(&problem, "data are wrong, nothing is printed: rank %d, %s of %zu bytes",
-                        check_rank(), sonar_mode_name(mode), bytes);
+                        check_rank(), mode_names[mode], bytes);
     }
     free(expected);
-    bool good = !problem_agree(&problem, program);
+    bool good = !problem_agree(&problem, benchmark.options.program);
     sonar->measured++;
     sonar->verified += good;
     return good;
 }
 
-static bool verify(void *state) {
+static void verify(void *state, struct problem *problem) {
     const struct sonar *sonar = state;
-    return sonar->verified == sonar->measured;
+    if (sonar->verified < sonar->measured)
+        problem_set(problem, "data are wrong, nothing is printed");
 }
 
 /* ---- series ---- */
@@ -195,8 +261,8 @@ static struct series point_series(const struct sonar *sonar, struct fom fom, int
     return (struct series){
         .fom = fom,
         .label_count = 3,
-        .labels = {{"ping", sonar_mode_name(mode), 0},
-                   {"payload", sonar_payload_name(payload), 0},
+        .labels = {{"ping", mode_names[mode], 0},
+                   {"payload", payload_names[payload], 0},
                    {"size_bytes", NULL, (int64_t)bytes}},
         .samples = check_alloc((size_t)sonar->config.repeats, sizeof(double)),
     };
@@ -275,12 +341,12 @@ static bool measure_point(struct sonar *sonar, int mode, int payload, size_t byt
 static void add_impossible(int mode, struct series_list *list) {
     series_add(list, (struct series){.fom = foms[EFFICIENCY],
                                      .label_count = 1,
-                                     .labels = {{"ping", sonar_mode_name(mode), 0}},
+                                     .labels = {{"ping", mode_names[mode], 0}},
                                      .reason = "this MPI makes no window on this network"});
 }
 
 static bool measure_mode(struct sonar *sonar, int mode, struct series_list *list) {
-    const struct sonar_config *config = &sonar->config;
+    const struct config *config = &sonar->config;
     for (int payload = 0; payload < PAYLOADS; payload++)
         for (int i = 0; config->payloads[payload] && i < config->sizes.count; i++)
             if (!measure_point(sonar, mode, payload, config->sizes.value[i], list))
@@ -307,7 +373,7 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
 
 static void write_parameters(struct json *json, const void *state) {
     const struct sonar *sonar = state;
-    const struct sonar_config *config = &sonar->config;
+    const struct config *config = &sonar->config;
     json_key_text(json, "group", railyard_counters_group(sonar->counters));
     parameters_numbers(json, "sizes_bytes", &config->sizes);
     json_key_integer(json, "pings", config->pings);
@@ -333,14 +399,14 @@ static bool both_lead(const struct sonar *sonar) {
     if (takes_part(sonar) && !railyard_counters_leads(sonar->counters))
         problem_set(&problem, "ranks 0 and %d share a node and its counters; expected ranks on two nodes",
                     sonar->destination);
-    return !problem_agree(&problem, program);
+    return !problem_agree(&problem, benchmark.options.program);
 }
 
 /* Collective. All ranks have the window, or none: an MPI may fail on some only. */
 static void open_window(struct sonar *sonar) {
     int created = 0;
     int created_by_all = 0;
-    size_t bytes = sonar_largest_size(&sonar->config);
+    size_t bytes = largest_size(&sonar->config);
     char *exposed = check_rank() == sonar->destination ? sonar->remote : sonar->local;
     if (!sonar->config.modes[MODE_PUT] && !sonar->config.modes[MODE_GET])
         return;
@@ -358,7 +424,7 @@ static void open_window(struct sonar *sonar) {
 static bool prepare(void *state) {
     struct sonar *sonar = state;
     struct railyard_counters_options options = {.group = sonar->config.group, .root = sonar->config.root};
-    size_t bytes = sonar_largest_size(&sonar->config);
+    size_t bytes = largest_size(&sonar->config);
     sonar->destination = check_ranks() - 1;
     sonar->window = MPI_WIN_NULL;
     if (railyard_counters_init(MPI_COMM_WORLD, &options, &sonar->counters) != 0 || !both_lead(sonar))
@@ -381,15 +447,16 @@ static void release(void *state) {
         railyard_counters_free(&sonar->counters);
 }
 
-int main(int argc, char **argv) {
-    static const struct benchmark benchmark = {.options = &sonar_options,
-                                               .state_bytes = sizeof(struct sonar),
-                                               .prepare = prepare,
-                                               .verify = verify,
-                                               .measure = measure,
-                                               .release = release,
-                                               .hooks = &nics_hooks,
-                                               .write_parameters = write_parameters,
-                                               .print_heading = print_heading};
-    return benchmark_main(argc, argv, &benchmark);
-}
+const struct benchmark benchmark = {
+    .options = {.program = "sonar",
+                .purpose = "network counters compared with messages of known size",
+                OPTION_ROWS(rows),
+                .settle = settle},
+    .state_bytes = sizeof(struct sonar),
+    .prepare = prepare,
+    .verify = verify,
+    .measure = measure,
+    .release = release,
+    .write_parameters = write_parameters,
+    .print_heading = print_heading,
+};

@@ -2,7 +2,7 @@
  * topobw: the rate of every link between neighbouring routers of a torus, and a verdict on each.
  *
  * Models TopoBW (Ezell, CUG'13): nodes send to the nodes of the next router, dimension by dimension, in
- * phases in which no router sends and receives at once (phases.h), both nodes of a router together. All links
+ * phases in which no router sends and receives at once (plan.h), both nodes of a router together. All links
  * are tested in at most 18 phases, whatever the size of the torus; only rank 0 stores more than its own part.
  * Beyond the paper: each link is judged (verdict.h), several bad ones are explained by one component
  * (blame.h), links that look bad are tested again before they are named, the routers on each way are counted
@@ -12,6 +12,7 @@
  */
 #include "counters/nics.h"
 #include "counters/railyard-counters.h"
+#include "lib/input/options.h"
 #include "lib/run/check.h"
 #include "topobw/report.h"
 #include "topobw/run/deadline.h"
@@ -22,6 +23,89 @@
 #include <time.h>
 
 static const char program[] = "topobw";
+
+/* ---- options ---- */
+
+static bool parse_message(const char *text, void *field) {
+    size_t bytes = 0;
+    if (!parse_size(text, &bytes) || bytes == 0)
+        return false;
+    *(size_t *)field = bytes;
+    return true;
+}
+
+static bool parse_limit(const char *text, void *field) {
+    double seconds = 0;
+    if (!parse_seconds(text, &seconds) || seconds < 1)
+        return false;
+    *(double *)field = seconds;
+    return true;
+}
+
+#define FIELD(name) offsetof(struct topobw_config, name)
+
+static const struct option_row rows[] = {
+    ROW_COORDINATES("required", FIELD(coordinates)),
+    ROW_ABSENT("links", "FILE", "none: links are compared only with their peers",
+               "a links file: host RATE, then link X+ x y z CLASS RATE lines, GB/s",
+               "class and expected rate of each link", parse_text, FIELD(links)),
+    ROW_ABSENT("factor", "NUMBER", "the median over all links", "above 0",
+               "payload rate of a sound link over its rate in the links file", parse_rate, FIELD(factor)),
+    ROW("size", "BYTES", "1MiB", "1 to 1024MiB, with B, KiB or MiB", "message size", parse_message,
+        FIELD(stream.message_bytes)),
+    ROW("messages", "COUNT", "8", "1 to 1000000", "messages per transfer, all in flight", parse_count,
+        FIELD(stream.messages)),
+    ROW("repeats", "COUNT", "3", "1 to 1000000", "rounds through all phases; the fastest is used",
+        parse_count, FIELD(repeats)),
+    ROW("retests", "COUNT", "5", "0 to 1000000",
+        "maximum number of further rounds for links that look bad, 0 to 4 s apart; twice that if the times "
+        "of "
+        "such a link differ too much",
+        parse_count0, FIELD(retests)),
+    ROW("tolerance", "PERCENT", "3", "above 0, below 100",
+        "how far below its peers a sound link may be; twice that below expectation", parse_percent,
+        FIELD(tolerance_percent)),
+    ROW("deadline", "SECONDS", "60", "1 to 1000000",
+        "time limit of one phase, after which its links are dead", parse_limit, FIELD(stream.limit_s)),
+    ROW_NAMES("routes", "HOW", "strict",
+              "strict (a link that packets go round is bad at any rate, one whose way is not seen is not "
+              "judged), off",
+              "how to judge the ways of datagrams to each host name", FIELD(routes), options_one,
+              topobw_routes),
+    ROW("soak", "SECONDS", "0", "0 to 1000000",
+        "repeat rounds for this time, and treat unstable links as bad", parse_seconds, FIELD(soak_s)),
+    ROW_ABSENT("stream", "FILE", "none", "a path that can be written",
+               "file to which rank 0 writes the links' rates after each round, a JSON document per line",
+               parse_text, FIELD(rounds_file)),
+    ROW_ABSENT("counters", "FILE", "none", "a path that can be written",
+               "file to which rank 0 writes the counts of the counters library (RAILYARD_COUNTERS_*)",
+               parse_text, FIELD(counters)),
+    ROW_SEED(FIELD(stream.seed)),
+    ROW_JSON(FIELD(json)),
+};
+
+static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
+    const struct topobw_config *config = configuration;
+    (void)given;
+    if (check_ranks() < 2)
+        problem_set(problem, "1 rank: links between nodes are measured; expected 2 ranks or more");
+    if (!config->coordinates)
+        problem_set(problem, "--coordinates: missing; expected --coordinates FILE");
+    if (!config->links && config->factor > 0)
+        problem_set(problem, "--factor %g: needs --links FILE", config->factor);
+    output_probe(config->json, problem);
+    output_probe(config->rounds_file, problem);
+}
+
+static const struct option_table options = {
+    .program = program,
+    .purpose = "rate of every link between neighbouring routers, and a verdict on each",
+    OPTION_ROWS(rows),
+    .settle = settle,
+    .more_statuses = ", 5 a link is bad, 6 a link is not judged",
+};
+
+/* ---- the run ---- */
 
 enum { START_LIMIT_S = 60, REACH_LIMIT_S = 30, LEAVE_LIMIT_S = 5 };
 
@@ -94,7 +178,7 @@ static void write_document(const struct topobw *run, const struct evidence_list 
                                 .verified = run->verified};
     char *names = check_alloc((size_t)run->plan.link_count, LINK_NAME_BYTES);
     topobw_series(run, names, &list);
-    output_write_more(run->config.json, &document, topobw_write_verdict, problem);
+    output_write(run->config.json, &document, topobw_write_verdict, problem);
     series_free(&list);
     free(names);
 }
@@ -127,12 +211,12 @@ static void end_if_stuck(const struct topobw *run, int status) {
 
 /* Collective. Starts counting if requested; false on all ranks, after a message, if that fails. */
 static bool start_counting(struct topobw *run, railyard_counters **counters) {
-    struct railyard_counters_options options = {.output = run->config.counters};
+    struct railyard_counters_options chosen = {.output = run->config.counters};
     double begun_s = MPI_Wtime();
     *counters = NULL;
     if (!run->config.counters)
         return true;
-    if (railyard_counters_init(MPI_COMM_WORLD, &options, counters) != 0)
+    if (railyard_counters_init(MPI_COMM_WORLD, &chosen, counters) != 0)
         return false;
     bool good = railyard_counters_read(*counters) == 0;
     run->counters_s += MPI_Wtime() - begun_s;
@@ -169,9 +253,9 @@ static int run_topobw(struct topobw *run) {
 static int run(int argc, char **argv) {
     struct topobw run = {0};
     deadline_arm(START_LIMIT_S);
-    enum options_outcome outcome = options_settle(&topobw_options, argc, argv, &run.config);
+    enum options_outcome outcome = options_read(&options, argc, argv, &run.config);
     if (outcome != OPTIONS_RUN)
-        return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+        return options_status(outcome);
     bool ready = prepare(&run);
     deadline_disarm();
     int status = ready ? run_topobw(&run) : EXIT_USAGE;

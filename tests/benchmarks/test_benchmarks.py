@@ -24,6 +24,7 @@ from support.benchmark_runs import (
     PretendedTorus,
     assert_refused,
     block,
+    document,
     mpirun,
     preload,
     run,
@@ -36,8 +37,8 @@ SANITIZERS = re.compile(r"Sanitizer|runtime error")
 MISTAKES = (["--repeats", "none"], ["--bogus", "1"], ["--json", "/no/such/folder/x"])
 #: Options that mean the same everywhere.
 SHARED = {"--help", "--repeats", "--warmups", "--seed", "--json", "--sizes", "--coordinates"}
-#: paths measures nothing on one host.
-PROGRAMS = [*QUICK, "paths"]
+#: paths and sonar measure nothing on one host.
+PROGRAMS = [*QUICK, "paths", "sonar"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,7 +60,7 @@ def test_help_is_printed_once_with_units_and_defaults_and_every_option_is_docume
     assert [option for option in sorted(named) if f"`{option}" not in text] == []
 
 
-@pytest.mark.parametrize("program", [name for name in PROGRAMS if name not in ("halo", "noise")])
+@pytest.mark.parametrize("program", [name for name in [*PROGRAMS, "topobw"] if name not in ("halo", "noise")])
 def test_one_rank_is_refused(program: str) -> None:
     assert_refused(run(program, 1), program, "1 rank", "expected 2 ranks or more")
 
@@ -119,15 +120,69 @@ def test_the_fault_is_not_in_the_usual_build(sanitized: Path) -> None:
     assert variable in (sanitized / "halo").read_bytes()
 
 
-@pytest.mark.parametrize("program", QUICK)
+@pytest.mark.parametrize("program", [*QUICK, "topobw"])
 def test_the_mpich_build_runs(program: str, tmp_path: Path) -> None:
     """MPICH is optional: `make setup` builds with it where it is installed."""
     built = ROOT / "build/benchmarks-mpich/bin" / program
     if shutil.which("mpirun.mpich") is None or not built.exists():
         pytest.skip("MPICH is not installed: the benchmarks were built with Open MPI alone")
     output = tmp_path / "output.json"
-    command: list[str | Path] = ["mpirun.mpich", "-n", "2", built, *QUICK[program], "--json", output]
+    words = [*QUICK[program], "--json", output] if program in QUICK else ["--help"]
+    command: list[str | Path] = ["mpirun.mpich", "-n", "2", built, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert done.returncode == 0, done.stderr
-    document = json.loads(output.read_text())
-    assert "MPICH" in document["mpi"]["library"] and document["mpi"]["ranks"] == 2
+    if program not in QUICK:
+        assert done.stdout.count("Usage:") == 1
+        return
+    read = json.loads(output.read_text())
+    assert "MPICH" in read["mpi"]["library"] and read["mpi"]["ranks"] == 2
+
+
+# ---- the engine that all share: a program of its own, linked with the engine and what lies below it ----
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a new benchmark, and of the same without a verify function."""
+    made: Path = tmp_path_factory.mktemp("engine")
+    flags = ["-std=c11", "-D_GNU_SOURCE", '-DRAILYARD_VERSION="1"', f"-I{ROOT / 'benchmarks'}"]
+    sources = [ROOT / "tests/data/engine_program.c", ROOT / "benchmarks/engine/benchmark.c"]
+    libraries = [BIN.parent / f"librailyard{name}.a" for name in ("-counters", "")]
+    for name, verify in (("engine_program", "verify"), ("unverified", "NULL")):
+        output = ["-o", str(made / name), f"-DVERIFY={verify}"]
+        words = ["mpicc.openmpi", *flags, *output, *map(str, [*sources, *libraries]), "-lm", "-ldl"]
+        subprocess.run(words, check=True)
+    return made
+
+
+def test_a_program_that_verifies_its_data_writes_a_document(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "output.json"
+    outcome = run("engine_program", 2, "--json", path, folder=folder)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert document(path)["verified"] is True
+
+
+def test_a_program_whose_data_are_wrong_prints_no_number_and_writes_none(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "output.json"
+    outcome = run("engine_program", 2, "--json", path, "--wrong", "y", folder=folder)
+    assert (outcome.status, outcome.out, outcome.error_lines) == (1, "", ["engine_program: data are wrong"])
+    assert not path.exists()
+
+
+def test_a_program_without_a_verify_function_is_told_what_to_add(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "output.json"
+    outcome = run("unverified", 2, "--json", path, folder=folder)
+    assert (outcome.status, outcome.out) == (2, "")
+    (line,) = outcome.error_lines
+    assert line.startswith("engine_program: ") and ".verify" in line and "struct benchmark" in line
+    assert not path.exists()
+
+
+def test_a_figure_without_a_unit_ends_the_run_with_a_line_that_names_it(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "output.json"
+    outcome = run("engine_program", 1, "--json", path, folder=folder, TEST_NO_UNIT="1")
+    (line,) = [line for line in outcome.error_lines if line.startswith("rank ")]
+    assert outcome.status == 4 and "output.c" in line and "barrier_s: no unit; expected" in line
+    assert not path.exists()

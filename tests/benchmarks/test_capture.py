@@ -5,12 +5,12 @@ What the programs send is in their sources (tests/data/capture); the sums are ma
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from support.benchmark_runs import DEADLINE_S, ENVIRONMENT, MPIRUN
+from support.benchmark_runs import DEADLINE_S, ENVIRONMENT
+from support.mpis.programs import Mpi
 
 from railyard.base.checkout import CHECKOUT
 from railyard.placements.linkload import matrix
@@ -37,40 +37,10 @@ MODELLED: dict[int, Pairs] = {
 }
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
-def mpi(request: pytest.FixtureRequest) -> str:
-    name = str(request.param)
-    if not shutil.which(f"mpicc.{name}") or not witness(name).exists():
-        pytest.skip(f"no mpicc.{name}, or no benchmarks for it; run: make test-tools setup")
-    return name
-
-
-def witness(mpi: str) -> Path:
-    return CHECKOUT / f"build/benchmarks-{mpi}/bin/railyard-witness"
-
-
-def built(mpi: str, source: str, folder: Path, *options: str) -> Path:
-    compiler = "mpif90" if source.endswith(".F90") else "mpicc"
-    if compiler == "mpif90" and not shutil.which("gfortran"):
-        pytest.skip("no gfortran here; run: make test-tools")
-    program = folder / source.replace(".", "-")
-    words = [f"{compiler}.{mpi}", "-w", "-o", str(program), str(SOURCES / source), *options]
-    subprocess.run(words, check=True, capture_output=True)
-    return program
-
-
-def run(mpi: str, ranks: int, *words: str, **variables: str) -> None:
-    launcher = MPIRUN if mpi == "openmpi" else [f"mpiexec.{mpi}"]
-    command = [*launcher, "-n", str(ranks), *words]
-    env = ENVIRONMENT | variables
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, env=env, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def captured(mpi: str, ranks: int, program: Path, folder: Path, *arguments: str, **variables: str) -> Matrix:
-    path = folder / "traffic.csv"
-    words = [str(witness(mpi)), str(folder / "witness.json"), str(program), *arguments]
-    run(mpi, ranks, *words, RAILYARD_MATRIX=str(path), **variables)
+def captured(mpi: Mpi, ranks: int, program: Path, *arguments: str, **variables: str) -> Matrix:
+    path = mpi.folder / "traffic.csv"
+    done = mpi.witnessed(ranks, program, *arguments, RAILYARD_MATRIX=str(path), **variables)
+    assert done.status == 0, done
     return matrix.read([path])
 
 
@@ -85,16 +55,13 @@ def pairs(read: Matrix, phase: int, kind: Kind = Kind.MESSAGES) -> Pairs:
     )
 
 
-def test_a_witness_built_for_another_mpi_is_one_line_and_no_signal(mpi: str, tmp_path: Path) -> None:
+def test_a_witness_built_for_another_mpi_is_one_line_and_no_signal(mpi: Mpi) -> None:
     """The ranks of both ended in a segmentation fault within PMPI_Comm_rank."""
-    other = "mpich" if mpi == "openmpi" else "openmpi"
-    if not witness(other).exists():
-        pytest.skip(f"no benchmarks for {other}; run: make test-tools setup")
-    halo = CHECKOUT / f"build/benchmarks-{mpi}/bin/halo"
-    words = [
-        str(witness(other)),
-        str(tmp_path / "witness.json"),
-        str(halo),
+    other = Mpi("mpich" if mpi.name == "openmpi" else "openmpi", mpi.folder)
+    words: list[str | Path] = [
+        other.witness,
+        mpi.folder / "witness.json",
+        mpi.bin / "halo",
         "--grid",
         "1x1x1",
         "--cells",
@@ -107,8 +74,8 @@ def test_a_witness_built_for_another_mpi_is_one_line_and_no_signal(mpi: str, tmp
     assert done.stderr.startswith("railyard-witness: built for another MPI than the program: it has libmpi")
 
 
-def test_every_kind_of_call_is_captured_by_phase(mpi: str, tmp_path: Path) -> None:
-    read = captured(mpi, RANKS, built(mpi, "traffic.c", tmp_path), tmp_path)
+def test_every_kind_of_call_is_captured_by_phase(mpi: Mpi) -> None:
+    read = captured(mpi, RANKS, mpi.built(SOURCES / "traffic.c"))
     assert (read.ranks, read.left_out) == (RANKS, 0)
     assert pairs(read, 1) == dict.fromkeys(RING, 4 * 100 + 64)
     assert pairs(read, 2) == dict.fromkeys(RING, 3 * 100)
@@ -119,34 +86,29 @@ def test_every_kind_of_call_is_captured_by_phase(mpi: str, tmp_path: Path) -> No
     assert pairs(read, 40, Kind.ONE_SIDED) == {(0, 1): 8, (2, 0): 16, (0, 3): 4, (3, 0): 4}
 
 
-def test_messages_are_those_that_open_mpi_itself_counts(tmp_path: Path) -> None:
+def test_messages_are_those_that_open_mpi_itself_counts(openmpi: Mpi, tmp_path: Path) -> None:
     """pml_monitoring counts in the library, below all profilers."""
-    if not shutil.which("mpicc.openmpi"):
-        pytest.skip("no mpicc.openmpi here; run: make test-tools")
-    program = built("openmpi", "traffic.c", tmp_path)
+    program = openmpi.built(SOURCES / "traffic.c")
     counted = {
         "OMPI_MCA_pml_monitoring_enable": "2",
         "OMPI_MCA_pml_monitoring_enable_output": "3",
         "OMPI_MCA_pml_monitoring_filename": str(tmp_path / "monitored"),
     }
-    run("openmpi", RANKS, str(program), "comparable", **counted)
+    assert openmpi.run(RANKS, program, "comparable", **counted).status == 0
     monitored = matrix.read(sorted(tmp_path.glob("monitored*.prof")))
-    read = captured("openmpi", RANKS, program, tmp_path, "comparable")
+    read = captured(openmpi, RANKS, program, "comparable")
     counts = [one.traffic([Kind.MESSAGES]).matrix().toarray().tolist() for one in (read, monitored)]
     assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize("binding", [1, 2, 3])
-def test_fortran_is_captured_by_each_of_its_bindings(mpi: str, tmp_path: Path, binding: int) -> None:
-    read = captured(mpi, 3, built(mpi, "traffic.F90", tmp_path, f"-DBINDING={binding}"), tmp_path)
+def test_fortran_is_captured_by_each_of_its_bindings(mpi: Mpi, binding: int) -> None:
+    read = captured(mpi, 3, mpi.built(SOURCES / "traffic.F90", f"-DBINDING={binding}"))
     assert pairs(read, 0) == {(rank, (rank + 1) % 3): 8 * (10 + rank) for rank in range(3)}
     assert sum(pairs(read, 0, Kind.COLLECTIVES).values()) == 4 * 8
 
 
-def test_phases_may_be_slices_of_time(tmp_path: Path) -> None:
-    if not shutil.which("mpicc.openmpi"):
-        pytest.skip("no mpicc.openmpi here; run: make test-tools")
-    program = built("openmpi", "traffic.c", tmp_path)
-    read = captured("openmpi", RANKS, program, tmp_path, RAILYARD_MATRIX_SLICE_S="3600")
+def test_phases_may_be_slices_of_time(openmpi: Mpi) -> None:
+    read = captured(openmpi, RANKS, openmpi.built(SOURCES / "traffic.c"), RAILYARD_MATRIX_SLICE_S="3600")
     assert set(read.phase.tolist()) == {0}
     assert read.size_bytes[:, KINDS.index(Kind.MESSAGES)].sum() == RANKS * (464 + 300) + 10

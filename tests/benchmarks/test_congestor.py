@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.benchmark_runs import assert_data_wrong, assert_refused, measured, run
+from support.benchmark_runs import measured, run, samples_of
 
 #: Payload of a round of 4 ranks with messages of 1 KiB, two in flight where a pattern has several.
 ROUNDS = {"incast": 6, "alltoall": 12, "broadcast": 3, "allreduce": 6, "permutation": 8}
@@ -19,7 +19,7 @@ def test_a_pattern_sends_so_many_verified_rounds(pattern: str, tmp_path: Path) -
     said = read["parameters"]
     assert (said["rounds_sent"], said["ended_by"]) == (5, "rounds")
     assert said["round_bytes"] == ROUNDS[pattern] * 1024
-    (times,) = (each["samples"] for each in read["series"] if each["fom"] == "round_us")
+    times = samples_of(read)["round_us"]
     assert len(times) == 5 and read["verified"]
 
 
@@ -40,30 +40,5 @@ def test_the_last_ranks_send_another_pattern_until_the_first_have_ended(beside: 
     said = read["parameters"]
     assert (said["rounds_sent"], said["ended_by"], said["round_bytes"]) == (40, "rounds", 2 * 8)
     assert said["beside"] == beside and said["beside_rounds_sent"] >= 1 and read["verified"]
-    (times,) = (each["samples"] for each in read["series"] if each["fom"] == "round_us")
+    times = samples_of(read)["round_us"]
     assert len(times) == 40 and len(read["ranks"]) == 6
-
-
-@pytest.mark.parametrize(
-    ("ranks", "arguments", "parts"),
-    [
-        (3, "--beside incast --beside-ranks 2", ["--beside-ranks 2 of 3", "2 to all ranks but two"]),
-        (4, "--beside incast --beside-size 12B", ["--beside-size 12B", "whole numbers of 8 B"]),
-        (4, "--beside storm", ["--beside storm", "incast"]),
-        (2, "--size 12B", ["--size 12B", "whole numbers of 8 B"]),
-        (2, "--pattern storm", ["--pattern storm", "incast"]),
-        (2, "--window 65", ["--window 65", "1 to 64"]),
-        (1, "--rounds 1", ["2 ranks or more"]),
-    ],
-)
-def test_refuses(ranks: int, arguments: str, parts: list[str]) -> None:
-    assert_refused(run("congestor", ranks, *arguments.split()), "congestor", *parts)
-
-
-@pytest.mark.parametrize("pattern", ROUNDS)
-def test_wrong_data_print_no_time(pattern: str, sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "c.json"
-    rank = "0" if pattern in {"incast", "alltoall"} else "1"
-    words = ["--pattern", pattern, "--size", "64B", "--rounds", "2", "--json", str(path)]
-    outcome = run("congestor", 3, *words, folder=sanitized, RAILYARD_TEST_FAULT=rank)
-    assert_data_wrong(outcome, path, pattern)

@@ -6,17 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benchmark_runs import (
-    BIN,
-    Outcome,
-    assert_data_wrong,
-    assert_refused,
-    document,
-    measured,
-    mpirun,
-    preload,
-    run,
-)
+from support.benchmark_runs import BIN, Outcome, document, measured, mpirun, pairs_of, preload
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0"]
 QUICK = ["--sizes", "8,1KiB", "--repeats", "3", *AT_ONCE]
@@ -35,18 +25,10 @@ def met(library: Path, folder: Path, ranks: int, per_node: int, *arguments: str)
     return document(path)
 
 
-def pairs(read: dict[str, Any], round_: int = 0) -> list[tuple[int, int]]:
-    return [
-        (s["labels"]["from_rank"], s["labels"]["to_rank"])
-        for s in read["series"]
-        if s["fom"] == "pair_latency_us" and (s["labels"]["size_bytes"], s["labels"]["round"]) == (8, round_)
-    ]
-
-
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_runs_on_one_host_by_ranks(ranks: int, tmp_path: Path) -> None:
     read = measured("contention", ranks, *QUICK, "--groups", "ranks", folder=tmp_path)
-    assert pairs(read) == [(rank, rank + ranks // 2) for rank in range(ranks // 2)]
+    assert pairs_of(read, size_bytes=8, round=0) == [(rank, rank + ranks // 2) for rank in range(ranks // 2)]
     foms = {"slowest_latency_us", "mean_latency_us", "pair_latency_us"}
     foms |= {"aggregate_bandwidth_gbyte_s", "pair_bandwidth_gbyte_s"}
     assert {s["fom"] for s in read["series"]} == foms | {"overlap_percent"}
@@ -57,28 +39,29 @@ def test_runs_on_one_host_by_ranks(ranks: int, tmp_path: Path) -> None:
 def test_ranks_of_a_node_meet_different_nodes(pretend_hosts: Path, tmp_path: Path) -> None:
     """Nodes n0, n1 against n2, n3, two ranks each: rank 1 of n0 meets rank 1 of n3."""
     read = met(pretend_hosts, tmp_path, 8, 2)
-    assert pairs(read) == [(0, 4), (1, 7), (2, 6), (3, 5)]
+    assert pairs_of(read, size_bytes=8, round=0) == [(0, 4), (1, 7), (2, 6), (3, 5)]
 
 
 def test_spread_0_keeps_a_node_with_one_partner(pretend_hosts: Path, tmp_path: Path) -> None:
-    assert pairs(met(pretend_hosts, tmp_path, 8, 2, "--spread", "0")) == [(0, 4), (1, 5), (2, 6), (3, 7)]
+    read = met(pretend_hosts, tmp_path, 8, 2, "--spread", "0")
+    assert pairs_of(read, size_bytes=8) == [(0, 4), (1, 5), (2, 6), (3, 7)]
 
 
 def test_alternate_nodes_and_rounds(pretend_hosts: Path, tmp_path: Path) -> None:
     read = met(pretend_hosts, tmp_path, 4, 1, "--groups", "alternate", "--rounds", "2")
-    assert pairs(read, 0) == [(0, 1), (2, 3)]
-    assert pairs(read, 1) == [(0, 3), (2, 1)]
+    assert pairs_of(read, size_bytes=8, round=0) == [(0, 1), (2, 3)]
+    assert pairs_of(read, size_bytes=8, round=1) == [(0, 3), (2, 1)]
 
 
 def test_an_odd_node_rests(pretend_hosts: Path, tmp_path: Path) -> None:
     read = met(pretend_hosts, tmp_path, 6, 2)
     assert read["parameters"]["resting_nodes"] == 1
-    assert pairs(read) == [(0, 2), (1, 3)]
+    assert pairs_of(read, size_bytes=8, round=0) == [(0, 2), (1, 3)]
 
 
 def test_fewer_pairs_than_ranks(pretend_hosts: Path, tmp_path: Path) -> None:
     read = met(pretend_hosts, tmp_path, 4, 2, "--pairs", "1")
-    assert pairs(read) == [(0, 2)]
+    assert pairs_of(read, size_bytes=8, round=0) == [(0, 2)]
 
 
 def test_the_load_is_kept_up_until_all_pairs_have_finished(tmp_path: Path) -> None:
@@ -105,45 +88,6 @@ def test_samples_become_longer_until_a_point_takes_its_time(test: str, size: str
 
 
 def test_slow_points_get_fewer_samples_on_all_pairs(tmp_path: Path) -> None:
-    arguments = [
-        "--groups",
-        "ranks",
-        "--sizes",
-        "64KiB",
-        "--repeats",
-        "500",
-        "--max-time-per-point",
-        "0.000001",
-        *AT_ONCE,
-    ]
-    read = measured("contention", 4, *arguments, folder=tmp_path)
+    arguments = "--groups ranks --sizes 64KiB --repeats 500 --max-time-per-point 0.000001"
+    read = measured("contention", 4, *arguments.split(), *AT_ONCE, folder=tmp_path)
     assert {len(s["samples"]) for s in read["series"]} == {3}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ("", ["--groups halves", "one node", "2 nodes or more"]),
-        ("--groups thirds", ["--groups thirds", "alternate"]),
-        ("--groups ranks --pairs 2", ["--pairs 2", "expected 1 to 1"]),
-        ("--pairs 0", ["--pairs 0"]),
-        ("--rounds 0", ["--rounds 0"]),
-        ("--spread -1", ["--spread -1"]),
-        ("--sizes 0", ["--sizes 0", "from 1 B"]),
-        ("--sizes 8GiB", ["--sizes 8GiB"]),
-    ],
-)
-def test_refuses(arguments: str, parts: list[str]) -> None:
-    assert_refused(run("contention", 4, *arguments.split()), "contention", *parts)
-
-
-def test_under_sanitizers(sanitized: Path, tmp_path: Path) -> None:
-    arguments = ["--groups", "ranks", "--sizes", "0-64KiB", "--repeats", "2", "--rounds", "2", *AT_ONCE]
-    measured("contention", 4, *arguments, folder=tmp_path, programs=sanitized)
-
-
-def test_finds_a_corrupted_byte(sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "c.json"
-    arguments = ["--groups", "ranks", "--sizes", "1KiB", "--json", str(path)]
-    outcome = run("contention", 4, *arguments, folder=sanitized, RAILYARD_TEST_FAULT="3")
-    assert_data_wrong(outcome, path, "rank 3, message of 1024 bytes from rank 1, byte 512")

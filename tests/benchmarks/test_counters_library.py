@@ -14,9 +14,19 @@ from typing import Any
 
 import pytest
 from support import counter_trees
-from support.benchmark_runs import BIN, ROOT, Outcome, mpirun, preload
+from support.benchmark_runs import BIN, MPICC, ROOT, Outcome, mpirun, preload
 
 Counted = Callable[..., Outcome]
+
+
+def linked(target: Path, folder: Path, *flags: str) -> Path:
+    """Link the user's program with the library of a folder."""
+    source, library = (
+        str(ROOT / "tests/data/counters_program.c"),
+        [f"-L{folder}", "-lrailyard-counters", "-lm"],
+    )
+    subprocess.run([MPICC, *flags, source, *library, "-o", str(target)], check=True)
+    return target
 
 
 @pytest.fixture(scope="module")
@@ -26,21 +36,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         ["cmake", "--install", BIN.parent, "--prefix", prefix], check=True, capture_output=True, text=True
     )
-    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
     (library,) = prefix.rglob("librailyard-counters.a")
-    source = ROOT / "tests/data/counters_program.c"
-    target = prefix / "counters_program"
-    command: list[str | Path] = [
-        compiler,
-        "-I",
-        prefix / "include",
-        source,
-        "-L",
-        library.parent,
-        "-lrailyard-counters",
-        "-lm",
-    ]
-    subprocess.run([*command, "-o", target], check=True)
+    target = linked(prefix / "counters_program", library.parent, f"-I{prefix}/include")
     assert (prefix / "share/railyard/counters/gemini.txt").is_file()
     return target
 
@@ -133,9 +130,8 @@ def test_error_counters_of_a_link_are_counted(counted: Counted, tmp_path: Path) 
     root = tmp_path / "tree" / "n0"
     counter_trees.rdma_port(root, "mlx5_0", {"symbol_error": 7})
     folder = root / "sys/class/infiniband/mlx5_0/ports/1/counters"
-    assert (
-        counted("infiniband", 1, f"echo 9 > {folder}/symbol_error; echo 1 > {folder}/link_downed").status == 0
-    )
+    changes = f"echo 9 > {folder}/symbol_error; echo 1 > {folder}/link_downed"
+    assert counted("infiniband", 1, changes).status == 0
     (link,) = document(tmp_path)["leaders"][0]["links"]
     assert (link["metrics"]["symbol_errors"], link["metrics"]["link_downs"]) == (2, 1)
     assert link["counters"]["ACK_TIMEOUTS"] is None, "mlx5 alone has it"
@@ -172,12 +168,8 @@ def test_slingshot_packets_and_pauses_are_added_up_over_traffic_classes(
     folder = root / "sys/class/cxi/cxi0/device/telemetry"
     for traffic_class in range(8):
         counter_trees.write(folder / f"hni_pkts_sent_by_tc_{traffic_class}", "0@1700000000.1")
-    assert (
-        counted(
-            "slingshot", 1, f"for c in 0 7; do echo 5@1700000001.1 > {folder}/hni_pkts_sent_by_tc_$c; done"
-        ).status
-        == 0
-    )
+    change = f"for c in 0 7; do echo 5@1700000001.1 > {folder}/hni_pkts_sent_by_tc_$c; done"
+    assert counted("slingshot", 1, change).status == 0
     (link,) = document(tmp_path)["leaders"][0]["links"]
     assert link["metrics"]["sent_packets"] == 10 and link["metrics"]["received_packets"] is None
 
@@ -225,10 +217,8 @@ def test_a_counter_goes_on_from_zero_after_its_last_value(counted: Counted, tmp_
     root = tmp_path / "tree" / "n0"
     counter_trees.net_device(root, "nic0", {"tx_bytes": 2**64 - 1000, "rx_bytes": 2**53})
     folder = f"{root}/sys/class/net/nic0/statistics"
-    assert (
-        counted("linux-net", 1, f"echo 24 > {folder}/tx_bytes; echo {2**53 + 1} > {folder}/rx_bytes").status
-        == 0
-    )
+    changes = f"echo 24 > {folder}/tx_bytes; echo {2**53 + 1} > {folder}/rx_bytes"
+    assert counted("linux-net", 1, changes).status == 0
     (link,) = document(tmp_path)["leaders"][0]["links"]
     assert (link["counters"]["TX_BYTES"], link["counters"]["RX_BYTES"]) == (1024, 1)
 
@@ -292,25 +282,11 @@ def test_tiles_add_up_to_the_links_of_the_papers_figure_4(counted: Counted, tmp_
     assert [leader["leader"] for leader in read["leaders"]] == ["(0,1,1)", "(0,0,1)"]
     links = {link["link"]: link for link in read["leaders"][0]["links"]}
     assert {name: tuple(link["counters"].values()) for name, link in links.items()} == counter_trees.FIGURE_4
-    assert {name: link["remote"] for name, link in links.items()} == {
-        "X+": "(1,1,1)",
-        "X-": "(15,1,1)",
-        "Y+": "(0,2,1)",
-        "Y-": "(0,0,1)",
-        "Z+": "(0,1,2)",
-        "Z-": "(0,1,0)",
-        "HH": "(0,1,1)",
-    }
-    rates = {name: round(link["rate_gbyte_s"], 2) for name, link in links.items()}
-    assert rates == {
-        "X+": 9.36,
-        "X-": 9.36,
-        "Y+": 9.36,
-        "Y-": 4.68,
-        "Z+": 15.04,
-        "Z-": 15.04,
-        "HH": 10.64,
-    }
+    names = ["X+", "X-", "Y+", "Y-", "Z+", "Z-", "HH"]
+    ends = ["(1,1,1)", "(15,1,1)", "(0,2,1)", "(0,0,1)", "(0,1,2)", "(0,1,0)", "(0,1,1)"]
+    rates = [9.36, 9.36, 9.36, 4.68, 15.04, 15.04, 10.64]
+    assert [(name, links[name]["remote"]) for name in names] == list(zip(names, ends, strict=True))
+    assert [round(links[name]["rate_gbyte_s"], 2) for name in names] == rates
     assert links["X+"]["metrics"]["received_bytes"] == 3 * (1626452284 + 304999266)
     lines = [line.split() for line in outcome.out.splitlines()]
     assert ["(0,1,1)"] in lines
@@ -417,20 +393,9 @@ def test_output_that_cannot_be_written(counted: Counted, tmp_path: Path) -> None
 @pytest.fixture(scope="module")
 def sanitized_program(sanitized: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The user's program and the library, both with the address and undefined-behaviour sanitizers."""
-    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
+    flags = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     target = tmp_path_factory.mktemp("sanitized-program") / "counters_program"
-    flags = [
-        "-g",
-        "-fsanitize=address,undefined",
-        "-fno-sanitize-recover=all",
-        "-I",
-        f"{ROOT}/benchmarks/counters",
-    ]
-    library = ["-L", f"{sanitized.parent}", "-lrailyard-counters", "-lm"]
-    subprocess.run(
-        [compiler, *flags, ROOT / "tests/data/counters_program.c", *library, "-o", target], check=True
-    )
-    return target
+    return linked(target, sanitized.parent, *flags, f"-I{ROOT}/benchmarks/counters")
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])

@@ -21,21 +21,18 @@ PROGRAMS = {
     "pt2pt": ["--units", "ranks", "--sizes", "8,64KiB", "--tests", "latency,bandwidth,bibandwidth", *ONCE],
     "contention": ["--groups", "ranks", "--sizes", "8", "--tests", "latency", *ONCE],
     "rowcol": [
-        "--sizes",
-        "8,1KiB",
-        "--start",
-        "barrier",
-        "--collectives",
-        "alltoall,allreduce,bcast,alltoallv",
+        *["--sizes", "8,1KiB", "--start", "barrier", "--collectives", "alltoall,allreduce,bcast,alltoallv"],
         *ONCE,
     ],
     "halo": [
-        "--cells",
-        "6x5x4",
-        "--stencil",
-        "full",
-        "--variants",
-        "manual,persistent,datatypes,neighbours,copy",
+        *[
+            "--cells",
+            "6x5x4",
+            "--stencil",
+            "full",
+            "--variants",
+            "manual,persistent,datatypes,neighbours,copy",
+        ],
         *ONCE,
     ],
 }
@@ -96,17 +93,8 @@ def test_a_machine_without_a_gpu_is_one_line(runtime: Path, tmp_path: Path) -> N
 def test_the_check_of_a_machine_s_gpu(runtime: Path, tmp_path: Path) -> None:
     """tools/check-gpu: every launch's data are right and every size has a figure; launches that fail count."""
     mpirun = " ".join([*MPIRUN, "--allow-run-as-root"])
-    words: list[str | Path] = [
-        CHECKOUT / "tools/check-gpu",
-        "--programs",
-        BIN,
-        "--mpirun",
-        mpirun,
-        "--rounds",
-        "2",
-        "--largest",
-        "8",
-    ]
+    tool: list[str | Path] = [CHECKOUT / "tools/check-gpu", "--programs", BIN, "--mpirun", mpirun]
+    words = [*tool, "--rounds", "2", "--largest", "8"]
     env = ENVIRONMENT | {"RAILYARD_GPU_RUNTIME": str(runtime)}
     good = subprocess.run(
         [*words, "--json", tmp_path / "values"], capture_output=True, text=True, env=env, check=True

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.benchmark_runs import assert_data_wrong, assert_refused, document, measured, run
+from support.benchmark_runs import assert_refused, document, measured, run, samples_of
 
 QUICK = ["--cells", "4", "--repeats", "3"]
 FOMS = ["iteration_us", "pack_us", "unpack_us", "exchange_us", "wait_us", "bandwidth_gbyte_s"]
@@ -32,18 +31,14 @@ def test_runs_and_writes_its_document(ranks: int, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def foms(read: dict[str, Any], variant: str) -> dict[str, list[float]]:
-    return {s["fom"]: s["samples"] for s in read["series"] if s["labels"].get("variant") == variant}
-
-
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
 def test_every_variant_exchanges_verified_data(ranks: int, tmp_path: Path) -> None:
     read = measured("halo", ranks, *QUICK, *VARIANTS, folder=tmp_path)
     assert read["parameters"]["variants"] == [*EXCHANGES.split(","), "copy"]
-    assert list(foms(read, "manual")) == list(foms(read, "persistent")) == FOMS
+    assert list(samples_of(read, variant="manual")) == list(samples_of(read, variant="persistent")) == FOMS
     for variant in ("datatypes", "neighbours"):
-        assert list(foms(read, variant)) == ["iteration_us", "exchange_us", "wait_us", "bandwidth_gbyte_s"]
-    assert list(foms(read, "copy")) == ["iteration_us", "pack_us", "unpack_us"]
+        assert list(samples_of(read, variant=variant)) == [FOMS[0], *FOMS[3:]]
+    assert list(samples_of(read, variant="copy")) == FOMS[:3]
 
 
 def test_one_variant_alone_needs_no_label(tmp_path: Path) -> None:
@@ -61,7 +56,7 @@ def test_dimensions_of_one_and_two_meet_the_right_faces(grid: str, tmp_path: Pat
 
 def test_times_are_parts_of_the_iteration(tmp_path: Path) -> None:
     read = measured("halo", 1, "--cells", "64", "--repeats", "5", folder=tmp_path)
-    of = {series["fom"]: series["samples"] for series in read["series"]}
+    of = samples_of(read)
     for i in range(5):
         parts = of["pack_us"][i] + of["unpack_us"][i] + of["exchange_us"][i]
         assert parts == pytest.approx(of["iteration_us"][i], rel=1e-6)
@@ -70,7 +65,7 @@ def test_times_are_parts_of_the_iteration(tmp_path: Path) -> None:
 
 def test_bandwidth_is_the_exchanged_volume_over_the_iteration(tmp_path: Path) -> None:
     read = measured("halo", 2, *QUICK, folder=tmp_path)
-    samples = {series["fom"]: series["samples"] for series in read["series"]}
+    samples = samples_of(read)
     volume = read["parameters"]["exchanged_bytes"]
     expected = [volume / (us * 1e3) for us in samples["iteration_us"]]
     assert samples["bandwidth_gbyte_s"] == pytest.approx(expected, rel=1e-9)
@@ -92,10 +87,8 @@ def test_bandwidth_is_the_exchanged_volume_over_the_iteration(tmp_path: Path) ->
 def test_exchanges_exactly(
     *, ranks: int, grid: str, cells: str, face_bytes: list[int], tmp_path: Path
 ) -> None:
-    path = tmp_path / "h.json"
-    arguments = ["--grid", grid, "--cells", cells, "--repeats", "1", "--json", str(path)]
-    assert run("halo", ranks, *arguments).status == 0
-    parameters = document(path)["parameters"]
+    arguments = ["--grid", grid, "--cells", cells, "--repeats", "1"]
+    parameters = measured("halo", ranks, *arguments, folder=tmp_path)["parameters"]
     assert parameters["grid"] == [int(length) for length in grid.split("x")]
     assert parameters["face_bytes"] == face_bytes
     assert parameters["exchanged_bytes"] == 4 * sum(face_bytes)
@@ -120,9 +113,8 @@ def test_folded_faces_are_verified_in_every_variant(cells: str, tmp_path: Path) 
 
 
 def test_paper_preset_exchanges_4_mib(tmp_path: Path) -> None:
-    path = tmp_path / "h.json"
-    assert run("halo", 2, "--preset", "pena2013-2d", "--repeats", "1", "--json", path).status == 0
-    parameters = document(path)["parameters"]
+    arguments = ["--preset", "pena2013-2d", "--repeats", "1"]
+    parameters = measured("halo", 2, *arguments, folder=tmp_path)["parameters"]
     assert parameters["exchanged_bytes"] == 4 * 2**20
     assert parameters["face_folded"] == [True, False]
     assert parameters["cells"] == [65536, 65536]
@@ -133,20 +125,16 @@ def test_paper_preset_exchanges_4_mib(tmp_path: Path) -> None:
     [("row-major", [0, 1, 2, 3, 4, 5, 6, 7]), ("column-major", [0, 4, 2, 6, 1, 5, 3, 7])],
 )
 def test_orders_fill_the_grid(order: str, ranks_at: list[int], tmp_path: Path) -> None:
-    path = tmp_path / "h.json"
-    arguments = ["--grid", "2x2x2", "--order", order, *QUICK, "--json", str(path)]
-    assert run("halo", 8, *arguments).status == 0
-    parameters = document(path)["parameters"]
+    arguments = ["--grid", "2x2x2", "--order", order, *QUICK]
+    parameters = measured("halo", 8, *arguments, folder=tmp_path)["parameters"]
     assert (parameters["order"], parameters["rank_map"]) == (order, ranks_at)
 
 
 def test_rank_map_is_obeyed(tmp_path: Path) -> None:
-    path = tmp_path / "h.json"
     ranks = [3, 0, 7, 1, 6, 2, 5, 4]
     (tmp_path / "map").write_text("# by position\n" + "".join(f" {rank} # rank\n\n" for rank in ranks))
-    arguments = ["--grid", "4x2", "--rank-map", str(tmp_path / "map"), *QUICK, "--json", str(path)]
-    assert run("halo", 8, *arguments).status == 0
-    parameters = document(path)["parameters"]
+    arguments = ["--grid", "4x2", "--rank-map", str(tmp_path / "map"), *QUICK]
+    parameters = measured("halo", 8, *arguments, folder=tmp_path)["parameters"]
     assert (parameters["order"], parameters["rank_map"]) == ("rank-map", ranks)
 
 
@@ -165,55 +153,6 @@ def test_wrong_rank_maps_are_refused(text: str, parts: list[str], tmp_path: Path
     path = tmp_path / "map"
     path.write_text(text)
     assert_refused(run("halo", 4, "--rank-map", path), "halo", f"--rank-map {path}", *parts)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ("--grid 3x3", ["--grid 3x3", "9 positions for 4 ranks", "product is 4"]),
-        ("--grid 4", ["--grid 4", "2 or 3"]),
-        ("--grid 2x2x1x1", ["--grid 2x2x1x1", "product = ranks"]),
-        ("--grid 2x-2", ["--grid 2x-2"]),
-        ("--grid 2x2 --dimensions 3", ["--grid 2x2", "expected 3"]),
-        ("--dimensions 4", ["--dimensions 4", "2, 3"]),
-        ("--order snake", ["--order snake", "row-major", "column-major"]),
-        ("--rank-map /no/such/map", ["--rank-map /no/such/map", "cannot be read"]),
-        ("--cells 0", ["--cells 0", "1 to 1000000"]),
-        ("--cells 4x4", ["--cells 4x4", "expected 1 or 3"]),
-        ("--cells 1000000", ["--cells 1000000", "face"]),
-        ("--preset pena", ["--preset pena", "pena2013-2d"]),
-        ("--preset pena2013-2d --cells 4", ["--preset pena2013-2d", "--cells"]),
-        ("--preset pena2013-2d --grid 2x2x1", ["--grid 2x2x1", "expected 2"]),
-        ("--face-memory 1GB", ["--face-memory 1GB", "GiB"]),
-        ("--face-memory 1025GiB", ["--face-memory 1025GiB", "1024GiB"]),
-        ("--stencil star", ["--stencil star", "faces", "full"]),
-        ("--memory disk", ["--memory disk", "cuda-managed"]),
-        ("--memory cuda", ["--memory cuda", "RAILYARD_GPU_RUNTIME"]),
-        ("--variants magic", ["--variants magic", "neighbours"]),
-        ("--repeats 0", ["--repeats 0", "1 to 1000000"]),
-        ("--warmups -1", ["--warmups -1", "0 to 1000000"]),
-        ("--seed x", ["--seed x"]),
-        ("--json", ["--json", "missing"]),
-        ("--json /no/such/folder/x", ["--json /no/such/folder/x", "cannot be written"]),
-        ("--json /tmp", ["--json /tmp", "not a regular file"]),
-        ("--bogus 1", ["--bogus", "expected --help --grid"]),
-        ("stray", ["stray", "no such option"]),
-    ],
-)
-def test_refuses(arguments: str, parts: list[str]) -> None:
-    assert_refused(run("halo", 4, *arguments.split()), "halo", *parts)
-
-
-@pytest.mark.parametrize(
-    "arguments", ["--grid 2x2x1 --cells 9x5x7", "--grid 4x1 --cells 300 --face-memory 0"]
-)
-def test_under_sanitizers(arguments: str, sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "h.json"
-    outcome = run(
-        "halo", 4, *arguments.split(), "--repeats", "2", *VARIANTS, "--json", path, folder=sanitized
-    )
-    assert (outcome.status, outcome.err) == (0, "")
-    assert document(path)["verified"] is True
 
 
 @pytest.mark.parametrize(
@@ -252,23 +191,6 @@ def test_a_point_takes_its_least_time_and_no_more_than_its_longest(tmp_path: Pat
 
 def test_the_true_extent_of_a_long_face_can_be_asked_for(tmp_path: Path) -> None:
     """2 GiB of a face, of which only the touched pages cost memory: nothing is folded."""
-    arguments = [
-        "--grid",
-        "1x1",
-        "--cells",
-        "16384",
-        "--face-memory",
-        "3GiB",
-        "--repeats",
-        "1",
-        "--warmups",
-        "0",
-    ]
-    read = measured("halo", 1, *arguments, folder=tmp_path)
+    arguments = "--grid 1x1 --cells 16384 --face-memory 3GiB --repeats 1 --warmups 0"
+    read = measured("halo", 1, *arguments.split(), folder=tmp_path)
     assert read["parameters"]["face_folded"] == [False, False]
-
-
-def test_finds_a_corrupted_cell(sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "h.json"
-    outcome = run("halo", 4, "--cells", "4", "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="2")
-    assert_data_wrong(outcome, path, "rank 2, face X-, cell 15: expected ")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, document, run
+from support.benchmark_runs import PretendedTorus, assert_refused, block, measured
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0"]
 QUICK = ["--sizes", "0,1KiB,64KiB", "--repeats", "3", *AT_ONCE]
@@ -17,10 +17,7 @@ Pretend = Callable[[str], PretendedTorus]
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_runs_and_writes_its_document(ranks: int, tmp_path: Path) -> None:
-    path = tmp_path / "hops.json"
-    outcome = run("hops", ranks, *QUICK, "--json", path)
-    assert (outcome.status, outcome.err) == (0, "")
-    read = document(path)
+    read = measured("hops", ranks, *QUICK, folder=tmp_path)
     points = [(s["labels"]["test"], s["labels"]["size_bytes"]) for s in read["series"]]
     assert points == [
         *(("latency", size) for size in (0, 1024, 65536)),
@@ -30,33 +27,6 @@ def test_runs_and_writes_its_document(ranks: int, tmp_path: Path) -> None:
     assert all(len(series["samples"]) == 3 and min(series["samples"]) > 0 for series in read["series"])
     assert {s["labels"]["dimension"] for s in read["series"]} == {"none"}
     assert {s["fom"] for s in read["series"]} == {"latency_us", "bandwidth_gbyte_s"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ("--coordinates /no/such/file", ["--coordinates /no/such/file", "cannot be read"]),
-        ("--dimensions W", ["--dimensions W", "XYZ"]),
-        ("--dimensions XX", ["--dimensions XX", "each once"]),
-        ("--dimensions X", ["--dimensions X", "--coordinates"]),
-        ("--hops 0", ["--hops 0", "from 1"]),
-        ("--pairs-per-point 0", ["--pairs-per-point 0", "1 to"]),
-        ("--pairs-per-point 2", ["--pairs-per-point 2", "--coordinates"]),
-        ("--hops 3-1", ["--hops 3-1"]),
-        ("--hops 2", ["--hops 2", "--coordinates"]),
-        ("--sizes 4kB", ["--sizes 4kB", "KiB"]),
-        ("--sizes 2048MiB", ["--sizes 2048MiB"]),
-        ("--sizes 1,", ["--sizes 1,"]),
-        ("--sizes 0", ["--sizes 0", "from 1 B"]),
-        ("--tests speed", ["--tests speed", "latency, bandwidth, bibandwidth"]),
-        ("--window 0", ["--window 0"]),
-        ("--batch 0", ["--batch 0"]),
-        ("--max-time-per-point fast", ["--max-time-per-point fast", "no limit"]),
-        ("--repeats=1.5", ["--repeats 1.5"]),
-    ],
-)
-def test_refuses(arguments: str, parts: list[str]) -> None:
-    assert_refused(run("hops", 2, *arguments.split()), "hops", *parts)
 
 
 RING = "# a ring of 4, one node above\ntorus 4 2 1\nn0 0 0 0\nn1 1 0 0\nn2 2 0 0\nn3 0 1 0  # above n0\n"
@@ -183,22 +153,7 @@ def test_a_host_is_known_with_and_without_its_domain(pretend: Pretend) -> None:
 
 
 def test_slow_points_get_fewer_samples(tmp_path: Path) -> None:
-    path = tmp_path / "hops.json"
     arguments = ["--sizes", "1MiB", "--repeats", "1000", "--max-time-per-point", "0.000001"]
-    assert run("hops", 2, *arguments, "--json", path).status == 0
-    read = document(path)
+    read = measured("hops", 2, *arguments, folder=tmp_path)
     assert read["parameters"]["repeats"] == 1000
     assert [len(series["samples"]) for series in read["series"]] == [3, 3, 3]
-
-
-def test_under_sanitizers(sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "h.json"
-    outcome = run("hops", 4, "--sizes", "0-64KiB,3", *TWICE, "--json", path, folder=sanitized)
-    assert (outcome.status, outcome.err) == (0, "")
-    assert document(path)["verified"] is True
-
-
-def test_finds_a_corrupted_byte(sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "h.json"
-    outcome = run("hops", 4, "--sizes", "1KiB", "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="3")
-    assert_data_wrong(outcome, path, "rank 3, message of 1024 bytes from rank 0, byte 512")

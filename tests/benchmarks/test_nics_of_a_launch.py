@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 from support import counter_trees
-from support.benchmark_runs import BIN, Outcome, mpirun, preload
+from support.benchmark_runs import BIN, MPICC, Outcome, mpirun, preload
 from support.commands import Run
 from support.mpis import nic_evidence
 
@@ -49,8 +48,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "    return bad;\n"
         "}\n"
     )
-    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
-    subprocess.run([compiler, "-o", source.with_suffix(""), source], check=True)
+    subprocess.run([MPICC, "-o", source.with_suffix(""), source], check=True)
     return source.with_suffix("")
 
 
@@ -125,9 +123,8 @@ def test_a_program_that_starts_mpi_as_fortran_does_leaves_a_witness(tmp_path: Pa
         "void mpi_init_(int *); void mpi_init_thread_(int *, int *, int *); void mpi_finalize_(int *);\n"
         f"int main(void) {{ int wanted = 0, code = 0; (void)wanted; {start}; mpi_finalize_(&code); return code; }}\n"
     )
-    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
     program = source.with_suffix("")
-    subprocess.run([compiler, "-o", program, source, "-lmpi_mpifh"], check=True)
+    subprocess.run([MPICC, "-o", program, source, "-lmpi_mpifh"], check=True)
     env = {"RAILYARD_NICS": f"{tmp_path}/launch.nics"}
     outcome = mpirun("-n", "3", WITNESS, tmp_path / "witness", program, env=env)
     assert (outcome.status, outcome.err) == (0, "")
@@ -260,15 +257,10 @@ def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evi
                 )
                 assert 80 < sum(series.samples[0] for series in of_ranks) <= 101, of_ranks
         path, ranks = tmp_path / "silent.nics", str(len(topology.nodes))
-        words = [
-            "env",
-            f"RAILYARD_NICS={path}",
-            str(WITNESS),
-            str(tmp_path / "witness"),
-            str(program),
-            "true",
-        ]
-        done = railyard("torus", "mpirun", name, "-q", "-np", ranks, *words)
+        words = [WITNESS, tmp_path / "witness", program, "true"]
+        done = railyard(
+            "torus", "mpirun", name, "-q", "-np", ranks, "env", f"RAILYARD_NICS={path}", *map(str, words)
+        )
         assert done.returncode == 0, done.stderr
         sent = sum(row["tx_bytes"] for row in nics(path)["nics"])
         assert sent < 25_000, "to connect and to meet; with the hosts it would be 43,000"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.benchmark_runs import assert_data_wrong, assert_refused, measured, run
+from support.benchmark_runs import measured
 
 QUICK = ["--quantum", "1e-4", "--count", "20", "--repeats", "2"]
 FOMS = {
@@ -35,21 +35,3 @@ def test_the_work_grows_with_the_quantum(tmp_path: Path) -> None:
         for quantum in ("1e-5", "1e-2")
     ]
     assert steps[1] > 20 * steps[0] > 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ("--quantum 0", ["--quantum 0", "above 0"]),
-        ("--quantum 11", ["longer than 10 s"]),
-        ("--count 0", ["--count 0"]),
-    ],
-)
-def test_refuses(arguments: str, parts: list[str]) -> None:
-    assert_refused(run("noise", 2, *arguments.split()), "noise", *parts)
-
-
-def test_wrong_work_prints_no_time(sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "n.json"
-    outcome = run("noise", 3, *QUICK, "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="2")
-    assert_data_wrong(outcome, path, "the same work")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, run
+from support.benchmark_runs import PretendedTorus, block, series_of
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0"]
 QUICK = ["--sizes", "1KiB", "--repeats", "3", *AT_ONCE]
@@ -16,13 +15,8 @@ Pretend = Callable[[str], PretendedTorus]
 
 def pairs(read: dict[str, Any], dimension: str, paths: int) -> list[tuple[int, str, str]]:
     """Hops and ends of each path of one direction."""
-    return [
-        (s["labels"]["hops"], s["labels"]["from"], s["labels"]["to"])
-        for s in read["series"]
-        if s["fom"] == "pair_bandwidth_gbyte_s"
-        and (s["labels"]["test"], s["labels"]["dimension"], s["labels"]["paths"])
-        == ("bandwidth", dimension, paths)
-    ]
+    found = series_of(read, "pair_bandwidth_gbyte_s", test="bandwidth", dimension=dimension, paths=paths)
+    return [(one["hops"], one["from"], one["to"]) for one in found]
 
 
 def test_two_nodes_of_a_router_are_parallel_along_x_and_z(pretend: Pretend) -> None:
@@ -84,37 +78,3 @@ def test_what_cannot_be_measured_says_why(pretend: Pretend) -> None:
     assert missing["X", 2, 2] == "no ranks at both ends of 2 such paths"
     assert missing["Y", 1, 3] == "at most 2 parallel paths"
     assert pairs(read, "X", 2) == [(1, "n0", "n2"), (1, "n1", "n3")]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ("--paths 0", ["--paths 0", "from 1"]),
-        ("--dimensions W", ["--dimensions W", "XYZ"]),
-        ("--hops 0", ["--hops 0"]),
-        ("--sizes 0", ["--sizes 0", "from 1 B"]),
-        ("--sizes 4096MiB", ["--sizes 4096MiB"]),
-        ("--tests speed", ["--tests speed", "bibandwidth"]),
-        ("--window 0", ["--window 0"]),
-        ("--paths 5", ["on none of the requested paths", "at most"]),
-        ("--json /no/such/folder/x", ["cannot be written"]),
-    ],
-)
-def test_refuses(arguments: str, parts: list[str], pretend: Pretend) -> None:
-    assert_refused(pretend(block(2, 2, 1)).run("paths", 4, *arguments.split()), "paths", *parts)
-
-
-def test_coordinates_must_be_given() -> None:
-    assert_refused(run("paths", 2), "paths", "--coordinates: missing")
-
-
-def test_under_sanitizers(sanitized: Path, pretend: Pretend) -> None:
-    pretend(block(2, 2, 1)).measured("paths", 4, *QUICK, folder=sanitized)
-
-
-def test_finds_a_corrupted_byte(sanitized: Path, pretend: Pretend, tmp_path: Path) -> None:
-    path = tmp_path / "p.json"
-    arguments: list[str | Path] = [*QUICK, "--json", path]
-    torus = pretend(block(2, 2, 1))
-    outcome = torus.run("paths", 4, *arguments, folder=sanitized, RAILYARD_TEST_FAULT="3")
-    assert_data_wrong(outcome, path, "rank 3, message of 1024 bytes from rank 1, byte 512")

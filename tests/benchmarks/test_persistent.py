@@ -6,14 +6,14 @@ What the programs send is in their sources (tests/data/persistent); the sums are
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.benchmark_runs import DEADLINE_S, ENVIRONMENT, MPIRUN
+from support.benchmark_runs import preload
+from support.mpis.programs import Mpi
 
 from railyard.applications import persistent
 from railyard.applications.persistent import Amount, Sends
@@ -24,54 +24,14 @@ BINDINGS = {"mpif.h": 1, "use mpi": 2, "use mpi_f08": 3}
 LARGE = 70000
 
 
-class Mpi:
-    """One MPI: its compilers and its launcher, and the benchmarks that were built with it."""
-
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.folder = name, folder
-        self.witness = CHECKOUT / f"build/benchmarks-{name}/bin/railyard-witness"
-        if not shutil.which(f"mpicc.{name}"):
-            pytest.skip(f"no mpicc.{name} here; run: make test-tools")
-        if not self.witness.exists():
-            pytest.skip(f"no benchmarks for {name} here; run: make setup")
-
-    def compile(self, source: str, *options: str) -> Path:
-        """Compile a source of the tests' data; a Fortran compiler that is missing skips the test."""
-        wrapper = "mpif90" if source.endswith(".F90") else "mpicc"
-        if wrapper == "mpif90" and not shutil.which("gfortran"):
-            pytest.skip("no gfortran here; run: make test-tools")
-        target = self.folder / "-".join([source, self.name, *options]).replace("=", "-")
-        words = [f"{wrapper}.{self.name}", "-o", str(target), str(SOURCES / source), *options]
-        subprocess.run(words, check=True, capture_output=True)
-        return target
-
-    def run(self, ranks: int, *words: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
-        launcher = MPIRUN if self.name == "openmpi" else [f"mpiexec.{self.name}"]
-        command = [*launcher, "-n", str(ranks), *map(str, words)]
-        variables = ENVIRONMENT | env
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=DEADLINE_S, env=variables, check=False
-        )
-
-    def sends(self, ranks: int, program: Path, *preload: str | Path) -> tuple[Sends, str]:
-        """Run a program whose persistent sends are counted; what was counted, and what was printed."""
-        path = self.folder / "launch.persistent"
-        path.unlink(missing_ok=True)
-        words = [self.witness, self.folder / "launch.witness", *preload, program]
-        done = self.run(ranks, *words, RAILYARD_PERSISTENT=str(path))
-        assert (done.returncode, done.stderr) == (0, "")
-        assert json.loads((self.folder / "launch.witness").read_text())["mpi"]["ranks"] == ranks
-        return persistent.load(path, ranks), done.stdout
-
-
-@pytest.fixture(params=["openmpi", "mpich"])
-def mpi(request: pytest.FixtureRequest, tmp_path: Path) -> Mpi:
-    return Mpi(request.param, tmp_path)
-
-
-@pytest.fixture
-def openmpi(tmp_path: Path) -> Mpi:
-    return Mpi("openmpi", tmp_path)
+def sends(mpi: Mpi, ranks: int, program: Path, *preload: str | Path) -> tuple[Sends, str]:
+    """Run a program whose persistent sends are counted; what was counted, and what was printed."""
+    path = mpi.folder / "launch.persistent"
+    path.unlink(missing_ok=True)
+    done = mpi.witnessed(ranks, *preload, program, RAILYARD_PERSISTENT=str(path))
+    assert (done.status, done.err) == (0, "")
+    assert json.loads((mpi.folder / "launch.witness").read_text())["mpi"]["ranks"] == ranks
+    return persistent.load(path, ranks), done.out
 
 
 def of_ring(ranks: int) -> Sends:
@@ -100,15 +60,15 @@ def of_fortran(ranks: int) -> Sends:
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_every_kind_of_persistent_send_is_counted_when_it_starts(mpi: Mpi, ranks: int) -> None:
     """Not those of 0 starts, to nobody, or that only receive; freed handles come again for others."""
-    counted, _ = mpi.sends(ranks, mpi.compile("sends.c"))
+    counted, _ = sends(mpi, ranks, mpi.built(SOURCES / "sends.c"))
     assert counted == of_ring(ranks)
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_fortran_is_counted_by_each_of_its_bindings(mpi: Mpi, binding: str) -> None:
     """UMT's sweeps, which are Fortran, send so. -O2, as MPI's wrapper has it, holds nothing back from MPI_Wait."""
-    program = mpi.compile("sends.F90", f"-DBINDING={BINDINGS[binding]}")
-    counted, _ = mpi.sends(3, program)
+    program = mpi.built(SOURCES / "sends.F90", f"-DBINDING={BINDINGS[binding]}")
+    counted, _ = sends(mpi, 3, program)
     assert counted == of_fortran(3)
 
 
@@ -118,25 +78,25 @@ def seen(printed: str) -> Counter[str]:
 
 def profiled(mpi: Mpi, program: Path, of_program: Callable[[int], Sends], ranks: int) -> Counter[str]:
     """What a profiler sees is the same with the library before it and without, and the library counts the same."""
-    profiler = mpi.compile("profiler.c", "-shared", "-fPIC")
+    profiler = mpi.built(SOURCES / "profiler.c", "-shared", "-fPIC")
     alone = mpi.run(ranks, "env", f"LD_PRELOAD={profiler}", program)
-    assert (alone.returncode, alone.stderr) == (0, "")
-    counted, printed = mpi.sends(ranks, program, "--preload", profiler)
+    assert (alone.status, alone.err) == (0, "")
+    counted, printed = sends(mpi, ranks, program, "--preload", profiler)
     assert counted == of_program(ranks)
-    assert seen(printed) == seen(alone.stdout)
+    assert seen(printed) == seen(alone.out)
     return seen(printed)
 
 
 def test_a_profiler_sees_every_call_of_c(mpi: Mpi) -> None:
     """Sends that are initialized, starts, starts of several, and requests freed: of each rank."""
-    calls = profiled(mpi, mpi.compile("sends.c"), of_ring, 3)
+    calls = profiled(mpi, mpi.built(SOURCES / "sends.c"), of_ring, 3)
     assert calls == {f"saw 5 {11 + rank} 5 14": 1 for rank in range(3)}
 
 
 @pytest.mark.parametrize("binding", ["mpif.h", "use mpi"])
 def test_a_profiler_sees_every_call_of_fortran(mpi: Mpi, binding: str) -> None:
     """It wraps the names of the two older bindings, as mpiP does."""
-    program = mpi.compile("sends.F90", f"-DBINDING={BINDINGS[binding]}")
+    program = mpi.built(SOURCES / "sends.F90", f"-DBINDING={BINDINGS[binding]}")
     assert profiled(mpi, program, of_fortran, 2) == {"saw 1 4 1 2": 2}
 
 
@@ -145,28 +105,26 @@ def test_a_program_without_persistent_sends_has_a_file_that_says_none(openmpi: M
     source.write_text(
         "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); MPI_Finalize(); return 0; }\n"
     )
-    subprocess.run(["mpicc.openmpi", "-o", source.with_suffix(""), source], check=True)
-    counted, _ = openmpi.sends(2, source.with_suffix(""))
+    counted, _ = sends(openmpi, 2, openmpi.built(source))
     assert counted == Sends(ranks=(Amount(), Amount()))
 
 
 def test_without_the_variable_nothing_is_counted_and_with_a_bad_one_the_program_goes_on(openmpi: Mpi) -> None:
-    program = openmpi.compile("sends.c")
-    words = [openmpi.witness, openmpi.folder / "launch.witness", program]
-    done = openmpi.run(2, *words)
-    assert (done.returncode, done.stderr) == (0, "") and not list(openmpi.folder.glob("*.persistent"))
-    done = openmpi.run(2, *words, RAILYARD_PERSISTENT="/no/such/folder/x")
-    assert done.returncode == 0
-    (line,) = done.stderr.splitlines()
+    program = openmpi.built(SOURCES / "sends.c")
+    done = openmpi.witnessed(2, program)
+    assert (done.status, done.err) == (0, "") and not list(openmpi.folder.glob("*.persistent"))
+    done = openmpi.witnessed(2, program, RAILYARD_PERSISTENT="/no/such/folder/x")
+    assert done.status == 0
+    (line,) = done.error_lines
     assert line == "railyard-persistent: /no/such/folder/x: cannot be written: No such file or directory"
 
 
 def test_a_file_that_cannot_take_its_name_leaves_nothing(openmpi: Mpi) -> None:
     """A folder has the name already: the temporary file is removed again."""
     (openmpi.folder / "launch.persistent").mkdir()
-    words = [openmpi.witness, openmpi.folder / "launch.witness", openmpi.compile("sends.c")]
-    done = openmpi.run(2, *words, RAILYARD_PERSISTENT=str(openmpi.folder / "launch.persistent"))
-    assert done.returncode == 0 and "launch.persistent: cannot be written: Is a directory" in done.stderr
+    path = openmpi.folder / "launch.persistent"
+    done = openmpi.witnessed(2, openmpi.built(SOURCES / "sends.c"), RAILYARD_PERSISTENT=str(path))
+    assert done.status == 0 and "launch.persistent: cannot be written: Is a directory" in done.err
     assert [path.name for path in openmpi.folder.glob("launch.persistent*")] == ["launch.persistent"]
 
 
@@ -197,19 +155,11 @@ def test_thousands_of_requests_at_one_time_under_sanitizers(sanitized: Path, ope
         "    return 0;\n"
         "}\n"
     )
-    program = source.with_suffix("")
-    subprocess.run(["mpicc.openmpi", "-fsanitize=address,undefined", "-o", program, source], check=True)
-    openmpi.witness = sanitized / "railyard-witness"
-    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    (runtime,) = [line.split()[2] for line in linked.splitlines() if "libasan" in line]
+    program = openmpi.built(source, "-fsanitize=address,undefined")
     path = openmpi.folder / "launch.persistent"
-    done = openmpi.run(
-        2,
-        *("env", f"LD_PRELOAD={runtime}", openmpi.witness, openmpi.folder / "launch.witness"),
-        program,
-        RAILYARD_PERSISTENT=str(path),
-    )
-    assert done.returncode == 0 and "Sanitizer" not in done.stderr, done.stderr
+    witness = [sanitized / "railyard-witness", openmpi.folder / "launch.witness"]
+    done = openmpi.run(2, *preload(Path(), program)[:-1], *witness, program, RAILYARD_PERSISTENT=str(path))
+    assert done.status == 0 and "Sanitizer" not in done.err, done.err
     whole = Amount(messages=9000, size_bytes=2999 * 3000 // 2 + 2 * 3000)
     assert persistent.load(path, 2).ranks == (whole, whole)
 

@@ -6,7 +6,6 @@ import statistics
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.benchmark_runs import (
@@ -14,12 +13,12 @@ from support.benchmark_runs import (
     ENVIRONMENT,
     MPIRUN,
     PretendedTorus,
-    assert_data_wrong,
-    assert_refused,
     block,
     document,
     measured,
+    pairs_of,
     run,
+    samples_of,
 )
 from support.waiting import wait_until
 
@@ -29,14 +28,6 @@ from railyard.base.errors import InputError
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0", "--warmups", "0", "--repeats", "2"]
 QUICK = ["--sizes", "8", "--tests", "latency", *AT_ONCE]
 Pretend = Callable[[str], PretendedTorus]
-
-
-def pairs(read: dict[str, Any], fom: str = "pair_latency_us", **labels: int) -> list[tuple[int, int]]:
-    return [
-        (s["labels"]["from_rank"], s["labels"]["to_rank"])
-        for s in read["series"]
-        if s["fom"] == fom and all(s["labels"][name] == value for name, value in labels.items())
-    ]
 
 
 @pytest.mark.parametrize(
@@ -55,13 +46,13 @@ def test_who_meets_whom_among_five_ranks(
     pattern: str, expected: list[tuple[int, int]], tmp_path: Path
 ) -> None:
     arguments = ["--units", "ranks", "--pattern", *pattern.split(), *QUICK]
-    assert pairs(measured("pt2pt", 5, *arguments, folder=tmp_path)) == expected
+    assert pairs_of(measured("pt2pt", 5, *arguments, folder=tmp_path)) == expected
 
 
 def test_a_random_permutation_meets_every_rank_once_and_changes_with_the_step(tmp_path: Path) -> None:
     arguments = ["--units", "ranks", "--pattern", "random", "--steps", "1-3", *QUICK]
     read = measured("pt2pt", 8, *arguments, folder=tmp_path)
-    found = [pairs(read, step=step) for step in (1, 2, 3)]
+    found = [pairs_of(read, step=step) for step in (1, 2, 3)]
     for met in found:
         assert sorted(first for first, _ in met) == sorted(second for _, second in met) == list(range(8))
         assert all(first != second for first, second in met)
@@ -87,7 +78,7 @@ def test_every_test_of_every_pattern_ends_with_verified_data(
 def test_percentiles_are_in_order(tmp_path: Path) -> None:
     arguments = ["--units", "ranks", "--tests", "tail", "--sizes", "8", "--batch", "1000", *AT_ONCE]
     read = measured("pt2pt", 2, *arguments, "--pattern", "nearest", folder=tmp_path)
-    of = {s["fom"]: s["samples"] for s in read["series"]}
+    of = samples_of(read)
     for p50, p99, p999 in zip(*(of[f"slowest_latency_{p}_us"] for p in ("p50", "p99", "p999")), strict=True):
         assert 0 < p50 <= p99 <= p999
 
@@ -103,14 +94,14 @@ def test_percentiles_are_in_order(tmp_path: Path) -> None:
 def test_patterns_follow_the_torus(pattern: str, expected: list[tuple[int, int]], pretend: Pretend) -> None:
     """4x1x2 routers, two ranks of hosts along X are two hops apart at most."""
     read = pretend(block(4, 1, 2)).measured("pt2pt", 8, "--pattern", pattern, *QUICK)
-    assert pairs(read) == expected
+    assert pairs_of(read) == expected
 
 
 def test_ranks_of_a_node_meet_those_at_the_same_place(pretend: Pretend) -> None:
     read = pretend(block(2, 1, 1)).measured("pt2pt", 8, "--per-node", "1,2,4", *QUICK, per_node=4)
-    assert pairs(read, per_node=1) == [(0, 4), (4, 0)]
-    assert pairs(read, per_node=2) == [(0, 4), (2, 6), (4, 0), (6, 2)]
-    assert len(pairs(read, per_node=4)) == 8
+    assert pairs_of(read, per_node=1) == [(0, 4), (4, 0)]
+    assert pairs_of(read, per_node=2) == [(0, 4), (2, 6), (4, 0), (6, 2)]
+    assert len(pairs_of(read, per_node=4)) == 8
 
 
 @pytest.mark.parametrize("which", ["host", "pings"])
@@ -120,47 +111,15 @@ def test_the_error_of_the_common_clock_is_written(which: str, tmp_path: Path) ->
     assert (bound == 0) == (which == "host") and bound >= 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ("", ["--units nodes", "one node"]),
-        ("--pattern square", ["--pattern square", "fan-out"]),
-        ("--units ranks --per-node 2", ["--per-node 2", "expected 1 to 1"]),
-        ("--units cores", ["--units cores"]),
-        ("--units ranks --buffers two", ["--buffers two", "single"]),
-        ("--units ranks --sizes 0 --tests bandwidth", ["--sizes 0", "from 1 B"]),
-    ],
-)
-def test_refuses(arguments: str, parts: list[str]) -> None:
-    assert_refused(run("pt2pt", 4, *arguments.split()), "pt2pt", *parts)
-
-
-@pytest.mark.parametrize("buffers", ["single", "multiple"])
-def test_under_sanitizers(buffers: str, sanitized: Path, tmp_path: Path) -> None:
-    tests = ["--tests", "latency,bandwidth,bibandwidth,rate,tail", "--sizes", "1,64KiB"]
-    arguments = ["--units", "ranks", *tests, *AT_ONCE, "--buffers", buffers, "--clock", "pings"]
-    measured("pt2pt", 3, *arguments, folder=tmp_path, programs=sanitized)
-
-
-def test_finds_a_corrupted_byte_of_a_bandwidth_window(sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "p.json"
-    arguments = ["--units", "ranks", "--tests", "bandwidth", "--sizes", "1KiB", *AT_ONCE, "--json", str(path)]
-    outcome = run("pt2pt", 4, *arguments, folder=sanitized, RAILYARD_TEST_FAULT="3")
-    assert_data_wrong(outcome, path, "rank 3, message of 1024 bytes from rank 2, byte 512")
-
-
 def test_samples_too_short_for_the_clock_are_no_figure(sanitized: Path, tmp_path: Path) -> None:
     """With a tick of 1 s every sample is shorter than 100 ticks: the reason stands where figures would."""
     path = tmp_path / "p.json"
     arguments = ["--units", "ranks", *QUICK, "--json", str(path)]
     assert run("pt2pt", 2, *arguments, folder=sanitized, RAILYARD_TEST_TICK_S="1").status == 0
     read = document(path)
-    assert {s["fom"]: s["samples"] for s in read["series"]} == {"under_sampled_percent": [100]}
-    assert {s["fom"] for s in read["not_measured"]} == {
-        "slowest_latency_us",
-        "mean_latency_us",
-        "overlap_percent",
-    }
+    assert samples_of(read) == {"under_sampled_percent": [100]}
+    missing = {s["fom"] for s in read["not_measured"]}
+    assert missing == {"slowest_latency_us", "mean_latency_us", "overlap_percent"}
     assert all("100 ticks" in s["reason"] for s in read["not_measured"])
 
 
@@ -171,7 +130,7 @@ def test_the_pattern_all_and_its_matrix_refuse_samples_too_short_for_the_clock(
     arguments = ["--units", "ranks", "--pattern", "all", *QUICK, "--pairs", str(pairs), "--json", str(path)]
     assert run("pt2pt", 3, *arguments, folder=sanitized, RAILYARD_TEST_TICK_S="1").status == 0
     read = document(path)
-    assert {s["fom"]: s["samples"] for s in read["series"]} == {"under_sampled_percent": [100]}
+    assert samples_of(read) == {"under_sampled_percent": [100]}
     assert [s["fom"] for s in read["not_measured"]] == ["slowest_latency_us"]
     assert all(point.measured.size == 0 for point in matrices.read(pairs).points)
 
@@ -181,13 +140,8 @@ ALL_PAIRS = ["--units", "ranks", "--pattern", "shift", "--steps", "1-4", "--test
 
 def test_a_matrix_has_the_median_of_every_pair(tmp_path: Path) -> None:
     path = tmp_path / "all.pairs"
-    arguments = [
-        *ALL_PAIRS,
-        "--sizes",
-        "8,1KiB",
-        *AT_ONCE[:-1],
-        "3",
-    ]  # of two samples rates have another median
+    # Of two samples rates have another median.
+    arguments = [*ALL_PAIRS, "--sizes", "8,1KiB", *AT_ONCE[:-1], "3"]
     read = measured("pt2pt", 5, *arguments, "--pairs", str(path), folder=tmp_path)
     found = matrices.read(path)
     assert len(found.points) == 4 and all(point.measured.size == 5 * 4 for point in found.points)

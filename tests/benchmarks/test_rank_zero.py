@@ -65,7 +65,7 @@ def test_sound_links_look_slow_beside_the_traffic_of_other_jobs() -> None:
 
 
 def test_each_link_is_in_one_phase_in_which_no_router_sends_and_receives() -> None:
-    """As in benchmarks/topobw/plan/phases.c, for rings of even length."""
+    """As in benchmarks/topobw/plan/plan.c, for rings of even length."""
     topology = catalog.load(topobw_beside.TORUS)
     phases = topobw_beside.phases(topology)
     assert len(phases) == 12

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, measured, run
+from support.benchmark_runs import PretendedTorus, assert_refused, block, measured, run, samples_of, series_of
 
 AT_ONCE = ["--start", "barrier", "--min-time-per-point", "0", "--warmup-time", "0"]
 QUICK = ["--sizes", "8,1KiB", "--repeats", "3", *AT_ONCE]
@@ -17,11 +17,8 @@ Pretend = Callable[[str], PretendedTorus]
 
 def splits(read: dict[str, Any], way: str, collective: str = "barrier") -> list[tuple[str, str]]:
     """First and last node of each split of a way."""
-    return [
-        (s["labels"]["from"], s["labels"]["to"])
-        for s in read["series"]
-        if s["fom"] == "split_us" and (s["labels"]["split"], s["labels"]["collective"]) == (way, collective)
-    ]
+    found = series_of(read, "split_us", split=way, collective=collective)
+    return [(one["from"], one["to"]) for one in found]
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
@@ -108,24 +105,6 @@ def test_splits_of_one_rank_are_refused(pretend: Pretend) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ("--splits X", ["--splits X", "--coordinates"]),
-        ("--splits W", ["--splits W", "XY, XZ, YZ, all"]),
-        ("--collectives gather", ["--collectives gather", "allreduce"]),
-        ("--sizes 0", ["--sizes 0", "alltoall", "from 1 B"]),
-        ("--sizes 12", ["--sizes 12", "allreduce", "multiples of 8 B"]),
-        ("--sizes 1024MiB", ["--sizes 1073741824", "2147483648 B", "at most 536870912 B"]),
-        ("--sizes 2048MiB", ["--sizes 2048MiB"]),
-        ("--batch 0", ["--batch 0"]),
-        ("--coordinates /no/such/file", ["--coordinates /no/such/file", "cannot be read"]),
-    ],
-)
-def test_refuses(arguments: str, parts: list[str]) -> None:
-    assert_refused(run("rowcol", 2, *arguments.split()), "rowcol", *parts)
-
-
 def by_clock(late: str, *arguments: str, folder: Path) -> dict[str, Any]:
     clock = ["--start", "clock", "--clock", "pings", "--late", late, "--repeats", "5"]
     return measured(
@@ -149,19 +128,8 @@ def test_samples_begin_at_an_agreed_time_of_one_clock(collective: str, tmp_path:
 def test_samples_in_which_a_rank_was_late_are_dropped(tmp_path: Path) -> None:
     """No clock is that good: every sample is dropped, and the point says so instead of a number."""
     path = tmp_path / "r.json"
-    arguments = [
-        "--start",
-        "clock",
-        "--late",
-        "1e-15",
-        "--late-percent",
-        "1e-12",
-        "--max-time-per-point",
-        "0.01",
-        "--sizes",
-        "8",
-    ]
-    outcome = run("rowcol", 2, *arguments, "--collectives", "barrier", "--json", path)
+    arguments = "--start clock --late 1e-15 --late-percent 1e-12 --max-time-per-point 0.01 --sizes 8"
+    outcome = run("rowcol", 2, *arguments.split(), "--collectives", "barrier", "--json", path)
     assert (outcome.status, outcome.err) == (0, "")
     assert "not measured: slowest_us" in outcome.out and "did not begin together" in outcome.out
 
@@ -170,7 +138,7 @@ def test_what_is_late_grows_where_samples_are_dropped(tmp_path: Path) -> None:
     """Nobody begins within a hundredth of a percent; a busy machine gives numbers, and how late they began."""
     arguments = ["--late-percent", "1e-2", "--late-most", "100", "--max-time-per-point", "600"]
     read = by_clock("1e-15", *arguments, "--collectives", "barrier", folder=tmp_path)
-    of = {s["fom"]: s["samples"] for s in read["series"]}
+    of = samples_of(read)
     assert of["dropped_count"][0] > 0
     assert len(of["slowest_us"]) == 5
     assert 0 <= of["latest_start_us"][0] <= max(of["slowest_us"])
@@ -188,28 +156,11 @@ def test_what_is_late_grows_where_samples_are_dropped(tmp_path: Path) -> None:
 )
 def test_bandwidths_are_those_of_nccl_tests(collective: str, bus: float, tmp_path: Path) -> None:
     read = by_clock("60", "--collectives", collective, "--sizes", "24", folder=tmp_path)
-    of = {s["fom"]: s["samples"] for s in read["series"]}
+    of = samples_of(read)
     whole = 24 if collective in ("allreduce", "bcast") else 24 * 3
     expected = [1e-9 * whole / (1e-6 * microseconds) for microseconds in of["slowest_us"]]
     assert of["algorithmic_bandwidth_gbyte_s"] == pytest.approx(expected)
     assert of["bus_bandwidth_gbyte_s"] == pytest.approx([bus * rate for rate in expected])
-
-
-def test_under_sanitizers(sanitized: Path, tmp_path: Path) -> None:
-    measured(
-        "rowcol", 4, "--sizes", "8-64KiB", "--repeats", "2", *AT_ONCE, folder=tmp_path, programs=sanitized
-    )
-
-
-@pytest.mark.parametrize(
-    "collective",
-    ["alltoall", "allgather", "allreduce", "bcast", "alltoallv", "reduce-scatter", "allreduce-float"],
-)
-def test_finds_a_corrupted_byte(collective: str, sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "r.json"
-    arguments = ["--collectives", collective, "--sizes", "64", "--json", str(path)]
-    outcome = run("rowcol", 4, *arguments, folder=sanitized, RAILYARD_TEST_FAULT="2")
-    assert_data_wrong(outcome, path, f"rank 2, {collective} of 64 bytes, byte ")
 
 
 def test_planes_under_sanitizers(sanitized: Path, pretend: Pretend) -> None:

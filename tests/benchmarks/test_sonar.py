@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,13 +9,13 @@ import pytest
 from support import counter_trees
 from support.benchmark_runs import (
     BIN,
+    MPICC,
     Outcome,
     assert_data_wrong,
     assert_refused,
     document,
     mpirun,
     preload,
-    run,
 )
 
 QUICK = ["--sizes", "1,4KiB", "--repeats", "1", "--count", "2", "--settle", "0"]
@@ -31,10 +30,13 @@ def sounded(
     return mpirun("-n", str(ranks), *command, env={"TEST_RANKS_PER_NODE": "1"} | env)
 
 
-@pytest.mark.parametrize("ranks", [2, 4, 8])
-def test_pings_of_every_kind_are_verified(pretend_hosts: Path, tmp_path: Path, ranks: int) -> None:
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_pings_of_every_kind_are_verified(
+    sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int
+) -> None:
     path = tmp_path / "sonar.json"
-    outcome = sounded(pretend_hosts, tmp_path, ranks, "--pings", "send,put,get", "--json", str(path))
+    pings = ["--pings", "send,put,get", "--json", str(path)]
+    outcome = sounded(pretend_hosts, tmp_path, ranks, *pings, folder=sanitized)
     assert (outcome.status, outcome.err) == (0, "")
     read = document(path)
     labels = [tuple(s["labels"].values()) for s in read["series"] if s["fom"] == "source_sent_bytes"]
@@ -42,35 +44,6 @@ def test_pings_of_every_kind_are_verified(pretend_hosts: Path, tmp_path: Path, r
     assert labels == [(k, p, s) for k in kinds for p in ("random", "zero") for s in (1, 4096)]
     assert {sample for s in read["series"] for sample in s["samples"]} == {0.0}, "files that nobody counts in"
     assert {m["fom"] for m in read["not_measured"]} == {"efficiency_percent"}
-
-
-def test_help_is_printed_once() -> None:
-    outcome = run("sonar", 2, "--help")
-    assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out.count("Usage:") == 1 and "--settle SECONDS" in outcome.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ("--pings shout", ["--pings shout", "send, put, get"]),
-        ("--payloads ones", ["--payloads ones", "random, zero"]),
-        ("--sizes 0-4", ["--sizes 0-4", "from 1 B"]),
-        ("--count 0", ["--count 0"]),
-        ("--settle soon", ["--settle soon"]),
-        ("--json /no/such/folder/x", ["cannot be written"]),
-    ],
-)
-def test_sonar_refuses(arguments: str, parts: list[str]) -> None:
-    assert_refused(run("sonar", 2, *arguments.split()), "sonar", *parts)
-
-
-def test_one_rank_is_refused() -> None:
-    assert_refused(run("sonar", 1), "sonar", "1 rank", "2 ranks")
-
-
-def test_two_ranks_of_one_node_are_refused(tmp_path: Path) -> None:
-    assert_refused(run("sonar", 2), "sonar", "share a node")
 
 
 def test_an_unreadable_counter_ends_the_run_with_one_line(pretend_hosts: Path, tmp_path: Path) -> None:
@@ -135,23 +108,13 @@ def test_a_window_that_one_rank_cannot_make_is_made_by_none(pretend_hosts: Path,
         "}\n"
     )
     library = tmp_path / "no_window.so"
-    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    subprocess.run([MPICC, "-shared", "-fPIC", "-o", library, source], check=True)
     path = tmp_path / "sonar.json"
     outcome = sounded(Path(f"{pretend_hosts}:{library}"), tmp_path, 2, "--pings", "put", "--json", str(path))
     assert (outcome.status, outcome.err) == (0, "")
     assert {each["reason"] for each in document(path)["not_measured"]} == {
         "this MPI makes no window on this network"
     }
-
-
-@pytest.mark.parametrize("ranks", [2, 3, 8])
-def test_sonar_under_sanitizers(sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int) -> None:
-    path = tmp_path / "sonar.json"
-    pings = ["--pings", "send,put,get", "--json", str(path)]
-    outcome = sounded(pretend_hosts, tmp_path, ranks, *pings, folder=sanitized)
-    assert (outcome.status, outcome.err) == (0, "")
-    assert document(path)["verified"] is True
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])

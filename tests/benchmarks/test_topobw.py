@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -21,15 +20,13 @@ from typing import Any
 import pytest
 from support.benchmark_runs import (
     BIN,
-    DEADLINE_S,
+    MPICC,
     ROOT,
     Outcome,
     PretendedTorus,
-    assert_data_wrong,
     assert_refused,
     block,
     document,
-    run,
 )
 from support.commands import Run
 from support.topology.topologies import gemini
@@ -70,24 +67,20 @@ def test_every_link_is_tested_once(pretend: Pretend, ranks: int, extents: tuple[
     assert all(min(s["samples"]) > 0 for s in read["series"] if s["fom"] == "bandwidth_gbyte_s")
 
 
-@pytest.mark.parametrize(("extent", "phases"), [(2, 2), (3, 6), (7, 6), (8, 4)])
-def test_phases_do_not_grow_with_the_ring(pretend: Pretend, extent: int, phases: int) -> None:
-    outcome = pretend(block(extent, 1, 1)).run("topobw", extent, *QUICK)
-    assert outcome.status == 0, outcome
-    assert f"{2 * extent if extent > 2 else 2} links in {phases} phases" in outcome.out
-
-
-@pytest.mark.parametrize("extent", [3, 4, 5])
-def test_no_router_sends_and_receives_at_once(pretend: Pretend, extent: int) -> None:
+@pytest.mark.parametrize(("extent", "count"), [(2, 2), (3, 6), (4, 4), (5, 6), (7, 6), (8, 4)])
+def test_no_router_sends_and_receives_at_once_in_phases_that_do_not_grow_with_the_ring(
+    pretend: Pretend, extent: int, count: int
+) -> None:
     """A slow node's own data would delay its answers, and a sound link towards it would look slow."""
     read = pretend(block(1, 1, extent)).measured("topobw", extent, *QUICK)
+    assert len(links_of(read)) == (2 * extent if extent > 2 else 2)
     phases: dict[str, list[str]] = {}
     for link in links_of(read):
         phases.setdefault(link["phase"], []).append(link["link"].split()[1])
     for links in phases.values():
         ends = [end for link in links for end in link.split(">")]
         assert len(set(ends)) == len(ends)
-    assert len(phases) == (6 if extent % 2 else 4)
+    assert len(phases) == count
 
 
 def test_both_nodes_of_a_router_share_its_links(pretend: Pretend) -> None:
@@ -124,42 +117,9 @@ def test_links_files_say_class_and_expectation(pretend: Pretend, tmp_path: Path)
 # ---- wrong input ----
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ("--size 0", ["--size 0", "1 to 1024MiB"]),
-        ("--size 4GB", ["--size 4GB"]),
-        ("--messages 0", ["--messages 0"]),
-        ("--tolerance 100", ["--tolerance 100", "below 100"]),
-        ("--tolerance -3", ["--tolerance -3"]),
-        ("--deadline 0", ["--deadline 0", "1 to 1000000"]),
-        ("--routes all", ["--routes all", "strict"]),
-        ("--factor 0", ["--factor 0", "above 0"]),
-        ("--factor 1", ["--factor 1", "--links"]),
-        ("--links /no/such/file", ["--links /no/such/file", "cannot be read"]),
-        ("--json /no/such/folder/x", ["cannot be written"]),
-    ],
-)
-def test_topobw_refuses(pretend: Pretend, arguments: str, parts: list[str]) -> None:
-    outcome = pretend(block(2, 1, 1)).run("topobw", 2, *arguments.split())
-    assert_refused(outcome, "topobw", *parts)
-
-
-def test_coordinates_are_required() -> None:
-    assert_refused(run("topobw", 2), "topobw", "--coordinates: missing")
-
-
-def test_one_rank_is_refused(pretend: Pretend) -> None:
-    assert_refused(pretend(block(2, 1, 1)).run("topobw", 1), "topobw", "1 rank", "2 ranks")
-
-
 def test_an_allocation_without_neighbours_is_refused(pretend: Pretend) -> None:
     text = "torus 4 4 1\nn0 0 0 0\nn1 2 0 0\nn2 1 1 0\n"
     assert_refused(pretend(text).run("topobw", 3), "topobw", "no two of the 3 ranks", "neighbouring", "4x4x1")
-
-
-def test_a_host_that_is_not_in_the_coordinates_is_refused(pretend: Pretend) -> None:
-    assert_refused(pretend(block(2, 1, 1)).run("topobw", 3), "topobw", "rank 2", "host n2")
 
 
 @pytest.mark.parametrize(
@@ -191,25 +151,14 @@ def test_topobw_under_sanitizers(pretend: Pretend, sanitized: Path, tmp_path: Pa
     assert len(links_of(read)) == len(list(topology.links()))
 
 
-def test_topobw_finds_a_corrupted_byte(pretend: Pretend, sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
-    torus = pretend(block(2, 1, 1))
-    outcome = torus.run("topobw", 2, *QUICK, "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="1")
-    assert_data_wrong(outcome, path, "rank 1, message 1 of 2, of 1024 bytes from rank 0, byte 512")
-
-
-def test_the_mpich_build_runs(tmp_path: Path) -> None:
-    built = ROOT / "build/benchmarks-mpich/bin/topobw"
-    if shutil.which("mpirun.mpich") is None or not built.exists():
-        pytest.skip("MPICH is not installed: the benchmarks were built with Open MPI alone")
-    command: list[str | Path] = ["mpirun.mpich", "-n", "2", built, "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
-    assert done.returncode == 0 and done.stdout.count("Usage:") == 1
-
-
 # ---- faults on the virtual torus ----
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+
+def on_torus(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that makes a virtual torus."""
+    as_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+    marked: Callable[..., None] = pytest.mark.torus(as_root(test))
+    return marked
 
 
 class Bench:
@@ -301,8 +250,7 @@ def findings(read: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
     return [(f["component"], f["state"], f["links"]) for f in read["verdict"]["findings"]]
 
 
-@needs_root
-@pytest.mark.torus
+@on_torus
 def test_a_sound_torus_is_sound(bench: Bench) -> None:
     outcome, read = bench.topobw("--tolerance", "5")
     assert outcome.status == 0, outcome  # the guard may warn of a busy machine
@@ -310,8 +258,7 @@ def test_a_sound_torus_is_sound(bench: Bench) -> None:
     assert "Z  limited by the nodes: a loss below 29 % of a link is not seen" in outcome.out
 
 
-@needs_root
-@pytest.mark.torus
+@on_torus
 @pytest.mark.parametrize(
     ("link", "options", "missing"),
     [
@@ -330,8 +277,7 @@ def test_a_slow_link_is_named_with_what_is_missing(
     assert any(line.startswith(f"topobw: link {link} (") for line in outcome.err.splitlines()), outcome.err
 
 
-@needs_root
-@pytest.mark.torus
+@on_torus
 def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) -> None:
     bench.fault("X+ 1,0,0>2,0,0", "--down")
     outcome, read = bench.topobw(*NAMING)
@@ -341,8 +287,7 @@ def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) 
     ]
 
 
-@needs_root
-@pytest.mark.torus
+@on_torus
 def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(kernel: Bench) -> None:
     ends = ("3,1,1", "3,0,1")
     with dead_cable(kernel.name, "Y-", *ends):
@@ -355,8 +300,7 @@ def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(kernel: Be
     assert "no answer within 15 s: down, or slower than" in outcome.err
 
 
-@needs_root
-@pytest.mark.torus
+@on_torus
 @pytest.mark.parametrize("network", ["router", "kernel"])
 def test_a_link_that_is_all_but_dead_behind_everybodys_back_is_named_with_its_direction(
     railyard: Run, torus_name: str, tmp_path: Path, network: str
@@ -398,8 +342,7 @@ def test_routes_that_no_datagram_shows_are_no_sound_verdict(pretend: Pretend) ->
     assert sum(row.endswith("not judged") for row in rows) == 2
 
 
-@needs_root
-@pytest.mark.torus
+@on_torus
 def test_a_link_read_once_before_another_gave_no_answer_is_no_finding(kernel: Bench) -> None:
     """A busy machine makes one reading slow, and after a dead link there is no second one."""
     slow = "X+ 1,1,0>2,1,0"
@@ -413,8 +356,7 @@ def test_a_link_read_once_before_another_gave_no_answer_is_no_finding(kernel: Be
     assert "another link gave no answer before this was proven" in outcome.out
 
 
-@needs_root
-@pytest.mark.torus
+@on_torus
 def test_slow_links_that_deliver_are_measured_not_called_down(bench: Bench) -> None:
     """One transfer takes more than a second on every link, and --deadline allows one."""
     large = ["--size", "1MiB", "--messages", "2", "--repeats", "1", "--retests", "3", "--tolerance", "60"]
@@ -425,8 +367,7 @@ def test_slow_links_that_deliver_are_measured_not_called_down(bench: Bench) -> N
     assert all(link["seconds"] > 1 for link in links_of(read))
 
 
-@needs_root
-@pytest.mark.torus
+@on_torus
 def test_a_node_that_sends_slowly_explains_all_its_links(bench: Bench) -> None:
     bench.fault("n2-1-0", "--injection", "50")
     outcome, read = bench.topobw(*NAMING)
@@ -496,14 +437,14 @@ def test_times_that_differ_as_recorded_beside_load_are_a_note_and_no_fault(
     assert "note: link X+ 2,0,0>3,0,0: 3.8 % missing at best, but its times differ too much" in outcome.out
 
 
-def test_a_lost_lane_is_named_from_readings_beside_the_same_load(pretend: Pretend, sanitized: Path) -> None:
-    outcome = recorded(pretend, sanitized, LANE_LOST)
-    assert outcome.status == 5 and "2,0,0" in outcome.err and "24.9 % missing" in outcome.err, outcome
-
-
-def test_a_link_that_is_steadily_six_percent_slower_is_named(pretend: Pretend, sanitized: Path) -> None:
-    outcome = recorded(pretend, sanitized, "1.062,1.060,1.063,1.061,1.060,1.062")
-    assert outcome.status == 5 and "5.7 % missing" in outcome.err, outcome
+@pytest.mark.parametrize(
+    ("times", "missing"), [(LANE_LOST, 24.9), ("1.062,1.060,1.063,1.061,1.060,1.062", 5.7)]
+)
+def test_a_lost_lane_beside_the_same_load_and_a_steady_loss_are_named(
+    pretend: Pretend, sanitized: Path, times: str, missing: float
+) -> None:
+    outcome = recorded(pretend, sanitized, times)
+    assert outcome.status == 5 and "2,0,0" in outcome.err and f"{missing} % missing" in outcome.err, outcome
 
 
 # ---- tests that the links file lists ----
@@ -554,22 +495,20 @@ def blamed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[lis
     """Return the findings of tests/data/blame_program.c: component, rank, links."""
     program = tmp_path_factory.mktemp("blame") / "blame_program"
     sources = [ROOT / "tests/data/blame_program.c"]
-    sources += [ROOT / "benchmarks/topobw" / name for name in ("verdict/blame.c", "verdict/verdict.c")]
-    sources += [ROOT / "benchmarks/topobw" / name for name in ("verdict/readings.c", "plan/phases.c")]
-    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
-    libraries = [BIN.parent / "librailyard.a", BIN.parent / "librailyard-counters.a"]
+    sources += [ROOT / "benchmarks/topobw/verdict" / name for name in ("blame.c", "verdict.c")]
+    sources += [BIN.parent / "librailyard.a", BIN.parent / "librailyard-counters.a"]
     words: list[str | Path] = [
-        compiler,
+        MPICC,
         "-O2",
         "-std=gnu11",
-        "-I",
-        ROOT / "benchmarks",
+        f"-I{ROOT / 'benchmarks'}",
         "-o",
         program,
         *sources,
-        *libraries,
+        "-lm",
+        "-ldl",
     ]
-    subprocess.run([*words, "-lm", "-ldl"], check=True)
+    subprocess.run(words, check=True)
     limited = ["sh", "-c", 'ulimit -d 1048576; exec "$@"', "sh", str(program)]
 
     def findings(arguments: str) -> list[list[str]]:

@@ -24,6 +24,8 @@ from support.records import rows
 
 ROOT = CHECKOUT
 BIN = ROOT / "build" / "benchmarks-openmpi" / "bin"
+#: The compiler of the MPI that the benchmarks of these tests were built with.
+MPICC = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
 SCHEMA = ROOT / "results" / "schema" / "benchmark-v1.json"
 DEADLINE_S = 60
 MPIRUN = [
@@ -113,6 +115,29 @@ def measured(program: str, ranks: int, *arguments: str, folder: Path, programs: 
     outcome = run(program, ranks, *arguments, "--json", path, folder=programs)
     assert (outcome.status, outcome.err) == (0, "")
     return document(path)
+
+
+def samples_of(read: dict[str, Any], **labels: object) -> dict[str, list[float]]:
+    """Return the samples of each figure, of the series that have these labels."""
+    return {
+        series["fom"]: series["samples"]
+        for series in read["series"]
+        if labels.items() <= series["labels"].items()
+    }
+
+
+def series_of(read: dict[str, Any], fom: str, **labels: object) -> list[dict[str, Any]]:
+    """Return the labels of each series of a figure that has these."""
+    return [
+        series["labels"]
+        for series in read["series"]
+        if series["fom"] == fom and labels.items() <= series["labels"].items()
+    ]
+
+
+def pairs_of(read: dict[str, Any], fom: str = "pair_latency_us", **labels: object) -> list[tuple[int, int]]:
+    """Return the ranks of each pair that has a series with these labels."""
+    return [(one["from_rank"], one["to_rank"]) for one in series_of(read, fom, **labels)]
 
 
 def assert_refused(outcome: Outcome, program: str, *parts: str) -> None:

@@ -1,7 +1,6 @@
 /* Reads a table of options and explains it; see options.h. */
 #include "lib/input/options.h"
 
-#include "lib/input/parse.h"
 #include "lib/run/check.h"
 
 #include <stdio.h>
@@ -17,9 +16,9 @@ static int find_row(const struct option_table *table, const char *name, size_t l
     return -1;
 }
 
-bool options_given(const struct option_table *table, unsigned given, const char *name) {
-    int row = find_row(table, name, strlen(name));
-    return row >= 0 && (given >> row & 1u);
+bool options_given(const struct options_given *given, const char *name) {
+    int row = find_row(given->table, name, strlen(name));
+    return row >= 0 && (given->rows >> row & 1u);
 }
 
 const char *options_text(const struct option_table *table, const void *configuration, const char *name) {
@@ -34,14 +33,15 @@ int options_status(enum options_outcome outcome) {
     return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
 }
 
-static void *field_of(const struct option_row *row, void *configuration) {
-    return (char *)configuration + row->offset;
+static bool parse_value(const struct option_row *row, const char *text, void *configuration) {
+    void *field = (char *)configuration + row->offset;
+    return row->choose ? row->choose(text, &row->names, field) : row->parse(text, field);
 }
 
 static void set_defaults(const struct option_table *table, void *configuration, struct problem *problem) {
     for (int i = 0; i < table->count; i++) {
         const struct option_row *row = &table->rows[i];
-        if (row->fallback && !row->parse(row->fallback, field_of(row, configuration)))
+        if (row->fallback && !parse_value(row, row->fallback, configuration))
             problem_set(problem, "--%s %s: invalid default", row->name, row->fallback);
     }
 }
@@ -58,7 +58,7 @@ static void set_option(const struct option_row *row, const char *value, void *co
                        struct problem *problem) {
     if (!value)
         problem_set(problem, "--%s: a value is missing; expected %s", row->name, row->valid);
-    else if (!row->parse(value, field_of(row, configuration)))
+    else if (!parse_value(row, value, configuration))
         problem_set(problem, "--%s %s: not valid; expected %s", row->name, value, row->valid);
 }
 
@@ -103,73 +103,80 @@ static void print_help(const struct option_table *table) {
     (void)fflush(stdout);
 }
 
-enum options_outcome options_read(const struct option_table *table, int argc, char **argv,
-                                  void *configuration, unsigned *given) {
+/* Collective. False after the help was printed, or the first error of any rank. */
+static bool read_all(const struct option_table *table, int argc, char **argv, void *configuration,
+                     unsigned *given, enum options_outcome *outcome) {
     struct problem problem = {0};
     int help = 0;
     int any_help = 0;
-    *given = 0;
     set_defaults(table, configuration, &problem);
     for (int index = 1; index < argc && !problem_is_set(&problem) && !help;) {
         help = is_help(argv[index]);
         index += help ? 1 : read_one(table, argv, index, configuration, given, &problem);
     }
     MPI_CHECK(MPI_Allreduce(&help, &any_help, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    if (any_help) {
-        if (check_rank() == 0)
-            print_help(table);
-        return OPTIONS_HELP;
-    }
-    return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
+    if (any_help && check_rank() == 0)
+        print_help(table);
+    *outcome = any_help ? OPTIONS_HELP : OPTIONS_WRONG;
+    return !any_help && !problem_agree(&problem, table->program);
 }
 
-enum options_outcome options_settle(const struct option_table *table, int argc, char **argv,
-                                    void *configuration) {
+enum options_outcome options_read(const struct option_table *table, int argc, char **argv,
+                                  void *configuration) {
     struct problem problem = {0};
-    unsigned given = 0;
-    enum options_outcome outcome = options_read(table, argc, argv, configuration, &given);
-    if (outcome != OPTIONS_RUN)
+    struct options_given given = {.table = table};
+    enum options_outcome outcome = OPTIONS_RUN;
+    if (!read_all(table, argc, argv, configuration, &given.rows, &outcome))
         return outcome;
     if (table->settle)
-        table->settle(configuration, given, &problem);
+        table->settle(configuration, &given, &problem);
     return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
 }
 
-static int find_name(const char *name, const char *const *names, int count) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(name, names[i]) == 0)
+const char *const option_clocks[2] = {"host", "pings"};
+
+static const void *entry_at(const struct option_names *names, int index) {
+    return (const char *)names->table + (size_t)index * names->stride;
+}
+
+/* Returns the index of a name; -1 for another one. */
+static int find_name(const char *text, const struct option_names *names) {
+    for (int i = 0; i < names->count; i++)
+        if (strcmp(text, *(const char *const *)entry_at(names, i)) == 0)
             return i;
     return -1;
 }
 
-bool options_one(const char *text, const char *const *names, int count, void *field) {
-    int chosen = find_name(text, names, count);
+bool options_one(const char *text, const struct option_names *names, void *field) {
+    int chosen = find_name(text, names);
     if (chosen >= 0)
         memcpy(field, &chosen, sizeof chosen); /* an enum has the size of an int */
     return chosen >= 0;
 }
 
-bool options_either(const char *text, const char *const *names, void *field) {
-    int chosen = find_name(text, names, 2);
+bool options_either(const char *text, const struct option_names *names, void *field) {
+    int chosen = find_name(text, names);
     if (chosen >= 0)
         *(bool *)field = chosen == 1;
     return chosen >= 0;
 }
 
-bool parse_clock_source(const char *text, void *field) {
-    static const char *const names[] = {"host", "pings"};
-    return options_either(text, names, field);
+bool options_row(const char *text, const struct option_names *names, void *field) {
+    int chosen = find_name(text, names);
+    if (chosen >= 0)
+        *(const void **)field = entry_at(names, chosen);
+    return chosen >= 0;
 }
 
-bool options_choose(const char *text, const char *const *names, int count, bool *chosen) {
+bool options_some(const char *text, const struct option_names *names, void *field) {
     bool read[CHOICES_MAX] = {false};
     char name[32];
     while (parse_next(&text, ',', name, sizeof name)) {
-        int index = find_name(name, names, count);
+        int index = find_name(name, names);
         if (index < 0)
             return false;
         read[index] = true;
     }
-    memcpy(chosen, read, (size_t)count * sizeof *chosen);
+    memcpy(field, read, (size_t)names->count * sizeof *read);
     return true;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_BYTES_MAX = 16 << 20, TEXT_BYTES_FIRST = 64 << 10, LABEL_BYTES = 64 };
+enum { TEXT_BYTES_MAX = 16 << 20, TEXT_BYTES_FIRST = 64 << 10, SHORT_TEXT_BYTES = 4096 };
 
 static char *grown(char *text, size_t bytes) {
     char *larger = check_alloc(bytes, 1);
@@ -48,26 +48,42 @@ char *textfile_load(const char *path, const char *label, size_t *length, struct 
     return text;
 }
 
-char *textfile_read(const char *path, const char *option, struct problem *problem) {
-    char label[LABEL_BYTES];
-    size_t length = 0;
-    char *text = NULL;
-    int bytes = -1;
-    (void)snprintf(label, sizeof label, "--%s", option);
-    if (check_rank() == 0) {
-        text = textfile_load(path, label, &length, problem);
-        bytes = problem_is_set(problem) ? -1 : (int)length;
-    }
-    MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    if (bytes < 0) {
-        free(text);
+/* The length of a text, and the text itself if it is short, so that one broadcast is enough. */
+struct short_text {
+    int bytes; /* -1: there is none */
+    char text[SHORT_TEXT_BYTES];
+};
+
+char *textfile_share_bytes(MPI_Comm comm, const char *bytes, size_t length, int *shared_length) {
+    struct short_text first = {.bytes = bytes ? (int)length : -1};
+    if (bytes)
+        memcpy(first.text, bytes, length < SHORT_TEXT_BYTES ? length : SHORT_TEXT_BYTES);
+    MPI_CHECK(MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, comm));
+    *shared_length = first.bytes;
+    if (first.bytes < 0)
         return NULL;
+    char *copy = check_alloc((size_t)first.bytes + 1, 1);
+    memcpy(copy, first.text, (size_t)(first.bytes < SHORT_TEXT_BYTES ? first.bytes : SHORT_TEXT_BYTES));
+    if (first.bytes > SHORT_TEXT_BYTES) {
+        if (bytes)
+            memcpy(copy, bytes, length);
+        MPI_CHECK(MPI_Bcast(copy, first.bytes, MPI_CHAR, 0, comm));
     }
-    if (!text)
-        text = check_alloc((size_t)bytes + 1, 1);
-    MPI_CHECK(MPI_Bcast(text, bytes, MPI_CHAR, 0, MPI_COMM_WORLD));
-    text[bytes] = '\0';
-    return text;
+    return copy;
+}
+
+char *textfile_share(MPI_Comm comm, const char *path, const char *label, struct problem *problem) {
+    size_t length = 0;
+    int rank = 0;
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    char *text = rank == 0 ? textfile_load(path, label, &length, problem) : NULL;
+    if (rank == 0 && problem_is_set(problem)) {
+        free(text);
+        text = NULL;
+    }
+    char *shared = textfile_share_bytes(comm, text, length, &(int){0});
+    free(text);
+    return shared;
 }
 
 static const char blanks[] = " \t\r\v\f";

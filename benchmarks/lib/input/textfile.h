@@ -1,7 +1,7 @@
 /*
- * Reads a small text file on rank 0 and broadcasts it, so that nodes need not share a file system.
+ * Reads a small text file, on rank 0 alone where all need it, so that nodes need not share a file system.
  *
- * Leaves out: files beyond 16 MiB, and zero bytes inside (the text ends there).
+ * Leaves out: files beyond 16 MiB, zero bytes inside (the text ends there), and broadcasts of 2 GiB and more.
  */
 #ifndef RAILYARD_LIB_INPUT_TEXTFILE_H
 #define RAILYARD_LIB_INPUT_TEXTFILE_H
@@ -11,12 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Collective. The text, to be freed, the same on all ranks; NULL with a problem on rank 0 when it cannot be
- * read. */
-char *textfile_read(const char *path, const char *option, struct problem *problem);
-
-/* The same on the calling rank only; messages start with the label, such as "--coordinates". */
+/* The text of a file, to be freed; NULL or a part of it, with a problem, when it cannot be read. Messages
+ * start with the label, such as "--coordinates". */
 char *textfile_load(const char *path, const char *label, size_t *length, struct problem *problem);
+
+/* Collective. The same as rank 0 of the communicator reads it, on all ranks; NULL where rank 0 has a problem.
+ */
+char *textfile_share(MPI_Comm comm, const char *path, const char *label, struct problem *problem);
+
+/* Collective. Returns a copy of rank 0's bytes with a terminating zero, to be freed; NULL for NULL. */
+char *textfile_share_bytes(MPI_Comm comm, const char *bytes, size_t length, int *shared_length);
 
 /*
  * The next line that is not empty once its comment (from '#') and the blanks at its ends are gone. Changes

@@ -1,7 +1,6 @@
 /* The host's memory, and that of GPUs by dlopen; see memory.h. */
 #include "lib/measure/memory.h"
 
-#include "lib/input/options.h"
 #include "lib/run/check.h"
 
 #include <dlfcn.h>
@@ -11,9 +10,9 @@
 
 /* Values that CUDA and HIP share: the copy direction Default, which the runtime infers from the pointers, and
  * the flag AttachGlobal, which lets any stream use managed memory. */
-enum { COPY_DEFAULT = 4, ATTACH_GLOBAL = 1, NAMES = 5, SYMBOL_BYTES = 64 };
+enum { COPY_DEFAULT = 4, ATTACH_GLOBAL = 1, SYMBOL_BYTES = 64 };
 
-static const char *const names[NAMES] = {"host", "cuda", "cuda-managed", "hip", "hip-managed"};
+static const char *const names[] = {"host", "cuda", "cuda-managed", "hip", "hip-managed"};
 
 /* A runtime library by its files' names, newest first, and the start of its functions' names. */
 static const struct runtime {
@@ -31,7 +30,8 @@ static const char *const locals[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRAN
 enum { LOCALS = sizeof locals / sizeof *locals };
 
 bool parse_memory(const char *text, void *field) {
-    return options_one(text, names, NAMES, &((struct memory *)field)->kind);
+    static const struct option_names kinds = NAMES_OF(names);
+    return options_one(text, &kinds, &((struct memory *)field)->kind);
 }
 
 const char *memory_name(const struct memory *memory) {

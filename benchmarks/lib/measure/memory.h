@@ -10,10 +10,7 @@
 #ifndef RAILYARD_LIB_MEASURE_MEMORY_H
 #define RAILYARD_LIB_MEASURE_MEMORY_H
 
-#include "lib/run/problem.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "lib/input/options.h"
 
 enum memory_kind { MEMORY_HOST, MEMORY_CUDA, MEMORY_CUDA_MANAGED, MEMORY_HIP, MEMORY_HIP_MANAGED };
 
@@ -29,10 +26,10 @@ struct memory {
     int (*wait)(void);
 };
 
-/* Rows of option tables, and their parser: the field is a struct memory, of which the kind is set. */
+/* A row of option tables: the field is a struct memory, of which the kind is set. */
 #define MEMORY_NAMES "host, cuda, cuda-managed, hip, hip-managed"
 #define ROW_MEMORY(offset)                                                                                   \
-    { "memory", "NAME", "host", NULL, MEMORY_NAMES, "memory of the message buffers", parse_memory, offset }
+    ROW("memory", "NAME", "host", MEMORY_NAMES, "memory of the message buffers", parse_memory, offset)
 bool parse_memory(const char *text, void *field);
 const char *memory_name(const struct memory *memory);
 

@@ -33,4 +33,20 @@ int sampling_total(const struct sampling *sampling, int taken, double taken_s);
 /* Collective. Returns the longest time of any rank. */
 double sampling_longest(double seconds);
 
+/* Sorts values; sampling_median also returns their median, 0 of none. */
+void sampling_sort(double *values, int count);
+double sampling_median(double *values, int count);
+
+/*
+ * Signal to the virtual torus when timed samples are taken: meanwhile the rank's process is named
+ * railyard-timed.
+ *
+ * Start-up, verification and output also load the processors and the network. The watcher of the torus
+ * (railyard-counters) reads the name ten times per second and judges the machine only during timed samples. A
+ * process name is visible across containers and schedulers without a file or a variable. Outside a virtual
+ * torus they do nothing.
+ */
+void sampling_begin(void);
+void sampling_end(void);
+
 #endif

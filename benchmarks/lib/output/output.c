@@ -1,17 +1,16 @@
 /* Writes the JSON document of a run; see output.h. */
 #include "lib/output/output.h"
 
-#include "lib/output/libraries.h"
+#include "lib/output/whole.h"
 #include "lib/run/check.h"
 
 #include <assert.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { TEMPORARY_EXTRA_BYTES = 32 };
 
 void series_label(struct series *series, const char *name, const char *text, int64_t number) {
     assert(series->label_count < LABELS_MAX);
@@ -28,6 +27,18 @@ void series_add(struct series_list *list, struct series series) {
     }
     list->series = check_grow(list->series, list->count, &list->room, sizeof series);
     list->series[list->count++] = series;
+}
+
+void series_add_copy(struct series_list *list, struct series series, const double *samples) {
+    series.samples = check_alloc((size_t)series.count, sizeof *samples);
+    if (series.count > 0)
+        memcpy(series.samples, samples, (size_t)series.count * sizeof *samples);
+    series_add(list, series);
+}
+
+void series_add_one(struct series_list *list, struct series series, double sample) {
+    series.count = 1;
+    series_add_copy(list, series, &sample);
 }
 
 void series_free(struct series_list *list) {
@@ -84,6 +95,89 @@ void output_ranks(struct json *json, const struct evidence_list *list) {
     json_object_end(json);
 }
 
+/* ---- MPI and the libraries below it ---- */
+
+enum { LINE_BYTES = 4096, PATH_BYTES = 2048, VERSION_BYTES = 64, LIBRARIES_MOST = 32 };
+
+static const char *const library_names[] = {"libmpi",  "libmpich",          "libfabric", "libucp", "libpsm2",
+                                            "libpsm3", "libpsm_infinipath", "libcxi",    "libopx", "libnccl",
+                                            "librccl", "libpmix",           "libmpi_gtl"};
+
+/* True for NAME.so..., NAME_more.so... and NAME-more.so... of a known name. */
+static bool is_communication(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash || !strstr(slash, ".so"))
+        return false;
+    for (size_t i = 0; i < sizeof library_names / sizeof *library_names; i++) {
+        size_t length = strlen(library_names[i]);
+        if (strncmp(slash + 1, library_names[i], length) == 0 && strchr("._-", slash[1 + length]))
+            return true;
+    }
+    return false;
+}
+
+typedef uint32_t fabric_version(void);
+typedef const char *ucx_version(void);
+
+static void find_version(const char *path, char version[VERSION_BYTES]) {
+    void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    version[0] = '\0';
+    if (!library)
+        return;
+    void *function = dlsym(library, "fi_version");
+    if (function && strstr(path, "libfabric")) {
+        fabric_version *ask = NULL;
+        memcpy(&ask, &function, sizeof ask);
+        (void)snprintf(version, VERSION_BYTES, "%u.%u", ask() >> 16, ask() & 0xffffU);
+    }
+    function = dlsym(library, "ucp_get_version_string");
+    if (function && strstr(path, "libucp")) {
+        ucx_version *ask = NULL;
+        memcpy(&ask, &function, sizeof ask);
+        (void)snprintf(version, VERSION_BYTES, "%s", ask());
+    }
+    (void)dlclose(library);
+}
+
+static void write_library(struct json *json, const char *path) {
+    char version[VERSION_BYTES];
+    find_version(path, version);
+    json_object(json);
+    json_key_text(json, "path", path);
+    json_key_text(json, "version", version);
+    json_object_end(json);
+}
+
+/* The path at the end of a line of the map; NULL where the line has none. A file has several lines in a row.
+ */
+static char *path_of(char *line) {
+    line[strcspn(line, "\n")] = '\0';
+    return strchr(line, '/');
+}
+
+/* Writes the member `libraries`: path and version (empty where unknown) of each communication library that
+ * this process has loaded, in the order of /proc/self/maps. After MPI_Init those that MPI loads itself (UCX,
+ * libfabric, PSM2) are included. Leaves out: libraries that are linked into others, and versions of libraries
+ * without a version function. */
+static void write_libraries(struct json *json) {
+    char line[LINE_BYTES];
+    char last[PATH_BYTES] = "";
+    int count = 0;
+    FILE *map = fopen("/proc/self/maps", "r");
+    json_key_array(json, "libraries");
+    while (map && count < LIBRARIES_MOST && fgets(line, sizeof line, map)) {
+        const char *path = path_of(line);
+        if (!path || !is_communication(path) || strcmp(path, last) == 0 || strlen(path) >= sizeof last)
+            continue;
+        (void)snprintf(last, sizeof last, "%s", path);
+        write_library(json, path);
+        count++;
+    }
+    if (map)
+        (void)fclose(map);
+    json_array_end(json);
+}
+
 void output_mpi(struct json *json, int ranks) {
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     char standard[32];
@@ -98,9 +192,52 @@ void output_mpi(struct json *json, int ranks) {
     json_key_text(json, "library", library);
     json_key_text(json, "standard", standard);
     json_key_integer(json, "ranks", ranks);
-    libraries_write(json);
+    write_libraries(json);
     json_object_end(json);
 }
+
+/* ---- parameters ---- */
+
+static void write_sizes(struct json *json, const char *key, const size_t *values, int count) {
+    json_key_array(json, key);
+    for (int i = 0; i < count; i++)
+        json_integer(json, (int64_t)values[i]);
+    json_array_end(json);
+}
+
+void parameters_extents(struct json *json, const char *key, const struct extents *extents) {
+    write_sizes(json, key, extents->length, extents->count);
+}
+
+void parameters_numbers(struct json *json, const char *key, const struct number_list *list) {
+    write_sizes(json, key, list->value, list->count);
+}
+
+void parameters_integers(struct json *json, const char *key, const int *values, int count) {
+    json_key_array(json, key);
+    for (int i = 0; i < count; i++)
+        json_integer(json, values[i]);
+    json_array_end(json);
+}
+
+void parameters_torus(struct json *json, const char *path, const struct coordinates *coordinates) {
+    json_key_text(json, "coordinates", path);
+    parameters_integers(json, "torus", coordinates->extents, path ? TORUS_DIMENSIONS : 0);
+}
+
+void parameters_times(struct json *json, const struct sampling *sampling) {
+    json_key_double(json, "warmup_time_s", sampling->warmup_s);
+    json_key_double(json, "min_time_per_point_s", sampling->min_time_s);
+}
+
+void parameters_sampling(struct json *json, const struct sampling *sampling) {
+    json_key_integer(json, "repeats", sampling->repeats);
+    json_key_integer(json, "warmups", sampling->warmups);
+    json_key_double(json, "max_time_per_point_s", sampling->point_time_s);
+    json_key_unsigned(json, "seed", sampling->seed);
+}
+
+/* ---- the document ---- */
 
 static void write_labels(struct json *json, const struct series *series) {
     json_key_object(json, "labels");
@@ -170,7 +307,15 @@ static void write_series(struct json *json, const char *key, const struct series
     json_array_end(json);
 }
 
-static void write_document(FILE *file, const struct document *document, output_members *write_more) {
+/* What write_document gets. */
+struct written {
+    const struct document *document;
+    output_members *write_more;
+};
+
+static void write_document(FILE *file, const void *context) {
+    const struct written *written = context;
+    const struct document *document = written->document;
     struct json json = json_start(file);
     json_object(&json);
     json_key_text(&json, "format", "railyard-benchmark/3");
@@ -185,20 +330,13 @@ static void write_document(FILE *file, const struct document *document, output_m
     write_figures(&json, document->list);
     write_series(&json, "series", document->list, true);
     write_series(&json, "not_measured", document->list, false);
-    if (write_more)
-        write_more(&json, document->context);
+    if (written->write_more)
+        written->write_more(&json, document->context);
     json_object_end(&json);
 }
 
-static char *temporary_name(const char *path) {
-    size_t bytes = strlen(path) + TEMPORARY_EXTRA_BYTES;
-    char *name = check_alloc(bytes, 1);
-    (void)snprintf(name, bytes, "%s.%ld.tmp", path, (long)getpid());
-    return name;
-}
-
-static void cannot_write(const char *path, struct problem *problem) {
-    problem_set(problem, "--json %s: cannot be written: %s", path, strerror(errno));
+static void cannot_write(const char *path, const char *why, struct problem *problem) {
+    problem_set(problem, "--json %s: cannot be written: %s", path, why);
 }
 
 /* The rename would replace a device or fail on a directory. */
@@ -208,53 +346,25 @@ static bool is_special(const char *path) {
 }
 
 void output_probe(const char *path, struct problem *problem) {
+    char temporary[WHOLE_PATH_BYTES];
     if (!path || check_rank() != 0)
         return;
-    char *temporary = temporary_name(path);
     if (is_special(path)) {
-        problem_set(problem, "--json %s: cannot be written: not a regular file", path);
-        goto out;
-    }
-    FILE *file = fopen(temporary, "w");
-    if (!file || fclose(file) != 0)
-        cannot_write(path, problem);
-    (void)unlink(temporary);
-out:
-    free(temporary);
-}
-
-/* True when every byte has reached the file system. */
-static bool close_whole(FILE *file) {
-    bool good = !ferror(file) && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    int error = errno;
-    if (fclose(file) == 0)
-        errno = error;
-    else
-        good = false;
-    return good;
-}
-
-void output_write(const char *path, const struct document *document, struct problem *problem) {
-    output_write_more(path, document, NULL, problem);
-}
-
-void output_write_more(const char *path, const struct document *document, output_members *write_more,
-                       struct problem *problem) {
-    if (!document->verified) {
-        problem_set(problem, "--json %s: not written: no verify function found the data right", path);
+        cannot_write(path, "not a regular file", problem);
         return;
     }
-    char *temporary = temporary_name(path);
+    whole_temporary(path, temporary);
     FILE *file = fopen(temporary, "w");
-    if (!file) {
-        cannot_write(path, problem);
-        goto out;
-    }
-    write_document(file, document, write_more);
-    if (!close_whole(file) || rename(temporary, path) != 0) {
-        cannot_write(path, problem);
-        (void)unlink(temporary);
-    }
-out:
-    free(temporary);
+    if (!file || fclose(file) != 0)
+        cannot_write(path, strerror(errno), problem);
+    (void)unlink(temporary);
+}
+
+void output_write(const char *path, const struct document *document, output_members *write_more,
+                  struct problem *problem) {
+    struct written written = {document, write_more};
+    if (!document->verified)
+        problem_set(problem, "--json %s: not written: no verify function found the data right", path);
+    else if (!whole_write(path, write_document, &written))
+        cannot_write(path, strerror(errno), problem);
 }

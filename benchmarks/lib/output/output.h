@@ -7,11 +7,11 @@
 #ifndef RAILYARD_LIB_OUTPUT_OUTPUT_H
 #define RAILYARD_LIB_OUTPUT_OUTPUT_H
 
+#include "lib/input/parse.h"
+#include "lib/measure/sampling.h"
 #include "lib/output/json.h"
+#include "lib/ranks/coordinates.h"
 #include "lib/ranks/evidence.h"
-#include "lib/run/problem.h"
-
-#include <stdbool.h>
 
 enum { LABELS_MAX = 12 };
 
@@ -62,6 +62,10 @@ void series_label(struct series *series, const char *name, const char *text, int
 void series_add(struct series_list *list, struct series series);
 void series_free(struct series_list *list);
 
+/* The same with a copy of `series.count` samples; and with a single sample. */
+void series_add_copy(struct series_list *list, struct series series, const double *samples);
+void series_add_one(struct series_list *list, struct series series, double sample);
+
 /* Members of an object: `mpi` with library, standard and number of ranks; `ranks` with where each ran, by
  * node. */
 void output_mpi(struct json *json, int ranks);
@@ -71,12 +75,26 @@ void output_ranks(struct json *json, const struct evidence_list *list);
  * end. NULL is no file and no problem. */
 void output_probe(const char *path, struct problem *problem);
 
-/* On rank 0. Writes a temporary file in the same folder and renames it; sets a problem if that fails. */
-void output_write(const char *path, const struct document *document, struct problem *problem);
-
-/* The same with more members at the document's end; NULL: none. */
+/* On rank 0. Writes the document whole or not at all, with more members at its end (NULL: none); sets a
+ * problem if that fails. */
 typedef void output_members(struct json *json, const void *context);
-void output_write_more(const char *path, const struct document *document, output_members *write_more,
-                       struct problem *problem);
+void output_write(const char *path, const struct document *document, output_members *write_more,
+                  struct problem *problem);
+
+/* ---- parameters that several benchmarks write, each under one name everywhere ---- */
+
+/* A key and an array of numbers. */
+void parameters_extents(struct json *json, const char *key, const struct extents *extents);
+void parameters_numbers(struct json *json, const char *key, const struct number_list *list);
+void parameters_integers(struct json *json, const char *key, const int *values, int count);
+
+/* "coordinates": the path or null, and "torus": its extents, empty without coordinates. */
+void parameters_torus(struct json *json, const char *path, const struct coordinates *coordinates);
+
+/* "repeats", "warmups", "seed", and "max_time_per_point_s". */
+void parameters_sampling(struct json *json, const struct sampling *sampling);
+
+/* "warmup_time_s" and "min_time_per_point_s". */
+void parameters_times(struct json *json, const struct sampling *sampling);
 
 #endif

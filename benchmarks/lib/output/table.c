@@ -1,6 +1,7 @@
 /* Aligned columns on stdout; see table.h. */
 #include "lib/output/table.h"
 
+#include "lib/measure/sampling.h"
 #include "lib/run/check.h"
 
 #include <stdlib.h>
@@ -31,23 +32,17 @@ static bool ends_with(const char *text, const char *end) {
     return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
-static int compare_doubles(const void *left, const void *right) {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* A sorted copy, to be freed. */
 static double *sorted(const double *samples, int count) {
     double *copy = check_alloc((size_t)count, sizeof *copy);
     memcpy(copy, samples, (size_t)count * sizeof *copy);
-    qsort(copy, (size_t)count, sizeof *copy, compare_doubles);
+    sampling_sort(copy, count);
     return copy;
 }
 
 double table_median(const double *samples, int count) {
     double *copy = sorted(samples, count);
-    double median = (copy[(count - 1) / 2] + copy[count / 2]) / 2;
+    double median = sampling_median(copy, count);
     free(copy);
     return median;
 }
@@ -94,7 +89,7 @@ static void series_row(const struct series *series, struct row *row) {
         label_cell(&series->labels[i], row->cells[column++]);
     strcpy(row->cells[column++], series->fom.unit);
     (void)snprintf(row->cells[column++], CELL_BYTES, "%d", series->count);
-    number_cell(table_median(samples, series->count), row->cells[column++]);
+    number_cell(sampling_median(samples, series->count), row->cells[column++]);
     number_cell(samples[0], row->cells[column++]);
     number_cell(samples[series->count - 1], row->cells[column++]);
     free(samples);

@@ -1,4 +1,5 @@
-/* Reads "HOST X Y Z" lines, with three numbers or more, and places the ranks on them; see coordinates.h. */
+/* Reads "HOST X Y Z" lines, with three numbers or more, and places the ranks on them and on a lattice; see
+ * coordinates.h. */
 #include "lib/ranks/coordinates.h"
 
 #include "lib/input/parse.h"
@@ -213,7 +214,8 @@ static void not_there(const char *path, int rank, const char *host, struct probl
 void coordinates_read(const char *path, const char *host, struct coordinates *coordinates,
                       struct problem *problem) {
     int node = -1;
-    *coordinates = (struct coordinates){.text = textfile_read(path, "coordinates", problem)};
+    *coordinates =
+        (struct coordinates){.text = textfile_share(MPI_COMM_WORLD, path, "--coordinates", problem)};
     coordinates->node_of_rank = check_alloc((size_t)check_ranks(), sizeof(int));
     if (coordinates->text)
         read_text(path, coordinates, problem);
@@ -260,4 +262,69 @@ void coordinates_free(struct coordinates *coordinates) {
     free(coordinates->nodes);
     free(coordinates->node_of_rank);
     free(coordinates->text);
+}
+
+/* ---- the lattice ---- */
+
+size_t coordinates_index(const int *extents, const int *position) {
+    size_t index = 0;
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        index = index * (size_t)extents[d] + (size_t)position[d];
+    return index;
+}
+
+size_t coordinates_routers(const int *extents) {
+    return (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2];
+}
+
+/* Numbers the nodes of each router from 0. */
+static void find_slots(const struct coordinates *coordinates, struct lattice *lattice) {
+    int *nodes_at = check_alloc(coordinates_routers(coordinates->extents), sizeof(int));
+    lattice->slot_of_node = check_alloc((size_t)coordinates->node_count, sizeof(int));
+    for (int i = 0; i < coordinates->node_count; i++) {
+        int *count = &nodes_at[coordinates_index(coordinates->extents, coordinates->nodes[i].coordinate)];
+        lattice->slot_of_node[i] = (*count)++;
+        if (*count > lattice->nodes_per_router)
+            lattice->nodes_per_router = *count;
+    }
+    free(nodes_at);
+}
+
+static void place_on_lattice(const struct coordinates *coordinates, int ranks, struct lattice *lattice) {
+    int position[TORUS_DIMENSIONS];
+    size_t positions = coordinates_routers(lattice->extents);
+    lattice->rank_at = check_alloc(positions, sizeof(int));
+    for (size_t i = 0; i < positions; i++)
+        lattice->rank_at[i] = -1;
+    for (int rank = ranks - 1; rank >= 0; rank--) {
+        lattice_position(lattice, coordinates, rank, position);
+        lattice->rank_at[coordinates_index(lattice->extents, position)] = rank;
+    }
+}
+
+void lattice_make(const struct coordinates *coordinates, int ranks, struct lattice *lattice) {
+    *lattice = (struct lattice){0};
+    find_slots(coordinates, lattice);
+    memcpy(lattice->extents, coordinates->extents, sizeof lattice->extents);
+    lattice->extents[1] *= lattice->nodes_per_router;
+    place_on_lattice(coordinates, ranks, lattice);
+}
+
+void lattice_free(struct lattice *lattice) {
+    free(lattice->slot_of_node);
+    free(lattice->rank_at);
+}
+
+void lattice_position(const struct lattice *lattice, const struct coordinates *coordinates, int rank,
+                      int *position) {
+    int node = coordinates->node_of_rank[rank];
+    memcpy(position, coordinates->nodes[node].coordinate, TORUS_DIMENSIONS * sizeof *position);
+    position[1] = position[1] * lattice->nodes_per_router + lattice->slot_of_node[node];
+}
+
+int lattice_rank(const struct lattice *lattice, const int *position) {
+    int wrapped[TORUS_DIMENSIONS];
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        wrapped[d] = position[d] % lattice->extents[d];
+    return lattice->rank_at[coordinates_index(lattice->extents, wrapped)];
 }

@@ -95,9 +95,8 @@ static void text_column(struct text *text, const int *numbers, int count) {
 struct place {
     char host[EVIDENCE_HOST_BYTES];
     int rank;
-    int cpu;        /* -1: unknown */
-    int numa_node;  /* -1: unknown */
-    int cpus_bytes; /* length of the text of its CPUs, with the final zero */
+    int cpu;       /* -1: unknown */
+    int numa_node; /* -1: unknown */
 };
 
 static void list_cpus(const cpu_set_t *set, size_t set_bytes, struct text *text) {
@@ -124,6 +123,28 @@ static void allowed_cpus(struct text *text) {
             break;
     }
     text_add(text, "", 1);
+}
+
+/* ---- parts of all ranks ---- */
+
+void *evidence_collect(MPI_Comm comm, const void *part, int bytes, int *total) {
+    int rank = 0;
+    int size = 0;
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    MPI_CHECK(MPI_Comm_size(comm, &size));
+    int *counts = check_alloc(rank == 0 ? (size_t)size : 0, sizeof *counts);
+    int *offsets = check_alloc(rank == 0 ? (size_t)size : 0, sizeof *offsets);
+    MPI_CHECK(MPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, comm));
+    *total = 0;
+    for (int i = 0; rank == 0 && i < size; i++) {
+        offsets[i] = *total;
+        *total += counts[i];
+    }
+    void *all = rank == 0 ? check_alloc((size_t)*total, 1) : NULL;
+    MPI_CHECK(MPI_Gatherv(part, bytes, MPI_CHAR, all, counts, offsets, MPI_CHAR, 0, comm));
+    free(offsets);
+    free(counts);
+    return all;
 }
 
 /* ---- the ranks of a node ---- */
@@ -154,27 +175,16 @@ static void gather_node(MPI_Comm comm, struct node *node) {
     MPI_CHECK(MPI_Comm_size(comm, &size));
     evidence_host(here.host);
     allowed_cpus(&own);
-    here.cpus_bytes = (int)own.length;
     node->count = local == 0 ? size : 0;
     node->places = check_alloc((size_t)node->count, sizeof *node->places);
     node->cpus = check_alloc((size_t)node->count, sizeof *node->cpus);
     int bytes = (int)sizeof here;
     MPI_CHECK(MPI_Gather(&here, bytes, MPI_BYTE, node->places, bytes, MPI_BYTE, 0, comm));
-    int *counts = check_alloc((size_t)node->count, sizeof *counts);
-    int *offsets = check_alloc((size_t)node->count, sizeof *offsets);
     int total = 0;
-    for (int i = 0; i < node->count; i++) {
-        counts[i] = node->places[i].cpus_bytes;
-        offsets[i] = total;
-        total += counts[i];
-    }
-    node->text = check_alloc((size_t)total, 1);
-    MPI_CHECK(
-        MPI_Gatherv(own.bytes, here.cpus_bytes, MPI_CHAR, node->text, counts, offsets, MPI_CHAR, 0, comm));
-    for (int i = 0; i < node->count; i++)
-        node->cpus[i] = node->text + offsets[i];
-    free(offsets);
-    free(counts);
+    node->text = evidence_collect(comm, own.bytes, (int)own.length, &total);
+    const char *cpus = node->text;
+    for (int i = 0; i < node->count; i++, cpus += strlen(cpus) + 1)
+        node->cpus[i] = cpus;
     free(own.bytes);
 }
 
@@ -243,27 +253,6 @@ static void fold_node(const struct node *node, struct text *text) {
 
 /* ---- rank 0 ---- */
 
-/* Gathers the nodes' texts on rank 0; their bytes in all. */
-static size_t gather_texts(struct evidence_list *list, const struct text *own) {
-    bool root = check_rank() == 0;
-    size_t count = root ? (size_t)check_ranks() : 0;
-    int *counts = check_alloc(count, sizeof *counts);
-    int *offsets = check_alloc(count, sizeof *offsets);
-    int bytes = (int)own->length;
-    int total = 0;
-    MPI_CHECK(MPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    for (size_t i = 0; i < count; i++) {
-        offsets[i] = total;
-        total += counts[i];
-    }
-    list->text = root ? check_alloc((size_t)total, 1) : NULL;
-    MPI_CHECK(
-        MPI_Gatherv(own->bytes, bytes, MPI_CHAR, list->text, counts, offsets, MPI_CHAR, 0, MPI_COMM_WORLD));
-    free(offsets);
-    free(counts);
-    return (size_t)total;
-}
-
 static const char *after(const char *text) {
     return text + strlen(text) + 1;
 }
@@ -323,14 +312,15 @@ static void gather(MPI_Comm comm, struct evidence_list *list) {
     *list = (struct evidence_list){0};
     gather_node(comm, &node);
     fold_node(&node, &own);
-    size_t bytes = gather_texts(list, &own);
+    int bytes = 0;
+    list->text = evidence_collect(MPI_COMM_WORLD, own.bytes, (int)own.length, &bytes);
     free(own.bytes);
     free_node(&node);
     if (check_rank() != 0)
         return;
     list->ranks = check_ranks();
     list->row_of_rank = check_alloc((size_t)list->ranks, sizeof *list->row_of_rank);
-    read_rows(list, bytes);
+    read_rows(list, (size_t)bytes);
     number_layouts(list);
     for (int row = 0; row < list->row_count; row++)
         place_ranks(list, row);

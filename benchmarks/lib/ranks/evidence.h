@@ -8,6 +8,7 @@
 #ifndef RAILYARD_LIB_RANKS_EVIDENCE_H
 #define RAILYARD_LIB_RANKS_EVIDENCE_H
 
+#include <mpi.h>
 #include <stddef.h>
 
 enum { EVIDENCE_HOST_BYTES = 256 };
@@ -46,6 +47,10 @@ const char *evidence_host_of(const struct evidence_list *list, int rank);
 
 /* Returns the number of different hosts. */
 int evidence_hosts(const struct evidence_list *list);
+
+/* Collective. Gathers bytes of any length from each rank: all of them on rank 0 of the communicator, one
+ * after the other in the order of ranks, to be freed; NULL on other ranks. */
+void *evidence_collect(MPI_Comm comm, const void *part, int bytes, int *total);
 
 void evidence_free(struct evidence_list *list);
 

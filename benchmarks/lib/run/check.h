@@ -28,15 +28,19 @@ void check_mpi(int code, const char *file, int line);
 _Noreturn void check_stop(const char *text, const char *file, int line);
 
 /* Starts MPI with errors returned to MPI_CHECK instead of handled by the library. Only one thread calls MPI,
- * so that every library has the thread level. Ends the program where MPI does not understand the launcher
- * (singleton.h). */
+ * so that every library has the thread level. Ends the program where MPI does not understand the launcher. */
 void check_mpi_init(int *argc, char ***argv);
 
-/* Functions to call after MPI_Init and before MPI_Finalize, such as those that count the NICs' bytes. */
-struct run_hooks {
-    void *(*begin)(void);
-    void (*end)(void *begun);
-};
+/*
+ * Returns the launcher's number of processes if MPI made each of them its own MPI_COMM_WORLD; 0 if they
+ * agree.
+ *
+ * That happens where a program's MPI does not understand the launcher: MPICH's programs under Open MPI's
+ * mpirun, or an image whose MPI is another than the machine's. Every process then runs the whole problem
+ * alone, and may even succeed. Knows Open MPI's mpirun, PMI (Hydra, Slurm's mpi=pmi2) and Slurm's steps.
+ * Leaves out launchers that tell a process nothing about its fellows.
+ */
+int check_singletons(void);
 
 /* Zeroed memory for count items; aborts the run if there is no memory. Untouched pages cost nothing. */
 void *check_alloc(size_t count, size_t item_bytes);

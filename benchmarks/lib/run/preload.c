@@ -48,6 +48,17 @@ void preload_next(const char *library, const char *name, void *function, size_t 
     memcpy(function, &address, bytes);
 }
 
+/* The depth of wrappers that this thread is in. */
+static _Thread_local int depth;
+
+bool preload_enter(void) {
+    return depth++ == 0;
+}
+
+void preload_leave(void) {
+    depth--;
+}
+
 void preload_own_calls(int begin) {
     void (*counts_nothing)(int begin) = NULL;
     void *function = dlsym(RTLD_DEFAULT, "railyard_capture_pause");

@@ -7,6 +7,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- phases ---- */
+
+const char *phase_name(enum phase phase) {
+    static const char *const names[PHASES_PER_RING] = {"even plus",  "odd minus", "odd plus",
+                                                       "even minus", "last plus", "first minus"};
+    return names[phase];
+}
+
+int ring_step(int extent, int position, int step) {
+    return (position + step + extent) % extent;
+}
+
+/* The cable between the last and the first position of a ring of odd length joins two even ones. */
+static bool is_end_cable(int extent, int position, int step) {
+    return extent % 2 == 1 && (step > 0 ? position == extent - 1 : position == 0);
+}
+
+int phase_step(int extent, int position, enum phase phase) {
+    bool odd = phase == PHASE_ODD_MINUS || phase == PHASE_ODD_PLUS;
+    int step = phase == PHASE_EVEN_PLUS || phase == PHASE_ODD_PLUS ? 1 : -1;
+    if (phase == PHASE_LAST_PLUS || phase == PHASE_FIRST_MINUS) {
+        step = phase == PHASE_LAST_PLUS ? 1 : -1;
+        return extent > 1 && is_end_cable(extent, position, step) ? step : 0;
+    }
+    if (extent == 1 || (position % 2 == 1) != odd || is_end_cable(extent, position, step))
+        return 0;
+    if (extent == 2 && phase >= PHASE_ODD_PLUS)
+        return 0; /* the one cable again, by its other name */
+    return step;
+}
+
+/* ---- links ---- */
+
 /* The lowest rank of each node, by router: those of router r are ranks[first[r]] to ranks[first[r + 1] - 1].
  */
 struct stations {
@@ -15,13 +48,6 @@ struct stations {
     int *first;
     int *ranks;
 };
-
-static size_t router_index(const int *extents, const int *coordinate) {
-    size_t index = 0;
-    for (int d = 0; d < TORUS_DIMENSIONS; d++)
-        index = index * (size_t)extents[d] + (size_t)coordinate[d];
-    return index;
-}
 
 static void router_coordinate(const int *extents, size_t router, int *coordinate) {
     for (int d = TORUS_DIMENSIONS - 1; d >= 0; d--) {
@@ -40,7 +66,7 @@ static int *lowest_ranks(const struct coordinates *coordinates) {
 }
 
 static size_t router_of_node(const struct coordinates *coordinates, int node) {
-    return router_index(coordinates->extents, coordinates->nodes[node].coordinate);
+    return coordinates_index(coordinates->extents, coordinates->nodes[node].coordinate);
 }
 
 /* Sorts the nodes that have a rank by router (a stable counting sort). */
@@ -48,7 +74,7 @@ static struct stations find_stations(const struct coordinates *coordinates) {
     const int *extents = coordinates->extents;
     struct stations stations = {.extents = extents};
     int *lowest = lowest_ranks(coordinates);
-    stations.routers = (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2];
+    stations.routers = coordinates_routers(extents);
     stations.first = check_alloc(stations.routers + 2, sizeof(int));
     stations.ranks = check_alloc((size_t)coordinates->node_count, sizeof(int));
     for (int node = 0; node < coordinates->node_count; node++)
@@ -88,7 +114,7 @@ static void add_link(const struct stations *stations, const struct link_rates *r
         return;
     memcpy(link.to, link.from, sizeof link.to);
     link.to[dimension] = ring_step(stations->extents[dimension], link.from[dimension], link.step);
-    size_t target = router_index(stations->extents, link.to);
+    size_t target = coordinates_index(stations->extents, link.to);
     int here = stations_at(stations, router);
     int there = stations_at(stations, target);
     link.sharers = here < there ? here : there;

@@ -6,17 +6,14 @@
 #include "lib/output/json.h"
 #include "lib/run/check.h"
 #include "topobw/run/deadline.h"
-#include "topobw/run/silence.h"
-#include "topobw/run/stream.h"
 #include "topobw/verdict/parts.h"
-#include "topobw/verdict/readings.h"
 #include "topobw/verdict/routeprobe.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_PROBE = 31, TAG_CLOCK = 32, CLOCK_READINGS = 4, PROBE_TIMEOUT_MS = 2000, PROBE_TRIES = 3 };
+enum { TAG_CLOCK = 32, CLOCK_READINGS = 4 };
 
 /* The first transfer of a link is this small, where that is at most an eighth of a whole one. */
 enum { FIRST_BYTES = 1 << 16, FIRST_PART = 8 };
@@ -37,6 +34,8 @@ static const double limit_factor = 4;
 static const double first_pause_s = 0.5;
 static const double longest_pause_s = 4;
 
+const char *const topobw_routes[ROUTES_STRICT + 1] = {"off", "strict"};
+
 /* ---- the numbers of a rank ---- */
 
 static size_t numbers_per_phase(const struct topobw *run) {
@@ -47,17 +46,17 @@ static size_t numbers_per_rank(const struct topobw *run) {
     return (size_t)run->slots * numbers_per_phase(run);
 }
 
-static double *routers_of(const struct topobw *run, double *numbers, int phase) {
+double *topobw_routers(const struct topobw *run, double *numbers, int phase) {
     return &numbers[(size_t)run->slot_of_phase[phase] * numbers_per_phase(run)];
 }
 
-static double *hops_of(const struct topobw *run, double *numbers, int phase) {
-    return routers_of(run, numbers, phase) + 1;
+double *topobw_hops(const struct topobw *run, double *numbers, int phase) {
+    return topobw_routers(run, numbers, phase) + 1;
 }
 
 /* Start and end of sending, in the clock of the link's first sender. */
 static double *times_of(const struct topobw *run, double *numbers, int phase, int round) {
-    return hops_of(run, numbers, phase) + run->hops + 2 * round;
+    return topobw_hops(run, numbers, phase) + run->hops + 2 * round;
 }
 
 static double *numbers_of_rank(const struct topobw *run, int rank) {
@@ -115,9 +114,7 @@ static void note_given_up(struct topobw *run, const struct stream_config *config
 
 /* ---- one phase ---- */
 
-/* Collective. True on all ranks when it is on any; the ranks leave together. A rank without a transfer waits
- * for those that have one. */
-static bool is_so_on_any(const struct topobw *run, int here) {
+bool topobw_on_any(const struct topobw *run, int here) {
     int any = 0;
     deadline_arm(2 * run->limit_s); /* the others may still wait for a transfer */
     MPI_CHECK(MPI_Allreduce(&here, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
@@ -125,9 +122,8 @@ static bool is_so_on_any(const struct topobw *run, int here) {
     return any;
 }
 
-/* Collective. Returns true on all ranks if any rank has cancelled a transfer. */
-static bool meet(const struct topobw *run) {
-    return is_so_on_any(run, run->stuck);
+bool topobw_meet(const struct topobw *run) {
+    return topobw_on_any(run, run->stuck);
 }
 
 /* Answers every other sender's requests with the time; false when one did not come in time. */
@@ -262,11 +258,11 @@ static void knock_phase(struct topobw *run, struct stream *stream, int phase, st
     run->given_up_bytes = transfer_bytes(&config) * config.limit_s / limit_s;
     for (int i = 0; slow && i < KNOCKS; i++) {
         measure_first(run, stream, &config, phase, problem);
-        run->stuck = meet(run);
+        run->stuck = topobw_meet(run);
         if (run->stuck)
             return;
         fastest_s = fmin(fastest_s, take_seconds(run, phase));
-        slow = is_so_on_any(run, fastest_s > limit_s);
+        slow = topobw_on_any(run, fastest_s > limit_s);
     }
     run->stuck = slow;
     if (fastest_s > limit_s)
@@ -292,7 +288,7 @@ static void try_phase(struct topobw *run, struct stream *stream, int phase, stru
     struct stream_config config = first_config(&run->config.stream, FIRST_BYTES);
     measure_first(run, stream, &config, phase, problem);
     double seconds = take_seconds(run, phase) * transfer_bytes(&run->config.stream) / transfer_bytes(&config);
-    run->stuck = meet(run);
+    run->stuck = topobw_meet(run);
     note_given_up(run, &config, config.limit_s);
     if (run->stuck)
         return;
@@ -306,104 +302,13 @@ static void try_phase(struct topobw *run, struct stream *stream, int phase, stru
     stream->limit_s = run->limit_s;
 }
 
-/* ---- routes ---- */
-
-struct probe_target {
-    int port;
-    char host[EVIDENCE_HOST_BYTES];
-};
-
-static void tell_target(int port, int sender) {
-    struct probe_target target = {.port = port};
-    evidence_host(target.host);
-    MPI_CHECK(MPI_Send(&target, (int)sizeof target, MPI_BYTE, sender, TAG_PROBE, MPI_COMM_WORLD));
-}
-
-/* Asks the routers on the way from this rank for their addresses. */
-static void trace_way(struct topobw *run, const struct route_probe *probe, const struct probe_target *target,
-                      int phase) {
-    if (run->routers > run->hops)
-        run->routers = run->hops;
-    if (run->routers > 0)
-        route_probe_trace(probe, target->host, target->port, (unsigned char)phase, run->routers,
-                          PROBE_TIMEOUT_MS, hops_of(run, run->own, phase));
-}
-
-static void probe_target(struct topobw *run, const struct route_probe *probe, int receiver, int phase) {
-    struct probe_target target;
-    MPI_CHECK(MPI_Recv(&target, (int)sizeof target, MPI_BYTE, receiver, TAG_PROBE, MPI_COMM_WORLD,
-                       MPI_STATUS_IGNORE));
-    route_probe_send(probe, target.host, target.port, (unsigned char)phase);
-    if (!run->roles[phase].is_traced)
-        return;
-    MPI_CHECK(MPI_Recv(&run->routers, 1, MPI_INT, receiver, TAG_PROBE, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    tell_target(probe->port, receiver);
-    trace_way(run, probe, &target, phase);
-}
-
-/* Returns how much of the ways of this phase this rank does not know yet, or does know: the number of routers
- * on the way to it, and the routers on the way from it. */
-static int count_ways(const struct topobw *run, int phase, bool known) {
-    const struct role *role = &run->roles[phase];
-    int count = role->from >= 0 && (*routers_of(run, run->own, phase) != ROUTE_UNKNOWN) == known;
-    for (int i = 0; i < run->routers; i++)
-        count += (hops_of(run, run->own, phase)[i] != 0) == known;
-    return count;
-}
-
-/* Counts the routers on the way to this rank. If it is traced, the sender asks each of them for its address,
- * and this rank as many on the way of its answers. */
-static void count_routers(struct topobw *run, const struct route_probe *probe, int phase) {
-    const struct role *role = &run->roles[phase];
-    double *counted = routers_of(run, run->own, phase);
-    if (*counted == ROUTE_UNKNOWN)
-        *counted = route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
-    if (!role->is_traced)
-        return;
-    struct probe_target sender;
-    run->routers = (int)*counted;
-    MPI_CHECK(MPI_Send(&run->routers, 1, MPI_INT, role->from, TAG_PROBE, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Recv(&sender, (int)sizeof sender, MPI_BYTE, role->from, TAG_PROBE, MPI_COMM_WORLD,
-                       MPI_STATUS_IGNORE));
-    trace_way(run, probe, &sender, phase);
-}
-
-static void probe_phase(struct topobw *run, const struct route_probe *probe, int phase) {
-    const struct role *role = &run->roles[phase];
-    run->routers = ROUTE_UNKNOWN;
-    if (role->from >= 0)
-        tell_target(probe->port, role->from);
-    if (role->to >= 0)
-        probe_target(run, probe, role->to, phase);
-    if (role->from >= 0)
-        count_routers(run, probe, phase);
-}
-
-/* Called after the first round, when unreachable ranks are known. A busy machine may lose datagrams. Ends
- * after a phase in which none shows anything, because names of hosts may belong to another network. */
-static void probe_routes(struct topobw *run, uint64_t phases) {
-    struct route_probe probe = route_probe_open();
-    bool shows = true;
-    for (int phase = 0; phase < PHASES_MAX && !run->stuck && shows; phase++) {
-        bool more = phases >> phase & 1;
-        for (int i = 0; more && i < PROBE_TRIES && !run->stuck; i++) {
-            deadline_arm(run->limit_s + 2e-3 * PROBE_TIMEOUT_MS);
-            probe_phase(run, &probe, phase);
-            run->stuck = meet(run);
-            shows = is_so_on_any(run, count_ways(run, phase, true));
-            more = is_so_on_any(run, count_ways(run, phase, false));
-        }
-    }
-    route_probe_close(&probe);
-}
-
 /* ---- rank 0's view ---- */
 
 static int routers_on(const struct topobw *run, const struct tested_link *link) {
     int most = ROUTE_UNKNOWN;
     for (int k = 0; k < link->sharers; k++) {
         int receiver = run->plan.transfers[link->first_transfer + k].to_rank;
-        int routers = (int)*routers_of(run, numbers_of_rank(run, receiver), link->phase);
+        int routers = (int)*topobw_routers(run, numbers_of_rank(run, receiver), link->phase);
         most = routers > most ? routers : most;
     }
     return most;
@@ -412,8 +317,8 @@ static int routers_on(const struct topobw *run, const struct tested_link *link) 
 /* Returns the routers on the way of a transfer from one of its ends, to be freed; NULL if one has no name. */
 static char *way_of_transfer(const struct topobw *run, const struct transfer *transfer, int from_rank) {
     const struct tested_link *link = &run->plan.links[transfer->link];
-    const double *hops = hops_of(run, numbers_of_rank(run, from_rank), link->phase);
-    int routers = (int)*routers_of(run, numbers_of_rank(run, transfer->to_rank), link->phase);
+    const double *hops = topobw_hops(run, numbers_of_rank(run, from_rank), link->phase);
+    int routers = (int)*topobw_routers(run, numbers_of_rank(run, transfer->to_rank), link->phase);
     size_t room = (size_t)run->hops * (EVIDENCE_HOST_BYTES + 1) + 2, length = 1;
     if (routers < 1 || routers > run->hops)
         return NULL;
@@ -460,7 +365,7 @@ static enum way way_of_link(const struct topobw *run, const struct tested_link *
 
 bool topobw_is_unjudged(const struct topobw *run, int link) {
     const struct link_result *result = &run->results[link];
-    return result->way == WAY_UNSEEN && result->seconds > 0 && !verdict_is_bad(result);
+    return result->way == WAY_UNSEEN && result->seconds > 0 && !result->bad;
 }
 
 /* Returns the shortest time of the link over its rounds; infinity if one was cancelled, 0 without a round. If
@@ -598,7 +503,7 @@ static bool is_bad_transfer(const struct topobw *run, const struct transfer *tra
     const struct link_result *result = &run->results[transfer->link];
     const struct tested_link *link = &run->plan.links[transfer->link];
     if (result->state != LINK_SLOW || link->sharers == 1)
-        return verdict_is_bad(result);
+        return result->bad;
     double share = fmax(result->expected_gbyte_s, result->peers_gbyte_s) / link->sharers;
     return rate < (1 - run->config.tolerance_percent / 100) * share;
 }
@@ -672,7 +577,7 @@ static void measure_round(struct topobw *run, struct stream *stream, uint64_t ph
                 return;
             measure_phase(run, stream, phase, round, problem);
             note_given_up(run, &run->config.stream, run->limit_s);
-            run->stuck = meet(run);
+            run->stuck = topobw_meet(run);
         }
 }
 
@@ -693,7 +598,7 @@ static void make_room(struct topobw *run, uint64_t phases) {
     run->own = check_alloc(numbers_per_rank(run), sizeof(double));
     for (int phase = 0; phase < PHASES_MAX; phase++)
         if (phases >> phase & 1)
-            *routers_of(run, run->own, phase) = ROUTE_UNKNOWN;
+            *topobw_routers(run, run->own, phase) = ROUTE_UNKNOWN;
     if (check_rank() == 0) {
         run->all = check_alloc((size_t)check_ranks() * numbers_per_rank(run), sizeof(double));
         run->results = check_alloc((size_t)run->plan.link_count, sizeof *run->results);
@@ -730,7 +635,7 @@ void topobw_measure(struct topobw *run, struct problem *problem) {
         for (int round = 0; round < run->config.repeats && !run->stuck; round++) {
             measure_round(run, &stream, phases, round, problem);
             if (first && round == 0 && run->config.routes != ROUTES_OFF && !run->stuck)
-                probe_routes(run, phases);
+                topobw_probe_routes(run, phases);
         }
         suspects = gather_and_judge(run, run->config.repeats, run->config.repeats);
     }
@@ -740,7 +645,7 @@ void topobw_measure(struct topobw *run, struct problem *problem) {
         suspects = gather_and_judge(run, 0, round + 1);
     }
     if (run->stuck && run->config.routes != ROUTES_OFF)
-        silence_probe(run);
+        topobw_probe_silence(run);
     if (check_rank() == 0) {
         find_blame(run);
         mark_explained(run);

@@ -7,13 +7,31 @@
 #define RAILYARD_TOPOBW_RUN_RUN_H
 
 #include "lib/ranks/evidence.h"
-#include "topobw/config.h"
 #include "topobw/plan/plan.h"
+#include "topobw/run/stream.h"
 #include "topobw/verdict/blame.h"
-#include "topobw/verdict/stability.h"
 #include "topobw/verdict/verdict.h"
 
 #include <stdio.h>
+
+enum routes { ROUTES_OFF, ROUTES_STRICT };
+
+struct topobw_config {
+    const char *coordinates;
+    const char *links;
+    double factor; /* 0: found from the data */
+    struct stream_config stream;
+    int repeats;
+    int retests;
+    double tolerance_percent;
+    enum routes routes;
+    double soak_s;           /* measure rounds for this long, and treat unstable links as bad */
+    const char *rounds_file; /* where rank 0 writes each round; NULL: nowhere */
+    const char *counters;
+    const char *json;
+};
+
+extern const char *const topobw_routes[ROUTES_STRICT + 1]; /* "off", "strict" */
 
 struct topobw {
     struct topobw_config config;
@@ -69,6 +87,37 @@ bool topobw_is_unjudged(const struct topobw *run, int link);
 
 /* On rank 0. Returns GB/s of a link whose transfers took `seconds`. */
 double topobw_rate(const struct topobw *run, int link, double seconds);
+
+/* ---- routes.c ---- */
+
+/* Collective. Counts the routers on the ways of these phases, and asks them for their names where they are
+ * traced. Called after the first round, when unreachable ranks are known. A busy machine may lose datagrams.
+ * Ends after a phase in which none shows anything, because names of hosts may belong to another network. */
+void topobw_probe_routes(struct topobw *run, uint64_t phases);
+
+/*
+ * Finds which direction of a link is dead. A transfer needs acknowledgements in the opposite direction, so a
+ * link without an answer may be sound, and only the opposite direction dead.
+ *
+ * Both ends send each other more datagrams than a shaper passes immediately, and rank 0 collects along the
+ * tree (relay.h) which ones arrived. A direction whose datagrams all arrive is not dead.
+ *
+ * Leaves out: listed plans, whose return routes usually use other links; more links than SILENT_MAX.
+ *
+ * Collective, after a transfer was cancelled. Corrects the results on rank 0: if only the opposite direction
+ * of a link is dead, the link becomes "not tested" and the opposite direction "no answer".
+ */
+void topobw_probe_silence(struct topobw *run);
+
+/* Of this rank's numbers, or another's: the number of routers on the way to it in a phase, and the addresses
+ * of those on the way from it. */
+double *topobw_routers(const struct topobw *run, double *numbers, int phase);
+double *topobw_hops(const struct topobw *run, double *numbers, int phase);
+
+/* Collective. True on all ranks when it is on any; the ranks leave together. A rank without a transfer waits
+ * for those that have one. topobw_meet: when any rank has cancelled a transfer. */
+bool topobw_on_any(const struct topobw *run, int here);
+bool topobw_meet(const struct topobw *run);
 
 void topobw_free(struct topobw *run);
 

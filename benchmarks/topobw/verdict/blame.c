@@ -1,6 +1,7 @@
 /* Explains bad links by components; see blame.h. */
 #include "topobw/verdict/blame.h"
 
+#include "lib/measure/sampling.h"
 #include "lib/run/check.h"
 
 #include <limits.h>
@@ -189,7 +190,7 @@ static void add_suspect(struct search *search, const struct suspect *suspect,
         if (belongs(search, suspect, t) && search->bad[t] && search->explained_by[link] < 0)
             explain(search, link, results, missing);
     }
-    finding->missing = verdict_median(missing, finding->links);
+    finding->missing = sampling_median(missing, finding->links);
     search->count++;
     free(missing);
 }
@@ -243,7 +244,7 @@ static int other_direction(const struct search *search, int link, const struct l
     int place = first_place(search, links[link].to);
     for (int t; (t = next_transfer(search, links[link].to, &place)) >= 0;) {
         int i = search->plan->transfers[t].link;
-        if (i != link && verdict_is_bad(&results[i]) && search->explained_by[i] < 0 &&
+        if (i != link && results[i].bad && search->explained_by[i] < 0 &&
             links[i].dimension == links[link].dimension && links[i].step == -links[link].step &&
             same_router(links[i].from, links[link].to) && same_router(links[i].to, links[link].from))
             return i;
@@ -259,14 +260,14 @@ static void add_link(struct search *search, int link, const struct link_result *
     explain(search, link, results, missing);
     if (other >= 0)
         explain(search, other, results, missing);
-    search->findings[search->count].missing = verdict_median(missing, search->findings[search->count].links);
+    search->findings[search->count].missing = sampling_median(missing, search->findings[search->count].links);
     search->count++;
 }
 
 static int count_bad(const struct plan *plan, const struct link_result *results) {
     int bad = 0;
     for (int link = 0; link < plan->link_count; link++)
-        bad += verdict_is_bad(&results[link]);
+        bad += results[link].bad;
     return bad;
 }
 
@@ -275,9 +276,9 @@ static void add_network(struct search *search, const struct link_result *results
     struct finding *finding = &search->findings[search->count];
     *finding = (struct finding){.component = COMPONENT_NETWORK, .rank = -1};
     for (int link = 0; link < search->plan->link_count; link++)
-        if (verdict_is_bad(&results[link]))
+        if (results[link].bad)
             explain(search, link, results, missing);
-    finding->missing = verdict_median(missing, finding->links);
+    finding->missing = sampling_median(missing, finding->links);
     search->count++;
     free(missing);
 }
@@ -296,7 +297,7 @@ static void add_components(struct search *search, const struct link_result *resu
     while (find_suspect(search, &suspect) > 0)
         add_suspect(search, &suspect, results);
     for (int link = 0; link < search->plan->link_count; link++)
-        if (verdict_is_bad(&results[link]) && search->explained_by[link] < 0)
+        if (results[link].bad && search->explained_by[link] < 0)
             add_link(search, link, results);
     free(search->open);
     free(search->most);

@@ -1,6 +1,7 @@
 /* Explains bad tests of a listed plan by parts; see parts.h. */
 #include "topobw/verdict/parts.h"
 
+#include "lib/measure/sampling.h"
 #include "lib/run/check.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ struct search {
 
 /* Returns whether a test is good. A disturbed test clears no part. */
 static bool is_good(const struct link_result *result) {
-    return result->state != LINK_UNTESTED && !result->slow && !verdict_is_bad(result);
+    return result->state != LINK_UNTESTED && !result->slow && !result->bad;
 }
 
 static bool is_cleared(const struct search *search, const char *part) {
@@ -47,7 +48,7 @@ static bool may_be_dead(const struct search *search, const char *part) {
 }
 
 static bool is_open(const struct search *search, int link) {
-    return verdict_is_bad(&search->results[link]) && search->explained_by[link] < 0;
+    return search->results[link].bad && search->explained_by[link] < 0;
 }
 
 static int weight(const struct search *search, int link, const char *part, bool dead) {
@@ -201,7 +202,7 @@ static void find_missing(struct search *search, int number) {
     for (int link = 0; link < search->plan->link_count; link++)
         if (search->explained_by[link] == number)
             missing[count++] = search->results[link].missing;
-    search->findings[number].missing = verdict_median(missing, count);
+    search->findings[number].missing = sampling_median(missing, count);
     free(missing);
 }
 

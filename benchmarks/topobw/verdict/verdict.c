@@ -1,6 +1,7 @@
 /* Judges links; see verdict.h. */
 #include "topobw/verdict/verdict.h"
 
+#include "lib/measure/sampling.h"
 #include "lib/run/check.h"
 
 #include <math.h>
@@ -9,27 +10,10 @@
 
 static const double normal_scale = 1.4826; /* MAD to standard deviation, were the values normal */
 
-static int compare_doubles(const void *left, const void *right) {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-double verdict_median(double *values, int count) {
-    if (count == 0)
-        return 0;
-    qsort(values, (size_t)count, sizeof *values, compare_doubles);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 const char *verdict_name(enum link_state state) {
     static const char *const names[] = {"sound",    "slow",      "detour",     "no answer", "not tested",
                                         "unstable", "disturbed", "not judged", "explained"};
     return names[state];
-}
-
-bool verdict_is_bad(const struct link_result *result) {
-    return result->bad;
 }
 
 static bool has_rate(const struct link_result *result) {
@@ -55,7 +39,7 @@ static double usual_factor(const struct verdict_config *config, const struct pla
         if (limit > 0 && has_rate(&results[i]))
             ratios[count++] = results[i].rate_gbyte_s / limit;
     }
-    double factor = verdict_median(ratios, count);
+    double factor = sampling_median(ratios, count);
     free(ratios);
     return factor;
 }
@@ -90,10 +74,10 @@ static void compare_with_peers(const struct verdict_config *config, struct group
                                struct link_result *results) {
     for (int i = 0; i < group->count; i++)
         group->values[i] = results[group->links[i]].rate_gbyte_s;
-    double median = verdict_median(group->values, group->count);
+    double median = sampling_median(group->values, group->count);
     for (int i = 0; i < group->count; i++)
         group->values[i] = fabs(results[group->links[i]].rate_gbyte_s - median);
-    double deviation = normal_scale * verdict_median(group->values, group->count);
+    double deviation = normal_scale * sampling_median(group->values, group->count);
     double margin = fmax(config->tolerance * median, PEER_DEVIATIONS * deviation);
     for (int i = 0; i < group->count; i++) {
         struct link_result *result = &results[group->links[i]];
@@ -156,7 +140,7 @@ static void judge_link(const struct verdict_config *config, struct link_result *
     if (result->seconds == 0)
         result->state = LINK_UNTESTED;
     result->bad = result->state == LINK_SLOW || result->state == LINK_SILENT || result->state == LINK_DETOUR;
-    if (verdict_is_bad(result) && reference_of(result) > 0)
+    if (result->bad && reference_of(result) > 0)
         result->missing = fmax(0, 1 - result->rate_gbyte_s / reference_of(result));
 }
 
@@ -174,4 +158,82 @@ double verdict_judge(const struct verdict_config *config, const struct plan *pla
     for (int i = 0; i < plan->link_count; i++)
         judge_link(config, &results[i]);
     return factor;
+}
+
+/* ---- readings ---- */
+
+static const double error_chance = 1e-3;
+
+double readings_shortest(const double *seconds, int count) {
+    double fastest = INFINITY;
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        fastest = fmin(fastest, seconds[i]);
+        sum += seconds[i];
+    }
+    if (count < 2 || isinf(sum))
+        return fastest;
+    double degrees = count - 1; /* half of those of F's denominator */
+    double quantile = degrees * (pow(error_chance, -1 / degrees) - 1);
+    double excess = (sum - count * fastest) / degrees;
+    return fmax(fastest - quantile * excess / count, 1e-3 * fastest);
+}
+
+/* ---- stability ---- */
+
+struct stability stability_make(const struct plan *plan) {
+    size_t room = (size_t)plan->link_count;
+    struct stability stability = {.links = plan->link_count,
+                                  .group = check_alloc(room, sizeof *stability.group),
+                                  .of_link = check_alloc(room, sizeof *stability.of_link)};
+    verdict_groups(plan, stability.group);
+    for (int link = 0; link < plan->link_count; link++)
+        stability.of_link[link].lowest = 1;
+    return stability;
+}
+
+void stability_free(struct stability *stability) {
+    free(stability->group);
+    free(stability->of_link);
+}
+
+/* The median of a group in this round; 0 with fewer than PEERS_MIN links. */
+static double group_median(const struct stability *stability, int group, const double *rates,
+                           double *values) {
+    int count = 0;
+    for (int link = group; link < stability->links; link++)
+        if (stability->group[link] == group && rates[link] > 0)
+            values[count++] = rates[link];
+    return count < PEERS_MIN ? 0 : sampling_median(values, count);
+}
+
+static void add_round(struct link_rounds *of_link, double ratio) {
+    of_link->rounds++;
+    of_link->dips += ratio <= 1 - DIP_PERCENT / 100.0;
+    of_link->lowest = fmin(of_link->lowest, ratio);
+}
+
+void stability_add(struct stability *stability, const double *rates) {
+    double *values = check_alloc((size_t)stability->links, sizeof *values);
+    for (int group = 0; group < stability->links; group++) {
+        double median = stability->group[group] == group ? group_median(stability, group, rates, values) : 0;
+        for (int link = group; median > 0 && link < stability->links; link++)
+            if (stability->group[link] == group && rates[link] > 0)
+                add_round(&stability->of_link[link], rates[link] / median);
+    }
+    free(values);
+}
+
+bool stability_is_unstable(const struct stability *stability, int link) {
+    const struct link_rounds *own = &stability->of_link[link];
+    double rounds = 0;
+    double dips = 0;
+    for (int i = 0; i < stability->links; i++)
+        if (i != link && stability->group[i] == stability->group[link]) {
+            rounds += stability->of_link[i].rounds;
+            dips += stability->of_link[i].dips;
+        }
+    double usual = rounds > 0 ? dips / rounds * own->rounds : 0;
+    return own->dips >= 2 && own->dips < own->rounds &&
+           own->dips >= usual + DIP_DEVIATIONS * sqrt(fmax(usual, 0.25));
 }

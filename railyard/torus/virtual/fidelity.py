@@ -410,7 +410,7 @@ def write(evidence: dict[str, Any], path: Path) -> None:
 def measured(intervals: Sequence[WatchInterval]) -> list[WatchInterval]:
     """Return the intervals that a launch is judged by: those with traffic in which ranks took timed samples.
 
-    For a program that does not show when it takes them (benchmarks/lib/measure/timed.h), all those with traffic.
+    For a program that does not show when it takes them (benchmarks/lib/measure/sampling.h), all those with traffic.
     """
     busy = [i for i in intervals if i.traffic]
     return [i for i in busy if i.timed] or busy

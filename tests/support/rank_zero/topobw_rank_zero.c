@@ -152,7 +152,7 @@ static void write_json(const struct topobw *run, const struct evidence_list *evi
                                 .verified = !problem_is_set(problem)};
     char *names = check_alloc((size_t)run->plan.link_count, LINK_NAME_BYTES);
     topobw_series(run, names, &list);
-    output_write_more(path, &document, topobw_write_verdict, problem);
+    output_write(path, &document, topobw_write_verdict, problem);
     series_free(&list);
     free(names);
 }
@@ -185,7 +185,7 @@ static int count_phases(const struct plan *plan) {
 static int count_bad_links(const struct topobw *run) {
     int bad = 0;
     for (int link = 0; link < run->plan.link_count; link++)
-        bad += verdict_is_bad(&run->results[link]);
+        bad += run->results[link].bad;
     return bad;
 }
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The name of a rank's process while it takes timed samples (benchmarks/lib/measure/timed.c). */
+/* The name of a rank's process while it takes timed samples (benchmarks/lib/measure/sampling.c). */
 #define TIMED_NAME "railyard-timed"
 
 struct ranks;
