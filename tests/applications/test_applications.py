@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support import rows
 from support.commands import BIN, CHECKOUT, ran
 from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 
