@@ -312,8 +312,10 @@ def test_worlds_of_one_rank_each_are_said_so() -> None:
 
 
 def witness_of(ranks: int) -> Witness:
-    places = [{"rank": rank, "host": f"n{rank}", "cpu": 0} for rank in range(ranks)]
-    return Witness(mpi={"library": "Open MPI", "standard": "3.1", "ranks": ranks}, ranks=rows.by_node(places))
+    layout = {"ranks": 1, "cpu_sets": [], "cpu": "0", "allowed_cpus": ".", "numa_node": "."}
+    nodes = [{"host": f"n{rank}", "ranks": str(rank), "layout": 0} for rank in range(ranks)]
+    mpi = {"library": "Open MPI", "standard": "3.1", "ranks": ranks}
+    return Witness(mpi=mpi, ranks={"layouts": [layout], "nodes": nodes})
 
 
 def test_a_launch_becomes_a_benchmarks_output() -> None:
