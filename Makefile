@@ -42,7 +42,7 @@ TEST_PACKAGES   := chromium cppcheck docker-registry gfortran iputils-ping libmp
 DOCKER_PACKAGES := docker.io
 
 .DELETE_ON_ERROR:
-.PHONY: help dev links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools docker-tools
+.PHONY: help dev links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit quick quick-list test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -129,6 +129,12 @@ beside = mkdir -p build/tests; echo "beside the unit tests: $(1); output: build/
 
 unit: $(STAMPS)/develop
 	$(BIN)/python -m pytest -q -m unit -n auto
+
+quick: $(STAMPS)/develop  ## the unit tests that take at most half a second, while you edit
+	$(BIN)/python -m pytest -q -m quick -n auto
+
+quick-list: $(STAMPS)/develop
+	$(BIN)/python -m pytest -q -m unit -n auto --slow-list
 
 dev: $(STAMPS)/develop  ## install what tests, linters and `python -m perf` need
 

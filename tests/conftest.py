@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import forked, sharing
+from support import forked, quick, sharing
 from support.benchmark_runs import PretendedTorus
 from support.commands import CHECKOUT, HUNG_S, TESTS, Run, environment, started, without_waits
 from support.mpis.programs import NAMES, Mpi
@@ -60,12 +60,19 @@ FIXTURES = {
     "small": "torus",
     "torus_name": "torus",
 }
+#: Runs of unit tests alone.
+UNITS = ("unit", "quick")
 NEEDS = ("built", "mpi", "torus", "reframe", "docker", "slurm", "apptainer", "simgrid", "browser")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make quick-list`."""
+    parser.addoption("--slow-list", action="store_true", help="write tests/slow.txt from this run")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Hide the compiled optimiser from `-m unit`: a test that needs it then fails in every clone, not in fresh ones."""
-    if config.getoption("markexpr") == "unit":
+    """Hide the compiled optimiser from unit tests: one that needs it then fails in every clone, not in fresh ones."""
+    if config.getoption("markexpr") in UNITS:
         refine.LIBRARY = CHECKOUT / "not-for-unit-tests.so"
     elif os.geteuid() == 0 and config.getoption("numprocesses", None):
         sharing.share_namespaces()
@@ -74,13 +81,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test with what it needs: its own mark, its module's, its fixtures', or its room's."""
+    """Mark every test with what it needs: its own mark, its module's, its fixtures', or its room's; and quick ones."""
     for item in items:
-        if any(item.get_closest_marker(name) for name in (*NEEDS, "unit")):
-            continue
-        named = [FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES]
-        room = needs_of_module(item.path)
-        item.add_marker(room if room != "unit" or not named else named[0])
+        if not any(item.get_closest_marker(name) for name in (*NEEDS, "unit")):
+            named = [FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES]
+            room = needs_of_module(item.path)
+            item.add_marker(room if room != "unit" or not named else named[0])
+        if item.get_closest_marker("unit") and quick.function_of(item.nodeid) not in quick.slow():
+            item.add_marker("quick")
     items.sort(key=lambda item: sharing.by_length(item.nodeid))
 
 
@@ -96,6 +104,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write the list of slow tests, or name the quick ones that took long in this run, which fails nothing."""
+    reports = [one for kind in ("passed", "failed", "") for one in terminalreporter.stats.get(kind, [])]
+    if config.getoption("slow_list"):
+        quick.write(quick.SLOW, reports)
+    elif config.getoption("markexpr") == "quick" and (over := quick.over_limit(reports)):
+        terminalreporter.write_line(
+            f"over {quick.LIMIT_S:g} s here (make quick-list): {', '.join(sorted(over))}"
+        )
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> sharing.BySharedMachines | None:
     """Deal `--dist loadfile` by what tests share, which for some files is less than the file."""
@@ -109,7 +128,7 @@ def railyard(request: pytest.FixtureRequest) -> Iterator[Run]:
     What it reports while it waits for another launch or torus command is left out: other tests run beside this one.
     Where unit tests run alone, commands are forks of one process, which saves them the start (support.forked).
     """
-    commands = forked.Commands() if request.config.getoption("markexpr") == "unit" else None
+    commands = forked.Commands() if request.config.getoption("markexpr") in UNITS else None
 
     def run(*arguments: str, timeout_s: float = HUNG_S, **changes: str) -> subprocess.CompletedProcess[str]:
         words = [str(argument) for argument in arguments]

@@ -38,6 +38,13 @@ static void unpack(const struct memory *memory, struct face *face, const double 
     times->unpack += MPI_Wtime() - start_s;
 }
 
+static void unpack_arrivals(struct exchange *exchange, MPI_Request *receives, struct halo_times *times) {
+    for (int arrived = 0; arrived < exchange->faces->count; arrived++) {
+        struct face *face = &exchange->faces->face[wait_any(exchange->faces->count, receives, times)];
+        unpack(exchange->faces->memory, face, face->incoming, times);
+    }
+}
+
 /* Posts all receives, sends each face as soon as it is packed, and unpacks each message as it arrives. */
 static void run_manual(struct exchange *exchange, struct halo_times *times) {
     MPI_Request receives[FACES_MAX];
@@ -53,10 +60,7 @@ static void run_manual(struct exchange *exchange, struct halo_times *times) {
         MPI_CHECK(MPI_Isend(faces[f].outgoing, faces[f].cells, MPI_DOUBLE, faces[f].neighbour, f,
                             MPI_COMM_WORLD, &sends[f]));
     }
-    for (int arrived = 0; arrived < count; arrived++) {
-        struct face *face = &faces[wait_any(count, receives, times)];
-        unpack(memory, face, face->incoming, times);
-    }
+    unpack_arrivals(exchange, receives, times);
     wait_all(count, sends, times);
 }
 
@@ -88,10 +92,7 @@ static void run_persistent(struct exchange *exchange, struct halo_times *times) 
         pack(memory, &faces[f], times);
         MPI_CHECK(MPI_Start(&exchange->sends[f]));
     }
-    for (int arrived = 0; arrived < count; arrived++) {
-        struct face *face = &faces[wait_any(count, exchange->receives, times)];
-        unpack(memory, face, face->incoming, times);
-    }
+    unpack_arrivals(exchange, exchange->receives, times);
     wait_all(count, exchange->sends, times);
 }
 

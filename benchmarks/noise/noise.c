@@ -52,8 +52,8 @@ struct noise {
 #define FIELD(name) offsetof(struct config, name)
 
 static const struct option_row rows[] = {
-    ROW("quantum", "SECONDS", "1e-3", "above 0, like 1e-3", "undisturbed time of a piece of work", parse_rate,
-        FIELD(quantum_s)),
+    ROW("quantum", "SECONDS", "1e-3", "above 0, like 1e-3", "undisturbed time of a piece of work",
+        parse_positive, FIELD(quantum_s)),
     ROW("count", "COUNT", "1000", "1 to 1000000", "quanta, and allreduces, per repeat", parse_count,
         FIELD(count)),
     ROW("repeats", "COUNT", "10", "1 to 1000000", "repeats of all three measurements", parse_count,

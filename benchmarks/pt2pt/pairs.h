@@ -71,6 +71,7 @@ struct layout {
     const int *node_at;                      /* first node at each position, row-major; -1: none */
     int extents[TORUS_DIMENSIONS];
     uint64_t seed;
+    int step;
     const int *shuffled; /* the nodes in the random order of this step */
 };
 

@@ -21,40 +21,36 @@ struct node_pair {
 struct pattern {
     const char *name;
     const char *help;
-    bool (*pair)(const struct layout *layout, int step, int i, struct node_pair *pair);
+    bool (*pair)(const struct layout *layout, int i, struct node_pair *pair);
     enum { ONE_STEP, CHOSEN_STEPS, ALL_STEPS } steps; /* which are measured: 1, those of --steps, all */
 };
 
 /* ---- whoever the nodes are ---- */
 
-static bool ring(const struct layout *layout, int step, int i, struct node_pair *pair) {
-    (void)step;
+static bool ring(const struct layout *layout, int i, struct node_pair *pair) {
     *pair = (struct node_pair){i, (i + 1) % layout->nodes.count};
     return true;
 }
 
-static bool shift(const struct layout *layout, int step, int i, struct node_pair *pair) {
-    *pair = (struct node_pair){i, (i + step) % layout->nodes.count};
+static bool shift(const struct layout *layout, int i, struct node_pair *pair) {
+    *pair = (struct node_pair){i, (i + layout->step) % layout->nodes.count};
     return pair->from != pair->to;
 }
 
 /* Along the cycle of a random order: no node meets itself. */
-static bool random_permutation(const struct layout *layout, int step, int i, struct node_pair *pair) {
-    (void)step;
+static bool random_permutation(const struct layout *layout, int i, struct node_pair *pair) {
     *pair = (struct node_pair){layout->shuffled[i], layout->shuffled[(i + 1) % layout->nodes.count]};
     return true;
 }
 
-static bool incast(const struct layout *layout, int step, int i, struct node_pair *pair) {
+static bool incast(const struct layout *layout, int i, struct node_pair *pair) {
     (void)layout;
-    (void)step;
     *pair = (struct node_pair){i, 0};
     return i > 0;
 }
 
-static bool fan_out(const struct layout *layout, int step, int i, struct node_pair *pair) {
+static bool fan_out(const struct layout *layout, int i, struct node_pair *pair) {
     (void)layout;
-    (void)step;
     *pair = (struct node_pair){0, i};
     return i > 0;
 }
@@ -84,10 +80,9 @@ static int longest_dimension(const struct layout *layout) {
 }
 
 /* Half way round the longest dimension: all data cross the middle of the machine, its narrowest cut. */
-static bool bisection(const struct layout *layout, int step, int i, struct node_pair *pair) {
+static bool bisection(const struct layout *layout, int i, struct node_pair *pair) {
     int steps[TORUS_DIMENSIONS] = {0};
     int half = layout->nodes.count / 2;
-    (void)step;
     if (!layout->position)
         return i < half && meet(i, i + half, pair);
     int d = longest_dimension(layout);
@@ -95,9 +90,8 @@ static bool bisection(const struct layout *layout, int step, int i, struct node_
     return layout->position[i][d] < steps[d] && meet(i, node_away(layout, i, steps), pair);
 }
 
-static bool nearest(const struct layout *layout, int step, int i, struct node_pair *pair) {
+static bool nearest(const struct layout *layout, int i, struct node_pair *pair) {
     int steps[TORUS_DIMENSIONS] = {0};
-    (void)step;
     if (!layout->position)
         return i % 2 == 0 && i + 1 < layout->nodes.count && meet(i, i + 1, pair);
     int d = longest_dimension(layout);
@@ -105,9 +99,8 @@ static bool nearest(const struct layout *layout, int step, int i, struct node_pa
     return layout->position[i][d] % 2 == 0 && meet(i, node_away(layout, i, steps), pair);
 }
 
-static bool farthest(const struct layout *layout, int step, int i, struct node_pair *pair) {
+static bool farthest(const struct layout *layout, int i, struct node_pair *pair) {
     int steps[TORUS_DIMENSIONS];
-    (void)step;
     if (!layout->position)
         return i < layout->nodes.count / 2 && meet(i, layout->nodes.count - 1 - i, pair);
     for (int d = 0; d < TORUS_DIMENSIONS; d++)
@@ -231,6 +224,7 @@ static void make_pattern(const struct run *run, int index, struct set *set) {
     int at = index % steps_count(run);
     int step = run->over_sets ? at + 1 : (int)config->steps.value[at];
     int *order = shuffle(nodes->count, config->engine.sampling.seed, step);
+    layout.step = step;
     layout.shuffled = order;
     set->ranks = true;
     pairs_label(set, "pattern", config->pattern->name, 0);
@@ -241,7 +235,7 @@ static void make_pattern(const struct run *run, int index, struct set *set) {
     set->team.pairs = 0;
     for (int i = 0; i < nodes->count; i++) {
         struct node_pair pair;
-        if (config->pattern->pair(&layout, step, i, &pair))
+        if (config->pattern->pair(&layout, i, &pair))
             for (int l = 0; l < count; l++)
                 set->team.pair[set->team.pairs++] =
                     (struct pair){pairs_chosen_rank(nodes, pair.from, l, count),

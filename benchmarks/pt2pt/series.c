@@ -3,7 +3,40 @@
 
 #include "lib/run/check.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+/* A pair's values, in the unit of the point's figure, to be freed. */
+static double *pair_values(const struct team_result *result, const struct engine_config *config, int pair,
+                           int point) {
+    int count = result->count[point];
+    double *values = check_alloc((size_t)count, sizeof *values);
+    for (int i = 0; i < count; i++)
+        values[i] = point_value(config, &result->point[point],
+                                result->pair_s[point][(size_t)pair * (size_t)count + (size_t)i]);
+    return values;
+}
+
+/* Returns the mean over all pairs for each sample. */
+static double *mean_values(const struct team *team, const struct team_result *result,
+                           const struct engine_config *config, int point) {
+    double *values = check_alloc((size_t)result->count[point], sizeof *values);
+    for (int i = 0; i < result->count[point]; i++)
+        values[i] = point_value(config, &result->point[point], result->whole[point][i].sum_s / team->pairs);
+    return values;
+}
+
+/* Percent of each sample in which all pairs were active. */
+static double *overlaps(const struct team_result *result, int point) {
+    double *values = check_alloc((size_t)result->count[point], sizeof *values);
+    for (int i = 0; i < result->count[point]; i++) {
+        const struct whole *whole = &result->whole[point][i];
+        double together_s = fmax(0, whole->first_end_s - whole->last_start_s);
+        double whole_s = whole->last_end_s - whole->first_start_s;
+        values[i] = whole_s > 0 ? 100 * together_s / whole_s : 100;
+    }
+    return values;
+}
 
 static void add_ends(const struct set *set, int pair, const struct evidence_list *evidence,
                      struct series *series) {
@@ -64,7 +97,7 @@ static void add_pairs(const struct set *set, const struct team_result *result,
         struct series series = *point_series;
         series.detail = true;
         add_ends(set, pair, evidence, &series);
-        add(list, series, fom_of(figure, figure->pair_fom), team_pair_values(result, config, pair, point));
+        add(list, series, fom_of(figure, figure->pair_fom), pair_values(result, config, pair, point));
     }
 }
 
@@ -75,11 +108,9 @@ static void add_team(const struct set *set, const struct team_result *result,
     add(list, *series, fom_of(figure, figure->whole_fom),
         team_whole_values(&set->team, result, config, point));
     if (figure->mean_fom)
-        add(list, *series, fom_of(figure, figure->mean_fom),
-            team_mean_values(&set->team, result, config, point));
+        add(list, *series, fom_of(figure, figure->mean_fom), mean_values(&set->team, result, config, point));
     if (figure->share <= 0)
-        add(list, *series, (struct fom){"overlap_percent", "%", BETTER_NEITHER},
-            team_overlaps(result, point));
+        add(list, *series, (struct fom){"overlap_percent", "%", BETTER_NEITHER}, overlaps(result, point));
 }
 
 void series_of_set(const struct set *set, const struct team_result *result,
@@ -94,7 +125,7 @@ void series_of_set(const struct set *set, const struct team_result *result,
         series_label(&series, "size_bytes", NULL, (int64_t)result->point[i].bytes);
         refuse_short(team_short_percent(result, i), &series, list);
         if (set->alone)
-            add(list, series, fom_of(figure, figure->fom), team_mean_values(&set->team, result, config, i));
+            add(list, series, fom_of(figure, figure->fom), mean_values(&set->team, result, config, i));
         else
             add_team(set, result, config, i, &series, list);
         if (!set->alone && !series.reason)

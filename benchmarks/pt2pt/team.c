@@ -314,16 +314,6 @@ void team_result_free(struct team_result *result) {
 
 /* ---- values ---- */
 
-double *team_pair_values(const struct team_result *result, const struct engine_config *config, int pair,
-                         int point) {
-    int count = result->count[point];
-    double *values = check_alloc((size_t)count, sizeof *values);
-    for (int i = 0; i < count; i++)
-        values[i] = point_value(config, &result->point[point],
-                                result->pair_s[point][(size_t)pair * (size_t)count + (size_t)i]);
-    return values;
-}
-
 double *team_whole_values(const struct team *team, const struct team_result *result,
                           const struct engine_config *config, int point) {
     const struct point *chosen = &result->point[point];
@@ -338,25 +328,6 @@ double *team_whole_values(const struct team *team, const struct team_result *res
     return values;
 }
 
-double *team_mean_values(const struct team *team, const struct team_result *result,
-                         const struct engine_config *config, int point) {
-    double *values = check_alloc((size_t)result->count[point], sizeof *values);
-    for (int i = 0; i < result->count[point]; i++)
-        values[i] = point_value(config, &result->point[point], result->whole[point][i].sum_s / team->pairs);
-    return values;
-}
-
 double team_short_percent(const struct team_result *result, int point) {
     return short_percent(result->whole[point], result->count[point]);
-}
-
-double *team_overlaps(const struct team_result *result, int point) {
-    double *values = check_alloc((size_t)result->count[point], sizeof *values);
-    for (int i = 0; i < result->count[point]; i++) {
-        const struct whole *whole = &result->whole[point][i];
-        double together_s = fmax(0, whole->first_end_s - whole->last_start_s);
-        double whole_s = whole->last_end_s - whole->first_start_s;
-        values[i] = whole_s > 0 ? 100 * together_s / whole_s : 100;
-    }
-    return values;
 }

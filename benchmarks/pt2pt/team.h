@@ -51,22 +51,12 @@ bool team_measure(const struct team *team, const struct engine_config *config, c
                   struct matrix *matrix, struct team_result *result);
 void team_result_free(struct team_result *result);
 
-/* On rank 0, to be freed: a pair's values, in the unit of the point's figure. */
-double *team_pair_values(const struct team_result *result, const struct engine_config *config, int pair,
-                         int point);
-
-/* The team's: for data, those of all pairs over the whole of each sample; for a time, the slowest pair's. */
+/* On rank 0, to be freed. The team's: for data, those of all pairs over the whole of each sample; for a time,
+ * the slowest pair's. */
 double *team_whole_values(const struct team *team, const struct team_result *result,
                           const struct engine_config *config, int point);
 
-/* Returns the mean over all pairs for each sample. */
-double *team_mean_values(const struct team *team, const struct team_result *result,
-                         const struct engine_config *config, int point);
-
 /* Returns the percentage of the samples that are too short for the clock (clock_too_short). */
 double team_short_percent(const struct team_result *result, int point);
-
-/* Percent of each sample in which all pairs were active. */
-double *team_overlaps(const struct team_result *result, int point);
 
 #endif

@@ -23,8 +23,7 @@ static void fill_alltoall(const struct group *group, size_t bytes) {
         payload_fill(group->outgoing + (size_t)to * bytes, bytes, key_of(group, bytes, group->rank, to));
 }
 
-static void run_alltoall(const struct group *group, size_t bytes, int root) {
-    (void)root;
+static void run_alltoall(const struct group *group, size_t bytes) {
     MPI_CHECK(MPI_Alltoall(group->outgoing, (int)bytes, MPI_BYTE, group->incoming, (int)bytes, MPI_BYTE,
                            group->comm));
 }
@@ -44,8 +43,7 @@ static void fill_own(const struct group *group, size_t bytes) {
     payload_fill(group->outgoing, bytes, key_of(group, bytes, group->rank, 0));
 }
 
-static void run_allgather(const struct group *group, size_t bytes, int root) {
-    (void)root;
+static void run_allgather(const struct group *group, size_t bytes) {
     MPI_CHECK(MPI_Allgather(group->outgoing, (int)bytes, MPI_BYTE, group->incoming, (int)bytes, MPI_BYTE,
                             group->comm));
 }
@@ -79,9 +77,8 @@ static void fill_alltoallv(const struct group *group, size_t bytes) {
 }
 
 /* Counts and places are the same both ways: what a rank sends to another is as long as what it gets. */
-static void run_alltoallv(const struct group *group, size_t bytes, int root) {
+static void run_alltoallv(const struct group *group, size_t bytes) {
     (void)bytes;
-    (void)root;
     MPI_CHECK(MPI_Alltoallv(group->outgoing, group->counts, group->places, MPI_BYTE, group->incoming,
                             group->counts, group->places, MPI_BYTE, group->comm));
 }
@@ -130,8 +127,7 @@ static void fill_allreduce(const struct group *group, size_t bytes) {
     fill_words(group, bytes / sizeof(uint64_t), bytes);
 }
 
-static void run_allreduce(const struct group *group, size_t bytes, int root) {
-    (void)root;
+static void run_allreduce(const struct group *group, size_t bytes) {
     MPI_CHECK(MPI_Allreduce(group->outgoing, group->incoming, (int)(bytes / sizeof(uint64_t)), MPI_UINT64_T,
                             MPI_SUM, group->comm));
 }
@@ -144,8 +140,7 @@ static void fill_reduce_scatter(const struct group *group, size_t bytes) {
     fill_words(group, bytes / sizeof(uint64_t) * (size_t)group->ranks, bytes);
 }
 
-static void run_reduce_scatter(const struct group *group, size_t bytes, int root) {
-    (void)root;
+static void run_reduce_scatter(const struct group *group, size_t bytes) {
     MPI_CHECK(MPI_Reduce_scatter_block(group->outgoing, group->incoming, (int)(bytes / sizeof(uint64_t)),
                                        MPI_UINT64_T, MPI_SUM, group->comm));
 }
@@ -164,8 +159,7 @@ static void fill_floats(const struct group *group, size_t bytes) {
     }
 }
 
-static void run_floats(const struct group *group, size_t bytes, int root) {
-    (void)root;
+static void run_floats(const struct group *group, size_t bytes) {
     MPI_CHECK(MPI_Allreduce(group->outgoing, group->incoming, (int)(bytes / sizeof(float)), MPI_FLOAT,
                             MPI_SUM, group->comm));
 }
@@ -192,9 +186,9 @@ static void fill_root(const struct group *group, size_t bytes) {
         payload_fill(group->incoming, bytes, key_of(group, bytes, 0, 0));
 }
 
-/* Any root has the same data once the first has sent them. */
-static void run_bcast(const struct group *group, size_t bytes, int root) {
-    MPI_CHECK(MPI_Bcast(group->incoming, (int)bytes, MPI_BYTE, root, group->comm));
+/* Any root has the same data once the first has sent them: the first time it is the first rank. */
+static void run_bcast(const struct group *group, size_t bytes) {
+    MPI_CHECK(MPI_Bcast(group->incoming, (int)bytes, MPI_BYTE, group->root, group->comm));
 }
 
 static size_t check_bcast(const struct group *group, size_t bytes) {
@@ -203,21 +197,9 @@ static size_t check_bcast(const struct group *group, size_t bytes) {
 
 /* ---- barrier ---- */
 
-static void fill_nothing(const struct group *group, size_t bytes) {
-    (void)group;
-    (void)bytes;
-}
-
-static void run_barrier(const struct group *group, size_t bytes, int root) {
-    (void)root;
+static void run_barrier(const struct group *group, size_t bytes) {
     (void)bytes;
     MPI_CHECK(MPI_Barrier(group->comm));
-}
-
-static size_t check_nothing(const struct group *group, size_t bytes) {
-    (void)group;
-    (void)bytes;
-    return SIZE_MAX;
 }
 
 /* ---- the table ---- */
@@ -242,7 +224,7 @@ const struct collective collectives[COLLECTIVES] = {
     {"allreduce", sizeof(uint64_t), 1, 1, false, fill_allreduce, run_allreduce, check_allreduce,
      twice_of_others},
     {"bcast", 1, 1, 1, false, fill_root, run_bcast, check_bcast, all_of_it},
-    {"barrier", 0, 1, 1, false, fill_nothing, run_barrier, check_nothing, NULL},
+    {"barrier", 0, 1, 1, false, NULL, run_barrier, NULL, NULL},
     {"alltoallv", 1, 0, 0, true, fill_alltoallv, run_alltoallv, check_alltoallv, of_others},
     {"reduce-scatter", sizeof(uint64_t), 0, 1, false, fill_reduce_scatter, run_reduce_scatter,
      check_reduce_scatter, of_others},
@@ -274,23 +256,25 @@ void collective_check(const struct collective *collective, const struct group *g
     size_t received = received_bytes(collective, group, bytes);
     on_host.incoming = memory_get(group->memory, group->incoming, received);
     payload_test_fault(on_host.incoming, received, check_rank());
-    size_t wrong = collective->first_wrong(&on_host, bytes);
+    size_t wrong = collective->first_wrong ? collective->first_wrong(&on_host, bytes) : SIZE_MAX;
     memory_drop(group->memory, group->incoming, on_host.incoming);
     if (wrong != SIZE_MAX)
         problem_set(problem, "data are wrong, no time is printed: rank %d, %s of %zu bytes, byte %zu",
                     check_rank(), collective->name, bytes, wrong);
 }
 
-void collective_verify(const struct collective *collective, const struct group *group, size_t bytes,
+void collective_verify(const struct collective *collective, struct group *group, size_t bytes,
                        struct problem *problem) {
     struct group on_host = *group;
     size_t received = received_bytes(collective, group, bytes);
     size_t sent = collective_bytes(collective, bytes, group->ranks);
     on_host.outgoing = memory_get(group->memory, group->outgoing, sent);
     on_host.incoming = memset(memory_get(group->memory, group->incoming, received), 0, received);
-    collective->fill(&on_host, bytes);
+    if (collective->fill)
+        collective->fill(&on_host, bytes);
     memory_put(group->memory, group->outgoing, on_host.outgoing, sent);
     memory_put(group->memory, group->incoming, on_host.incoming, received);
-    collective->run(group, bytes, 0);
+    group->root = 0;
+    collective->run(group, bytes);
     collective_check(collective, group, bytes, problem);
 }

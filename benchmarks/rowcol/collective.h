@@ -30,6 +30,7 @@ struct group {
     MPI_Comm comm;
     int rank;
     int ranks;
+    int root; /* bcast only: the rank that sends next */
     uint64_t seed;
     const struct memory *memory; /* kind of memory of both buffers */
     char *outgoing;
@@ -43,9 +44,9 @@ struct collective {
     size_t multiple_bytes; /* sizes must be multiples of it; 0: no data */
     size_t out_blocks;     /* outgoing memory in units of the size; 0: one unit per rank */
     size_t in_blocks;
-    bool uneven; /* blocks are up to one and a half sizes */
-    void (*fill)(const struct group *group, size_t bytes);
-    void (*run)(const struct group *group, size_t bytes, int root);
+    bool uneven;                                           /* blocks are up to one and a half sizes */
+    void (*fill)(const struct group *group, size_t bytes); /* NULL: no data, as the next but one */
+    void (*run)(const struct group *group, size_t bytes);
     size_t (*first_wrong)(const struct group *group, size_t bytes); /* index of a byte; SIZE_MAX: none */
     double (*bus_share)(int ranks);                                 /* bus over algorithmic bandwidth */
 };
@@ -64,7 +65,7 @@ void collective_check(const struct collective *collective, const struct group *g
                       struct problem *problem);
 
 /* Collective over the group. Runs once on fresh payloads and checks what came; a problem when it is wrong. */
-void collective_verify(const struct collective *collective, const struct group *group, size_t bytes,
+void collective_verify(const struct collective *collective, struct group *group, size_t bytes,
                        struct problem *problem);
 
 #endif

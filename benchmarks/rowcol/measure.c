@@ -190,19 +190,21 @@ static bool began_together(struct starter *starter, double late_s, double sample
 /* ---- a point ---- */
 
 /* One sample of this rank: seconds per collective, from the common start. False when a rank was late. */
-static bool take_sample(const struct run *run, const struct group *group, const struct point *point,
+static bool take_sample(const struct run *run, struct group *group, const struct point *point,
                         struct starter *starter, int number, double *seconds) {
     double late_s = 0;
     double start_s = begin(starter, &late_s);
-    for (int i = 0; i < run->config.batch; i++)
-        point->collective->run(group, point->bytes, (number * run->config.batch + i) % group->ranks);
+    for (int i = 0; i < run->config.batch; i++) {
+        group->root = (number * run->config.batch + i) % group->ranks;
+        point->collective->run(group, point->bytes);
+    }
     double sample_s = clock_now_s() - start_s;
     *seconds = sample_s / run->config.batch;
     return began_together(starter, late_s, sample_s);
 }
 
 /* Collective. Untimed samples; returns how long one takes on the slowest rank. */
-static double warm_up(const struct run *run, const struct group *group, const struct point *point,
+static double warm_up(const struct run *run, struct group *group, const struct point *point,
                       struct starter *starter) {
     const struct sampling *sampling = &run->config.sampling;
     double begin_s = clock_now_s();
@@ -233,8 +235,8 @@ static double patience_s(const struct sampling *sampling) {
 }
 
 /* Collective. Adds the samples of a point; none where the ranks cannot begin together. */
-static void measure_point(const struct run *run, const struct group *group, int index,
-                          struct starter *starter, struct recording *record) {
+static void measure_point(const struct run *run, struct group *group, int index, struct starter *starter,
+                          struct recording *record) {
     const struct sampling *sampling = &run->config.sampling;
     const struct point *point = &run->points[index];
     int wanted = samples_wanted(sampling, warm_up(run, group, point, starter));
@@ -269,7 +271,7 @@ static void measure_point(const struct run *run, const struct group *group, int 
 }
 
 /* Collective. True on all ranks when the data of this point are right. */
-static bool verify(const struct point *point, const struct group *group, const char *program, bool run) {
+static bool verify(const struct point *point, struct group *group, const char *program, bool run) {
     struct problem problem = {0};
     if (run)
         collective_verify(point->collective, group, point->bytes, &problem);
@@ -279,7 +281,7 @@ static bool verify(const struct point *point, const struct group *group, const c
 }
 
 /* Collective. All points of one way; false on all ranks when data were wrong. */
-static bool measure_points(const struct run *run, const struct group *group, const char *program,
+static bool measure_points(const struct run *run, struct group *group, const char *program,
                            struct starter *starter, struct recording *record) {
     for (int i = 0; i < run->point_count; i++) {
         if (!verify(&run->points[i], group, program, true))

@@ -50,7 +50,7 @@ static const struct option_row rows[] = {
                "a links file: host RATE, then link X+ x y z CLASS RATE lines, GB/s",
                "class and expected rate of each link", parse_text, FIELD(links)),
     ROW_ABSENT("factor", "NUMBER", "the median over all links", "above 0",
-               "payload rate of a sound link over its rate in the links file", parse_rate, FIELD(factor)),
+               "payload rate of a sound link over its rate in the links file", parse_positive, FIELD(factor)),
     ROW("size", "BYTES", "1MiB", "1 to 1024MiB, with B, KiB or MiB", "message size", parse_message,
         FIELD(stream.message_bytes)),
     ROW("messages", "COUNT", "8", "1 to 1000000", "messages per transfer, all in flight", parse_count,

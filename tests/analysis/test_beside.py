@@ -12,7 +12,6 @@ from support import evidence, forgeries
 from railyard.analysis.cases import cases, impacts
 from railyard.analysis.figures import beside
 from railyard.analysis.stats.verdicts import Finding
-from railyard.base.errors import InputError
 from railyard.records import rules
 from railyard.records.record import Record
 
@@ -151,12 +150,3 @@ def test_the_strict_check_works_out_the_victim_s_nodes() -> None:
         document["case"]["roles"]["rule"] = "interleaved"
 
     assert any("plain gives" in each.text for each in rules.faults(forgeries.changed(good, moved)))
-
-
-def test_an_older_version_may_not_hold_roles() -> None:
-    def older(document: dict[str, Any]) -> None:
-        document["schema"] = "railyard-record/1.7"
-        document["provenance"].pop("nodes", None)
-
-    with pytest.raises(InputError, match=r"railyard-record/1\.8 or younger"):
-        forgeries.changed(loaded("incast", INCAST, times=3.0), older)

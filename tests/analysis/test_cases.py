@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import evidence, synthetic
-from support.rows import of_rows, with_rows
+from support.records.rows import of_rows, with_rows
 
 from railyard.analysis.cases import cases, comparison, curves, modelled, tables
 from railyard.analysis.cases.cases import Case

@@ -105,51 +105,54 @@ def test_a_side_may_be_given_once() -> None:
 # ---- rows ----
 
 
-def test_a_slower_system_is_worse_everywhere_and_overall() -> None:
-    found = compared(["system=vtorus", "system=other"], *A_JOBS, *B_JOBS)
-    assert len(found.rows) == 6
-    assert verdicts(found, "system=other") == {"worse"}
-    sentence = text.sentences(found)[0]
-    assert sentence.startswith("vtorus is 1.051 times as fast as other (95 %: ")
-    assert "4 rows in common with vtorus: worse in 4." in sentence  # the bandwidth is that of the time
+NEXT_DAY = [
+    synthetic.halo(SLOWER, launches=4, seed=20 + job, created=synthetic.CREATED.replace(day=22))
+    for job in range(5)
+]
+SAME = [synthetic.halo(SPEED, launches=4, seed=30 + job, system=OTHER) for job in range(5)]
+SYSTEMS = ("system=vtorus", "system=other")
+
+
+@pytest.mark.parametrize(
+    ("given", "texts", "baseline", "wanted", "words"),
+    [
+        # the bandwidth is that of the time
+        ([*A_JOBS, *B_JOBS], SYSTEMS, 0, {"worse"}, "4 rows in common with vtorus: worse in 4."),
+        ([*A_JOBS, *B_JOBS], SYSTEMS, 1, {"better"}, "vtorus is 1.051 times as fast as other (95 %: "),
+        ([A, B], ("placement=plain", "placement=custom"), 0, {"better"}, "placement=custom is 1.1"),
+        (
+            [synthetic.allreduce()],
+            ("nic=library-default", "nic=nic-0"),
+            0,
+            {"worse", "no difference shown"},
+            "",
+        ),
+        ([*A_JOBS, *NEXT_DAY], ("2026-11-21", "2026-11-22"), 0, {"worse"}, ""),
+        ([*A_JOBS, *SAME], SYSTEMS, 0, {"no difference shown"}, "no difference shown overall"),
+        # twice as slow with any number of launches: two jobs may differ as much
+        (
+            [A, B],
+            SYSTEMS,
+            0,
+            {"n too small (needs 4 jobs)"},
+            "cannot tell which is faster. A side needs at least 4 jobs",
+        ),
+    ],
+)
+def test_the_other_side_has_one_verdict_in_all_rows_and_words_overall(
+    *, given: Sequence[Record], texts: Sequence[str], baseline: int, wanted: set[str], words: str
+) -> None:
+    found = compared(texts, *given, baseline=texts[baseline])
+    assert verdicts(found, texts[1 - baseline]) == wanted
+    assert words in text.sentences(found)[0]
     assert all(row.differs == [] for row in found.rows)
 
 
-def test_a_baseline_turns_the_words_round() -> None:
-    found = compared(["system=vtorus", "system=other"], *A_JOBS, *B_JOBS, baseline="system=other")
-    assert verdicts(found, "system=vtorus") == {"better"}
-    assert text.sentences(found)[0].startswith("vtorus is 1.051 times as fast as other (95 %: ")
-
-
-def test_placements_are_compared_within_a_system() -> None:
+def test_a_row_has_what_its_sides_share() -> None:
     found = compared(["placement=plain", "placement=custom"], A, B)
     assert {row.row.shared["system"] for row in found.rows} == {"vtorus", "other"}
     assert {row.row.key.placement for row in found.rows} == {""}
-    assert verdicts(found, "placement=custom") == {"better"}
-
-
-def test_nic_policies_and_dates_are_sides() -> None:
-    nics = synthetic.allreduce()
-    found = compared(["nic=library-default", "nic=nic-0"], nics)
-    assert verdicts(found, "nic=nic-0") == {"worse", "no difference shown"}
-    next_day = synthetic.CREATED.replace(day=22)
-    later = [synthetic.halo(SLOWER, launches=4, seed=20 + job, created=next_day) for job in range(5)]
-    found = compared(["2026-11-21", "2026-11-22"], *A_JOBS, *later)
-    assert verdicts(found, "2026-11-22") == {"worse"}
-
-
-def test_equal_systems_have_no_winner() -> None:
-    same = [synthetic.halo(SPEED, launches=4, seed=30 + job, system=OTHER) for job in range(5)]
-    found = compared(["system=vtorus", "system=other"], *A_JOBS, *same)
-    assert verdicts(found, "system=other") == {"no difference shown"}
-    assert "no difference shown overall" in text.sentences(found)[0]
-
-
-def test_launches_of_one_job_a_side_are_no_verdict_and_say_how_many_jobs_are_needed() -> None:
-    """Twice as slow with any number of launches: two jobs may differ as much."""
-    found = compared(["system=vtorus", "system=other"], A, B)
-    assert verdicts(found, "system=other") == {"n too small (needs 4 jobs)"}
-    assert "cannot tell which is faster. A side needs at least 4 jobs" in text.sentences(found)[0]
+    assert len(compared(SYSTEMS, *A_JOBS, *B_JOBS).rows) == 6
 
 
 def test_placements_of_different_jobs_are_compared_by_jobs() -> None:
@@ -586,10 +589,6 @@ def test_few_launches_and_dirty_checkouts_make_no_reference() -> None:
     assert making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=delivered)), {}).references
     unknown = {"version": "0.1.0", "git_commit": None, "git_dirty": None}
     assert not making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=unknown)), {}).references
-
-
-def test_the_references_of_the_checkout_can_be_read() -> None:
-    references.load()
 
 
 @pytest.mark.parametrize("content", ["[1, 2]", "halo: {x: 1}", ": :", "a: {b: {c: [1]}}"])

@@ -313,7 +313,7 @@ def test_worlds_of_one_rank_each_are_said_so() -> None:
 
 def witness_of(ranks: int) -> Witness:
     places = [{"rank": rank, "host": f"n{rank}", "cpu": 0} for rank in range(ranks)]
-    return Witness(mpi={"library": "Open MPI", "standard": "3.1", "ranks": ranks}, ranks=places)
+    return Witness(mpi={"library": "Open MPI", "standard": "3.1", "ranks": ranks}, ranks=rows.by_node(places))
 
 
 def test_a_launch_becomes_a_benchmarks_output() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support import evidence
-from support.rows import of_rows, with_rows
+from support.records.rows import of_rows, with_rows
 
 from railyard.jobs.nodes.counted import ENERGY, RANK_SENT, Counted
 from railyard.records import record, rules

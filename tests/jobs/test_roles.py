@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support import rows
+from support.records import rows
 
 from railyard.base.errors import InputError
 from railyard.jobs import beside, roles

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from support import evidence, synthetic
-from support.rows import of_rows, with_rows
+from support.records.rows import of_rows, with_rows
 
 from railyard.base.errors import InputError, RunError
 from railyard.records import json_io, record, rules, studies

@@ -24,9 +24,9 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import fuzz, rows, synthetic
+from support import fuzz, synthetic
 from support.commands import HUNG_S
-from support.records import figures
+from support.records import figures, rows
 from support.waiting import wait_until
 
 from railyard.base import schemas

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from support import evidence, forgeries
 from support.commands import CHECKOUT
-from support.rows import of_rows, with_rows
+from support.records.rows import of_rows, with_rows
 
 from railyard.base.errors import InputError
 from railyard.placements.topology import catalog

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
-from support import sharing
+from support import quick, sharing
 from support.commands import CHECKOUT
 
 from railyard.cli import COMMANDS, cli
@@ -55,6 +55,17 @@ def test_every_command_explains_itself(name: str) -> None:
         command = command.get_command(click.Context(command), word)
     assert command is not None and command.help
     assert [p.name for p in command.params if isinstance(p, click.Option) and not p.help] == []
+
+
+def test_the_list_of_slow_tests_names_tests() -> None:
+    """A test that was renamed would be quick."""
+    named = [line.split("::") for line in sorted(quick.slow())]
+    gone = [
+        "::".join([file, *names])
+        for file, *names in named
+        if not (CHECKOUT / file).exists() or f"def {names[-1]}(" not in (CHECKOUT / file).read_text()
+    ]
+    assert gone == []
 
 
 def test_every_target_of_the_makefile_is_in_its_help() -> None:

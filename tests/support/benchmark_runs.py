@@ -19,8 +19,8 @@ import jsonschema
 
 from railyard.base.checkout import CHECKOUT
 from railyard.records.folded import ranks
-from support import rows
 from support.commands import variables
+from support.records import rows
 
 ROOT = CHECKOUT
 BIN = ROOT / "build" / "benchmarks-openmpi" / "bin"

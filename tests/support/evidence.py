@@ -32,8 +32,8 @@ from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import challenge as challenges
 from railyard.torus.modelled import programs as model
-from support import rows, synthetic
-from support.records import figures
+from support import synthetic
+from support.records import figures, rows
 
 PLACEMENTS = ["plain", "random"]
 POLICIES = ["library-default", "local-nic"]

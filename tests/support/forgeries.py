@@ -17,7 +17,7 @@ from railyard.records import json_io, record, rules
 from railyard.records.record import Origin, Record
 from railyard.records.rules.figures import RATES
 from support import evidence
-from support.rows import of_rows, with_rows
+from support.records.rows import of_rows, with_rows
 
 Document = dict[str, Any]
 Change = Callable[[Document], object]

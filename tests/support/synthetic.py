@@ -19,8 +19,7 @@ from typing import Any
 from railyard.records import record
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.record import Record, Software
-from support import rows
-from support.records import figures
+from support.records import figures, rows
 
 CREATED = datetime(2026, 11, 21, 3, 0, 0, tzinfo=UTC)
 HALO_SPEED = {"plain": 1.0, "cart-create": 0.96, "custom": 0.915}

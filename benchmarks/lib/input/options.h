@@ -127,7 +127,7 @@ extern const char *const option_clocks[2];
     ROW_NAMES("clock", "NAME", "host", "host (ranks of one kernel share a clock), pings (none do)",          \
               "how the clocks of ranks are compared", offset, options_either, option_clocks)
 #define ROW_SEED(offset)                                                                                     \
-    ROW("seed", "NUMBER", "1", "0 to 2^64-1", "seed of the random payload", parse_seed, offset)
+    ROW("seed", "NUMBER", "1", "0 to 2^64-1", "seed of the random payload", parse_number, offset)
 #define ROW_JSON(offset)                                                                                     \
     ROW_ABSENT("json", "FILE", "none", "a path that can be written",                                         \
                "file to which rank 0 writes the results", parse_text, offset)

@@ -14,7 +14,7 @@ enum { COUNT_MAX = 1000000, PART_BYTES = 64 };
 static const uint64_t size_max = (uint64_t)1 << 30;
 static const uint64_t memory_size_max = (uint64_t)1 << 40;
 
-bool parse_number(const char *text, uint64_t *value) {
+bool parse_number(const char *text, void *field) {
     char *end = NULL;
     if (!isdigit((unsigned char)text[0]))
         return false;
@@ -22,7 +22,7 @@ bool parse_number(const char *text, uint64_t *value) {
     unsigned long long number = strtoull(text, &end, 10);
     if (errno || *end)
         return false;
-    *value = number;
+    *(uint64_t *)field = number;
     return true;
 }
 
@@ -39,10 +39,6 @@ bool parse_text(const char *text, void *field) {
         return false;
     *(const char **)field = text;
     return true;
-}
-
-bool parse_seed(const char *text, void *field) {
-    return parse_number(text, field);
 }
 
 static bool int_in(const char *text, uint64_t low, int *value) {
@@ -72,19 +68,15 @@ bool parse_seconds(const char *text, void *field) {
     return true;
 }
 
-bool parse_positive(const char *text, double *value) {
+bool parse_positive(const char *text, void *field) {
     char *end = NULL;
     if (!isdigit((unsigned char)text[0]) || strspn(text, "0123456789.eE+-") != strlen(text))
         return false;
     double number = strtod(text, &end);
     if (*end || !(number > 0) || number > DBL_MAX)
         return false;
-    *value = number;
+    *(double *)field = number;
     return true;
-}
-
-bool parse_rate(const char *text, void *field) {
-    return parse_positive(text, field);
 }
 
 bool parse_percent(const char *text, void *field) {

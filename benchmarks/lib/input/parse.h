@@ -25,19 +25,13 @@ struct number_list {
     size_t value[PARSE_LIST_MAX];
 };
 
-/* A whole number, digits only. */
-bool parse_number(const char *text, uint64_t *value);
-
-/* A decimal number above 0, with an exponent or without. */
-bool parse_positive(const char *text, double *value);
-
 /* Parsers for option tables; the comment names the field's type. */
 bool parse_text(const char *text, void *field);        /* const char *: the text itself, not empty */
-bool parse_seed(const char *text, void *field);        /* uint64_t */
+bool parse_number(const char *text, void *field);      /* uint64_t, digits only */
 bool parse_count(const char *text, void *field);       /* int, 1 to 1,000,000 */
 bool parse_count0(const char *text, void *field);      /* int, 0 to 1,000,000 */
 bool parse_seconds(const char *text, void *field);     /* double, 0 to 1e6 */
-bool parse_rate(const char *text, void *field);        /* double, above 0 */
+bool parse_positive(const char *text, void *field);    /* double, above 0, with an exponent or without */
 bool parse_percent(const char *text, void *field);     /* double, above 0 and below 100 */
 bool parse_size(const char *text, void *field);        /* size_t bytes: 512, 512B, 64KiB, 4MiB */
 bool parse_memory_size(const char *text, void *field); /* the same, up to 1024GiB */

@@ -11,6 +11,7 @@ tables.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,18 +35,14 @@ COUNTED = frozenset({"count", "size", "hops", "share", "ratio"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """One group: a value of each launch that has one, and all their repeats where these are needed.
+class Evidence(Values):
+    """What one group measured, and all repeats of its launches where these are needed.
 
-    `jobs` has the job of each value; none means that one job has them all. `step` is the smallest difference that the
-    program prints, 0 if it is not known. A difference of at most `noise_percent` shows nothing. `tally` counts how all
-    launches ended, where that is known.
+    A difference of at most `noise_percent` shows nothing. `tally` counts how all launches ended, where that is known.
     """
 
     values: Sequence[float] = ()
     repeats: Sequence[float] = ()
-    jobs: Sequence[str] = ()
-    step: float = 0.0
     noise_percent: float = 0.0
     tally: Tally | None = None
 
@@ -208,13 +205,10 @@ def compare(fom: Fom, family: Sequence[Series], baseline: str, *, looked: float 
 
 def _samples(fom: Fom, series: Series) -> dict[str, Sample]:
     """Return the groups as samples; jobs of a model are no evidence of their own."""
-    values = {
-        name: Values(
-            values=evidence.values, jobs=() if series.deterministic else evidence.jobs, step=evidence.step
-        )
-        for name, evidence in series.evidence.items()
-    }
-    return samples.of_groups(values, is_counted=fom.unit.measures in COUNTED)
+    evidence = series.evidence
+    if series.deterministic:
+        evidence = {name: dataclasses.replace(group, jobs=()) for name, group in evidence.items()}
+    return samples.of_groups(evidence, is_counted=fom.unit.measures in COUNTED)
 
 
 def _summaries(series: Series, taken: Mapping[str, Sample]) -> dict[str, Summary]:

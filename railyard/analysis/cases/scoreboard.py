@@ -88,7 +88,7 @@ _Key = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
-class _Row:
+class _Contributions:
     ratios: list[Ratio] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
     missing: int = 0
@@ -96,12 +96,12 @@ class _Row:
 
 def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Standing]:
     """Return a row for each combination that some case compares with its baseline, in the order of the cases."""
-    rows: dict[_Key, _Row] = {}
+    rows: dict[_Key, _Contributions] = {}
     for case, comparisons in judged:
         for combination in case.combinations:
             if combination != case.baseline:
                 key = (case.first.system.name, str(case.origin), _name(combination), _name(case.baseline))
-                row, name = rows.setdefault(key, _Row()), case.name(combination)
+                row, name = rows.setdefault(key, _Contributions()), case.name(combination)
                 ratios = [ratio for one in comparisons if (ratio := one.ratio(name, (case.key,))) is not None]
                 row.ratios += ratios
                 row.titles += [title(case)] if ratios else []

@@ -36,7 +36,7 @@ FORMAT, OVER_FORMAT = "railyard-comparison/1", "railyard-over/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class SideLine:
     """One side of one row as finished text, with the heading of the row."""
 
     case: str
@@ -45,10 +45,10 @@ class Line:
     differs: str
 
 
-def lines(versus: Versus) -> list[Line]:
+def lines(versus: Versus) -> list[SideLine]:
     """Return every side of every row that two sides or more have, those without a value too."""
     return [
-        Line(case=case_text(row.row), figure=figure(row), row=cells, differs=", ".join(row.differs))
+        SideLine(case=case_text(row.row), figure=figure(row), row=cells, differs=", ".join(row.differs))
         for row in versus.rows
         if row.is_shared
         for cells in tables.rows(row.comparison)

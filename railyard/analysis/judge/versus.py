@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -181,13 +182,14 @@ def _series(row: Row, names: Sequence[str], *, for_people: bool) -> Series:
 
 def _evidence(row: Row, points: Sequence[Point], *, for_people: bool) -> Evidence:
     """Return the launches' values of one side, its jobs in order of time."""
-    values: list[float] = []
+    values, jobs = list[float](), list[str]()
     for point in points:
+        jobs += itertools.repeat(point.job, len(point.values))
         factor = modelled.multiplier(point.setting, row.key.fom) if for_people else 1.0
         values += point.values if factor == 1.0 else [factor * value for value in point.values]
     return Evidence(
         values=values,
-        jobs=[point.job for point in points for _ in point.values],
+        jobs=jobs,
         noise_percent=max((point.entry.own["noise_percent"] for point in points), default=0.0),
     )
 

@@ -1,1 +1,1 @@
-"""Read matrices of all pairs of nodes (`pt2pt --pairs`)."""
+"""Matrices of all pairs of nodes that `pt2pt --pairs` writes: the worst pairs, the worst nodes, an image."""

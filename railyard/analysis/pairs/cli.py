@@ -11,7 +11,7 @@ from railyard.base.commands import PATH, THERE, example, json_option, option, pr
 from railyard.base.errors import InputError
 
 if TYPE_CHECKING:
-    from railyard.analysis.pairs.matrices import Matrices, Point
+    from railyard.analysis.pairs.matrices import Matrices, Matrix
 
 COLUMN_IN = 4.2
 
@@ -38,7 +38,7 @@ def pairs(file: Path, worst: int, image: Path | None, *, as_json: bool) -> None:
         _draw(read, image)
 
 
-def _document(read: Matrices, point: Point, worst: int) -> dict[str, Any]:
+def _document(read: Matrices, point: Matrix, worst: int) -> dict[str, Any]:
     """Return what is printed of a point, as data."""
     return {
         "test": point.test,
@@ -58,7 +58,7 @@ def _document(read: Matrices, point: Point, worst: int) -> dict[str, Any]:
     }
 
 
-def _text(read: Matrices, point: Point, worst: int) -> str:
+def _text(read: Matrices, point: Matrix, worst: int) -> str:
     """Return a block of lines for a point: pairs with their distance from the median, then nodes."""
     from railyard.analysis.text.numbers import size_text
 

@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Matrix:
     """One test at one size: values [from, to] in `unit`, 0 where a pair was not measured."""
 
     test: str
@@ -81,7 +81,7 @@ class Matrices:
     """The nodes of a file, and a matrix for each point."""
 
     nodes: tuple[str, ...]
-    points: tuple[Point, ...]
+    points: tuple[Matrix, ...]
 
 
 def read(path: Path) -> Matrices:
@@ -102,7 +102,7 @@ def read(path: Path) -> Matrices:
         start = -(-(HEAD.size + length) // VALUE.itemsize) * VALUE.itemsize
         values = np.memmap(path, dtype=VALUE, mode="r", offset=start, shape=shape)
         points = tuple(
-            Point(
+            Matrix(
                 test=point["test"],
                 size_bytes=point["size_bytes"],
                 unit=point["unit"],

@@ -2,7 +2,7 @@
 
 Models: the nodes of ranks are a host file, latencies and rates a calibration, failures faults. The program is one that
 smpicc built. All its ranks are threads of one process and run in turn, so a run repeats bit for bit. Simulated time
-passes for communication, and for copies that a program reports (halo/copytime.h). Leaves out all other computation,
+passes for communication, and for copies that a program reports (halo/faces.h). Leaves out all other computation,
 which takes no time.
 
 Sources of the options: SimGrid 3.32, docs/source/Configuring_SimGrid.rst and app_smpi.rst.

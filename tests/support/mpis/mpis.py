@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from support import rows
+from support.records import rows
 
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import RunError

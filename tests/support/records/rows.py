@@ -110,14 +110,22 @@ def _number(value: int | None) -> int:
 
 def output(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a benchmark's output, with the figures that it lacks, of one that has a row per rank."""
+    declared = figures.of_series(document["series"])
+    return {"figures": declared, **document, "ranks": by_node(document["ranks"])}
+
+
+def by_node(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the member `ranks` of a benchmark's output, which has a row per node, of one row per rank."""
     nodes: dict[str, list[Row]] = {}
-    for row in document["ranks"]:
+    for row in rows:
         nodes.setdefault(row["host"], []).append(row)
-    made = {"layouts": list(map(_layout, nodes.values())), "nodes": []}
-    for number, (host, rows) in enumerate(nodes.items()):
-        ranks = columns.fold([row["rank"] for row in rows])
-        made["nodes"].append({"host": host, "ranks": ranks, "layout": number})
-    return {"figures": figures.of_series(document["series"]), **document, "ranks": made}
+    return {
+        "layouts": list(map(_layout, nodes.values())),
+        "nodes": [
+            {"host": host, "ranks": columns.fold([row["rank"] for row in own]), "layout": number}
+            for number, (host, own) in enumerate(nodes.items())
+        ],
+    }
 
 
 def _layout(rows: Sequence[Row]) -> Row:
