@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
-from support.tori import up
+from support.topology.tori import up
 from support.waiting import wait_until
 
 #: Eight routers in a ring, as the X dimension of a Gemini torus.

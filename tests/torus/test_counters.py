@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import tori
 from support.commands import HUNG_S, Run
+from support.topology import tori
 from support.topology.topologies import gemini
 
 from railyard.base.errors import InputError, RunError

@@ -22,7 +22,7 @@ import pytest
 from support.benchmark_runs import document
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout
 from support.reframe import QUICK, assert_passed, reading
-from support.tori import host_network, running_count, status
+from support.topology.tori import host_network, running_count, status
 from support.waiting import LIMIT_S, wait_until
 
 from railyard.placements.topology import catalog

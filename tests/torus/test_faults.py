@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import HUNG_S, Run
-from support.tori import links, status, up
+from support.topology.tori import links, status, up
 
 from railyard.base.errors import InputError
 from railyard.placements.linkload import model

@@ -20,10 +20,9 @@ from typing import Any
 
 import pytest
 import yaml
-from support import tori
 from support.benchmark_runs import BIN, MORE, QUICK
 from support.commands import TESTS, VARIABLES, Run
-from support.topology import flies
+from support.topology import flies, tori
 from support.topology.topologies import gemini
 
 from railyard.placements.launchers import files

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from support import tori
 from support.commands import BIN, CHECKOUT, VARIABLES, Run, environment
+from support.topology import tori
 from support.topology.topologies import gemini
 
 from railyard.placements.topology import catalog

@@ -12,7 +12,7 @@ import yaml
 from support.benchmark_runs import BIN
 from support.commands import Run
 from support.topology import flies
-from support.tori import links, up
+from support.topology.tori import links, up
 
 from railyard.placements.launchers import files
 from railyard.placements.linkload.model import PROTOCOLS, load

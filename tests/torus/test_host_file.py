@@ -11,7 +11,7 @@ import pytest
 from support import ssh
 from support.commands import BIN, CHECKOUT, Run, in_checkout
 from support.reframe import reading
-from support.tori import up
+from support.topology.tori import up
 
 from railyard.records.store import archive
 

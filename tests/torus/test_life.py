@@ -19,9 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support import tori
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment, in_checkout, without_waits
 from support.nobody import as_nobody, home_for_nobody, no_namespaces_for_nobody
+from support.topology import tori
 from support.topology.topologies import gemini
 from support.waiting import wait_until
 

@@ -16,7 +16,7 @@ import pytest
 from support.commands import BIN, CHECKOUT, Run, environment, in_checkout
 from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.topology.topologies import gemini
-from support.tori import host_network, inside, running_count, status, up
+from support.topology.tori import host_network, inside, running_count, status, up
 from support.waiting import LIMIT_S, wait_until
 
 from railyard.base.errors import InputError

@@ -15,7 +15,7 @@ from support.benchmark_runs import BIN
 from support.commands import BIN as BIN_OF_VENV
 from support.commands import HUNG_S, Run, environment
 from support.topology.topologies import gemini
-from support.tori import inside, links, status, up
+from support.topology.tori import inside, links, status, up
 
 from railyard.placements.topology import catalog
 from railyard.torus.engines import netns, router

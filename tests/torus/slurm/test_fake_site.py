@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment, in_checkout
 from support.reframe import assert_passed, records
-from support.tori import up
+from support.topology.tori import up
 
 from railyard.records import rules
 from railyard.torus.slurm import cluster as slurm

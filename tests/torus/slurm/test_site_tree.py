@@ -12,7 +12,7 @@ import pytest
 import yaml
 from support.commands import Run
 from support.topology import flies
-from support.tori import up
+from support.topology.tori import up
 
 from railyard.placements.hosts import in_job, naming
 from railyard.placements.topology import catalog

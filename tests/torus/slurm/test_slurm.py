@@ -19,7 +19,7 @@ import pytest
 from support import walk
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout
 from support.reframe import assert_passed, reading, third_launch_waits
-from support.tori import up
+from support.topology.tori import up
 from support.waiting import wait_until
 
 from railyard.placements.hosts.binding import Binding
