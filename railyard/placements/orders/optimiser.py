@@ -60,7 +60,7 @@ ANNEALED = ((4, 1.0), (8, 0.3), (32, 0.3))
 SEARCHES = 12
 #: Starts that get a first round.
 REFINED = 6
-#: Messages of a rank for which `Effort.trials_per_rank` is meant: a trial follows the routes of all of them.
+#: Messages of a rank to which `Effort.trials_per_rank` is fitted: a trial follows the routes of all of them.
 USUAL_MESSAGES = 12
 #: A link below this share of the slowest host link costs nothing but its part of the sum. Measured with LULESH: on a
 #: torus where the slowest link is at 0.4, the smallest sum is 7 % faster; on a dragonfly and a tree, at 0.8, slower.

@@ -1,4 +1,4 @@
-"""Recognise the grid behind a matrix: the number of a rank says nothing about where it belongs.
+"""Recognise the grid behind a matrix, whatever the numbers of its ranks.
 
 Halos, rings, hypercubes and rows and columns of an FFT are Cartesian products of paths, rings and cliques, whatever the
 ranks are called. Two edges of one rank that are sides of a square without diagonals belong to different factors, and
@@ -57,13 +57,13 @@ def _by_weight(traffic: Traffic) -> Iterator[sparse.csr_array]:
     weights = np.unique(both.data)
     limits = [0.0, *weights[1:][weights[1:] > GAP * weights[:-1]].tolist()]
     for limit in limits:
-        kept = both.copy()
-        kept.data[kept.data < limit] = 0
-        kept.eliminate_zeros()
-        if connected_components(kept, directed=False)[0] > 1:
+        heavy = both.copy()
+        heavy.data[heavy.data < limit] = 0
+        heavy.eliminate_zeros()
+        if connected_components(heavy, directed=False)[0] > 1:
             return
-        if kept.nnz <= 2 * MOST_EDGES:
-            yield kept
+        if heavy.nnz <= 2 * MOST_EDGES:
+            yield heavy
 
 
 def _factors(graph: sparse.csr_array) -> list[Ints] | None:
@@ -80,8 +80,8 @@ def _factors(graph: sparse.csr_array) -> list[Ints] | None:
     weights = np.asarray(sparse.triu(graph, 1).data)
     places: list[tuple[int, float, Ints]] = []
     for kind in range(classes.max() + 1):
-        kept = edges[:, classes != kind]
-        rest = sparse.csr_array((np.ones(kept.shape[1]), (kept[0], kept[1])), shape=graph.shape)
+        others = edges[:, classes != kind]
+        rest = sparse.csr_array((np.ones(others.shape[1]), (others[0], others[1])), shape=graph.shape)
         layers, layer_of = connected_components(rest, directed=False)
         across = layer_of[edges[:, classes == kind]]
         order = _line(layers, across)
@@ -129,16 +129,16 @@ def _classes(edges: Ints, ranks: int) -> Ints:
 
 def _cliques(near: Sequence[set[int]], rank: int) -> list[list[int]]:
     """Return a rank's neighbours, those together that are reached from each other among them."""
-    left, cliques = set(near[rank]), []
-    while left:
-        todo = [min(left)]
-        left.discard(todo[0])
+    unseen, cliques = set(near[rank]), []
+    while unseen:
+        todo = [min(unseen)]
+        unseen.discard(todo[0])
         clique = []
         while todo:
             one = todo.pop()
             clique.append(one)
-            reached = near[one] & left
-            left -= reached
+            reached = near[one] & unseen
+            unseen -= reached
             todo.extend(sorted(reached))
         cliques.append(clique)
     return cliques
@@ -158,22 +158,22 @@ def _line(layers: int, across: Ints) -> Ints | None:
     walk = [ends[0] if ends else 0]
     while len(walk) < layers:
         walk.append(min(near[walk[-1]] - set(walk[-2:])))
-    place = np.empty(layers, dtype=np.int64)
-    place[walk] = np.arange(layers)
-    return place
+    steps = np.empty(layers, dtype=np.int64)
+    steps[walk] = np.arange(layers)
+    return steps
 
 
 def _joined(factors: Sequence[Ints], dimensions: int) -> Iterator[tuple[Grid, Ints]]:
     """Yield every grid of other extents that the factors form, the most even ones first."""
-    extents = [int(place.max()) + 1 for place in factors]
-    found: dict[Grid, tuple[tuple[int, ...], ...]] = {}
+    extents = [int(factor.max()) + 1 for factor in factors]
+    by_grid: dict[Grid, tuple[tuple[int, ...], ...]] = {}
     for groups in _partitions(range(len(factors)), dimensions):
         groups = sorted(groups, key=lambda group: -math.prod(extents[k] for k in group))
-        found.setdefault(
+        by_grid.setdefault(
             tuple(math.prod(extents[k] for k in group) for group in groups), tuple(map(tuple, groups))
         )
-    for grid in sorted(found, key=sum):
-        along = [_there_and_back([factors[k] for k in group]) for group in found[grid]]
+    for grid in sorted(by_grid, key=sum):
+        along = [_there_and_back([factors[k] for k in group]) for group in by_grid[grid]]
         yield grid, np.argsort(np.ravel_multi_index(tuple(along), grid))
 
 
@@ -191,7 +191,7 @@ def _partitions(items: Sequence[int], most: int) -> Iterator[list[list[int]]]:
 
 def _there_and_back(places: Sequence[Ints]) -> NDArray[np.int64]:
     """Return where each rank is on a walk through the product of some factors, each step in one of them."""
-    extents = tuple(int(place.max()) + 1 for place in places)
+    extents = tuple(int(steps.max()) + 1 for steps in places)
     number = np.ravel_multi_index(tuple(boustrophedon(extents).T), extents)
     step = np.empty(len(number), dtype=np.int64)
     step[number] = np.arange(len(number))
