@@ -112,7 +112,7 @@ def test_what_is_no_grid_is_left_alone(traffic: Traffic) -> None:
     assert list(recognised(shuffled(traffic, 1), 3)) == []
 
 
-@pytest.mark.unit
+@pytest.mark.built
 @pytest.mark.parametrize(
     ("traffic", "hops_gb"),
     [
