@@ -19,8 +19,8 @@
  * of its interface. RING is 2 * dimension + 1 for minus, and -1 for host links; DATELINE and DOWN are 0 or 1.
  * The longest prefix decides, as in the kernel's routing tables.
  *
- * Without `choose` all take the routes. KIND is a name of ROUTER_RULES (network.h); RESTORED and ESCAPES are 0
- * or 1, and ESCAPES is 0 in tests alone. Ways of one pair may be on several lines, one behind the other.
+ * Without `choose` all take the routes. KIND is a name of ROUTER_RULES (network.h); RESTORED and ESCAPES are
+ * 0 or 1, and ESCAPES is 0 in tests alone. Ways of one pair may be on several lines, one behind the other.
  */
 #ifndef ROUTER_DESCRIPTION_H
 #define ROUTER_DESCRIPTION_H
