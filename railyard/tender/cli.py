@@ -22,7 +22,6 @@ from railyard.tender import (
     bids,
     completeness,
     evaluation,
-    exports,
     judged,
     measured,
     presets,
@@ -224,29 +223,6 @@ def retain(
         click.echo(text.promise(promise, wanted.retention))
     is_kept = all(promise.verdict is retention.Kept.KEPT for promise in promises)
     ctx.exit(0 if is_kept and not wrong else 1)
-
-
-@tender.command(epilog=example("railyard tender export bag --request tender.yml --format ro-crate"))
-@click.argument("bid", type=PATH)
-@request_option
-@signers_option
-@option(
-    "--format form",
-    "RO-Crate metadata, or an in-toto statement of the check's result.",
-    click.Choice(["ro-crate", "in-toto"]),
-    required=True,
-)
-@output_option()
-def export(
-    *, bid: Path, request_file: Path, allowed_signers: Path | None, form: str, output: Path | None
-) -> None:
-    """Describe BID in the vocabulary of other tools."""
-    wanted = request.load(request_file)
-    opened = bids.read(bid, allowed_signers)
-    if form == "ro-crate":
-        _write(exports.ro_crate(opened), output)
-    else:
-        _write(exports.in_toto(opened, completeness.check(wanted, opened), request_file), output)
 
 
 def _write(content: str | bytes, output: Path | None) -> None:

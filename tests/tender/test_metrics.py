@@ -328,20 +328,3 @@ def test_the_spreadsheet_is_a_workbook_with_numbers_as_numbers(
     assert not list(sheet.iterfind(".//m:f", space)), "no formula, whatever a bidder is called"
     missing = run("evaluate", *bags, "--request", written(tmp_path), "--format", "xlsx")
     assert missing.exit_code != 0
-
-
-def test_a_bid_as_ro_crate_and_in_toto(records: dict[str, Path], tmp_path: Path) -> None:
-    bag, wanted = packed(tmp_path, records["fast"]), written(tmp_path)
-    done = run("export", bag, "--request", wanted, "--format", "ro-crate")
-    graph = {item["@id"]: item for item in json.loads(done.output)["@graph"]}
-    assert graph["ro-crate-metadata.json"]["about"] == {"@id": "./"}
-    for part in graph["./"]["hasPart"]:
-        assert (bag / part["@id"]).is_file() and len(graph[part["@id"]]["sha256"]) == 64
-    (action,) = [item for item in graph.values() if item["@type"] == "CreateAction"]
-    assert action["result"]["@id"] in graph and action["instrument"]["@id"] in graph
-    statement = json.loads(run("export", bag, "--request", wanted, "--format", "in-toto").output)
-    assert statement["_type"] == "https://in-toto.io/Statement/v1"
-    assert (
-        statement["predicate"]["result"] == "PASSED" and "evidence" in statement["predicate"]["passedTests"]
-    )
-    assert {each["name"] for each in statement["subject"]} == {each["@id"] for each in graph["./"]["hasPart"]}
