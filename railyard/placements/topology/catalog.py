@@ -45,7 +45,8 @@ def known() -> list[str]:
 def load(name_or_path: str) -> Topology:
     """Return the topology of a shipped name (`gemini-4x4x4`) or of a YAML file.
 
-    `NAME+CHOOSE` is that topology with routes that it chooses by this rule (`gemini-4x4x4+sprayed`).
+    `NAME+CHOOSE` is that topology with routes that it chooses by this rule (`gemini-4x4x4+sprayed`), whatever its file
+    has.
 
     Raises InputError, in one line, for a name or file that is not there, not YAML, or not a topology.
     """
@@ -108,9 +109,11 @@ def _validator() -> schemas.Validator:
 
 
 def _chosen(topology: Topology, choose: str, source: str) -> Topology:
-    """Return a topology with chosen routes, which are part of its name."""
+    """Return a topology with chosen routes, which are part of its name and replace the routes of the file."""
     document = topology.to_dict()
-    document |= {"name": f"{document['name']}+{choose}", "routes": {"choose": choose}}
+    (kind,) = KINDS.keys() & document.keys()
+    part = {key: value for key, value in document[kind].items() if key != "routes"}
+    document |= {"name": f"{document['name']}+{choose}", kind: part, "routes": {"choose": choose}}
     return parse(document, source=source)
 
 

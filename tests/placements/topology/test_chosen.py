@@ -141,6 +141,13 @@ def test_a_shortest_way_crosses_one_global_cable() -> None:
     assert topology.ways().distance.max() == 16 + 2
 
 
+def test_a_rule_replaces_the_routes_of_the_file() -> None:
+    """alps-like.yml sends half of the packets by a third group."""
+    assert "routes" in catalog.load("alps-like").to_dict()["dragonfly"]
+    chosen = catalog.load("alps-like+minimal-adaptive").to_dict()
+    assert "routes" not in chosen["dragonfly"] and chosen["routes"]["choose"] == "minimal-adaptive"
+
+
 @pytest.mark.parametrize(
     "name", ["dragonfly-72+sprayed", "fat-tree-54+hashed", "gemini-4x4x4+valiant", "gemini-4x4x4+ugal-local"]
 )
