@@ -68,6 +68,7 @@ LEFT_OVER_S = 60
     default="",
 )
 @option("--matrix", "A matrix captured before.", FILE)
+@option("--measure", "Measure also where the prediction shows nothing to gain.", is_flag=True)
 @launcher_option("Launcher for which the files of the fitted placement are written", default="slurm")
 @option("--output", "Folder of matrix.csv, fit.json, the launcher's files and results/.", FOLDER, Path("fit"))
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -83,6 +84,7 @@ def fit(
     config: str,
     placements: str,
     matrix: Path | None,
+    measure: bool,
     launcher: str,
     output: Path,
     program: Sequence[str],
@@ -90,7 +92,8 @@ def fit(
     """Fit the placement of PROGRAM's ranks to what they send, and measure the gain.
 
     One launch captures what the ranks send. The link-load model then predicts every named order and a placement that
-    is fitted to the program. Launches in random order measure the default, the best named order and the fitted one.
+    is fitted to the program. Launches in random order measure the default, the best named order and the fitted one,
+    unless the prediction shows that nothing can be gained.
     """
     from railyard.fit import fitting  # loads the statistics, which --help must not wait for
 
@@ -131,6 +134,11 @@ def fit(
     )
     rows = fitting.predicted(captured, sent)
     click.echo("\n".join(fitting.predicted_text(rows)))
+    document: dict[str, Any] = {"predicted": {row.name: asdict(row) for row in rows}}
+    if (line := fitting.no_gain(rows)) and not measure:
+        click.echo(f"{line}; --measure measures it")
+        _write_document(output, {**document, "measured": [f"{line}."], "placements": [], "record": None})
+        return
     best = fitting.best_named(rows)
     chosen = ",".join([*(others or dict.fromkeys([fitting.DEFAULT, best])), fitting.FITTED])
     click.echo(f"3. measure: {launches} launches of each of {chosen}, in random order")
@@ -143,16 +151,19 @@ def fit(
         click.echo(f"warning: {void} of {len(measured.launches)} launches are void and do not count")
     sentences = fitting.measured_text(measured, best)
     click.echo("\n".join([*fitting.outcomes_text(outcomes), *sentences]))
-    document = {
-        "predicted": {row.name: asdict(row) for row in rows},
+    document |= {
         "measured": sentences,
         "placements": [asdict(outcome) for outcome in outcomes],
         "record": measured.source,
     }
-    (output / "fit.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    _write_document(output, document)
     name = fitting.advised(measured, best)
     stem = "fitted" if name == fitting.FITTED else name
     _write_for_launcher(output, launchers.render(launcher, fitting.placed(name, measured, sent), stem=stem))
+
+
+def _write_document(output: Path, document: Mapping[str, Any]) -> None:
+    (output / "fit.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def _end_left_over(output: Path) -> None:

@@ -39,6 +39,8 @@ SIMULATED_PAIRS = 20_000
 SIMULATED_NODES = 1024
 #: Counted over predicted bytes of the slowest link from which on `railyard fit` warns.
 UNLIKE = 1.5
+#: A smaller share that the fitted placement saves of every predicted time is no gain.
+LEAST_GAIN = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,19 @@ def _simulated_s(topology: Topology, nodes: Ints, sent: Traffic) -> float | None
 def best_named(rows: Sequence[Predicted]) -> str:
     """Return the named order that is predicted to be fastest: the default, if it has no rival."""
     return next((row.name for row in rows if row.name not in (DEFAULT, FITTED)), DEFAULT)
+
+
+def no_gain(rows: Sequence[Predicted]) -> str:
+    """Return one line where no predicted time of the fitted placement is below the default's; empty otherwise."""
+    usual, fitted = (next(row for row in rows if row.name == name) for name in (DEFAULT, FITTED))
+    pairs = [(fitted.slowest_s, usual.slowest_s), (fitted.host_s, usual.host_s)]
+    if fitted.simulated_s is not None and usual.simulated_s is not None:
+        pairs.append((fitted.simulated_s, usual.simulated_s))
+    if any(fitted_s < (1 - LEAST_GAIN) * usual_s for fitted_s, usual_s in pairs):
+        return ""
+    limit = "a node's own link" if usual.host_s >= usual.slowest_s else "the slowest link"
+    limit_s = max(usual.host_s, usual.slowest_s)
+    return f"nothing to gain: {limit} takes {limit_s * 1e3:.4g} ms in {DEFAULT} as in the fitted placement"
 
 
 def predicted_text(rows: Sequence[Predicted]) -> list[str]:

@@ -54,6 +54,23 @@ def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_an
     assert all("ms  simulated  " in line for line in fitting.predicted_text(predicted))
 
 
+def test_nothing_to_gain_is_one_line_and_a_gain_of_any_time_is_none() -> None:
+    """A master with seven workers: its own link takes the time wherever it is."""
+    workers = np.arange(1, 8, dtype=np.int32)
+    master = np.zeros_like(workers)
+    sent = Traffic(
+        ranks=8,
+        source=np.r_[master, workers],
+        target=np.r_[workers, master],
+        size_bytes=np.full(14, 1e6),
+        is_measured=True,
+    )
+    line = fitting.no_gain(fitting.predicted(record(["scheduler"]), sent))
+    assert line.startswith("nothing to gain: a node's own link takes ") and "\n" not in line
+    shuffled = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
+    assert fitting.no_gain(fitting.predicted(record(["scheduler"]), shuffled)) == ""
+
+
 def test_a_large_matrix_is_simulated_in_proportion_and_a_huge_one_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
