@@ -203,7 +203,7 @@ static uint64_t given(const void *buffer, MPI_Count count, MPI_Datatype type, MP
 #define COLLECTIVE(name, starts, P, A, note)                                                                 \
     NAMES(WRAP, name, P, A, note)                                                                            \
     NAMES(WRAP_STARTED, starts, P, A, note)                                                                  \
-    NAMES_PLANNED(name##_init, P, INFO_E, A, INFO_F, note)
+    MPI_4(NAMES_PLANNED(name##_init, P, INFO_E, A, INFO_F, note))
 
 #define BROADCAST_P(C, D) void *buffer, C count, MPI_Datatype type, int root, MPI_Comm comm
 #define BROADCAST_A()     buffer, count, type, root, comm

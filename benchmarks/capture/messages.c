@@ -32,8 +32,8 @@ NAMES_PLANNED(Rsend_init, SEND_P, NOTHING, SEND_A, NOTHING, SEND_NOTE)
 
 NAMES(WRAP, Sendrecv, EXCHANGE_STATUS_P, EXCHANGE_STATUS_A, SEND_NOTE)
 NAMES(WRAP, Sendrecv_replace, REPLACE_STATUS_P, REPLACE_STATUS_A, SEND_NOTE)
-NAMES(WRAP_STARTED, Isendrecv, EXCHANGE_P, EXCHANGE_A, SEND_NOTE)
-NAMES(WRAP_STARTED, Isendrecv_replace, REPLACE_P, REPLACE_A, SEND_NOTE)
+MPI_4(NAMES(WRAP_STARTED, Isendrecv, EXCHANGE_P, EXCHANGE_A, SEND_NOTE))
+MPI_4(NAMES(WRAP_STARTED, Isendrecv_replace, REPLACE_P, REPLACE_A, SEND_NOTE))
 
 /* A partitioned send: all its partitions are sent whenever it is started. */
 #define PARTITIONED_P(C, D)                                                                                  \
@@ -41,7 +41,7 @@ NAMES(WRAP_STARTED, Isendrecv_replace, REPLACE_P, REPLACE_A, SEND_NOTE)
         MPI_Info info
 #define PARTITIONED_A() buffer, partitions, count, type, to, tag, comm, info
 
-WRAP_PLANNED(MPI_Psend_init, PARTITIONED_P, int, int, NOTHING, PARTITIONED_A, NOTHING,
-             capture_message(comm, to, (uint64_t)partitions *capture_bytes(count, type)))
-WRAP_PLANNED(PMPI_Psend_init, PARTITIONED_P, int, int, NOTHING, PARTITIONED_A, NOTHING,
-             capture_message(comm, to, (uint64_t)partitions *capture_bytes(count, type)))
+MPI_4(WRAP_PLANNED(MPI_Psend_init, PARTITIONED_P, int, int, NOTHING, PARTITIONED_A, NOTHING,
+                   capture_message(comm, to, (uint64_t)partitions *capture_bytes(count, type))))
+MPI_4(WRAP_PLANNED(PMPI_Psend_init, PARTITIONED_P, int, int, NOTHING, PARTITIONED_A, NOTHING,
+                   capture_message(comm, to, (uint64_t)partitions *capture_bytes(count, type))))

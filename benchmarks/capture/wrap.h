@@ -14,6 +14,20 @@
 
 #define CAPTURE "railyard-capture"
 
+/* Functions that the MPI of this build may lack are then not wrapped: a program that looks for them, as
+ * mpi4py does by weak symbols, must not find them here. LARGE() is for counts of MPI_Count, MPI_4() for what
+ * else is new in MPI 4.0, which Open MPI 5 has although its MPI_VERSION is 3. */
+#if MPI_VERSION >= 4
+#define LARGE(...) __VA_ARGS__
+#else
+#define LARGE(...)
+#endif
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define MPI_4(...) __VA_ARGS__
+#else
+#define MPI_4(...)
+#endif
+
 /* Bytes of `count` items; 0 for a type without a size. */
 uint64_t capture_bytes(MPI_Count count, MPI_Datatype type);
 
@@ -56,14 +70,14 @@ void capture_plan_end(MPI_Request request);
 
 #define NAMES(macro, name, P, A, note)                                                                       \
     macro(MPI_##name, P, int, int, A, note) macro(PMPI_##name, P, int, int, A, note)                         \
-        macro(MPI_##name##_c, P, MPI_Count, MPI_Aint, A, note)                                               \
-            macro(PMPI_##name##_c, P, MPI_Count, MPI_Aint, A, note)
+        LARGE(macro(MPI_##name##_c, P, MPI_Count, MPI_Aint, A, note)                                         \
+                  macro(PMPI_##name##_c, P, MPI_Count, MPI_Aint, A, note))
 
 #define NAMES_PLANNED(name, P, E, A, F, note)                                                                \
     WRAP_PLANNED(MPI_##name, P, int, int, E, A, F, note)                                                     \
     WRAP_PLANNED(PMPI_##name, P, int, int, E, A, F, note)                                                    \
-    WRAP_PLANNED(MPI_##name##_c, P, MPI_Count, MPI_Aint, E, A, F, note)                                      \
-    WRAP_PLANNED(PMPI_##name##_c, P, MPI_Count, MPI_Aint, E, A, F, note)
+    LARGE(WRAP_PLANNED(MPI_##name##_c, P, MPI_Count, MPI_Aint, E, A, F, note)                                \
+              WRAP_PLANNED(PMPI_##name##_c, P, MPI_Count, MPI_Aint, E, A, F, note))
 
 #define NOTHING()
 
