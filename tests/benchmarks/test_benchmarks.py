@@ -56,7 +56,7 @@ def test_help_is_printed_once_with_units_and_defaults_and_every_option_is_docume
     assert "--repeats COUNT" in outcome.out
     assert outcome.out.count("default:") == outcome.out.count("\n  --") - 1  # all but --help
     named = set(re.findall(r"^  (--[a-z-]+)", outcome.out, re.M)) - SHARED
-    text = (ROOT / "docs/benchmarks.md").read_text()
+    text = "".join((ROOT / "docs" / page).read_text() for page in ("benchmarks.md", "counters.md"))
     assert [option for option in sorted(named) if f"`{option}" not in text] == []
 
 

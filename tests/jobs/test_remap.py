@@ -36,8 +36,8 @@ def test_with_the_counters_the_halo_loses_less_to_the_load() -> None:
     rows = list(remap.modelled([f"random:{seed}" for seed in range(1, 5)]))
     assert all(row["seeing_ms"] < 1.01 * row["blind_ms"] for row in rows)
     alone, blind, seeing = (sum(row[name] for row in rows) for name in ("alone_ms", "blind_ms", "seeing_ms"))
-    assert blind > 1.2 * alone
-    assert seeing < 0.8 * blind
+    assert blind > 1.05 * alone, "the load costs time"
+    assert seeing - alone < 0.5 * (blind - alone)
 
 
 def test_halo_and_load_share_no_node() -> None:

@@ -57,7 +57,7 @@ LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
 #: Steps of an annealed search: power of the sum, and what the first exchanges may add to it. The sum is 1 for one
 #: slowest link. With 2 or 16 as the first power the slowest links were 1 to 8 % slower.
 ANNEALED = ((4, 1.0), (8, 0.3), (32, 0.3))
-SEARCHES = 12
+SEARCHES = 6
 #: Starts that get a first round.
 REFINED = 6
 #: Messages of a rank to which `Effort.trials_per_rank` is fitted: a trial follows the routes of all of them.
@@ -137,7 +137,7 @@ class _Search:
         total = min(effort.trials_per_rank * ranks, effort.most_trials)
         self.trials = max(1, total // (len(ROUNDS) + REFINED - 1))
         messages = max(1.0, len(self.problem.other) / ranks)
-        share = min(4.0, max(0.5, USUAL_MESSAGES / messages))
+        share = min(2.0, max(0.5, USUAL_MESSAGES / messages))
         self.step_trials = round(2 * share * effort.trials_per_rank * ranks)
 
     @property
@@ -172,7 +172,7 @@ class _Search:
             for candidate in [*filter(is_within, candidates), *shortest]
         ]
         best = min(shortened, key=lambda candidate: candidate.total_s)
-        repeats = self.effort.most_trials // (self.step_trials * len(SHORTENED[1]))
+        repeats = self.effort.most_trials // 2 // (self.step_trials * len(SHORTENED[1]))
         for number in range(min(REPEATS, repeats)):
             best = self._shortened(best, limit_s, SHORTENED[(number + 1) % 2])
         return best
@@ -222,11 +222,11 @@ class _Search:
         return best
 
     def _annealed(self, start: Candidate) -> Iterator[Candidate]:
-        """Yield what annealed searches end in: none for more ranks than half of the trials allow.
+        """Yield what annealed searches end in: none for more ranks than a quarter of the trials allows.
 
         Every second one begins with all ranks exchanged at random.
         """
-        searches = self.effort.most_trials // 2 // (self.step_trials * len(ANNEALED))
+        searches = self.effort.most_trials // 4 // (self.step_trials * len(ANNEALED))
         for number in range(min(SEARCHES, searches)):
             current = start
             if number % 2:
