@@ -93,7 +93,7 @@ def fit(
 
     One launch captures what the ranks send. The link-load model then predicts every named order and a placement that
     is fitted to the program. Launches in random order measure the default, the best named order and the fitted one,
-    unless the prediction shows that nothing can be gained.
+    unless the prediction shows that nothing can be gained, and neither --measure nor --placements is given.
     """
     from railyard.fit import fitting  # loads the statistics, which --help must not wait for
 
@@ -135,7 +135,7 @@ def fit(
     rows = fitting.predicted(captured, sent)
     click.echo("\n".join(fitting.predicted_text(rows)))
     document: dict[str, Any] = {"predicted": {row.name: asdict(row) for row in rows}}
-    if (line := fitting.no_gain(rows)) and not measure:
+    if (line := fitting.no_gain(rows)) and not (measure or others):
         click.echo(f"{line}; --measure measures it")
         _write_document(output, {**document, "measured": [f"{line}."], "placements": [], "record": None})
         return

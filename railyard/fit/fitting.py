@@ -122,8 +122,14 @@ def best_named(rows: Sequence[Predicted]) -> str:
 
 
 def no_gain(rows: Sequence[Predicted]) -> str:
-    """Return one line where no predicted time of the fitted placement is below the default's; empty otherwise."""
-    usual, fitted = (next(row for row in rows if row.name == name) for name in (DEFAULT, FITTED))
+    """Return one line where no predicted time of the fitted placement is below the default's.
+
+    Empty otherwise, and where the fitted placement has no prediction.
+    """
+    by_name = {row.name: row for row in rows}
+    usual, fitted = by_name[DEFAULT], by_name.get(FITTED)
+    if fitted is None:
+        return ""
     pairs = [(fitted.slowest_s, usual.slowest_s), (fitted.host_s, usual.host_s)]
     if fitted.simulated_s is not None and usual.simulated_s is not None:
         pairs.append((fitted.simulated_s, usual.simulated_s))

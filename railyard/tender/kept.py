@@ -1,10 +1,10 @@
 """Cache the judgements of records without a fault, so that an evaluation judges each of them once.
 
-Models: a file in the user's cache folder, with a pickled `Judged` per record. Its key is a digest of the record file's
-sha256, of its position in the bid, and of the checker: sources, schemas, topologies, studies, checks, Python. A change
-of a byte in any of them makes the record be judged again. Records with a fault are not cached. The record's file is
-read every time. A cache that other users may write is ignored. Deleting it costs only time. Leaves out: an attacker
-with this user's rights, who can change the checker, too.
+Models: a file in the user's cache folder: the sha256 of the rest, then a pickled `Judged` per record. A record's key is
+a digest of its file's sha256, of its position in the bid, and of the checker: sources, schemas, topologies, studies,
+checks, Python. A change of a byte in any of them makes the record be judged again. Records with a fault are not cached.
+The record's file is read every time. A cache that other users may write is ignored. Deleting it costs only time. Leaves
+out: an attacker with this user's rights, who can change the checker, too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from railyard.records.store import archive
 #: Files that a judgement depends on in addition to the record.
 _CHECKER = ("railyard", "placements", "checks", "results/schema", "results/studies")
 _SUFFIXES = frozenset({".py", ".yml", ".json"})
+#: The sha256 that the file begins with.
+DIGEST_BYTES = 32
 #: Most records in the cache; the oldest are dropped.
 MOST = 100_000
 
@@ -53,7 +55,7 @@ def file() -> Path:
 
 
 def load() -> dict[bytes, bytes]:
-    """Return the pickled judgements by key; none from a file that is not whole, or that others may write.
+    """Return the pickled judgements by key; none from a file that is not as it was written, or that others may write.
 
     A key is that of this checker, so that no judgement of other classes is read.
     """
@@ -62,10 +64,10 @@ def load() -> dict[bytes, bytes]:
             status = os.fstat(opened.fileno())
             if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 return {}
-            judgements: dict[bytes, bytes] = pickle.load(opened)
-    except (OSError, EOFError, pickle.UnpicklingError):
+            digest, content = opened.read(DIGEST_BYTES), opened.read()
+    except OSError:
         return {}
-    return judgements
+    return dict(pickle.loads(content)) if hashlib.sha256(content).digest() == digest else {}
 
 
 def save(judgements: Mapping[bytes, bytes]) -> None:
@@ -73,7 +75,8 @@ def save(judgements: Mapping[bytes, bytes]) -> None:
     newest = dict(itertools.islice(judgements.items(), max(0, len(judgements) - MOST), None))
     try:
         file().parent.mkdir(parents=True, exist_ok=True)
-        archive.write_bytes(file(), [pickle.dumps(newest)], replace=True)
+        content = pickle.dumps(newest)
+        archive.write_bytes(file(), [hashlib.sha256(content).digest(), content], replace=True)
         file().chmod(stat.S_IRUSR | stat.S_IWUSR)
     except OSError:
         return

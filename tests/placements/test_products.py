@@ -61,6 +61,13 @@ def pencils(*grid: int) -> Traffic:
     )
 
 
+def clients(servers: int, clients: int) -> Traffic:
+    """Return traffic of every client with every server."""
+    return both_ways(
+        servers + clients, [(one, servers + other) for one in range(servers) for other in range(clients)]
+    )
+
+
 def tree(ranks: int) -> Traffic:
     return both_ways(ranks, [(rank, (rank - 1) // 2) for rank in range(1, ranks)])
 
@@ -104,11 +111,13 @@ def test_a_grid_is_recognised_under_any_numbering(traffic: Traffic, grid: tuple[
         tree(31),
         both_ways(8, [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4)]),
         Traffic(ranks=4, source=np.zeros(0, np.int32), target=np.zeros(0, np.int32), size_bytes=np.zeros(0)),
+        Traffic(ranks=1, source=np.zeros(0, np.int32), target=np.zeros(0, np.int32), size_bytes=np.zeros(0)),
         both_ways(6, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)]),
+        clients(300, 300),
     ],
 )
 def test_what_is_no_grid_is_left_alone(traffic: Traffic) -> None:
-    """A tree, two rings apart, silence, and two triangles with a bridge."""
+    """A tree, two rings apart, silence of four ranks and of one, triangles with a bridge, and what takes too long."""
     assert list(recognised(shuffled(traffic, 1), 3)) == []
 
 

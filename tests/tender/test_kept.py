@@ -89,7 +89,7 @@ def test_a_file_that_is_not_what_the_manifest_names_is_found_though_it_was_judge
     assert [each.text.split(": ")[-1] for each in bids.read(path).broken] != []
 
 
-@pytest.mark.parametrize("how", ["writable", "cut"])
+@pytest.mark.parametrize("how", ["writable", "cut off", "damaged"])
 def test_a_file_of_judgements_that_cannot_be_trusted_is_not_used(
     tmp_path: Path, saved: list[int], how: str
 ) -> None:
@@ -98,8 +98,11 @@ def test_a_file_of_judgements_that_cannot_be_trusted_is_not_used(
     content = kept.file().read_bytes()
     if how == "writable":
         kept.file().chmod(0o666)
-    else:
+    elif how == "cut off":
         kept.file().write_bytes(content[:-10])
+    else:
+        middle = len(content) // 2
+        kept.file().write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
     assert len(bids.read(path).records) == 3
     assert saved[-1] == 3
 

@@ -27,10 +27,12 @@ from railyard.placements.orders.walks import boustrophedon
 if TYPE_CHECKING:
     from scipy import sparse
 
-#: Pairs of ranks beyond which recognising takes longer than searching.
-MOST_EDGES = 600_000
+#: Edges, and pairs of edges at one rank to compare, beyond which recognising takes longer than searching.
+MOST_EDGES, MOST_PAIRS = 600_000, 2_000_000
 #: A gap in the weights of edges: the heavier ones are this many times as heavy as the lighter.
 GAP = 1.5
+#: Graphs that are tried, from all edges on to the heaviest.
+MOST_GRAPHS = 8
 MOST_GRIDS = 8
 
 
@@ -38,9 +40,10 @@ def recognised(traffic: Traffic, dimensions: int) -> Iterator[tuple[Grid, Ints]]
     """Yield grids that the traffic follows, with the rank of each cell in row-major order; shape (ranks,).
 
     Each grid has at most `dimensions`: factors are joined, one after the other there and back. Yields nothing where no
-    grid is recognised.
+    grid is recognised, and where that would take minutes (a dense matrix without rows, such as many clients of many
+    servers).
     """
-    for graph in _by_weight(traffic):
+    for graph in itertools.islice(_by_weight(traffic), MOST_GRAPHS):
         factors = _factors(graph)
         if factors is not None:
             yield from itertools.islice(_joined(factors, dimensions), MOST_GRIDS)
@@ -60,7 +63,7 @@ def _by_weight(traffic: Traffic) -> Iterator[sparse.csr_array]:
         heavy = both.copy()
         heavy.data[heavy.data < limit] = 0
         heavy.eliminate_zeros()
-        if connected_components(heavy, directed=False)[0] > 1:
+        if heavy.nnz == 0 or connected_components(heavy, directed=False)[0] > 1:
             return
         if heavy.nnz <= 2 * MOST_EDGES:
             yield heavy
@@ -77,6 +80,8 @@ def _factors(graph: sparse.csr_array) -> list[Ints] | None:
 
     edges = np.array(sparse.triu(graph, 1).nonzero())
     classes = _classes(edges, graph.shape[0])
+    if classes is None:
+        return None
     weights = np.asarray(sparse.triu(graph, 1).data)
     places: list[tuple[int, float, Ints]] = []
     for kind in range(classes.max() + 1):
@@ -97,8 +102,8 @@ def _factors(graph: sparse.csr_array) -> list[Ints] | None:
     return factors if is_product else None
 
 
-def _classes(edges: Ints, ranks: int) -> Ints:
-    """Return the factor that each edge belongs to, numbered from 0; shape (edges,)."""
+def _classes(edges: Ints, ranks: int) -> Ints | None:
+    """Return the factor that each edge belongs to, numbered from 0; shape (edges,). None for too many pairs."""
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
 
@@ -108,9 +113,14 @@ def _classes(edges: Ints, ranks: int) -> Ints:
         number[one, other] = number[other, one] = index
         near[one].add(other)
         near[other].add(one)
+    cliques_of = [_cliques(near, rank) for rank in range(ranks)]
+    if (
+        sum((len(cliques) - 1) * len(others) for cliques, others in zip(cliques_of, near, strict=True))
+        > MOST_PAIRS
+    ):
+        return None
     same: list[tuple[int, int]] = []
-    for rank in range(ranks):
-        cliques = _cliques(near, rank)
+    for rank, cliques in enumerate(cliques_of):
         for clique in cliques:
             same.extend((number[rank, clique[0]], number[rank, one]) for one in clique[1:])
         for mine, theirs in itertools.permutations(cliques, 2):
