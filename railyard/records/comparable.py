@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from railyard.records import json_io
 from railyard.records.json_io import Json
-from railyard.records.record import Record, Software, Status
+from railyard.records.record import Record, Software
 
 
 class Rule(StrEnum):
@@ -122,7 +122,7 @@ def pool_key(record: Record) -> str:
     A record of a changed or unknown checkout has a pool of its own, because two such records may have run different
     code.
     """
-    is_known = record.provenance["railyard"]["git_dirty"] is False and record.status is not Status.SKIPPED
+    is_known = record.provenance["railyard"]["git_dirty"] is False
     parts = {**pool(record), "alone": "" if is_known else record.sha256}
     return hashlib.sha256(json_io.canonical(parts).encode("ascii")).hexdigest()
 

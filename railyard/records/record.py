@@ -51,7 +51,6 @@ class Status(StrEnum):
 
     OK = "ok"
     FAILED = "failed"
-    SKIPPED = "skipped"
     NOT_MEASURED = "not-measured"
 
 
@@ -516,7 +515,7 @@ def _check_status(record: Record) -> None:
     source, case = record.source, record.case
     _check_reason(source, record.status, record.reason, "reason")
     wanted = job_status([launch.status for launch in record.launches])
-    if not record.launches and record.status in {Status.SKIPPED, Status.NOT_MEASURED, Status.FAILED}:
+    if not record.launches and record.status in {Status.NOT_MEASURED, Status.FAILED}:
         return
     if record.status is not wanted:
         raise InputError(source, "status", str(record.status), f"{wanted}, as its launches say")

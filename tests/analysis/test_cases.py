@@ -496,8 +496,8 @@ def test_jobs_without_values_are_shown_with_their_reasons() -> None:
     }
     origin = synthetic.provenance(torus=None)
     lost = assemble(case=synthetic.case(), provenance=origin, launches=[], **asked)
-    page = pages.html(judge([synthetic.skipped("needs two rails"), lost]))
-    assert "skipped:</span> needs two rails" in page
+    page = pages.html(judge([synthetic.not_measured("needs two rails"), lost]))
+    assert "not-measured:</span> needs two rails" in page
     assert "18 of 18 launches not measured: the launch was never started" in page
     assert "<svg" not in page
 

@@ -566,11 +566,6 @@ def test_launches_that_are_not_described_are_listed_as_not_measured() -> None:
     assert made.provenance["mpi"] is None
 
 
-def test_a_skipped_job_is_a_record_too() -> None:
-    made = synthetic.skipped("needs a torus")
-    assert (made.status, made.reason, made.launches) == (Status.SKIPPED, "needs a torus", ())
-
-
 def test_mpi_comes_from_the_first_output() -> None:
     made = synthetic.job(
         synthetic.case(extents=[2, 1, 1], launches_per_combination=1),

@@ -85,15 +85,7 @@ def in_checkout(
     words: Sequence[str | Path], cwd: Path = CHECKOUT, /, **changes: str
 ) -> subprocess.CompletedProcess[str]:
     """Return the output and status of a command in the checkout or `cwd`; `changes` are those of the environment."""
-    return subprocess.run(
-        words,
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        cwd=cwd,
-        env=environment(**changes),
-        check=False,
-    )
+    return ran(*words, cwd=cwd, env=environment(**changes))
 
 
 def without_waits(errors: str) -> str:

@@ -189,11 +189,11 @@ def halo(
     return job(made, halo_series(speed), seed=seed, **changes)
 
 
-def skipped(reason: str) -> Record:
-    """A job that was deliberately not run here."""
+def not_measured(reason: str) -> Record:
+    """A job that ended before its first launch."""
     document = json.loads(record.text(halo(launches=1, origin="measured", torus=None)))
-    document |= {"status": "skipped", "reason": reason, "launches": [], "figures": {}}
-    return record.validate(record.sealed(document), "skipped")
+    document |= {"status": "not-measured", "reason": reason, "launches": [], "figures": {}}
+    return record.validate(record.sealed(document), "not-measured")
 
 
 def hops(*, seed: int = 2, most: int = 6, launches: int = 3, **changes: Any) -> Record:

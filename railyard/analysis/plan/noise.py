@@ -15,8 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.cases.comparison import label_text, rank_of
-from railyard.analysis.judge import rows as ordered
-from railyard.analysis.judge.rows import Row
+from railyard.analysis.judge.rows import Row, series
 from railyard.records import comparable
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
@@ -72,9 +71,7 @@ def of_archive(entries: Iterable[Entry], check: str, foms: Sequence[str] = ()) -
     `foms` chooses other figures. Settings without two launches of one combination are left out.
     """
     chosen = (entry for entry in entries if entry.setting["check"] == check)
-    rows = [
-        row for row in ordered.series(chosen, _shared, None, foms) if row.key.fom.better is not Better.NEITHER
-    ]
+    rows = [row for row in series(chosen, _shared, None, foms) if row.key.fom.better is not Better.NEITHER]
     if not foms and rows:
         first = min((row.key.fom for row in rows), key=rank_of)
         rows = [row for row in rows if row.key.fom == first]
