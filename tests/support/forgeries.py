@@ -742,6 +742,8 @@ FREE_ON_A_FABRIC: Mapping[str, re.Pattern[str]] = {
     "launches[].nics[].tx_bytes, rx_bytes": re.compile(rf"{_LAUNCH}nics\.[rt]x_bytes\.\d+")
 }
 Path = tuple[str | int, ...]
+#: Share of the changes that add a key, and what such a key had before.
+ADDED, ABSENT = 0.02, "absent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -755,12 +757,14 @@ class Mutated:
 
 
 def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, str]] = frozenset()) -> Mutated:
-    """Change one scalar of a record and ask the strict check; faults in `before` do not count."""
+    """Change a scalar of a record, or add a key beside it, and ask the strict check; `before` are faults of the record."""
     document: Document = orjson.loads(_content(good))
     path, value = chance.choice(_leaves_of(_content(good)))
     part: Any = document
     for step in path[:-1]:
         part = part[step]
+    if isinstance(part, dict) and chance.random() < ADDED:
+        path, value = (*path[:-1], "unknown"), ABSENT
     part[path[-1]] = _other(value, chance)
     name, change = ".".join(map(str, path)), f"{value!r} -> {part[path[-1]]!r}"[:200]
     free = [*FREE.values(), *(FREE_ON_A_FABRIC.values() if good.origin is Origin.MEASURED else ())]

@@ -8,8 +8,10 @@ from railyard.records.record import Record
 from railyard.records.rules.guard import guarded, has_figures
 from railyard.records.rules.registry import Fault, rule
 
-#: Relative room for token buckets, and for counters that are read a moment after the launch.
+#: Relative room for token buckets.
 ROOM = 1.05
+#: The most time of a launch with traffic that is not watched: an interval at its beginning and one at its end.
+UNWATCHED_S = 0.2
 #: The largest share of its rate that a link may send in an interval that counts as one without traffic.
 TRAFFIC_SHARE = 0.05
 
@@ -21,7 +23,7 @@ def busiest(read: Record) -> Iterator[Fault]:
         share, elapsed_s = guard.get("busiest_link_share"), launch.elapsed_s
         if not has_figures(guard) or elapsed_s is None:
             continue
-        unwatched_s = max(0.0, elapsed_s - guard["watched_s"])
+        unwatched_s = min(UNWATCHED_S, max(0.0, elapsed_s - guard["watched_s"]))
         quiet_s = TRAFFIC_SHARE * (guard["watched_s"] - guard["traffic_s"])
         if not 0 <= share * guard["traffic_s"] <= ROOM * (guard["traffic_s"] + quiet_s + unwatched_s):
             yield Fault(field=f"{field}.busiest_link_share", text=f"{share:g} of its rate")
