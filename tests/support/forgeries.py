@@ -757,7 +757,7 @@ class Mutated:
 
 
 def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, str]] = frozenset()) -> Mutated:
-    """Change a scalar of a record, or add a key beside it, and ask the strict check; `before` are faults of the record."""
+    """Change a scalar of a record, or add a key beside it, and ask the strict check; faults in `before` are old."""
     document: Document = orjson.loads(_content(good))
     path, value = chance.choice(_leaves_of(_content(good)))
     part: Any = document

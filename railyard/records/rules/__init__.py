@@ -1,4 +1,4 @@
-"""Rules of the strict check: the evidence that a bid must hold, and what the rest of a record determines of its fields.
+"""Check a record strictly: for the evidence that a bid must hold, and for what the rest of the record determines.
 
 Each rule is one function, and the first line of its docstring is its text in the documentation. `RULES` lists them;
 `python -m railyard.records.rules` prints the table of the reference page. No rule can prove that the numbers were

@@ -1,4 +1,4 @@
-"""Rules about the code: origin and torus match, the commit is known here, nothing that ran changed during the job."""
+"""Check the code: origin and torus match, the commit is known here, nothing that ran changed during the job."""
 
 from __future__ import annotations
 

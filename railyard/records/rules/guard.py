@@ -1,4 +1,4 @@
-"""Rules about the guard of a virtual torus: its figures exist and are consistent, and its verdict follows from them."""
+"""Check the guard of a virtual torus: its figures exist and are consistent, and its verdict follows from them."""
 
 from __future__ import annotations
 
