@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from railyard.records.record import Record
-from railyard.records.rules.guard import guarded, has_figures
+from railyard.records.rules.emulated.guard import guarded, has_figures
 from railyard.records.rules.registry import Fault, rule
 
 #: Relative room for token buckets.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from railyard.records.record import Guarded, Record
-from railyard.records.rules.guard import guarded, has_figures
+from railyard.records.rules.emulated.guard import guarded, has_figures
 from railyard.records.rules.registry import Fault, rule
 from railyard.torus.virtual.error_bound import VOID_PERCENT, ErrorBound
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from railyard.records.record import Origin, Record
 from railyard.records.rules import rebuilt
-from railyard.records.rules.busiest_link import ROOM
+from railyard.records.rules.emulated.busiest_link import ROOM
 from railyard.records.rules.registry import Fault, ended_well, rule
 
 
