@@ -80,7 +80,7 @@ def _choices(good: Record) -> list[tuple[str, str, float]]:
 
 def _change_field(done: Accepted, tried: forgeries.Mutated) -> None:
     """Count a change of one field; samples are counted by figure, not here."""
-    path = re.sub(r"\.\d+", "[]", tried.path)
+    path = re.sub(r"\.c?\d+(?=\.|$)", "[]", tried.path)
     done["made"] += 1
     if tried.is_refused:
         done["refused"] += 1
@@ -94,12 +94,12 @@ def measure(options: Namespace) -> dict[str, Any]:
     """Make the changes, print what was accepted, and write the table."""
     count, start_s = options.count or COUNT, time.monotonic()
     bases.make()
-    fields: Counter[str] = Counter()
+    fields: dict[str, Counter[str]] = defaultdict(Counter)
     figures: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     changes = refused = 0
     for done in pieces.batches("forgeries", max(len(bases.names()), count // BATCH), batch):
         changes, refused = changes + done["made"], refused + done["refused"]
-        fields.update(done["fields"])
+        fields[done["base"]].update(done["fields"])
         for fom, scopes in done["figures"].items():
             own = figures[done["base"]][fom]
             for scope, change in scopes.items():
@@ -107,24 +107,30 @@ def measure(options: Namespace) -> dict[str, Any]:
         if done["examples"]:
             print("\n".join(done["examples"]), flush=True)
     print(f"{changes:,} changes ({time.monotonic() - start_s:.0f} s now): {refused:,} refused")
-    for path, times in fields.most_common():
+    together = sum(fields.values(), Counter[str]())
+    for path, times in together.most_common():
         print(f"  {times:6,}  {path}")
-    trust.PATH.write_text(_table(changes, refused, figures), encoding="utf-8")
+    trust.PATH.write_text(_table((changes, refused), figures, fields), encoding="utf-8")
     print(f"wrote {trust.PATH.relative_to(CHECKOUT)}")
-    return {"made": changes, "refused": refused, "fields": dict(fields)}
+    return {"made": changes, "refused": refused, "fields": dict(together)}
 
 
-def _table(changes: int, refused: int, figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    """Return the text of `results/trust.yml`: record -> scope -> figures that the rest does not determine."""
+def _table(
+    counts: tuple[int, int],
+    figures: Mapping[str, Mapping[str, Mapping[str, float]]],
+    fields: Mapping[str, Mapping[str, int]],
+) -> str:
+    """Return the text of `results/trust.yml`: record -> scope -> figures that the rest does not determine.
+
+    `counts` are how many changes were made and refused. `fields` are, by record, the other fields that were accepted.
+    """
     records: dict[str, Any] = {}
     for name in bases.names():
         own = figures.get(name, {})
         records[name] = {
             scope: sorted(fom for fom, scopes in own.items() if scopes.get(scope, 0.0) >= LEAST)
             for scope in trust.SCOPES
-        }
-    head = (
-        "# Written by `python -m perf forgeries`: changes of 5 % and more that the strict check accepted.\n"
-    )
-    document = {"format": trust.FORMAT, "made": changes, "refused": refused, "records": records}
+        } | {"fields": sorted(fields.get(name, ()))}
+    head = "# Written by `python -m perf forgeries`: what strict accepted; of figures, 5 % and more.\n"
+    document = {"format": trust.FORMAT, "made": counts[0], "refused": counts[1], "records": records}
     return head + yaml.safe_dump(document, sort_keys=False, width=100, default_flow_style=None)

@@ -1,4 +1,4 @@
-"""Read a JSON file that whatever writes it may not have finished."""
+"""Read a JSON file, which may be cut off because its writer was interrupted."""
 
 from __future__ import annotations
 

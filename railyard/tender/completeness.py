@@ -101,7 +101,7 @@ def bidder(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     wanted = tender.bidders.get(name)
     if tender.bidders and wanted is None:
         yield Fault(field="bidder", text=f"{as_seen(name)} is none of {', '.join(tender.bidders)}")
-    elif wanted is not None and bid.signed.by != wanted:
+    elif wanted is not None and not bid.signed.is_by(wanted):
         yield Fault(
             field="bidder",
             text=f"{as_seen(name)} is signed by {bid.signed.by or 'nobody known'}; expected {wanted}",

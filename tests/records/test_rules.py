@@ -22,7 +22,8 @@ from railyard.placements.topology import catalog
 from railyard.records import rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record
-from railyard.records.rules import commands, design, guard, rebuilt, times
+from railyard.records.rules import commands, design, rebuilt, times
+from railyard.records.rules.emulated import guard
 from railyard.reference import catalogue
 from railyard.torus.virtual import fidelity
 
@@ -242,6 +243,9 @@ NOT_OF_A_MACHINE = {
     "guarded",
     "guard-figures",
     "guard-verdict",
+    "error-bound",
+    "busiest-link",
+    "rate-scale",
     "nic-bytes",
     "computed-once",
     "computed-again",

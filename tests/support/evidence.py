@@ -69,7 +69,7 @@ UP_S = 5e6
 
 Change = Callable[[LaunchRun, dict[str, Any]], LaunchRun]
 TORI: Mapping[str, Mapping[str, Any] | None] = {
-    "emulated": synthetic.TORUS,
+    "emulated": {**synthetic.TORUS, "network": "router", "buffer_cells": 8, "faults": []},
     "simulated": {**synthetic.TORUS, "engine": "SimGrid 3.32", "name": "simulated", "latency_scaled": True},
     "modelled": None,
     "measured": None,
@@ -334,6 +334,24 @@ def _guard(chance: random.Random) -> dict[str, Any]:
         "packets_per_s": 5463.1,
         "drops": 0,
         "conserved": True,
+        "error_bound_percent": 1.5,
+        "error_bound": {
+            "percent": 1.5,
+            "lateness_percent": 0.25,
+            "waiting_percent": 1.25,
+            "steal_percent": 0.0,
+            "throttled_percent": 0.0,
+            "idle_percent": 20.0,
+        },
+        "lateness": {
+            "chunks": 4000,
+            "median_us": 20.5,
+            "p99_us": 131.0,
+            "max_us": 524.0,
+            "median_percent": 0.2,
+            "p99_percent": 1.6,
+            "mean_percent": 0.25,
+        },
     }
 
 

@@ -96,6 +96,19 @@ def add_series(labels: dict[str, Any], fom: str = "iteration_us") -> Change:
     return change
 
 
+def constant_samples(document: Document) -> None:
+    for series in first(document)["series"]:
+        series["samples"] = series["samples"][:1] * len(series["samples"])
+
+
+def late_packets(document: Document) -> None:
+    """A launch whose packets the router delivered 12 % late, and which is said to be ok."""
+    guard = first(document)["guard"]
+    guard["error_bound"].update(lateness_percent=12.0, percent=13.25)
+    guard["lateness"]["mean_percent"] = 12.0
+    guard["error_bound_percent"] = 13.25
+
+
 def label_of_first(document: Document) -> None:
     first(document)["series"][0]["labels"] = {"variant": "copy"}
 
@@ -573,6 +586,55 @@ ALL: Mapping[str, Forgery] = {
     ),
     "dated before its own commit": Forgery("commit-first", "was committed at", ten_years_ago),
     "another check": Forgery("check-name", "the case names other", lambda d: d["case"].update(check="other")),
+    "parts of an error bound, which the sum lacks": Forgery(
+        "error-bound",
+        "the rest gives 20",
+        lambda d: first(d)["guard"]["error_bound"].update(waiting_percent=90.0),
+    ),
+    "an error bound beside its own": Forgery(
+        "error-bound", "error_bound has 1.5", in_guard(error_bound_percent=0.1)
+    ),
+    "no error bound": Forgery("error-bound", "a part is missing", in_guard(error_bound=None)),
+    "an error bound above what makes a launch void": Forgery("error-bound", "no launch is ok", late_packets),
+    "a busiest link above its rate": Forgery(
+        "busiest-link", "9 of its rate", in_guard(busiest_link_share=9.0)
+    ),
+    "a torus a thousand times as fast": Forgery(
+        "rate-scale", "the NICs sent", lambda d: d["provenance"]["torus"].update(rate_scale=0.5)
+    ),
+    "a torus too slow for its bytes": Forgery(
+        "rate-scale", "bytes need", lambda d: d["provenance"]["torus"].update(rate_scale=1e-5)
+    ),
+    "a key of ReFrame's that nobody writes": Forgery(
+        "known-keys",
+        "reframe.note: railyard writes no such key",
+        lambda d: d["provenance"]["reframe"].update(note="fast"),
+    ),
+    "a key of the guard that nobody writes": Forgery(
+        "known-keys", "guard.note: railyard writes no such key", in_guard(note="fast")
+    ),
+    "more CPUs than Linux has": Forgery(
+        "machine",
+        "Linux has at most 8192",
+        lambda d: d["provenance"]["machine"].update(cpus=10**30),
+    ),
+    "more memory than a processor addresses": Forgery(
+        "machine",
+        "from 64 MiB to 4 PiB",
+        lambda d: d["provenance"]["machine"].update(memory_bytes=2**63),
+    ),
+    "more CPUs allowed than the machine has": Forgery(
+        "machine",
+        "64 CPUs allowed, where the machine has 2",
+        lambda d: [rank.update(allowed_cpus=list(range(64))) for rank in first(d)["ranks"]],
+    ),
+    "iterations that all took the same time": Forgery("clock-digits", "all alike", constant_samples),
+    "iterations whose parts take three times as long": Forgery(
+        "relation",
+        "together are 2.",
+        then(scale_samples("pack_us", 8.9, 24), scale_samples("unpack_us", 11.0, 24)),
+    ),
+    "no boot of the kernel": Forgery("run", "run.boot: missing", lambda d: d["run"].update(boot=None)),
     "no job": Forgery("run", "run: missing", lambda d: d.update(run=None)),
     "no grid": Forgery("run", "case.grid: missing", lambda d: d["case"].pop("grid")),
     "another commit at the end": Forgery(
@@ -646,7 +708,7 @@ ON_A_TORUS: Mapping[str, Forgery] = {
 }
 
 _LAUNCH = r"launches\.\d+\."
-_OF_GUARD = "watched_s|traffic_s|host_limited_s|.*_share|packets_per_s|busiest_link"
+_OF_GUARD = r"watched_s|traffic_s|host_limited_s|.*_share|packets_per_s|busiest_link|lateness\.(?!mean).*"
 _TIMES = "started|elapsed_s|begun_monotonic_s|ended_monotonic_s"
 #: Fields that nothing else in the record determines, or only as far as a rule goes (a domain behind a host's name, less
 #: than the clocks' resolution), by their name in the table of docs/tender.md.
@@ -680,6 +742,8 @@ FREE_ON_A_FABRIC: Mapping[str, re.Pattern[str]] = {
     "launches[].nics[].tx_bytes, rx_bytes": re.compile(rf"{_LAUNCH}nics\.[rt]x_bytes\.\d+")
 }
 Path = tuple[str | int, ...]
+#: Share of the changes that add a key, and what such a key had before.
+ADDED, ABSENT = 0.02, "absent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -693,12 +757,14 @@ class Mutated:
 
 
 def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, str]] = frozenset()) -> Mutated:
-    """Change one scalar of a record and ask the strict check; faults in `before` do not count."""
+    """Change a scalar of a record, or add a key beside it, and ask the strict check; faults in `before` are old."""
     document: Document = orjson.loads(_content(good))
     path, value = chance.choice(_leaves_of(_content(good)))
     part: Any = document
     for step in path[:-1]:
         part = part[step]
+    if isinstance(part, dict) and chance.random() < ADDED:
+        path, value = (*path[:-1], "unknown"), ABSENT
     part[path[-1]] = _other(value, chance)
     name, change = ".".join(map(str, path)), f"{value!r} -> {part[path[-1]]!r}"[:200]
     free = [*FREE.values(), *(FREE_ON_A_FABRIC.values() if good.origin is Origin.MEASURED else ())]

@@ -305,7 +305,7 @@ def _paint_chart(
 
 
 def _label_ends(axes: Axes, places: Sequence[float], ends: Sequence[float], unit: str) -> None:
-    """Each bar's value, or a stack's sum, behind its end."""
+    """Write each bar's value, or a stack's sum, behind its end."""
     for position, end in zip(places, ends, strict=True):
         if end:
             text = f"{_number(end, unit)} {'B' if unit == 'bytes' else unit}"

@@ -1,4 +1,4 @@
-"""`railyard compare` and `railyard over`: what the records of an archive show, side by side or as series.
+"""Run `railyard compare` and `railyard over`: show the records of an archive side by side, or as series.
 
 Models: what the user names and where the result goes. Leaves out: what is computed and printed
 (`railyard.analysis.judge.versus`, `railyard.analysis.judge.over`, `railyard.analysis.judge.text`), which is imported

@@ -45,6 +45,9 @@ def exchanged_bytes(parameters: Mapping[str, Json]) -> int | None:
 #: Variants that pack the faces themselves, and those that send messages.
 PACKS = frozenset({"manual", "persistent", "copy"})
 EXCHANGES = frozenset({"manual", "persistent", "datatypes", "neighbours"})
+#: The most by which the parts of iterations, each of the rank where it takes longest, may add up to more than these:
+#: other ranks wait in their exchange for one that packs.
+MOST_PARTS = 2.0
 FIGURES = ("iteration_us", "pack_us", "unpack_us", "exchange_us", "wait_us", "bandwidth_gbyte_s")
 
 
@@ -72,6 +75,9 @@ def relation(run: Run) -> Iterator[str]:
         if pack and unpack and exchange:
             rest = [a - b - c for a, b, c in zip(whole, pack, unpack, strict=False)]
             yield from outside("exchange_us", exchange, rest, whole, room=CLOCKS)
+            together = sum(map(sum, (pack, unpack, exchange))) / sum(whole)
+            if together > MOST_PARTS:
+                yield f"pack_us, exchange_us and unpack_us together are {together:.2f} times the iterations"
 
 
 def _figures(variant: str) -> list[str]:

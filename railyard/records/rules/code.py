@@ -1,4 +1,4 @@
-"""Rules about the code: origin and torus match, the commit is known here, nothing that ran changed during the job."""
+"""Check the code: origin and torus match, the commit is known here, nothing that ran changed during the job."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import datetime
 from railyard.records import provenance
 from railyard.records.record import Origin, Record, Software
 from railyard.records.rules.commands import own
+from railyard.records.rules.figures import RAN
 from railyard.records.rules.registry import Fault, rule
 
 SECOND_S = 1.0
@@ -70,9 +71,11 @@ def check_name(read: Record) -> Iterator[Fault]:
 
 @rule("run")
 def run(read: Record) -> Iterator[Fault]:
-    """A record has its job, and the case's grid, block and ranks per node."""
+    """A record has its job, the boot of its kernel, and the case's grid, block and ranks per node."""
     if read.run is None:
         yield Fault(field="run", text="missing")
+    elif read.run["boot"] is None and read.origin in RAN:
+        yield Fault(field="run.boot", text="missing; each kernel of Linux has one")
     for name in ("ranks_per_node", "grid", "block", "cube"):
         if getattr(read.case, name) is None:
             yield Fault(field=f"case.{name}", text="missing")

@@ -1,4 +1,4 @@
-"""Rules about computed figures: what the link-load model and SimGrid give is computed again, and compared."""
+"""Check computed figures: what the link-load model and SimGrid give is computed again, and compared."""
 
 from __future__ import annotations
 

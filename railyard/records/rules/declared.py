@@ -1,4 +1,4 @@
-"""Rules about what a benchmark declares: the parameters that its case has, and the series that its program writes."""
+"""Check what a benchmark declares: the parameters that its case has, and the series that its program writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about the design of the experiment: order of launches, seed, studies that a check belongs to."""
+"""Check the design of the experiment: order of launches, seed, studies that a check belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about evidence: a bidder's record must hold more than a valid one, such as enough launches and verified data.
+"""Demand evidence: a bidder's record must hold more than a valid one, such as enough launches and verified data.
 
 If the record names a study, the study's minimum of launches and samples applies. Leaves out: the validity of the record
 itself (`railyard.records.record`), the bundle that contains it (`railyard.records.store.bundle`), whether the numbers

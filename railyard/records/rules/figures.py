@@ -1,4 +1,4 @@
-"""Rules about figures of merit: above 0, consistent with each other and with the duration, no two launches alike."""
+"""Check figures of merit: above 0, consistent with each other and with the duration, no two launches alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about locations: topology, allocation, the hosts of the ranks, the processors that they may use."""
+"""Check locations: topology, allocation, the hosts of the ranks, the processors that they may use."""
 
 from __future__ import annotations
 

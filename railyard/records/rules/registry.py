@@ -111,7 +111,7 @@ def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
 
 @of_case
 def answers(read: Record) -> dict[Hashable, Any]:
-    """Return a dictionary of a case, empty at first: what rules worked out for a rule's name and other parts of a key.
+    """Return what rules worked out for a case: key -> value, empty at first; a key begins with the name of its rule.
 
     Ask for it once per record, because it is found by a digest of the case.
     """

@@ -1,4 +1,4 @@
-"""Rules that each benchmark declares: what case and figures determine of a figure, and the bytes that left a node."""
+"""Check what each benchmark declares: what case and figures determine of a figure, and the bytes that left a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about times: launches follow one another and the commit that ran; nothing is in the future."""
+"""Check times: launches follow one another and the commit that ran; nothing is in the future."""
 
 from __future__ import annotations
 

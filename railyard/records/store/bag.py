@@ -19,7 +19,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -63,13 +63,31 @@ class Bid:
 class Signed:
     """The signature of a bag; all fields are empty if there is none.
 
-    `key` is the key's fingerprint. `by` is its owner's name in the reader's list of allowed signers, empty if unknown.
-    `problem` describes a signature that is wrong.
+    `key` is the key's fingerprint. `lines` are the principals of each line of the reader's list of allowed signers that
+    accepts it: names, patterns such as `*@example.org`, and those that begin with `!` for names left out; of a
+    certificate the names that it has. `problem` describes a signature that is wrong.
     """
 
     key: str = ""
-    by: str = ""
+    lines: tuple[tuple[str, ...], ...] = ()
     problem: str = ""
+
+    @property
+    def by(self) -> str:
+        """Return the principals that are accepted, with commas between them; empty if the key's owner is not known."""
+        return ", ".join(dict.fromkeys(name for line in self.lines for name in line if name[0] != "!"))
+
+    def is_by(self, name: str) -> bool:
+        """Return whether `ssh-keygen -Y verify -I NAME` accepts the signature."""
+
+        def has(patterns: Iterable[str]) -> bool:
+            return any(re.fullmatch(_regular(pattern), name, re.DOTALL) for pattern in patterns)
+
+        return any(
+            has(part for part in line if part[0] != "!")
+            and not has(part[1:] for part in line if part[0] == "!")
+            for line in self.lines
+        )
 
     @property
     def text(self) -> str:
@@ -83,6 +101,11 @@ class Signed:
             if self.by
             else f"signed with {self.key}, a key not known here"
         )
+
+
+def _regular(pattern: str) -> str:
+    """Return the regular expression of a pattern of ssh, in which `*` and `?` alone are special."""
+    return re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
 
 
 def is_bag(path: Path) -> bool:
@@ -159,10 +182,10 @@ def _sign(folder: Path, key: Path) -> None:
 def signed(folder: Path, allowed: Path | None = None) -> Signed:
     """Return the signature of a bag; `allowed` is the reader's file of allowed signers (see ssh-keygen(1)).
 
-    A key that the file does not accept is a problem. Raises InputError for a file that cannot be read, and RunError
-    where there is no ssh-keygen.
+    Each line counts, as in `ssh-keygen -Y verify`; a key that no line accepts is a problem. Raises InputError for a
+    file that cannot be read, and RunError where there is no ssh-keygen.
     """
-    names = None if allowed is None else _names_of_keys(allowed)
+    lines = None if allowed is None else _lines(allowed)
     if not os.path.lexists(folder / SIGNATURE):
         return Signed()
     try:
@@ -171,54 +194,59 @@ def signed(folder: Path, allowed: Path | None = None) -> Signed:
     except InputError as error:
         return Signed(problem=str(error).removeprefix(f"{folder}: "))
     try:
-        return _verified(folder, signature, content, (allowed, names or {}))
+        return _verified(folder, signature, content, lines)
     except subprocess.TimeoutExpired:
         return Signed(problem=f"ssh-keygen did not answer within {_TIMEOUT_S} s")
 
 
-def _verified(
-    folder: Path, signature: bytes, content: bytes, signers: tuple[Path | None, Mapping[str, str]]
-) -> Signed:
+def _verified(folder: Path, signature: bytes, content: bytes, lines: Mapping[int, str] | None) -> Signed:
     """Return what ssh-keygen finds; it reads a copy of the signature, which nobody can replace meanwhile."""
-    allowed, names = signers
-    with tempfile.NamedTemporaryFile(prefix="railyard-", suffix=".sig") as copy:
-        copy.write(signature)
-        copy.flush()
-        verify = ["-n", NAMESPACE, "-s", copy.name]
+    with tempfile.TemporaryDirectory(prefix="railyard-") as own:
+        copy, signers = Path(own) / "copy.sig", Path(own) / "signers"
+        copy.write_bytes(signature)
+        verify = ["-n", NAMESPACE, "-s", str(copy)]
         checked = _keygen(folder, ["-Y", "check-novalidate", *verify], content)
         match = re.search(rb"(SHA256:[A-Za-z0-9+/=]+)", checked.stdout)
         if checked.returncode != 0 or not match:
             return Signed(problem="it does not fit the bag")
         key = match[1].decode()
-        if allowed is None:
+        if lines is None:
             return Signed(key=key)
-        if key not in names:
-            return Signed(key=key, problem=f"its key {key} is not in {allowed}")
-        name = names[key]
-        done = _keygen(folder, ["-Y", "verify", *verify, "-I", name, "-f", str(allowed.absolute())], content)
-    if done.returncode != 0:
-        why = (done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"])[0]
-        return Signed(key=key, problem=f"{allowed} does not accept its key {key}: {as_seen(why)[:200]}")
-    return Signed(key=key, by=as_seen(name))
+        verify += ["-f", str(signers)]
+        accepted, why = [], "it is not in the list of allowed signers"
+        for number, line in lines.items():
+            if key not in _fingerprints(line) and "cert-authority" not in line:
+                continue
+            signers.write_text(f"{line}\n", encoding="utf-8")
+            done = _keygen(folder, ["-Y", "find-principals", *verify], content)
+            names = tuple(filter(None, re.split(r"[\n,]", done.stdout.decode(errors="replace"))))
+            if name := next((name for name in names if name[0] != "!"), ""):
+                done = _keygen(folder, ["-Y", "verify", *verify, "-I", name], content)
+                if done.returncode == 0:
+                    accepted.append(tuple(map(as_seen, names)))
+            reason = next(iter(done.stderr.decode(errors="replace").strip().splitlines()), "no reason given")
+            why = f"line {number}: {as_seen(reason.removeprefix(f'{signers}:1: '))[:200]}"
+    if not accepted:
+        return Signed(key=key, problem=f"its key {key} is not accepted: {why}")
+    return Signed(key=key, lines=tuple(accepted))
 
 
-def _names_of_keys(allowed: Path) -> dict[str, str]:
-    """Return fingerprint -> first name of each line of a file of allowed signers."""
-    names: dict[str, str] = {}
+def _lines(allowed: Path) -> dict[int, str]:
+    """Return number -> line of a file of allowed signers, without comments."""
     try:
         lines = allowed.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         problem = getattr(error, "strerror", None) or "no text"
         raise InputError(str(allowed), "", problem=problem, valid="lines NAME KEYTYPE KEY") from error
-    for line in lines:
-        if line.startswith("#"):
-            continue
-        for word in line.split():
-            with contextlib.suppress(ValueError):
-                blob = base64.b64decode(word, validate=True) if word.startswith("AAAA") else b""
-                digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
-                names.setdefault(f"SHA256:{digest}", line.split()[0].split(",")[0])
-    return names
+    return {number: line for number, line in enumerate(lines, 1) if not line.lstrip().startswith("#")}
+
+
+def _fingerprints(line: str) -> Iterator[str]:
+    """Yield the fingerprint of each word of a line that may be a key."""
+    for word in line.split():
+        with contextlib.suppress(ValueError):
+            blob = base64.b64decode(word, validate=True) if word.startswith("AAAA") else b""
+            yield f"SHA256:{base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip('=')}"
 
 
 def _keygen(folder: Path, arguments: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:

@@ -1,4 +1,4 @@
-"""Rules about the guard of a virtual torus: its figures exist and are consistent, and its verdict follows from them."""
+"""Check the guard of a virtual torus: its figures exist and are consistent, and its verdict follows from them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from railyard.records.rules.registry import Fault, ended_well, rule
 #: The same values as in railyard.torus.virtual.fidelity; a test compares them.
 HOST_SHARE = 0.5
 ENOUGH_TRAFFIC_S = 1.0
-NUMBERS = ("watched_s", "traffic_s", "host_limited_s", "idle_share", "softirq_share", "steal_share", "drops")
+SHARES = ("idle_share", "softirq_share", "steal_share")
+NUMBERS = ("watched_s", "traffic_s", "host_limited_s", *SHARES, "busiest_link_share", "drops")
 #: Two programs time the same launch differently, by the time that the second needs to start.
 SLACK_S = 2.0
 
 
-def _guarded(read: Record) -> Iterator[tuple[str, Launch, Mapping[str, Json]]]:
+def guarded(read: Record) -> Iterator[tuple[str, Launch, Mapping[str, Json]]]:
+    """Yield (path of the field, launch, the guard's figures) for each launch on a virtual torus that ended well."""
     for field, launch in ended_well(read):
         if read.origin is Origin.EMULATED and launch.guard is not None:
             yield f"{field}.guard", launch, launch.guard.figures
 
 
-def _has_figures(figures: Mapping[str, Json]) -> bool:
+def has_figures(figures: Mapping[str, Json]) -> bool:
+    """Return whether a guard's figures are all there, each of its kind."""
     numbers = all(type(figures.get(name)) in (int, float) for name in NUMBERS)
     return numbers and type(figures.get("conserved")) is bool
 
@@ -31,14 +34,14 @@ def _has_figures(figures: Mapping[str, Json]) -> bool:
 @rule("guard-figures")
 def figures(read: Record) -> Iterator[Fault]:
     """The guard's figures are there, shares lie between 0 and 1, times within one another and within the launch."""
-    for field, launch, guard in _guarded(read):
-        if not _has_figures(guard):
+    for field, launch, guard in guarded(read):
+        if not has_figures(guard):
             lacking = [name for name in (*NUMBERS, "conserved") if name not in guard]
             yield Fault(
                 field=field, text=f"lacks {', '.join(lacking)}" if lacking else "figures are no numbers"
             )
             continue
-        for name in ("idle_share", "softirq_share", "steal_share"):
+        for name in SHARES:
             if not 0 <= guard[name] <= 1:
                 yield Fault(field=f"{field}.{name}", text=f"{guard[name]} is no share")
         longest = float("inf") if launch.elapsed_s is None else launch.elapsed_s + SLACK_S
@@ -51,8 +54,8 @@ def figures(read: Record) -> Iterator[Fault]:
 @rule("guard-verdict")
 def verdict(read: Record) -> Iterator[Fault]:
     """The guard's verdict is the one that its figures give; anything but `ok` has a reason."""
-    for field, launch, guard in _guarded(read):
-        if launch.guard is None or not _has_figures(guard):
+    for field, launch, guard in guarded(read):
+        if launch.guard is None or not has_figures(guard):
             continue
         stated, wanted = launch.guard.verdict, judged(guard)
         if stated is Guarded.OK and wanted is not Guarded.OK:

@@ -1,0 +1,1 @@
+"""Check what a virtual torus and its guard recorded of a launch."""

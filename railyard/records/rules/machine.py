@@ -1,0 +1,34 @@
+"""Bound a machine's processors and memory by what exists, so that no record can claim a machine that nobody built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from railyard.base.host_names import short
+from railyard.records.record import Origin, Record
+from railyard.records.rules.registry import Fault, ended_well, rule
+
+#: The most CPUs that Linux can be configured for (NR_CPUS of x86).
+MOST_CPUS = 8192
+#: The least memory in which Linux and an MPI program start, and the most that a processor of today can address.
+MEMORY_BYTES = range(1 << 26, (1 << 52) + 1)
+
+
+@rule("machine")
+def machine(read: Record) -> Iterator[Fault]:
+    """The machine has CPUs and memory that exist; a rank may use no more CPUs than its machine has."""
+    stated = read.provenance["machine"]
+    cpus, memory_bytes = stated["cpus"], stated["memory_bytes"]
+    if cpus is not None and cpus > MOST_CPUS:
+        yield Fault(field="provenance.machine.cpus", text=f"{cpus:.3g}; Linux has at most {MOST_CPUS}")
+    if memory_bytes is not None and memory_bytes not in MEMORY_BYTES:
+        text = f"{memory_bytes:.3g}; a machine has from 64 MiB to 4 PiB"
+        yield Fault(field="provenance.machine.memory_bytes", text=text)
+    for field, launch in ended_well(read):
+        is_here = read.origin is Origin.EMULATED or {short(stated["hostname"])} == set(
+            map(short, launch.ranks.hosts)
+        )
+        most = cpus if is_here and cpus is not None else MOST_CPUS
+        count = max(map(len, launch.ranks.cpu_sets), default=0)
+        if count > most:
+            yield Fault(field=f"{field}.ranks", text=f"{count} CPUs allowed, where the machine has {most}")
