@@ -165,11 +165,7 @@ def test_a_program_in_a_launchers_place_has_the_line_of_the_family_that_the_reco
 
 PLAIN = evidence.good(origin="measured")
 IMAGE = {
-    "file": "railyard.sif",
-    "sha256": "5a" * 32,
-    "size_bytes": 2718281,
-    "apptainer": "1.4.5",
-    "mpi_model": "hybrid",
+    **{"file": "railyard.sif", "sha256": "5a" * 32, "size_bytes": 2718281},
     "labels": {"railyard.mpi": "Open MPI 4.1.4"},
 }
 APPTAINER = "apptainer --quiet exec /opt/images/railyard.sif"
@@ -178,13 +174,12 @@ BOUND = image_engines.engines()["apptainer"].command(
 )
 
 
-def in_image(before: str, model: str = "hybrid", engine: str = "") -> list[str]:
+def in_image(before: str, model: str = "hybrid", **engine: str) -> list[str]:
     """Return the faults of launches from an image, with these words before the program."""
 
     def move(document: forgeries.Document) -> None:
         document["case"]["software"] = ["image"]
-        named = {**IMAGE, "mpi_model": model, **({"engine": engine} if engine else {})}
-        document["provenance"]["image"] = named
+        document["provenance"]["image"] = {**IMAGE, "mpi_model": model, **(engine or {"apptainer": "1.4.5"})}
         for launch in document["launches"]:
             launch["software"] = "image"
             launch["command"] = launch["command"].replace(" halo ", f" {before} ", 1)
