@@ -165,7 +165,9 @@ def test_a_program_in_a_launchers_place_has_the_line_of_the_family_that_the_reco
 
 PLAIN = evidence.good(origin="measured")
 IMAGE = {
-    **{"file": "railyard.sif", "sha256": "5a" * 32, "size_bytes": 2718281},
+    "file": "railyard.sif",
+    "sha256": "5a" * 32,
+    "size_bytes": 2718281,
     "labels": {"railyard.mpi": "Open MPI 4.1.4"},
 }
 APPTAINER = "apptainer --quiet exec /opt/images/railyard.sif"
