@@ -14,7 +14,7 @@ from reframe.core.builtins import fixture, run_after, variable
 from checks.building import BuildHere
 from checks.halo import HaloCheck
 from railyard.base.checkout import CHECKOUT
-from railyard.jobs.image_engines import apptainer
+from railyard.records.image_engines import apptainer
 
 
 class railyard_image(BuildHere):

@@ -21,8 +21,8 @@ from typing import Any
 from railyard.base import programs, sysfs
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, quoted
-from railyard.jobs.image_engines import apptainer
 from railyard.jobs.nodes import node
+from railyard.records.image_engines import apptainer
 
 SYS = Path("/sys")
 #: Why a device is no NIC where every machine has such devices, which are not listed.

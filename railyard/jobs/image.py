@@ -19,12 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.jobs import image_engines
-from railyard.jobs.image_engines.base import HOST_MPI, Bound, ImageEngine
+from railyard.records import image_engines
+from railyard.records.image_engines.base import OFI_OF_INTEL, Bound, ImageEngine
 from railyard.records.record import Software
 
-#: Where Intel MPI has its libfabric, in its own folder.
-OFI_OF_INTEL = "lib/libfabric"
 #: Environments' features -> what an image's label calls that MPI.
 FAMILIES = {"openmpi": "Open MPI", "openmpi5": "Open MPI", "mpich": "MPICH"}
 #: The same -> the series of its launcher.
@@ -118,18 +116,12 @@ def _engine_and_version(engine: ImageEngine) -> dict[str, str]:
 
 
 def _bound(folder: Path) -> Bound:
-    """Return the machine's MPI as it is bound into an image, with the variables that make it find its own files."""
+    """Return the machine's MPI as it is bound into an image."""
     if not any((folder / "lib").glob("libmpi*.so*")):
         raise InputError(
             "host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/host-mpi gather)"
         )
-    variables = {"LD_LIBRARY_PATH": f"{HOST_MPI}/lib", "OPAL_PREFIX": HOST_MPI}
-    if (folder / OFI_OF_INTEL).is_dir():
-        variables["LD_LIBRARY_PATH"] += f":{HOST_MPI}/{OFI_OF_INTEL}"
-        variables["FI_PROVIDER_PATH"] = f"{HOST_MPI}/{OFI_OF_INTEL}/prov"
-    if (folder / "pmix").is_dir():
-        variables["PMIX_INSTALL_PREFIX"] = f"{HOST_MPI}/pmix"
-    return Bound(folder=folder, variables=variables)
+    return Bound(folder=folder, has_ofi=(folder / OFI_OF_INTEL).is_dir(), has_pmix=(folder / "pmix").is_dir())
 
 
 def need_packages(image: Carried, packages: Sequence[str]) -> None:

@@ -223,11 +223,6 @@ class Launch:
         return self.status is Status.OK and self.guard is not None and self.guard.verdict is Guarded.VOID
 
     @property
-    def counts_its_nics(self) -> bool:
-        """Return whether its ranks count their NICs, as on a real machine or where the site's own launcher ran it."""
-        return " RAILYARD_NICS=" in self.command
-
-    @property
     def is_result(self) -> bool:
         """Return whether statistics may use the samples: the launch is ok and not void."""
         return self.status is Status.OK and not self.is_void

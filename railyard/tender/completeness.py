@@ -111,9 +111,9 @@ def bidder(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 
 
 def evidence(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
-    """Every record passes the strict check; launcher options of a site's own are those that the tender allows."""
+    """Every record passes the strict check; launchers and options of a site's own are those that the tender names."""
     for fault in bid.faults:
-        if fault.options and fault.options in tender.launcher_options:
+        if fault.options and fault.options in getattr(tender, fault.named_in):
             yield Note(field=fault.field, text=fault.text)
         else:
             yield fault

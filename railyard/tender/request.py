@@ -151,9 +151,10 @@ class Case:
 class Tender:
     """What the buyer requests. `reference_nodes` is the size of the reference system.
 
-    `bidders` maps a bidder to the name of its key in the list of allowed signers. `launcher_options` are words that a
-    site's launcher may have. With `scored` "pledged" a pledge counts instead of the measured value. `retention` is the
-    share of what was promised that a later measurement must reach.
+    `bidders` maps a bidder to the name of its key in the list of allowed signers. `launchers` are programs that a site
+    may start in a launcher's place, `launcher_options` words that a launch may have besides railyard's own. With
+    `scored` "pledged" a pledge counts instead of the measured value. `retention` is the share of what was promised that
+    a later measurement must reach.
     """
 
     title: str
@@ -167,6 +168,7 @@ class Tender:
     presets: tuple[Preset, ...] = ()
     scored: str = "measured"
     retention: float = RETENTION
+    launchers: tuple[str, ...] = ()
     launcher_options: tuple[str, ...] = ()
     bidders: Mapping[str, str] = field(default_factory=dict)
 
@@ -205,6 +207,7 @@ def load(path: Path) -> Tender:
         presets=chosen,
         tiers=tuple(document.get("tiers", tiers)),
         metric=Metric(document.get("metric", metric)),
+        launchers=tuple(document.get("launchers", ())),
         launcher_options=tuple(document.get("launcher_options", ())),
     )
     _check_metric(tender, str(path))

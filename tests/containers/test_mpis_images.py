@@ -14,8 +14,8 @@ from support.mpis import images as images_of
 from support.mpis import mpis
 from support.mpis.images import Row
 
-from railyard.jobs.image_engines import apptainer
 from railyard.placements.topology import catalog
+from railyard.records.image_engines import apptainer
 from railyard.torus.plan.plan import Shape
 
 if os.geteuid() != 0:

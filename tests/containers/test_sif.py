@@ -24,8 +24,8 @@ from support.reframe import ReFrame, into, records, reframe_in
 
 from railyard.base.errors import InputError
 from railyard.jobs import image
-from railyard.jobs.image_engines import apptainer
 from railyard.placements.topology import catalog
+from railyard.records.image_engines import apptainer
 
 SIF = CHECKOUT / "build/image/railyard.sif"
 NODES = sorted(node.name for node in catalog.load("gemini-2x2x2").nodes)

@@ -17,7 +17,7 @@ from railyard.base.errors import RunError
 from railyard.doctor import findings as doctor
 from railyard.doctor import inventory, trial
 from railyard.doctor.inventory import Machine, Mpi, Nic, Partition, Scheduler
-from railyard.jobs.image_engines import apptainer
+from railyard.records.image_engines import apptainer
 
 NO_TOOLS = dict.fromkeys(inventory.TOOLS, "")
 OPENMPI = Mpi(name="openmpi", version="5.0.3", compiler="mpicc")

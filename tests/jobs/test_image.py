@@ -24,11 +24,11 @@ from railyard.analysis.judge import sides, versus
 from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import page
 from railyard.base.errors import InputError
-from railyard.jobs import image, image_engines
-from railyard.jobs.image_engines import apptainer
-from railyard.jobs.image_engines.base import ImageEngine
-from railyard.records import record, references, rules
+from railyard.jobs import image
+from railyard.records import image_engines, record, references, rules
 from railyard.records.assemble import LaunchRun
+from railyard.records.image_engines import apptainer
+from railyard.records.image_engines.base import ImageEngine
 from railyard.records.record import Record, Software
 from railyard.records.store import entries
 

@@ -19,8 +19,9 @@ from support.records.rows import of_rows, with_rows
 
 from railyard.base.errors import InputError
 from railyard.placements.topology import catalog
-from railyard.records import rules
+from railyard.records import image_engines, rules
 from railyard.records.assemble import LaunchRun
+from railyard.records.image_engines.base import Bound
 from railyard.records.record import Record
 from railyard.records.rules import commands, design, rebuilt, times
 from railyard.records.rules.emulated import guard
@@ -157,8 +158,116 @@ def test_a_program_in_a_launchers_place_has_the_line_of_the_family_that_the_reco
         for launch in document["launches"]:
             launch["command"] = re.sub(r"\bmpirun\b", "/opt/site/mpirun", launch["command"], count=1)
 
-    refused = faults(forgeries.changed(MEASURED, wrapped))
-    assert all(words in line for line in refused) and bool(words) == bool(refused), refused
+    own, *refused = rules.faults(forgeries.changed(MEASURED, wrapped))
+    if reframe:
+        assert (own.options, own.named_in) == (reframe["wrapper"], "launchers")
+    assert all(words in fault.text for fault in refused) and bool(words) == bool(refused), refused
+
+
+PLAIN = evidence.good(origin="measured")
+IMAGE = {
+    "file": "railyard.sif",
+    "sha256": "5a" * 32,
+    "size_bytes": 2718281,
+    "labels": {"railyard.mpi": "Open MPI 4.1.4"},
+}
+APPTAINER = "apptainer --quiet exec /opt/images/railyard.sif"
+BOUND = image_engines.engines()["apptainer"].command(
+    Path("/opt/images/railyard.sif"), Bound(folder=Path("/opt/mpi"), has_pmix=True)
+)
+
+
+def in_image(before: str, model: str = "hybrid", **engine: str) -> list[str]:
+    """Return the faults of launches from an image, with these words before the program."""
+
+    def move(document: forgeries.Document) -> None:
+        document["case"]["software"] = ["image"]
+        document["provenance"]["image"] = {**IMAGE, "mpi_model": model, **(engine or {"apptainer": "1.4.5"})}
+        for launch in document["launches"]:
+            launch["software"] = "image"
+            launch["command"] = launch["command"].replace(" halo ", f" {before} ", 1)
+
+    return [line for line in faults(forgeries.changed(PLAIN, move)) if "ommand: " in line]
+
+
+@pytest.mark.parametrize(
+    ("before", "model"),
+    [
+        (f"{APPTAINER} halo", "hybrid"),
+        (f"env RAILYARD_NICS=launch-000.nics {APPTAINER} halo", "hybrid"),
+        (f"{' '.join(BOUND)} halo", "bind"),
+    ],
+)
+def test_a_launch_from_an_image_has_the_words_of_its_engine(before: str, model: str) -> None:
+    """The variable that leads to the machine's MPI was taken for a replaced library."""
+    refused = [line for line in in_image(before, model) if "launches[0]." in line]
+    assert refused == []
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        (f"{APPTAINER} sh -c ./fast halo", "options of its own: sh -c ./fast"),
+        (f"{APPTAINER} faketime -f 0.5x halo", "options of its own: faketime -f 0.5x"),
+        (f"{APPTAINER} env FI_PROVIDER=shm halo", "options of its own: env FI_PROVIDER=shm"),
+        (f"{APPTAINER} echo halo", "options of its own: echo"),
+        (f"{APPTAINER} apptainer exec fast.sif halo", "options of its own: apptainer exec fast.sif"),
+        (f"unshare --time --monotonic 99 {APPTAINER} halo", "of its own: unshare --time --monotonic 99"),
+        (f"{APPTAINER.replace('exec', 'exec --bind /fast:/usr/bin/halo')} halo", "'--bind' before"),
+        (f"{APPTAINER.replace('exec', 'exec --bind=/fast:/usr/bin/halo')} halo", "'--bind=/fast"),
+        (f"{APPTAINER.replace('exec', 'exec -B /fast:/usr/bin/halo')} halo", "'-B' before the program"),
+        (f"{APPTAINER.replace('exec', 'exec --env-file fast.env')} halo", "'--env-file' before"),
+        (f"{APPTAINER.replace('exec', 'exec --env OMPI_MCA_btl=self')} halo", "'--env' before"),
+        (f"{APPTAINER.replace('exec', 'run')} halo", "'run' before the program; expected 'exec"),
+        (f"{APPTAINER.replace('railyard.sif', 'fast.sif')} halo", "'/opt/images/fast.sif' before"),
+        (f"{APPTAINER.replace('--quiet ', '-qc ')} halo", "'-qc' before the program; expected '--quiet'"),
+        (f"{' '.join(BOUND)} halo", "replaces libraries of the program: LD_LIBRARY_PATH="),
+        ("./fast --ignore halo", "'./fast' before the program; expected 'apptainer'"),
+        ("./wrapper halo", "'./wrapper' before the program; expected 'apptainer'"),
+        ("halo", "'halo' before the program; expected 'apptainer'"),
+    ],
+)
+def test_other_words_before_the_program_of_an_image_are_refused(before: str, words: str) -> None:
+    refused = in_image(before)
+    assert len(refused) == len(PLAIN.launches) and all(words in line for line in refused), refused
+
+
+def test_an_engine_that_the_checker_does_not_know_is_refused() -> None:
+    assert all("whose engine" in line for line in in_image("hullrun x.sif halo", engine="hullrun 2"))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "line", "words"),
+    [
+        ({}, "railyard-witness launch-N.witness lulesh2.0 -s 5", ""),
+        ({"threads_per_rank": 2}, "env OMP_NUM_THREADS=2 railyard-witness launch-N.witness lulesh2.0", ""),
+        (
+            {},
+            "env OMP_NUM_THREADS=2 railyard-witness launch-N.witness lulesh2.0",
+            "own: env OMP_NUM_THREADS=2",
+        ),
+        ({}, "lulesh2.0 -s 5", "'lulesh2.0' before the program; expected 'railyard-witness'"),
+        ({}, "railyard-witness launch-N.witness --preload libmpiP.so lulesh2.0", "own: --preload"),
+        ({}, "railyard-witness launch-N.witness ./python3 lulesh2.0", "own: ./python3"),
+        ({}, "railyard-witness launch-N.witness sh -c lulesh2.0", "own: sh -c"),
+        (
+            {},
+            "railyard-witness launch-N.witness lulesh2.0 -s 5 : -np 8 ./fast",
+            "':' begins a second program",
+        ),
+    ],
+)
+def test_the_words_around_a_third_party_program_are_those_of_its_case(
+    parameters: dict[str, Any], line: str, words: str
+) -> None:
+    def change(document: forgeries.Document) -> None:
+        document["case"].update(benchmark="lulesh", parameters=parameters)
+        for launch in document["launches"]:
+            own = line.replace("launch-N", f"launch-{launch['index']:03d}")
+            launch["command"] = f"{launch['command'].partition(' halo ')[0]} {own}"
+
+    refused = [each for each in faults(forgeries.changed(PLAIN, change)) if ".command: " in each]
+    assert bool(refused) == bool(words) and all(words in each for each in refused), refused
 
 
 def counted(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:

@@ -271,7 +271,7 @@ def _command(
     )
     benchmark = case["benchmark"]
     if benchmark not in programs.PROGRAMS:
-        return rendered.command([benchmark])
+        return rendered.command(["railyard-witness", f"launch-{index:03d}.witness", benchmark])
     given = programs.Given(
         parameters=case["parameters"],
         is_emulated=origin == "emulated",

@@ -196,6 +196,24 @@ def change_commands(document: Document, change: Callable[[str], str]) -> None:
         launch["command"] = change(launch["command"])
 
 
+def start_by(program: str, also: Change = bool) -> Change:
+    """As a site that has a program in the launcher's place; `also` is changed, too."""
+
+    def change(document: Document) -> None:
+        also(document)
+        document["provenance"]["reframe"].update(wrapper=program, launcher="openmpi4")
+        change_commands(document, lambda line: re.sub(r"\bmpirun\b", program, line, count=1))
+
+    return change
+
+
+def count_nics(document: Document) -> None:
+    """As where the ranks count the NICs, whose bytes then prove less."""
+    for launch in document["launches"]:
+        counted = f" env RAILYARD_NICS=launch-{launch['index']:03d}.nics halo "
+        launch["command"] = launch["command"].replace(" halo ", counted, 1)
+
+
 def nodes(document: Document) -> list[Document]:
     found: list[Document] = document["case"]["allocation"]["nodes"]
     return found
@@ -531,6 +549,41 @@ ALL: Mapping[str, Forgery] = {
         "command",
         "options of its own: --mca btl self,vader",
         replace_in_commands(" halo ", " --mca btl self,vader halo "),
+    ),
+    "words that count NICs": Forgery(
+        "command",
+        "options of its own: env RAILYARD_NICS=launch-N.nics",
+        count_nics,
+    ),
+    "words that count NICs, by a launcher of its own": Forgery(
+        "command",
+        "options of its own: env RAILYARD_NICS=launch-N.nics",
+        start_by("site-run", count_nics),
+    ),
+    "a wrapper of its own": Forgery("command", "FASTRUN, a launcher of its own", start_by("FASTRUN")),
+    "a shell in the launcher's place": Forgery("command", "sh, a launcher of its own", start_by("sh")),
+    "another clock": Forgery(
+        "command",
+        "options of its own: faketime -f 0.5x",
+        replace_in_commands(" halo ", " faketime -f 0.5x halo "),
+    ),
+    "another clock before the launcher": Forgery(
+        "command",
+        "options of its own: unshare --time --monotonic 99",
+        lambda d: change_commands(d, lambda line: f"unshare --time --monotonic 99 {line}"),
+    ),
+    "a shell before the program": Forgery(
+        "command", "options of its own: sh -c ./fast", replace_in_commands(" halo ", " sh -c ./fast halo ")
+    ),
+    "a second program": Forgery(
+        "command",
+        "options of its own: -np 1 ./fast :",
+        replace_in_commands(" halo ", " -np 1 ./fast : halo "),
+    ),
+    "a container that no field names": Forgery(
+        "command",
+        "options of its own: apptainer exec --bind",
+        replace_in_commands(" halo ", " apptainer exec --bind /fast:/usr/bin/halo x.sif halo "),
     ),
     "the output of another launch": Forgery(
         "command", "give '--json launch-N.json'", replace_in_commands("launch-000", "launch-009")

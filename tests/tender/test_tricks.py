@@ -187,6 +187,18 @@ def test_words_that_look_like_allowed_launcher_options_allow_nothing(
     assert end in checked(packed(tmp_path, "sly", forgeries.changed(good(), change)), asked)
 
 
+@pytest.mark.parametrize(("named", "is_complete"), [("FASTRUN", True), ("fastrun", False), ("", False)])
+def test_a_program_in_the_launchers_place_counts_if_the_tender_names_it(
+    named: str, is_complete: bool, asked: Path, tmp_path: Path
+) -> None:
+    """Any program passed for a site's own launcher."""
+    asked.write_text(f"{asked.read_text()}launchers: [{named}]\nlauncher_options: [FASTRUN]\n")
+    wrapped = packed(tmp_path, "wrapped", forgeries.changed(good(), forgeries.start_by("FASTRUN")))
+    answer = checked(wrapped, asked)
+    assert (answer == "complete") is is_complete
+    assert is_complete or "reframe.wrapper: FASTRUN, a launcher of its own; expected none, or one" in answer
+
+
 def test_the_programs_own_cells_are_not_those_of_a_tender_that_names_the_default(
     asked: Path, tmp_path: Path
 ) -> None:

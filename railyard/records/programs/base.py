@@ -16,9 +16,10 @@ from railyard.records.programs.relation import Relation, Sent, no_bytes, nothing
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """A word of a command that no parameter determines; `pattern` matches every such word."""
+    """A word of a command that no parameter determines; `pattern` matches every such word, and `shown` names it."""
 
     pattern: str
+    shown: str = "NUMBER"
 
 
 Word = str | Free

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import re
 import shlex
@@ -16,7 +17,8 @@ from railyard.placements.nics import lines
 from railyard.placements.nics.lines import LaunchLine
 from railyard.placements.orders import spec
 from railyard.placements.orders.placement import Placement, place
-from railyard.records import programs
+from railyard.records import image_engines, programs
+from railyard.records.json_io import Json
 from railyard.records.programs import Free, Given, Word
 from railyard.records.record import Launch, Origin, Record, Software
 from railyard.records.rules import looks, rebuilt
@@ -39,13 +41,12 @@ NO_OPTIONS = frozenset(
 PRELOADS = re.compile(r"(?:.*[= ])?(?:LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)\b.*", re.DOTALL)
 #: Most words of a site's modifier, such as `numactl --interleave=all`, before the launcher.
 MOST_OF_A_MODIFIER = 8
-#: Words that railyard writes before a third-party program; the others where a case names a profiler.
-BEFORE_A_PROGRAM = re.compile(
-    r"env|(?:OMP_NUM_THREADS|OMP_WAIT_POLICY)=[a-z0-9]+|railyard-witness|launch-N\.witness|(?:.*/)?python3?"
-)
-OF_A_PROFILER = re.compile(
-    r"MPIP=[ a-z0-9-]*|RAILYARD_PERSISTENT=launch-N\.persistent|--preload|(?:.*/)?libmpiP\.so", re.DOTALL
-)
+#: Words under which a third-party program runs; before them those of its threads, after them those of a profiler.
+WITNESS = ("railyard-witness", "launch-N.witness")
+PROFILE = ("env", Free(r"MPIP=[ a-z0-9-]*", "MPIP=OPTIONS"))
+PERSISTENT = "RAILYARD_PERSISTENT=launch-N.persistent"
+PRELOADED = ("--preload", Free(r"(?:[^\0]*/)?libmpiP\.so", "libmpiP.so"))
+PYTHON = Free(r"(?:[^\0]*/)?python[0-9.]*", "python3")
 #: Benchmarks of several programs -> the end of the names of all.
 ENDS = {"nccl_tests": ("perf", "perfpy")}
 #: Words by which a launch on a real machine counts its NICs.
@@ -82,17 +83,14 @@ def _plain(name: str) -> str:
 def command(read: Record) -> Iterator[Fault]:
     """A launch's command is the line that the case gives: launcher, variables, program, options, own files alone."""
     verdicts, bodies = answers(read), dict[str, str]()
+    outside = read.origin, rebuilt.site_launcher(read), str(read.provenance.get("image"))
+    if site := rebuilt.site_launcher(read)[0]:
+        text = f"{as_seen(site)[:200]}, a launcher of its own; expected none, or one that the tender names"
+        yield Fault(field="provenance.reframe.wrapper", text=text, options=site, named_in="launchers")
     for field, launch in ended_well(read):
         text = launch.command.replace(f"launch-{launch.index:03d}.", "launch-N.")
-        key = (
-            "command",
-            launch.placement,
-            launch.nic_policy,
-            str(launch.software),
-            len(launch.ranks),
-            _wrapper(read),
-            text,
-        )
+        combined = launch.placement, launch.nic_policy, str(launch.software)
+        key = "command", *combined, len(launch.ranks), launch.guard is None, outside, text
         if key not in verdicts:
             verdicts[key] = _judged(read, launch, text)
         problem, body = verdicts[key]
@@ -117,7 +115,9 @@ def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
     is_canonical = lines.LaunchLine(environment=variables, words=tuple(rest)).command(()) == text
     if not is_canonical and (read.case.benchmark in own() or _has_operator(text)):
         return f"not one plain command: {text[:160]}", ""
-    if preload := next((word for word in words if PRELOADS.fullmatch(word)), ""):
+    preloads = [word for word in words if PRELOADS.fullmatch(word)]
+    own_words = set(itertools.chain.from_iterable(_between(read, launch))) if preloads else ()
+    if preload := next((one for one in preloads if not any(_is(one, own) for own in own_words)), ""):
         return f"replaces libraries of the program: {preload}", ""
     for number, first in enumerate(rest[:MOST_OF_A_MODIFIER]):
         if possible := _possible(read, launch, first):
@@ -136,7 +136,8 @@ def _has_operator(text: str) -> bool:
 def _possible(read: Record, launch: Launch, first: str) -> list[LaunchLine]:
     """Return the lines by which railyard may start a launch that begin with a word."""
     possible = answers(read)
-    key = "lines", launch.placement, launch.nic_policy, len(launch.ranks), _wrapper(read), first
+    counts, site = rebuilt.counts_nics(read, launch), rebuilt.site_launcher(read)
+    key = "lines", launch.placement, launch.nic_policy, len(launch.ranks), counts, site, first
     if key not in possible:
         possible[key] = list(_lines(read, launch, first))
     lines: list[LaunchLine] = possible[key]
@@ -164,14 +165,9 @@ def _after_modifier(
         f"--cpus-per-task={read.case.parameters.get('num_cpus_per_task')}"
     ]:  # ReFrame's word for srun
         after = after[1:]
-    start = after.index(line.scripts[0]) if line.scripts else 0
-    end = start + len(line.scripts)
-    problem, body = _program(read, launch, after[end:])
-    if tuple(after[start:end]) != line.scripts:
-        return f"{' '.join(after[start:end])!r}; the case gives {' '.join(line.scripts)!r} there", body
-    added = shlex.join([*modifier, *after[:start]])
-    if added and (not problem or problem.startswith(OWN_OPTIONS)):
-        return f"{OWN_OPTIONS}{added} {problem.removeprefix(OWN_OPTIONS)}".rstrip(), body
+    own, problem, body = _program(read, launch, line.scripts, after)
+    if (added := shlex.join([*modifier, *own])) and not problem:
+        return f"{OWN_OPTIONS}{added}", body
     return problem, body
 
 
@@ -211,7 +207,7 @@ def _nearest(possible: Sequence[LaunchLine], variables: Mapping[str, str], words
 
 def _lines(read: Record, launch: Launch, first: str) -> Iterator[LaunchLine]:
     """Yield the lines by which railyard may start a combination's ranks, up to the program."""
-    wrapper, launcher = _wrapper(read)
+    wrapper, launcher = rebuilt.site_launcher(read)
     for placed in _placed(read, launch.placement, len(launch.ranks)):
         try:
             yield from lines.possible(
@@ -220,21 +216,12 @@ def _lines(read: Record, launch: Launch, first: str) -> Iterator[LaunchLine]:
                 launch.placement,
                 devices=read.case.devices,
                 first=first,
-                by_script=read.origin is Origin.MEASURED or launch.counts_its_nics,
+                by_script=rebuilt.counts_nics(read, launch),
                 family=launcher if first == wrapper else "",
                 stated=str(read.case.parameters.get("nic_settings", "")),
             )
         except InputError:
             continue
-
-
-def _wrapper(read: Record) -> tuple[str, str]:
-    """Return the program that a site starts in a launcher's place, and the launcher; both are empty if there is none.
-
-    ReFrame's configuration names them (`extras: launch`), and no field of the case.
-    """
-    reframe = read.provenance["reframe"] or {}
-    return str(reframe.get("wrapper", "")), str(reframe.get("launcher", ""))
 
 
 def _placed(read: Record, name: str, ranks: int) -> Iterator[Placement]:
@@ -257,54 +244,85 @@ def _placed(read: Record, name: str, ranks: int) -> Iterator[Placement]:
             continue
 
 
-def _program(read: Record, launch: Launch, words: Sequence[str]) -> tuple[str, str]:
-    """Return what is wrong with the words of the program, and the words without the image and the counting of NICs."""
+def _program(
+    read: Record, launch: Launch, scripts: Sequence[str], words: Sequence[str]
+) -> tuple[Sequence[str], str, str]:
+    """Return the words of a site's own between launcher and program, what else is wrong, and the program's words."""
     benchmark = read.case.benchmark
-    if launch.counts_its_nics:
-        words = _uncounted(benchmark, words)
+    programs_at = [number for number, word in enumerate(words) if _is_program(benchmark, word)]
+    if not programs_at:
+        return (), f"does not run {benchmark}: {' '.join(words[:3])}", shlex.join(words)
+    between = [(*scripts, *wanted) for wanted in _between(read, launch)]
+    splits = [
+        (start, end, at)
+        for start, wanted in itertools.product(range(programs_at[-1] + 1), between)
+        if _are(words[start : (end := start + len(wanted))], wanted)
+        and (at := next((number for number in programs_at if number >= end), -1)) >= 0
+        and (PYTHON not in wanted or words[at].endswith(".py"))
+    ]
+    if not splits:
+        return (), _stranger(words, between), shlex.join(words)
+    start, end, at = min(splits, key=lambda one: one[0] + one[2] - one[1])
+    return [*words[:start], *words[end:at]], _unlike_the_case(read, words[at:]), shlex.join(words[at:])
+
+
+def _between(read: Record, launch: Launch) -> Iterator[tuple[Word, ...]]:
+    """Yield what railyard may write between the scripts of ranks and the program: counting, the image, a witness."""
+    counted: list[tuple[Word, ...]] = [(), COUNTED] if rebuilt.counts_nics(read, launch) else [()]
+    inside: list[tuple[Word, ...]] = [()]
     if launch.software is Software.IMAGE:
-        inside = next(
-            (
-                n
-                for n, word in enumerate(words)
-                if BEFORE_A_PROGRAM.fullmatch(word) or _is_program(benchmark, word)
-            ),
-            0,
-        )
-        words = words[inside:]
-    body = shlex.join(words)
+        image = read.provenance.get("image") or {}
+        name = str(image.get("engine", image_engines.DEFAULT)).partition(" ")[0]
+        is_bound = image.get("mpi_model") == "bind"
+        inside = list(image_engines.possible(name, str(image.get("file", "")), is_bound=is_bound))
+    witness = [()] if read.case.benchmark in own() else _witness(read.case.parameters)
+    for parts in itertools.product(counted, inside, witness):
+        yield tuple(itertools.chain.from_iterable(parts))
+
+
+def _witness(parameters: Mapping[str, Json]) -> list[tuple[Word, ...]]:
+    """Return the words under which a third-party program may run with these parameters."""
+    threads = parameters.get("threads_per_rank")
+    waits = ["OMP_WAIT_POLICY=passive"] if "omp_wait_policy" in parameters else []
+    before = ["env", f"OMP_NUM_THREADS={threads}", *waits] if threads else []
+    if "profiled_by" in parameters:
+        profiles = [PROFILE, (*PROFILE, PERSISTENT)]
+        return [(*before, *profile, *WITNESS, *PRELOADED) for profile in profiles]
+    return [(*before, *WITNESS), (*before, *WITNESS, PYTHON)]
+
+
+def _are(words: Sequence[str], wanted: Sequence[Word]) -> bool:
+    return len(words) == len(wanted) and all(map(_is, words, wanted))
+
+
+def _stranger(words: Sequence[str], possible: Sequence[Sequence[Word]]) -> str:
+    """Return the first word that is not in its place in the line that has the most words in common."""
+    if not possible:
+        return "runs in an image, whose engine the provenance does not name or this checker does not know"
+
+    def common(one: tuple[int, Sequence[Word]]) -> int:
+        pairs = zip(words[one[0] :], one[1], strict=False)
+        return next((number for number, pair in enumerate(pairs) if not _is(*pair)), len(words) - one[0])
+
+    start, wanted = best = max(itertools.product(range(len(words)), possible), key=common)
+    number = common(best)
+    stated = " ".join(words[start + number : start + number + 1])
+    return f"{stated!r} before the program; expected {_shown(wanted[number:], 0)!r} there"
+
+
+def _unlike_the_case(read: Record, words: Sequence[str]) -> str:
+    """Return what in the words of a program is not as the case gives them; empty if all are."""
     given = Given(
         parameters=read.case.parameters,
         is_located=read.case.topology is not None,
         is_emulated=read.origin is Origin.EMULATED,
     )
-    options = programs.expected(benchmark, given)
-    start = next((n for n, word in enumerate(words) if _is_program(benchmark, word)), None)
-    if start is None:
-        return f"does not run {benchmark}: {' '.join(words[:3])}", body
-    patterns = [BEFORE_A_PROGRAM, *([OF_A_PROFILER] if "profiled_by" in read.case.parameters else [])]
-    if extra := [
-        word
-        for word in words[:start]
-        if options is not None or not any(pattern.fullmatch(word) for pattern in patterns)
-    ]:
-        return f"{OWN_OPTIONS}{shlex.join(extra)}", body
+    options = programs.expected(read.case.benchmark, given)
     if options is None:
-        return "", body
+        return "':' begins a second program; expected one" if ":" in words else ""
     if unused := sorted(read.case.parameters.keys() - given.used - NO_OPTIONS):
-        return f"no option gives the parameter {unused[0][:60]}", body
-    wanted = [benchmark, *options, "--json", "launch-N.json"]
-    return _unlike(words, wanted), body
-
-
-def _uncounted(benchmark: str, words: Sequence[str]) -> Sequence[str]:
-    """Return the words without those that count NICs, which follow the launcher's options and precede the program."""
-    for number, word in enumerate(words):
-        if _begins(words[number:], COUNTED):
-            return [*words[:number], *words[number + len(COUNTED) :]]
-        if _is_program(benchmark, word):
-            break
-    return words
+        return f"no option gives the parameter {unused[0][:60]}"
+    return _unlike(words, [read.case.benchmark, *options, "--json", "launch-N.json"])
 
 
 def _is_program(benchmark: str, word: str) -> bool:
@@ -340,7 +358,7 @@ def _is(word: str, wanted: Word) -> bool:
 
 def _shown(wanted: Sequence[Word], number: int) -> str:
     shown = wanted[max(0, number - 1) : number + 1]
-    return " ".join("NUMBER" if isinstance(word, Free) else word for word in shown)
+    return " ".join(word.shown if isinstance(word, Free) else word for word in shown)
 
 
 def _difference(words: Sequence[str], others: Sequence[str]) -> str:

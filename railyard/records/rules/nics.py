@@ -152,5 +152,5 @@ def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender
 def _judged(read: Record, launch: Launch, senders: Sequence[Sender]) -> evidence.Found:
     sent = None if launch.nics is None else launch.nics.sent
     # counted by the ranks, so that MPI's set-up is included
-    is_own = read.origin is Origin.MEASURED or launch.counts_its_nics
+    is_own = rebuilt.counts_nics(read, launch)
     return evidence.judge(senders, sent, setup_bytes=evidence.SETUP_BYTES if is_own else 0)

@@ -21,7 +21,7 @@ from railyard.placements.orders.allocation import Allocation, AllocationOrder, t
 from railyard.placements.orders.placement import Placement, place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.records.record import Launch, Record, Status
+from railyard.records.record import Launch, Origin, Record, Status
 from railyard.records.rules.registry import answers
 
 #: The most nodes of an allocation that is rebuilt.
@@ -53,6 +53,20 @@ def topology_of(read: Record) -> Topology | None:
     return (
         topology if topology is not None and stated is not None and topology.sha256 == stated.sha256 else None
     )
+
+
+def site_launcher(read: Record) -> tuple[str, str]:
+    """Return the program that a site starts in a launcher's place, and the launcher; both are empty if there is none.
+
+    ReFrame's configuration names them (`extras: launch`), and no field of the case.
+    """
+    reframe = read.provenance["reframe"] or {}
+    return str(reframe.get("wrapper", "")), str(reframe.get("launcher", ""))
+
+
+def counts_nics(read: Record, launch: Launch) -> bool:
+    """Return whether ranks count their NICs: on a real machine, and on a torus that the site's own launcher hides."""
+    return read.origin is Origin.MEASURED or (launch.guard is None and site_launcher(read)[0] != "")
 
 
 def names(read: Record) -> list[str]:

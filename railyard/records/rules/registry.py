@@ -19,12 +19,14 @@ from railyard.records.record import Launch, Record, Status
 class Fault:
     """One fault of a record: the path of the field that is wrong, such as `launches[3].nics`, and one line of text.
 
-    `options` are words of a site's own launcher, if these alone are the fault. A tender may allow them.
+    `options` are words of a site's own launcher, if these alone are the fault. A tender may allow them in its field
+    `named_in`.
     """
 
     field: str
     text: str
     options: str = ""
+    named_in: str = "launcher_options"
 
 
 Check = Callable[[Record], Iterator[Fault]]

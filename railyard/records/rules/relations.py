@@ -41,7 +41,7 @@ def payload(read: Record) -> Iterator[Fault]:
         return
     cached: dict[object, Mapping[str, float]] = {}
     for field, launch in ended_well(read):
-        of_ranks = read.origin is Origin.MEASURED or launch.counts_its_nics
+        of_ranks = rebuilt.counts_nics(read, launch)
         if not launch.nics or (of_ranks and launch.nic_verdict is not Verdict.OBEYED):
             continue
         key = id(launch.ranks.host_of), tuple(len(series.samples) for series in launch.series)

@@ -20,12 +20,12 @@ from support.mpis import mpis
 
 from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.jobs import image
-from railyard.jobs.image_engines import apptainer
 from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.placements import launchers
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place
 from railyard.placements.topology import catalog
+from railyard.records.image_engines import apptainer
 
 TOPOLOGY, GRID = "gemini-2x2x2", (2, 2, 2)
 RATE_SCALE = 0.003

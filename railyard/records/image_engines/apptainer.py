@@ -17,7 +17,7 @@ from pathlib import Path
 from railyard.base import programs
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
-from railyard.jobs.image_engines.base import HOST_MPI, Bound, ImageEngine
+from railyard.records.image_engines.base import HOST_MPI, Bound, ImageEngine
 
 #: Folder of the `apptainer` that `make apptainer` installs; reframe.yml has it last on the PATH of every job.
 OWN = CHECKOUT / "build/apptainer/bin"
