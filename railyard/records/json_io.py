@@ -257,12 +257,12 @@ def text(document: Json) -> str:
 
 def _write(parts: list[str], value: Json, newline: str) -> None:
     """Append the text of a value to `parts`; `newline` begins a line at the level of the value."""
-    if not isinstance(value, _CONTAINERS):
+    is_object, is_array = isinstance(value, dict), isinstance(value, list)
+    if not is_object and not is_array:
         parts.append(_ENCODER.encode(value))
         return
-    is_object = isinstance(value, dict)
     inner = [item for item in (value.values() if is_object else value) if isinstance(item, _CONTAINERS)]
-    if not is_object and not inner:
+    if is_array and not inner:
         parts.append(_row(value))
         return
     if not any(map(_has_containers, inner)):
@@ -273,7 +273,7 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
     deeper = newline + " "
     begin, end = "{}" if is_object else "[]"
     for name in sorted(value) if is_object else range(len(value)):
-        key = f"{encode_basestring_ascii(name)}: " if is_object else ""
+        key = f"{encode_basestring_ascii(str(name))}: " if is_object else ""
         if scalar := _SCALARS.get(type(item := value[name])):
             parts.append(f"{begin}{deeper}{key}{scalar(item)}")
         else:
@@ -289,7 +289,9 @@ def _row(values: list[Json]) -> str:
         encoded = orjson.dumps(values)
     except TypeError:  # an integer of more than 64 bits, or a subclass of str or int
         return _ENCODER.encode(values)
-    is_certain = b'"' not in encoded and b"e" not in encoded and b"l" not in encoded and b"0.0000" not in encoded
+    is_certain = (
+        b'"' not in encoded and b"e" not in encoded and b"l" not in encoded and b"0.0000" not in encoded
+    )
     return encoded.decode().replace(",", ", ") if is_certain else _ENCODER.encode(values)
 
 
