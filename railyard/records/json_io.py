@@ -258,7 +258,7 @@ def text(document: Json) -> str:
 def _write(parts: list[str], value: Json, newline: str) -> None:
     """Append the text of a value to `parts`; `newline` begins a line at the level of the value."""
     is_object, is_array = isinstance(value, dict), isinstance(value, list)
-    if not is_object and not is_array:
+    if not value or not (is_object or is_array):
         parts.append(_ENCODER.encode(value))
         return
     inner = [item for item in (value.values() if is_object else value) if isinstance(item, _CONTAINERS)]
@@ -267,7 +267,7 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
         return
     if not any(map(_has_containers, inner)):
         line = _ENCODER.encode(value)
-        if not value or len(newline) - 1 + len(line) <= WIDTH:
+        if len(newline) - 1 + len(line) <= WIDTH:
             parts.append(line)
             return
     deeper = newline + " "
