@@ -16,7 +16,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable
-from json.encoder import encode_basestring_ascii
+from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]  # in no stub
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -54,8 +54,11 @@ _SMALL = (b":0.0000", b",0.0000", b"[0.0000", b"-0.0000")
 _OTHER_DIGITS = re.compile(rb"[\[,:](-?(?:0\.0000[0-9]*|[0-9.]+e[-+]?[0-9]+))(?![^,\]}])")
 #: The most digits of a number before its exponent.
 _MOST_DIGITS = 32
-_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False)
 _ONE_LINE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+#: As `json.dumps(value, sort_keys=True, allow_nan=False)`, which makes its encoder anew for each value.
+_ONE_SHOT = c_make_encoder(
+    None, _ONE_LINE.default, encode_basestring_ascii, None, ": ", ", ", True, False, False
+)
 _IN_ORDER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _CONTAINERS = (dict, list)
 #: How the standard library writes a value of each type, without the way there.
@@ -259,14 +262,14 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
     """Append the text of a value to `parts`; `newline` begins a line at the level of the value."""
     is_object, is_array = isinstance(value, dict), isinstance(value, list)
     if not value or not (is_object or is_array):
-        parts.append(_ENCODER.encode(value))
+        parts.append(_line(value))
         return
     inner = [item for item in (value.values() if is_object else value) if isinstance(item, _CONTAINERS)]
     if is_array and not inner:
         parts.append(_row(value))
         return
     if not any(map(_has_containers, inner)):
-        line = _ENCODER.encode(value)
+        line = _line(value)
         if len(newline) - 1 + len(line) <= WIDTH:
             parts.append(line)
             return
@@ -283,16 +286,21 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
     parts.append(f"{newline}{end}")
 
 
+def _line(value: Json) -> str:
+    """Return a value on one line, with a blank after each comma and colon."""
+    return "".join(_ONE_SHOT(value, 0))
+
+
 def _row(values: list[Json]) -> str:
     """Return an array of scalars on one line: by orjson if these are numbers with digits as the standard library's."""
     try:
         encoded = orjson.dumps(values)
     except TypeError:  # an integer of more than 64 bits, or a subclass of str or int
-        return _ENCODER.encode(values)
+        return _line(values)
     is_certain = (
         b'"' not in encoded and b"e" not in encoded and b"l" not in encoded and b"0.0000" not in encoded
     )
-    return encoded.decode().replace(",", ", ") if is_certain else _ENCODER.encode(values)
+    return encoded.decode().replace(",", ", ") if is_certain else _line(values)
 
 
 def _has_containers(item: Json) -> bool:
