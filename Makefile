@@ -42,7 +42,7 @@ TEST_PACKAGES   := chromium cppcheck docker-registry gfortran iputils-ping libmp
 DOCKER_PACKAGES := docker.io
 
 .DELETE_ON_ERROR:
-.PHONY: help dev links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit quick quick-list test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools docker-tools
+.PHONY: help dev links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo tender-demo smoke check test unit quick quick-list test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -96,6 +96,9 @@ demo:  ## the main job: measure a virtual Gemini torus and a simulated one, writ
 	@$(MAKE) --no-print-directory $(PARALLEL) simulated
 	@tools/demo
 
+tender-demo: $(STAMPS)/venv  ## verify and rank three example bids, write the page for a board (a minute; measures nothing)
+	@tools/tender-demo
+
 smoke: setup  ## smoke checks on a virtual torus, for CI (tools/smoke lists variables such as BASELINE=FOLDER)
 	tools/smoke
 
@@ -103,7 +106,7 @@ docs: $(STAMPS)/venv $(STAMPS)/docs-venv  ## build the site, with its reference 
 	$(BIN)/python -m railyard.reference docs/reference
 	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b html -d build/doctrees docs build/site
 	$(BIN)/railyard report --quiet -o build/site/sample-report.html results/example
-	PYTHONPATH=tests $(BIN)/python -m support.records.played_tender build/played-tender build/site/sample-tender.html
+	tools/tender-demo >/dev/null && cp build/tender-demo/page.html build/site/sample-tender.html
 	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b man -d build/doctrees docs build/man
 	@echo "the site: build/site/index.html, the manual page: build/man/railyard.1"
 
@@ -159,7 +162,7 @@ lint: $(STAMPS)/develop  ## ruff, mypy --strict, clang-format, shellcheck, yamll
 	$(BIN)/yamllint --strict $$(git ls-files '*.yml' '*.yaml' ':!reframe.yml' ':!tests/data' ':!config')
 	$(BIN)/hadolint --ignore DL3008 --failure-threshold warning $$(git ls-files 'containers/Dockerfile*')
 	$(BIN)/zizmor --offline --quiet .github action.yml
-	$(BIN)/codespell $$(git ls-files ':!tests/data' ':!results/example' ':!*requirements*.txt' ':!*.svg' ':!*.lock')
+	$(BIN)/codespell $$(git ls-files ':!tests/data' ':!results/example' ':!results/tender-example' ':!*requirements*.txt' ':!*.svg' ':!*.lock')
 
 lint-workflows: $(STAMPS)/develop  ## actionlint over the workflows; compiled by Go where it is not installed
 	actionlint=$$(tools/install-actionlint) && $$actionlint -shellcheck $(BIN)/shellcheck

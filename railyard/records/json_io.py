@@ -15,6 +15,8 @@ import math
 import re
 import zlib
 from collections import Counter
+from collections.abc import Callable
+from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]  # in no stub
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -47,11 +49,20 @@ _SORTED = (
 )
 #: An exponent of a number, or such characters in a string, and the number before it.
 _EXPONENT, _NUMBER = re.compile(rb"e(?<=[0-9]e)[-+0-9]"), re.compile(rb"[\[,:]-?[0-9.]+\Z")
+#: How a number below 0.0001 begins after another token, and any number with such digits.
+_SMALL = (b":0.0000", b",0.0000", b"[0.0000", b"-0.0000")
+_OTHER_DIGITS = re.compile(rb"[\[,:](-?(?:0\.0000[0-9]*|[0-9.]+e[-+]?[0-9]+))(?![^,\]}])")
 #: The most digits of a number before its exponent.
 _MOST_DIGITS = 32
-_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False)
 _ONE_LINE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+#: As `json.dumps(value, sort_keys=True, allow_nan=False)`, which makes its encoder anew for each value.
+_ONE_SHOT = c_make_encoder(
+    None, _ONE_LINE.default, encode_basestring_ascii, None, ": ", ", ", True, False, False
+)
 _IN_ORDER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_CONTAINERS = (dict, list)
+#: How the standard library writes a value of each type, without the way there.
+_SCALARS: dict[type, Callable[[Any], str]] = {str: encode_basestring_ascii, int: int.__repr__}
 
 
 def read(path: Path) -> Json:
@@ -208,8 +219,9 @@ def canonical_bytes(document: Json) -> bytes:
         encoded = orjson.dumps(document, option=_SORTED)
     except TypeError:  # an integer of more than 64 bits, or a subclass of str or int
         return canonical(document).encode("ascii")
-    is_certain = encoded.isascii() and b"\x7f" not in encoded and not _has_other_digits(encoded)
-    return encoded if is_certain else canonical(document).encode("ascii")
+    if not encoded.isascii() or b"\x7f" in encoded or b"\\" in encoded or encoded[:1] not in b"{[":
+        return canonical(document).encode("ascii")
+    return _with_usual_digits(encoded) if _has_other_digits(encoded) else encoded
 
 
 def _has_other_digits(written: bytes) -> bool:
@@ -218,9 +230,21 @@ def _has_other_digits(written: bytes) -> bool:
     That is a number with an exponent, or one below 0.0001.
     """
     ends = (exponent.start() for exponent in _EXPONENT.finditer(written))
-    return b"0.0000" in written or any(
+    return any(small in written for small in _SMALL) or any(
         _NUMBER.search(written, max(0, end - _MOST_DIGITS), end) for end in ends
     )
+
+
+def _with_usual_digits(written: bytes) -> bytes:
+    """Return a JSON text of orjson, without a backslash, with such numbers as the standard library writes them."""
+    parts, end, quotes = list[bytes](), 0, 0
+    for number in _OTHER_DIGITS.finditer(written):
+        begin = number.start(1)
+        quotes += written.count(b'"', end, begin)
+        is_text = quotes % 2 == 1
+        parts += (written[end:begin], number[1] if is_text else repr(float(number[1])).encode())
+        end = number.end()
+    return b"".join((*parts, written[end:]))
 
 
 def text(document: Json) -> str:
@@ -229,37 +253,59 @@ def text(document: Json) -> str:
     An array of scalars is on one line, as is a flat object that fits into `WIDTH` columns.
     """
     parts: list[str] = []
-    _write(parts, document, "")
+    _write(parts, document, "\n")
     parts.append("\n")
     return "".join(parts)
 
 
-def _write(parts: list[str], value: Json, indent: str) -> None:
-    """Append the text of a value to `parts`, without a final newline; the value's first line is indented already."""
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    has_inner = any(isinstance(item, dict | list) for item in inner)
-    if not has_inner or not any(map(_has_containers, inner)):
-        line = _ENCODER.encode(value)
-        if not inner or (isinstance(value, list) and not has_inner) or len(indent) + len(line) <= WIDTH:
+def _write(parts: list[str], value: Json, newline: str) -> None:
+    """Append the text of a value to `parts`; `newline` begins a line at the level of the value."""
+    is_object, is_array = isinstance(value, dict), isinstance(value, list)
+    if not value or not (is_object or is_array):
+        parts.append(_line(value))
+        return
+    inner = [item for item in (value.values() if is_object else value) if isinstance(item, _CONTAINERS)]
+    if is_array and not inner:
+        parts.append(_row(value))
+        return
+    if not any(map(_has_containers, inner)):
+        line = _line(value)
+        if len(newline) - 1 + len(line) <= WIDTH:
             parts.append(line)
             return
-    deeper = indent + " "
-    begin, end = "{}" if isinstance(value, dict) else "[]"
-    names = sorted(value) if isinstance(value, dict) else range(len(value))
-    for name in names:
-        parts.append(f"{begin}\n{deeper}")
-        if isinstance(value, dict):
-            parts.append(f"{_ENCODER.encode(name)}: ")
-        _write(parts, value[name], deeper)
+    deeper = newline + " "
+    begin, end = "{}" if is_object else "[]"
+    for name in sorted(value) if is_object else range(len(value)):
+        key = f"{encode_basestring_ascii(str(name))}: " if is_object else ""
+        if scalar := _SCALARS.get(type(item := value[name])):
+            parts.append(f"{begin}{deeper}{key}{scalar(item)}")
+        else:
+            parts.append(f"{begin}{deeper}{key}")
+            _write(parts, item, deeper)
         begin = ","
-    parts.append(f"\n{indent}{end}")
+    parts.append(f"{newline}{end}")
+
+
+def _line(value: Json) -> str:
+    """Return a value on one line, with a blank after each comma and colon."""
+    return "".join(_ONE_SHOT(value, 0))
+
+
+def _row(values: list[Json]) -> str:
+    """Return an array of scalars on one line: by orjson if these are numbers with digits as the standard library's."""
+    try:
+        encoded = orjson.dumps(values)
+    except TypeError:  # an integer of more than 64 bits, or a subclass of str or int
+        return _line(values)
+    is_certain = (
+        b'"' not in encoded and b"e" not in encoded and b"l" not in encoded and b"0.0000" not in encoded
+    )
+    return encoded.decode().replace(",", ", ") if is_certain else _line(values)
 
 
 def _has_containers(item: Json) -> bool:
     """Return whether a part of a value keeps the value from being one line: an object, or an array of containers."""
-    if isinstance(item, list):
-        return any(isinstance(part, dict | list) for part in item)
-    return isinstance(item, dict)
+    return isinstance(item, dict) or any(isinstance(part, _CONTAINERS) for part in item)
 
 
 @functools.cache

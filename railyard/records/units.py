@@ -102,6 +102,7 @@ class Fom(str):
         return {"unit": self.unit.name, "better": str(self.better)}
 
 
+@functools.lru_cache(maxsize=4096)
 def is_counted(fom: Fom) -> bool:
     """Return whether the nodes counted it over a whole launch, besides what the program measured."""
     return fom.unit.measures == ENERGY or fom == RANK_SENT

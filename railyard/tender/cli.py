@@ -162,7 +162,9 @@ def check(
 @again_option
 @format_option(list(text.FORMATS))
 @output_option()
+@click.pass_context
 def evaluate(
+    ctx: click.Context,
     *,
     given: tuple[Path, ...],
     request_file: Path,
@@ -171,11 +173,15 @@ def evaluate(
     form: str,
     output: Path | None,
 ) -> None:
-    """Rank BIDS (bags or bundles) by the tender's metric with intervals; incomplete bids have no score."""
+    """Rank BIDS (bags or bundles) by the tender's metric with intervals; incomplete bids have no score.
+
+    Ends with 1 if no bid is complete.
+    """
     wanted = request.load(request_file)
     result = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers, again=again))
     result = dataclasses.replace(result, made=_made(request_file))
     _write(text.FORMATS[form](result), output)
+    ctx.exit(0 if any(line.score for line in result.lines) else 1)
 
 
 def _line(item: Fault | completeness.Note) -> str:

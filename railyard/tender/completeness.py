@@ -148,7 +148,9 @@ def sessions(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         previous = None
         for number, read in enumerate(sorted(records, key=lambda record: record.number)):
             if (read.number, read.previous) != (number, previous):
-                yield Fault(field=f"session {session}", text=f"the record before {read.id} is missing")
+                yield Fault(
+                    field=f"session {session}", text=f"a job was left out: the one before record {read.id}"
+                )
                 break
             previous = read.sha256
 

@@ -62,7 +62,8 @@ class Line:
 
     `cases` are speedups over the reference. `wins` is the share of draws in which this bid ranks first, `wins_by` the
     same under each disturbance of `SCENARIOS`; None and empty if a bid has too few jobs. `pledges` maps a case to the
-    promised value. `measured` is what its records were made on, and when.
+    promised value. `measured` is what its records were made on, `days` are when, and `origins` how. `signer`
+    is the name of its key in the buyer's list, empty if unknown.
     """
 
     bidder: str
@@ -76,6 +77,9 @@ class Line:
     pledges: Mapping[str, float] = field(default_factory=dict)
     digest: str = ""
     measured: str = ""
+    days: str = ""
+    signer: str = ""
+    origins: Sequence[Origin] = ()
 
     @property
     def notes(self) -> list[str]:
@@ -92,16 +96,22 @@ class Line:
 class Evaluation:
     """The bids, best first, then those without a score. `sentence` is the award, `flips` what would change it.
 
-    `made` is by what and when it was made, and of which tender file. `trust` is (subject, sentence) of what nothing in
-    the bids determines.
+    `leads` are the ratios of the best score to each other one, None with too few jobs. `made` is by what and when it
+    was made, and of which tender file. `trust` is (subject, sentence) of what nothing in the bids determines.
     """
 
     tender: Tender
     lines: Sequence[Line]
     sentence: str
     flips: Sequence[str]
+    leads: Sequence[Interval | None] = ()
     made: str = ""
     trust: Sequence[tuple[str, str]] = ()
+
+    @property
+    def is_decided(self) -> bool:
+        """Return whether the best bid leads each other complete one, so that none of them could be as good."""
+        return bool(self.leads) and all(lead and (lead.low or 0) > 1 for lead in self.leads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,17 +179,21 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
             digest=bid.digest,
             measured=_measured(bid.records),
+            days=_days(bid.records),
+            signer=bid.signed.by,
+            origins=sorted({record.origin for record in bid.records}),
             score=_score_with_bounds(tender, drawn[index], weights) if index in drawn else None,
             cases=_speedups(tender, drawn[index]) if index in drawn else {},
         )
     order = sorted(lines, key=lambda index: _rank(lines[index]))
+    ranked = [(lines[index], drawn[index]) for index in order if index in drawn]
+    leads = [_lead(tender, ranked[0], other) for other in ranked[1:]]
     return Evaluation(
         tender=tender,
         lines=[lines[index] for index in order],
-        sentence=_sentence(
-            tender, [lines[index] for index in order], [drawn[index] for index in order if index in drawn]
-        ),
+        sentence=_sentence(ranked, leads),
         flips=_flips(tender, drawn, lines, weights),
+        leads=leads,
         trust=_trust(tender, read, [bid.error for bid in drawn.values()]),
     )
 
@@ -188,15 +202,20 @@ def _measured(records: Sequence[Judged]) -> str:
     """Return on which systems records were made, in how many jobs, on how many nodes at most, and when."""
     if not records:
         return "no record"
-    days = sorted({record.created[:10] for record in records})
     systems = ", ".join(sorted({record.system for record in records}))
     nodes, jobs = max(record.nodes for record in records), len({record.job for record in records})
     hosts = "; ".join(sorted({record.hosts for record in records})[:MOST_HOSTS])
     return (
         f"{counted(len(records), 'record')} of {counted(jobs, 'job')} on {systems}, "
         f"on at most {counted(nodes, 'node')} ({hosts}), "
-        f"{' to '.join(dict.fromkeys([days[0], days[-1]]))}"
+        f"{_days(records)}"
     )
+
+
+def _days(records: Sequence[Judged]) -> str:
+    """Return the day, or the first and the last one, on which records were made."""
+    days = sorted({record.created[:10] for record in records})
+    return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
 
 
 def _draw(tender: Tender, bid: Read, chance: np.random.Generator, weights: Weights) -> _Drawn:
@@ -326,29 +345,28 @@ def _rank(line: Line) -> tuple[bool, float, str]:
     return line.score is None, -line.score.value if line.score else 0.0, line.bidder
 
 
-def _sentence(tender: Tender, lines: Sequence[Line], bids: Sequence[_Drawn]) -> str:
+def _sentence(ranked: Sequence[tuple[Line, _Drawn]], leads: Sequence[Interval | None]) -> str:
     """Return the award in one sentence: whether the best bid leads all others, or which are close to it."""
-    complete = [line for line in lines if line.score is not None]
-    if not complete or complete[0].score is None:
+    if not ranked or ranked[0][0].score is None:
         return "No bid is complete, so none is ranked."
-    first, best = complete[0].bidder, f"has the best score, {complete[0].score.value:.4g}"
-    if len(complete) == 1:
+    first, best = ranked[0][0].bidder, f"has the best score, {ranked[0][0].score.value:.4g}"
+    if not leads:
         return f"{first} {best}; no other bid is complete."
-    leads = [_lead(tender, (complete[0], bids[0]), pair) for pair in zip(complete[1:], bids[1:], strict=True)]
-    if few := [bid.jobs for bid, lead in zip(bids[1:], leads, strict=True) if lead is None]:
-        least = min(*few, bids[0].jobs)
+    if None in leads:
+        few = [bid.jobs for (_, bid), lead in zip(ranked[1:], leads, strict=True) if lead is None]
+        least = min(*few, ranked[0][1].jobs)
         return (
             f"{first} {best}, but nobody can tell whether its machine is better: {least} "
             f"job{'' if least == 1 else 's'} of a case in a bid; {contrast.FEWEST} are needed in each."
         )
     close = [
-        line.bidder for line, lead in zip(complete[1:], leads, strict=True) if lead and (lead.low or 0) <= 1
+        line.bidder
+        for (line, _), lead in zip(ranked[1:], leads, strict=True)
+        if lead and (lead.low or 0) <= 1
     ]
-    if close:
-        names = ", ".join(close)
-        return f"{first} {best}, but cannot be told apart from {names} (95 %)."
-    lead = min((lead for lead in leads if lead), key=lambda one: one.value)
-    second = next(line.bidder for line, one in zip(complete[1:], leads, strict=True) if one is lead)
+    if close or leads[0] is None:
+        return f"{first} {best}, but cannot be told apart from {', '.join(close)} (95 %)."
+    lead, second = leads[0], ranked[1][0].bidder
     bounds = f"{lead.low:.3f} to {lead.high:.3f}"
     return f"{first} is best: it {best}, {lead.value:.3f} times that of {second} (95 %: {bounds})."
 

@@ -20,7 +20,7 @@ from enum import StrEnum
 
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import FEWEST
-from railyard.analysis.text.numbers import counted as counted_text
+from railyard.analysis.text.numbers import counted
 from railyard.records.benchmark import point
 from railyard.records.units import Better
 from railyard.tender import bids
@@ -96,12 +96,12 @@ class Measured:
         """Return value and bounds in one line."""
         bounds = self.bounds()
         if bounds is None:
-            return f"{self.value:.6g} (too few launches for an interval, {counted_text(len(self.by_job), 'job')})"
+            return f"{self.value:.6g} (too few launches for an interval, {counted(len(self.by_job), 'job')})"
         low, high = bounds
         whose = (
             f"{len(self.by_job)} jobs"
             if self.is_of_machine
-            else f"launches of {counted_text(len(self.by_job), 'job')} alone"
+            else f"launches of {counted(len(self.by_job), 'job')} alone"
         )
         return f"{self.value:.6g} (95 %: {low:.6g} to {high:.6g}, {whose})"
 
@@ -115,7 +115,7 @@ def answering(case: Case, records: Sequence[Judged]) -> list[Judged]:
     return [read for read in records if answers[read.work]]
 
 
-def counted(case: Case, records: Sequence[Judged]) -> list[Judged]:
+def counting(case: Case, records: Sequence[Judged]) -> list[Judged]:
     """Return the records of a case that count: the first `jobs` in the order of their sessions, or all."""
     in_order = sorted(answering(case, records), key=lambda read: (read.session or "", read.number))
     return in_order[: case.jobs]
@@ -125,7 +125,7 @@ def of_case(case: Case, records: Sequence[Judged]) -> Measured | None:
     """Return what the records of a case that count measured; None without a result."""
     key = case.fom, point(case.labels)
     by_job: dict[str, tuple[float, ...]] = {}
-    for record in counted(case, records):
+    for record in counting(case, records):
         launches = bids.values([record], case.placement, case.nic_policy)
         values = tuple(launch.values[key] for launch in launches if launch.values.get(key, 0) > 0)
         if values:

@@ -41,12 +41,17 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formula:
-    """A metric: its name and formula for people, the document that it comes from, and the function."""
+    """A metric: its name and formula for people, what a score means, its source document, and the function.
+
+    `is_ratio` is whether the reference scores 1.
+    """
 
     name: str
     formula: str
+    meaning: str
     source: str
     score: Callable[[Given], Floats]
+    is_ratio: bool = True
 
 
 def score(given: Given) -> Floats:
@@ -118,31 +123,38 @@ FORMULAS: Mapping[Metric, Formula] = {
     Metric.GEOMETRIC_MEAN: Formula(
         name="weighted geometric mean of speedups",
         formula="(product of S^w)^(1 / sum of w)",
+        meaning="The reference system scores 1. A bid with 1.2 is 1.2 times as fast on average over all cases.",
         source="the common part of SSI and SSNI",
         score=_geometric_mean,
     ),
     Metric.SSI: Formula(
         name="Scalable System Improvement (SSI)",
         formula="(product of (c U S)^w)^(1 / sum of w), U = (n_ref / n) (N / N_ref), S at least 1",
+        meaning="The reference system scores 1. A bid with 1.2 does 1.2 times as much work in the same time.",
         source=_NERSC_SSI,
         score=_ssi,
     ),
     Metric.SSNI: Formula(
         name="Scaled Single Node Improvement (SSNI)",
         formula="(N / N_ref) (product of S^w)^(1 / sum of w), S above 1",
+        meaning="The reference system scores 1. A bid with 1.2 does 1.2 times as much work, all nodes together.",
         source=_ATS_5,
         score=_ssni,
     ),
     Metric.SSP: Formula(
         name="Sustained System Performance (SSP)",
         formula="N times the geometric mean of work / (t n), without weights",
+        meaning="The score is the work per second that the whole system sustains. Twice the score is twice the work.",
         source=_NERSC_SSP,
         score=_ssp,
+        is_ratio=False,
     ),
     Metric.P_TOT: Formula(
         name="total throughput of the suite (P_tot)",
         formula="3600 s / sum of (w t n / N): how often an hour the system runs the whole suite",
+        meaning="The score is how often per hour the whole system can run all cases.",
         source=_ARRHENIUS,
         score=_p_tot,
+        is_ratio=False,
     ),
 }

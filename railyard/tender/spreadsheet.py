@@ -19,6 +19,8 @@ Cell = str | float | None
 Row = Sequence[Cell]
 #: The workbook has one date, so that the same evaluation gives the same bytes.
 _DATE = datetime(1980, 1, 1)
+#: Most characters of a cell. Of a longer text XlsxWriter would write nothing.
+_MOST = 32_767
 
 
 def workbook(result: Evaluation) -> bytes:
@@ -38,7 +40,7 @@ def workbook(result: Evaluation) -> bytes:
             for number, row in enumerate(rows):
                 for column, cell in enumerate(row):
                     if isinstance(cell, str):
-                        sheet.write_string(number, column, cell)
+                        sheet.write_string(number, column, cell[:_MOST])
                     elif cell is not None:
                         sheet.write_number(number, column, cell)
     return out.getvalue()

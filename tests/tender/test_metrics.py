@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import xml.etree.ElementTree as ElementTree
@@ -21,7 +22,8 @@ from support.records.played_tender import run
 from railyard.base.errors import InputError
 from railyard.records.record import Origin, Record
 from railyard.records.store import archive
-from railyard.tender import judged, metrics, presets, request
+from railyard.tender import judged, metrics, presets, request, spreadsheet
+from railyard.tender.evaluation import Evaluation
 from railyard.tender.metrics import Given
 from railyard.tender.request import Case, Metric, Tender
 
@@ -328,3 +330,11 @@ def test_the_spreadsheet_is_a_workbook_with_numbers_as_numbers(
     assert not list(sheet.iterfind(".//m:f", space)), "no formula, whatever a bidder is called"
     missing = run("evaluate", *bags, "--request", written(tmp_path), "--format", "xlsx")
     assert missing.exit_code != 0
+
+
+def test_a_text_that_no_cell_can_hold_is_cut_off_in_a_spreadsheet(tmp_path: Path) -> None:
+    """XlsxWriter leaves such a cell empty, without an error."""
+    wanted = request.load(written(tmp_path))
+    long = Evaluation(tender=wanted, lines=[], sentence="x" * 40_000, flips=[])
+    with zipfile.ZipFile(io.BytesIO(spreadsheet.workbook(long))) as opened:
+        assert f"<t>{'x' * 32_767}</t>" in opened.read("xl/sharedStrings.xml").decode()

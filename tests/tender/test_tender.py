@@ -175,7 +175,7 @@ def test_a_key_that_the_buyers_list_does_not_accept_is_a_fault(
     done = run("check", fair / "swift", *common)
     assert done.exit_code == 1 and "signature refused" in done.output and words in done.output, done.output
     both = run("evaluate", fair / "swift", fair / "steady", *common)
-    assert both.exit_code == 0 and "Why swift Ltd is not complete" in both.output
+    assert both.exit_code == 1 and "Why swift Ltd is not complete" in both.output, "no bid is complete"
 
 
 def test_without_a_list_the_verdict_says_that_nobody_knows_the_key(fair: Path) -> None:
@@ -236,7 +236,7 @@ def test_records_of_another_challenge_origin_or_session_are_refused(fair: Path, 
         "case.challenge: another-word",
         "origin: emulated; accepted: measured",
         "of 3 systems",
-        "is missing",
+        "a job was left out: the one before record",
         "optimised without an attachment",
         "signature: not signed",
     ):

@@ -1,14 +1,9 @@
-"""The tender of docs/tender.md played through: the request, four bids of made-up records, and the page for its board.
-
-PYTHONPATH=tests python -m support.records.played_tender FOLDER PAGE.html
-"""
+"""The tender of docs/tender.md played through: the request, and four bids of made-up records."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,20 +74,3 @@ def play(folder: Path) -> None:
         done = run("pack", *files, "-o", folder / name, "--bidder", f"{name} Ltd", "--sign", key)
         assert done.exit_code == 0 and "signed with SHA256:" in done.output, done.output
     (folder / "signers").write_text("".join(known))
-
-
-def write_page(folder: Path, page: Path) -> None:
-    """Play the tender in a folder, which is made anew, and write the page for its board."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    play(folder)
-    request = ["--request", folder / "tender.yml", "--allowed-signers", folder / "signers"]
-    done = run("evaluate", *(folder / name for name in BIDS), *request, "--format", "html", "-o", page)
-    assert done.exit_code == 0, done.output
-
-
-if __name__ == "__main__":
-    if shutil.which("ssh-keygen") is None:
-        print("no sample of a tender's page: ssh-keygen is not on the PATH", file=sys.stderr)
-    else:
-        write_page(Path(sys.argv[1]), Path(sys.argv[2]))
