@@ -70,11 +70,9 @@ def doctor(
         return
     for line in diagnosis.unbuilt(machine):
         click.echo(f"railyard: {line}", err=True)
-    fragment = diagnosis.fragment(*machines)
-    if reason := trial.fault(fragment, diagnosis.system_name(machine)):
-        click.echo(f"railyard: this configuration does not work yet: {reason}", err=True)
+    from rich.console import Console
+
     if not only_fragment:
-        from rich.console import Console
         from rich.table import Table
 
         table = Table("part", "", "found", "enables", title=f"{machine.hostname}: {machine.cpus} CPUs")
@@ -84,6 +82,11 @@ def doctor(
             )
         Console().print(table)
         click.echo()
+    fragment = diagnosis.fragment(*machines)
+    with Console(stderr=True).status("trying the configuration under ReFrame"):
+        reason = trial.fault(fragment, diagnosis.system_name(machine))
+    if reason:
+        click.echo(f"railyard: this configuration does not work yet: {reason}", err=True)
     click.echo(fragment, nl=False)
 
 

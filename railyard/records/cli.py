@@ -29,6 +29,7 @@ from railyard.base.commands import (
     print_json,
 )
 from railyard.base.errors import InputError, RunError, did_you_mean
+from railyard.base.progress import track
 from railyard.records import record
 from railyard.records.json_io import Json
 from railyard.records.store import archive, bundle, entries, index, listing
@@ -231,12 +232,7 @@ def entries_of(given: Path) -> Iterator[Entry]:
 
 def progress(files: Iterable[Path], count: int) -> Iterable[Path]:
     """Return the files, wrapped in a progress bar on a terminal if there are 50 or more."""
-    if count < _MANY:
-        return files
-    from rich.console import Console  # imported here: commands whose index is up to date need no bar
-    from rich.progress import track
-
-    return track(files, "reading records", count, console=Console(stderr=True), transient=True)
+    return track(files, count, "reading records") if count >= _MANY else files
 
 
 def files_of(given: Path) -> list[Path]:

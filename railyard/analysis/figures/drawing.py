@@ -18,11 +18,12 @@ from matplotlib.figure import Figure
 from railyard.analysis.figures import svg
 from railyard.analysis.text.datatable import DataTable as DataTable
 from railyard.base.parent import workers
+from railyard.base.progress import track
 
 WIDTH_IN = 4.6
 HEIGHT_IN = 3.1
 #: Fewer figures are drawn sooner than a process starts.
-_MANY = 24
+_MANY = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +116,12 @@ def images(drawn: Sequence[Sequence[Drawing]]) -> list[list[Markup]]:
 def _texts(jobs: Sequence[tuple[int, Drawing]]) -> list[str]:
     processors = os.cpu_count() or 1
     if len(jobs) < _MANY or processors < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        return [_text(job) for job in jobs]
+        return [_text(job) for job in track(jobs, len(jobs), "drawing figures")]
     global _jobs
     _jobs = jobs  # children are forks: they find the drawings, whose functions cannot be sent, where they are
     with workers(processors) as pool:
-        return list(pool.map(_numbered_text, range(len(jobs)), chunksize=4))
+        drawn = pool.map(_numbered_text, range(len(jobs)), chunksize=2)
+        return list(track(drawn, len(jobs), "drawing figures"))
 
 
 _jobs: Sequence[tuple[int, Drawing]] = ()

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 INK = "#010203"
@@ -129,6 +130,7 @@ def _parsed(figure: Figure, name: str) -> ElementTree.Element:
     ElementTree.register_namespace("", _SVG)
     file = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    _lay_out(figure)
     figure.savefig(file, format="svg", metadata=nothing)
     root = ElementTree.fromstring(file.getvalue())
     for parent in list(root.iter()):
@@ -138,6 +140,16 @@ def _parsed(figure: Figure, name: str) -> ElementTree.Element:
     for element in root.iter():
         _adapt(element, name)
     return root
+
+
+def _lay_out(figure: Figure) -> None:
+    """Give the axes their places. `savefig` would draw the whole figure once more, for nothing but the places."""
+    if engine := figure.get_layout_engine():
+        FigureCanvasSVG(figure)  # texts are as wide as in the file
+        dpi = figure.dpi
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+        figure.dpi = dpi
 
 
 def _adapt(element: ElementTree.Element, name: str) -> None:

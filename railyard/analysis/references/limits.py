@@ -23,9 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import scipy.special
-import scipy.stats
-
+from railyard.analysis.stats import contrast
 from railyard.analysis.stats.samples import OF_A_NORMAL
 from railyard.records.references import Point
 
@@ -224,7 +222,7 @@ def _worst(values: Sequence[float], variance: float, degrees: float, *, tests: f
 
 @functools.lru_cache(maxsize=1024)
 def _quantile(tests: float, degrees: int) -> float:
-    return float(scipy.stats.t.isf(ALPHA / tests, degrees))
+    return -contrast.quantile(ALPHA / tests, degrees)
 
 
 def _variance_of_median(n: int) -> float:
@@ -299,6 +297,8 @@ def _weight(ratios: Sequence[tuple[float, float]]) -> float:
 
 @functools.lru_cache(maxsize=1024)
 def _trigamma(x: float) -> float:
+    import scipy.special  # imported here: takes 0.3 s, and only an archive of many records needs it
+
     return float(scipy.special.polygamma(1, x))
 
 
@@ -307,5 +307,5 @@ def _inverse_trigamma(value: float) -> float:
     low, high = 1e-3, 1e6
     for _ in range(60):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if float(scipy.special.polygamma(1, middle)) > value else (low, middle)
+        low, high = (middle, high) if _trigamma(middle) > value else (low, middle)
     return low

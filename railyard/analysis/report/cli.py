@@ -6,7 +6,7 @@ anything is written, and each file appears whole or not at all. Heavy imports (m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,11 +15,9 @@ import click
 from railyard.base.checkout import ARCHIVE
 from railyard.base.commands import FILE, FOLDER, PATH, example, format_option, option, output_option
 from railyard.base.errors import InputError, RunError
-from railyard.records.cli import files_of, pass_over, write
+from railyard.records.cli import files_of, pass_over, progress, write
 from railyard.records.record import Record
 from railyard.records.store import archive
-
-_MANY = 20
 
 
 @click.command(
@@ -76,7 +74,7 @@ def report(
 
     if output is None and form == "html" and not (figure_file or folder or parquet_file):
         output = Path("report.html")
-    read, chosen = load(records or (ARCHIVE,), quiet), Format(form)
+    read, chosen = load(records or (ARCHIVE,)), Format(form)
     judged = judge(modelled.records(read), sides, baseline)
     recorded = judge(read, sides, baseline) if chosen in exports.DATA or json_file or parquet_file else judged
     content = (
@@ -113,7 +111,7 @@ def _shown(written: Sequence[tuple[Path, str]], folder: Path | None) -> list[str
     return [*single, f"{folder}/ ({inside} figures)"] if inside else single
 
 
-def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
+def load(arguments: Sequence[Path]) -> list[Record]:
     """Return the records that the arguments name; a bad one of a folder is skipped with a line.
 
     Raises InputError for a bad record that was named, a missing file and a folder without records.
@@ -128,13 +126,7 @@ def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
         bad.append(error)
 
     files = list(dict.fromkeys(path for argument in arguments for path in files_of(argument)))
-    shown: Iterable[Path] = files
-    if len(files) >= _MANY and not quiet:
-        from rich.console import Console
-        from rich.progress import track
-
-        shown = track(files, "reading records", console=Console(stderr=True), transient=True)
-    read = list(archive.iterate(shown, refused))
+    read = list(archive.iterate(progress(files, len(files)), refused))
     if bad and not read:
         raise bad[0]
     return read

@@ -64,7 +64,7 @@ class Estimate:
 
     def interval(self, level: float = ALPHA) -> tuple[float, float] | None:
         """Return the interval that excludes 0 if `p_value` is below `level`; None if nothing varies."""
-        half = self.slack + (self.error and self.error * -_quantile(level / 2, self.freedom))
+        half = self.slack + (self.error and self.error * -quantile(level / 2, self.freedom))
         low, high = sorted((self.value, self.median))
         return (low - half, high + half) if half > 0 or low < high else None
 
@@ -250,7 +250,8 @@ def _student(t: float, freedom: float) -> float:
     return float(scipy.special.stdtr(freedom, t))
 
 
-def _quantile(share: float, freedom: float) -> float:
+def quantile(share: float, freedom: float) -> float:
+    """Return the value that a share of Student's distribution lies below."""
     import scipy.special
 
     return float(scipy.special.stdtrit(freedom, share))
