@@ -14,7 +14,7 @@ from typing import Any
 from support import whole_machine
 from support.mpis import matrix, stacks
 
-from perf import forgeries, fuzz, gate, pieces, same, statistics, topobw, vtorus
+from perf import forgeries, fuzz, gate, pieces, rings, same, statistics, topobw, vtorus
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -25,6 +25,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "fidelity": ("payload rate of every link, also with five faults; a launch", lambda _: vtorus.fidelity()),
     "same": ("one placement twice (A/A): how far apart the medians are", same.measure),
     "shapes": ("one message, and 64 nodes at once, against the line rate by MTU", lambda _: vtorus.shapes()),
+    "rings": ("full rings in the router's network alone, beside theory", lambda _: rings.measure()),
     "topobw": ("injected faults that topobw names, and false alarms without one", topobw.measure),
     "matrix": (
         "every rank order and binding under every MPI, without a torus",

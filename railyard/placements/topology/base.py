@@ -61,6 +61,7 @@ __all__ = [
 
 #: The most routers with chosen routes, whose loads need a table of all pairs.
 MOST_CHOOSING = 1024
+TURNS = "turns"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,8 @@ class Topology(Network):
 
     hop_latency_us: float = 0.0
     routes: Routes = USUAL
+    #: Whether sources take turns on a link (docs/routes.md); with `arbitration: turns` the inputs of a router do.
+    fair: bool = True
 
     # Routes.
 
@@ -338,7 +341,7 @@ class Topology(Network):
         if self.hop_latency_us:
             document["hop_latency_us"] = self.hop_latency_us
         rates = {str(name): rate for name, rate in self.tile_rates_gbyte_s.items()}
-        document |= self.routes.to_dict()
+        document |= self.routes.to_dict() | ({} if self.fair else {"arbitration": TURNS})
         return {**document, "tile_rates_gbyte_s": rates, "host": {"tiles": self.host_tiles}}
 
     def _distances(self, destination: Destination, rail: int, gone: frozenset[str]) -> dict[Router, int]:

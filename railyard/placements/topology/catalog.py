@@ -94,6 +94,7 @@ def parse(document: object, *, source: str) -> Topology:
         "lanes_per_tile": document.get("lanes_per_tile", 3),
         "hop_latency_us": float(document.get("hop_latency_us", 0)),
         "routes": rules.parse(document.get("routes", {}), source),
+        "fair": "arbitration" not in document,
     }
     topology = KINDS[keys[0]](document, common, source)
     _check_routes(topology, document[keys[0]], source)

@@ -85,6 +85,8 @@ def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, gener
             f"trouble {numbers[topology.router_name(link.source), link.port]} {' '.join(spell_ns)} "
             f"{trouble.silent:d} {trouble.errors_percent / 100:g} {jitter_ns:.0f}"
         )
+    if topology.rings and topology.fair and topology.routes.order != RESTORED:
+        yield "fair"
     if topology.routes.choose != FIXED:
         yield _choose(topology, shape)
     for name, prefix, port_name in _routes(topology, faults):

@@ -24,12 +24,14 @@ def ring(
     buffer_cells: int = 8,
     slow: dict[int, int] | None = None,
     nic_rate: int = RATE,
+    fair: bool = False,
 ) -> str:
-    """Return a ring of routers with one node each, all routes in the plus direction.
+    """Return a ring of routers with one node each, all routes in the plus direction; `fair`: sources take turns.
 
     Link 2 i is the NIC of node i, link 2 i + 1 the way back, link 2 count + i the cable from router i to the next.
     """
     lines = ["railyard-router 1 1", f"cell {CELL}", f"buffer {buffer_cells * CELL} {buffer_cells * CELL}"]
+    lines += ["fair"] * fair
     lines += ["nic 1000000", *(f"node n{i} /nowhere/n{i}" for i in range(count))]
     lines += [f"router r{i} 10.1.0.{i}" for i in range(count)] + [
         f"address {i} 10.0.0.{i}" for i in range(count)

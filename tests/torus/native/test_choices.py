@@ -60,6 +60,34 @@ def crossing(topology: Topology, cells: int, *, others: int = 6, rounds: int = 1
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "arbitration", "choose", "fair"),
+    [
+        ("torus", None, "fixed", True),
+        ("torus", None, "hashed", True),
+        ("torus", None, "minimal-adaptive", False),
+        ("torus", "turns", "fixed", False),
+        ("dragonfly", None, "fixed", False),
+        ("tree", None, "fixed", False),
+    ],
+)
+def test_sources_take_turns_on_tori_whose_files_do_not_say_otherwise(
+    name: str, arbitration: str | None, choose: str, fair: bool
+) -> None:
+    document = SMALL[name].to_dict() | {"routes": {"choose": choose}}
+    document.pop("arbitration", None)
+    topology = catalog.parse(document | ({"arbitration": arbitration} if arbitration else {}), source="here")
+    assert catalog.parse(topology.to_dict(), source="here") == topology
+    assert ("fair\n" in described(topology)) == fair
+
+
+def test_every_gemini_takes_turns() -> None:
+    geminis = [
+        catalog.load(name) for name in catalog.known() if "arbitration" in catalog.load(name).to_dict()
+    ]
+    assert {one.name for one in geminis} == {name for name in catalog.known() if catalog.load(name).rings}
+
+
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("choose", list(RULES)[1:])
 def test_everything_arrives_with_buffers_of_one_cell(tmp_path: Path, name: str, choose: str) -> None:

@@ -37,11 +37,12 @@ def test_a_slower_link_on_the_way_decides(tmp_path: Path) -> None:
     assert slow_ns + 3 * LATENCY_NS <= due <= slow_ns + 3 * LATENCY_NS + 2 * CELL * 1000
 
 
-def test_inputs_of_a_router_take_turns(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fair", [False, True])
+def test_inputs_of_a_router_take_turns(tmp_path: Path, fair: bool) -> None:
     """Through traffic and a router's own node share a cable half and half, whoever came first."""
     cells = 200
     messages = [(0, 0, 2, cells * PAYLOAD), (20_000_000, 1, 2, cells * PAYLOAD)]
-    due = arrivals(simulate(tmp_path, ring(4), messages))
+    due = arrivals(simulate(tmp_path, ring(4, fair=fair), messages))
     full_ns = 2 * cells * CELL * 1000
     assert due[0] < due[1] <= full_ns + 5_000_000
     assert due[0] > 0.93 * full_ns  # alone it would have needed half
@@ -57,16 +58,31 @@ def test_inputs_of_a_router_take_turns(tmp_path: Path) -> None:
         (16, 7, (0.29, 2.26)),
     ],
 )
-def test_a_ring_of_full_nics_loses_and_one_of_balanced_nics_does_not(
+def test_a_ring_of_full_nics_loses_unless_it_is_fair_or_its_nics_are_balanced(
     tmp_path: Path, count: int, hops: int, first_and_last: tuple[float, float]
 ) -> None:
     """Times are over those of theory, in which every cable is busy all the time (docs/routes.md)."""
     cells = 500
     messages = [(0, i, (i + hops) % count, cells * PAYLOAD) for i in range(count)]
     theory_ns = hops * cells * CELL * 1_000_000_000 / RATE
-    for nic_rate, expected in ((RATE, first_and_last), (RATE // hops, (1.0, 1.0))):
-        due = arrivals(simulate(tmp_path, ring(count, nic_rate=nic_rate), messages)).values()
+    rings = {
+        ring(count): first_and_last,
+        ring(count, nic_rate=RATE // hops): (1.0, 1.0),
+        ring(count, fair=True): (1.0, 1.0),
+    }
+    for description, expected in rings.items():
+        due = arrivals(simulate(tmp_path, description, messages)).values()
         assert (min(due) / theory_ns, max(due) / theory_ns) == pytest.approx(expected, abs=0.015)
+
+
+def test_sources_share_a_link_alike_where_they_are_fair(tmp_path: Path) -> None:
+    """Three routers in a row and the last one's node send to one node: turns of inputs give the nearest one half."""
+    cells = 300
+    messages = [(0, source, 4, cells * PAYLOAD) for source in range(4)]
+    for fair, first in ((True, 1.0), (False, 0.5)):
+        due = arrivals(simulate(tmp_path, ring(6, fair=fair), messages))
+        assert max(due.values()) == pytest.approx(4 * cells * CELL * 1e9 / RATE, rel=0.03)
+        assert min(due.values()) / max(due.values()) == pytest.approx(first, abs=0.05)
 
 
 def test_destinations_of_a_nic_take_turns(tmp_path: Path) -> None:

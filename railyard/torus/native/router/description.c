@@ -221,8 +221,8 @@ static void read_sizes(struct reader *reader, const char *line) {
         network->port_bytes = (uint32_t)port_bytes;
     } else {
         wrong(reader,
-              "neither cell, buffer, nic, node, router, address, link, trouble, choose, route, way nor via, "
-              "or a size out of range");
+              "neither cell, buffer, nic, node, router, address, link, trouble, choose, fair, route, way nor "
+              "via, or a size out of range");
     }
 }
 
@@ -239,6 +239,8 @@ static void read_line(struct reader *reader, const char *line) {
         add_trouble(reader, line);
     else if (strncmp(line, "choose ", 7) == 0)
         add_choose(reader, line);
+    else if (strcmp(line, "fair\n") == 0)
+        reader->network->fair = true;
     else if (strncmp(line, "address ", 8) == 0)
         add_address(reader, line);
     else if (strncmp(line, "node ", 5) == 0 || strncmp(line, "router ", 7) == 0)
@@ -443,7 +445,8 @@ static void check(const struct reader *reader) {
             if (network->hosts[i].node)
                 continue;
             sets_of(reader, &network->hosts[i], false);
-            sets_of(reader, &network->hosts[i], true);
+            if (network->choices.parts)
+                sets_of(reader, &network->hosts[i], true);
         }
         choices_prepare(reader->network);
         check_choices(reader);

@@ -66,6 +66,8 @@ void network_prepare(struct network *network, struct counters_header *header, ui
         link->waiting = zeroed(link->words, sizeof *link->waiting);
         if (source->node)
             link->nic = new_nic(network);
+        else if (network->fair)
+            link->served = zeroed(network->address_count + 1, sizeof *link->served);
         if (link->trouble != NULL)
             link->trouble->begun_ns = now_ns;
     }
@@ -339,29 +341,38 @@ static struct cell *take_cell(struct network *network, uint32_t index, uint32_t 
 }
 
 /* Two sweeps over the waiting inputs: from the one whose turn it is to the end, then from the start up to it.
- */
+ * The first with credit sends, or the one whose source has waited for the most cells. */
 static bool router_sends(struct network *network, uint32_t index, uint64_t now_ns, bool *waiting) {
     struct link *link = &network->links[index];
-    uint32_t end = link->words * WORD_BITS, turn = link->turn;
-    for (int sweep = 0; sweep < 2; sweep++) {
+    uint32_t end = link->words * WORD_BITS, turn = link->turn, best = end, most = 0;
+    uint32_t sent = (uint32_t)network->counters[index].tx_cells;
+    for (int sweep = 0; sweep < 2 && (best == end || link->served); sweep++) {
         uint32_t from = sweep ? 0 : turn, to = sweep ? turn : end;
         for (uint32_t bit = next_bit(link->waiting, from, to); bit < to;
              bit = next_bit(link->waiting, bit + 1, to)) {
-            struct cell *cell = fifo_of(network, link, bit)->head;
+            const struct cell *cell = fifo_of(network, link, bit)->head;
             *waiting = true;
             if (!has_credit(network, link, cell->chunk, cell->channel, cell->bytes)) {
                 if (cell->channel >= FIRST_ADAPTIVE && is_adaptive(network))
                     ask_for_escape(network, index, bit, cell, now_ns);
                 continue;
             }
-            take_cell(network, index, bit);
-            link->turn = bit + 1 < end ? bit + 1 : 0;
-            network->counters[cell->held_link].input_stall_ns += now_ns - cell->ready_ns;
-            start(network, index, cell, now_ns);
-            return true;
+            uint32_t others = link->served ? sent - link->served[cell->chunk->source + 1] : 0;
+            best = best == end || others > most ? bit : best;
+            most = others > most ? others : most;
+            if (link->served == NULL)
+                break;
         }
     }
-    return false;
+    if (best == end)
+        return false;
+    struct cell *cell = take_cell(network, index, best);
+    link->turn = best + 1 < end ? best + 1 : 0;
+    if (link->served)
+        link->served[cell->chunk->source + 1] = sent + 1;
+    network->counters[cell->held_link].input_stall_ns += now_ns - cell->ready_ns;
+    start(network, index, cell, now_ns);
+    return true;
 }
 
 /* Send the first of the cells that asked for this link's escape channel and have credit for it. What has left
@@ -651,6 +662,7 @@ void network_free(struct network *network) {
     choices_free(network);
     for (uint32_t i = 0; i < network->link_count; i++) {
         free(network->links[i].waiting);
+        free(network->links[i].served);
         free(network->links[i].trouble);
         if (network->links[i].nic != NULL) {
             free(network->links[i].nic->flows);

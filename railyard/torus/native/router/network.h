@@ -11,7 +11,8 @@
  * whole size is free there (a credit). The space is free again after the tail of the cell has left and the
  * credit has returned.
  * - A link takes its next cell from the inputs of its router round robin, by input and virtual channel. At a
- * NIC the destinations take turns, one cell each.
+ * NIC the destinations take turns, one cell each. In a `fair` network sources take turns instead of inputs:
+ * of the inputs' first cells, a link takes that whose source it served the longest ago.
  * - Channels come in pairs. A cell changes to the upper channel of a pair where it crosses the dateline of a
  * ring, and to the next pair where it turns to a lower ring (detours do). A ring is one direction of one
  * dimension. So no circle of full buffers can form: pair, ring and upper channel together only rise on a way.
@@ -156,6 +157,8 @@ struct link {
     uint32_t turn;          /* bit of `waiting` to try first */
     uint64_t *waiting;      /* a bit for each input and channel of its source */
     uint32_t words;
+    uint32_t
+        *served; /* source + 1 -> cells of all sources up to its last one; NULL where inputs take turns */
     uint32_t used_bytes[CHANNELS];
     uint64_t *refuge; /* a bit for each queue and adaptive channel of its source whose head asks for escape */
     uint32_t refuge_words;
@@ -196,6 +199,7 @@ struct network {
     uint32_t port_bytes;   /* share of that buffer per next port */
     uint64_t nic_bytes;    /* bytes that a NIC reads ahead */
     uint64_t generation;
+    bool fair;
     struct choices choices;
     struct events events;     /* inside the network */
     struct events deliveries; /* whole chunks at their nodes */
