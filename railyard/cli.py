@@ -37,7 +37,7 @@ GROUPS = {
         "sim": ("torus.simulated.cli:sim", "Run a program on a simulated topology."),
         "fit": ("fit.cli:fit", "Fit the placement of any MPI program to what its ranks send."),
         "admit": ("admit.cli:admit", "Name the slow nodes of a job in few launches."),
-        "where": ("jobs.nodes.node_cli:where", "Print this node's cores, NICs and GPUs as JSON."),
+        "node-info": ("jobs.nodes.node_cli:node_info", "Print this node's cores, NICs and GPUs as JSON."),
         "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
         "application": ("applications.cli:application", "List and try the parsers of third-party programs."),
         "recover": ("jobs.cli:recover", "Make the records of interrupted jobs."),
@@ -48,7 +48,11 @@ GROUPS = {
             "analysis.judge.cli:compare",
             "Compare systems, placements, NIC policies, dates or archives.",
         ),
-        "over": ("analysis.judge.cli:over", "Show series of records over dates, sizes or allocations."),
+        "placement-cost": (
+            "analysis.judge.cli:placement_cost",
+            "Answer whether the scheduler's placement costs time.",
+        ),
+        "series": ("analysis.judge.cli:series", "Show records over dates, sizes or allocations."),
         "pairs": ("analysis.pairs.cli:pairs", "Show the matrices of all pairs that pt2pt has written."),
         "results": ("records.cli:results", "Add, list, show, check, pack and unpack records."),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
@@ -65,6 +69,8 @@ IN_JOB_SCRIPTS = {
     "strays": ("jobs.nodes.node_cli:strays", "End what a launch left behind (in job scripts)."),
     "together": ("jobs.cli:together", "Run a program while others load the network (in job scripts)."),
 }
+#: Former name of a command -> its name. Former names work in this release, and print a line.
+RENAMED = {"over": "series", "where": "node-info"}
 COMMANDS = {name: entry for group in (*GROUPS.values(), IN_JOB_SCRIPTS) for name, entry in group.items()}
 
 
@@ -86,6 +92,11 @@ class Rooms(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; end with the nearest name if there is none."""
+        if name := RENAMED.get(args[0]):
+            click.echo(
+                f"railyard: {args[0]} is now called {name}; the next release has that name alone", err=True
+            )
+            args = [name, *args[1:]]
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             near = did_you_mean(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}{near or '; railyard --help lists them'}")

@@ -2,8 +2,8 @@
 
 Models: five questions, each answered by the same fields of an index entry's setting. `pool`: do launches of two
 records form one case? `reference`: may a run be compared with the archive's references? `sides`: may two records be
-sides of `railyard compare`? `allocations`, `sizes`: may they share a row of `railyard over`? A new field of the setting
-needs a row in the table, and a test fails until it has one. Leaves out: how launches are compared
+sides of `railyard compare`? `allocations`, `sizes`: may they share a row of `railyard series`? A new field of the
+setting needs a row in the table, and a test fails until it has one. Leaves out: how launches are compared
 (`railyard.analysis.cases.comparison`, `railyard.analysis.judge`).
 """
 
@@ -84,9 +84,9 @@ NAMED_OF_SIDES = tuple(name for name, field in FIELDS.items() if field.sides is 
 SIDES_ROW = tuple(name for name, field in FIELDS.items() if field.sides is AGREE)
 #: Fields that identify a case among the references of one check.
 REFERENCE_CASE = tuple(name for name, field in FIELDS.items() if field.reference is AGREE and name != "check")
-#: Fields in which all records of a row of `railyard over allocations` agree.
+#: Fields in which all records of a row of `railyard series allocations` agree.
 ALLOCATIONS_ROW = tuple(name for name, field in FIELDS.items() if field.allocations is AGREE)
-#: The same for `railyard over sizes`, which also compares parts of parameters, ranks, nodes
+#: The same for `railyard series sizes`, which also compares parts of parameters, ranks, nodes
 #: (`railyard.analysis.judge.over`).
 SIZES_ROW = tuple(name for name, field in FIELDS.items() if field.sizes is AGREE)
 

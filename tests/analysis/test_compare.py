@@ -35,6 +35,7 @@ from railyard.analysis.stats import contrast, samples, score
 from railyard.analysis.stats.score import Ratio, Score
 from railyard.analysis.stats.verdicts import Finding, of_test
 from railyard.base.errors import InputError
+from railyard.cli import cli
 from railyard.records import references
 from railyard.records.record import Record
 from railyard.records.store import archive
@@ -100,6 +101,34 @@ def test_a_side_that_means_nothing_is_one_line(word: str) -> None:
 def test_a_side_may_be_given_once() -> None:
     with pytest.raises(InputError, match="each side once"):
         sides.parse(["vtorus", "vtorus"], lambda: entries(A))
+
+
+# ---- the cost of a placement ----
+
+
+@pytest.mark.parametrize(
+    ("speed", "answer", "saved"),
+    [
+        ((2.0, 1.0), r"The scheduler's order costs no time .*\(vtorus, emulated\)\.\nThe sch.* 2\.0", 50),
+        ((1.1, 0.5), r"The scheduler's order costs time .*\nThe placement custom makes the halo exch.* 2\.0", 50),
+        ((1.0, 1.0), r"random:1 against scheduler .*: no difference shown", None),
+    ],
+)
+def test_placement_cost_answers_in_words_and_node_hours(
+    tmp_path: Path, speed: tuple[float, float], answer: str, saved: float | None
+) -> None:
+    times = dict(zip(("scheduler", "random:1", "custom"), (1.0, *speed), strict=True))
+    archive.add(synthetic.halo(times, launches=10), tmp_path)
+    archive.add(synthetic.halo(SPEED, launches=10, seed=5), tmp_path)
+    words = ["placement-cost", "system=vtorus", "--archive", str(tmp_path)]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0 and re.search(answer, done.output), done.output
+    assert "plain" not in done.output, "a placement of another job is no part of the answer"
+    share = re.search(r"saves ([\d.]+) \(95 %: ([\d.]+) to ([\d.]+)\)", done.output)
+    assert bool(share) == (saved is not None)
+    if share and saved is not None:
+        middle, low, high = map(float, share.groups())
+        assert low < middle < high and middle == pytest.approx(saved, abs=2)
 
 
 # ---- rows ----

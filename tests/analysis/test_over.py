@@ -16,7 +16,7 @@ from support.entries import KEY, entry
 from support.records import figures
 
 from railyard.analysis.judge import over, text
-from railyard.analysis.judge.cli import over as over_command
+from railyard.analysis.judge.cli import series as series_command
 from railyard.analysis.judge.over import Scaling, Steadiness
 from railyard.analysis.stats import change_points
 from railyard.records.store import archive
@@ -211,11 +211,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [("dates", "changes"), ("sizes", "steps"), ("allocations", "verdict")],
 )
 def test_the_command_prints_a_table_and_json(root: Path, name: str, named: str) -> None:
-    shown = CliRunner().invoke(over_command, [name, "--archive", str(root)], catch_exceptions=False)
+    shown = CliRunner().invoke(series_command, [name, "--archive", str(root)], catch_exceptions=False)
     assert shown.exit_code == 0
     assert "series" in shown.output.splitlines()[-1]
     written = CliRunner().invoke(
-        over_command, [name, "--archive", str(root), "--json"], catch_exceptions=False
+        series_command, [name, "--archive", str(root), "--json"], catch_exceptions=False
     )
     document = json.loads(written.output)
     assert (document["format"], document["over"]) == (text.OVER_FORMAT, name)
@@ -224,10 +224,10 @@ def test_the_command_prints_a_table_and_json(root: Path, name: str, named: str) 
 
 def test_the_command_reads_records_whose_nodes_differ(root: Path) -> None:
     shown = CliRunner().invoke(
-        over_command, ["allocations", "check=halo_3d", "--archive", str(root)], catch_exceptions=False
+        series_command, ["allocations", "check=halo_3d", "--archive", str(root)], catch_exceptions=False
     )
     assert "iteration" in shown.output
-    nothing = CliRunner().invoke(over_command, ["allocations", "system=nowhere", "--archive", str(root)])
+    nothing = CliRunner().invoke(series_command, ["allocations", "system=nowhere", "--archive", str(root)])
     assert str(nothing.exception) == "SIDE: no record has system=nowhere; expected system=vtorus"
 
 
@@ -236,5 +236,5 @@ def test_the_command_reads_records_whose_nodes_differ(root: Path) -> None:
     [(["x"], "KEY=VALUE"), (["colour=red"], "keys"), (["--archive", "/nowhere"], "exists")],
 )
 def test_wrong_words_are_refused_in_one_line(words: Sequence[str], named: str) -> None:
-    error = CliRunner().invoke(over_command, ["dates", *words]).exception
+    error = CliRunner().invoke(series_command, ["dates", *words]).exception
     assert named in str(error) and "\n" not in str(error)

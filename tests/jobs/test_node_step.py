@@ -16,7 +16,7 @@ from railyard.jobs.nodes.node_step import Step
 from railyard.placements import launchers
 
 HOSTS = ["n1", "n2", "n3"]
-#: What a launcher does with `COMMAND ... railyard where --into FOLDER`, for the hosts in its file.
+#: What a launcher does with `COMMAND ... railyard node-info --into FOLDER`, for the hosts in its file.
 STUB = """\
 #!/bin/sh
 for last; do :; done
@@ -58,7 +58,7 @@ def test_without_slurm_the_jobs_own_launcher_starts_the_step(
     described = node_step.describe(step)
     assert set(described) == set(HOSTS) and described["n2"]["host"] == "n2.site.org"
     said = (stage / node_step.DESCRIPTIONS / "command").read_text()
-    assert "railyard where --into" in said
+    assert "railyard node-info --into" in said
 
 
 def test_every_launcher_of_real_machines_can_start_the_step(stage: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_node_is_known_by_the_schedulers_name_of_it() -> None:
 
 
 def test_a_node_writes_its_own_file(stage: Path) -> None:
-    subprocess.run([node_step._railyard(), "where", "--into", stage], check=True)
+    subprocess.run([node_step._railyard(), "node-info", "--into", stage], check=True)
     (path,) = stage.iterdir()
     assert path.name == f"{platform.node()}.json"
     assert json.loads(path.read_text())["host"] == platform.node()

@@ -80,7 +80,7 @@ MACHINES = {"frontier": FRONTIER, "perlmutter": PERLMUTTER, "hgx": HGX, "dgx": D
 
 
 def layout(machine: Machine, root: Path) -> NodeLayout:
-    """Return the layout of a machine that `railyard where` reads from a tree of files."""
+    """Return the layout of a machine that `railyard node-info` reads from a tree of files."""
     nodes.make(machine, root)
     found = node.parse(description.describe(root, {}))
     assert found is not None

@@ -697,7 +697,7 @@ def test_canonical_text_knows_no_blanks_and_sorts() -> None:
     assert json_io.canonical({"b": [1, 2.5], "a": "é"}) == '{"a":"\\u00e9","b":[1,2.5]}'
 
 
-@pytest.mark.parametrize("command", ["report", "compare", "over", "list"])
+@pytest.mark.parametrize("command", ["report", "compare", "series", "list"])
 def test_a_file_that_cannot_be_read_hides_no_other(tmp_path: Path, command: str) -> None:
     one, other = synthetic.halo(launches=6), synthetic.halo(launches=6, seed=2)
     root = tmp_path / "archive"
@@ -707,7 +707,7 @@ def test_a_file_that_cannot_be_read_hides_no_other(tmp_path: Path, command: str)
     words = {
         "report": ["report", root, "--format", "csv", "-o", tmp_path / "rows.csv"],
         "compare": ["compare", root, good[1]],
-        "over": ["over", "sizes", "--archive", root],
+        "series": ["series", "sizes", "--archive", root],
         "list": ["results", "list", "--archive", root],
     }[command]
     done = subprocess.run(

@@ -59,8 +59,11 @@ class Standing:
         return self.score.finding if self.score else Finding.NO_VALUE
 
 
-def faster(name: str, score: Score, baseline: str) -> str:
-    """Return `a is 2.11 times as fast as b (95 %: 2.09 to 2.13, 3 cases)`, the faster one first."""
+def faster(name: str, score: Score, baseline: str, what: str = "") -> str:
+    """Return `a is 2.11 times as fast as b (95 %: 2.09 to 2.13, 3 cases)`, the faster one first.
+
+    With `what` it is `a makes WHAT 2.11 times as fast as b`.
+    """
     value, low, high = score.value, score.low, score.high
     if value < 1:
         name, baseline, value = baseline, name, 1 / value
@@ -68,7 +71,8 @@ def faster(name: str, score: Score, baseline: str) -> str:
     form = Format.for_values([value - 1 or 1.0])
     decimals = Format(decimals=min(4, max(2, form.decimals - 2 if form.decimals is not None else 4)))
     between = "" if low is None or high is None else f"95 %: {decimals.text(low)} to {decimals.text(high)}, "
-    return f"{name} is {decimals.text(value)} times as fast as {baseline} ({between}{_basis(score)})"
+    verb = f"makes {what}" if what else "is"
+    return f"{name} {verb} {decimals.text(value)} times as fast as {baseline} ({between}{_basis(score)})"
 
 
 def _basis(score: Score) -> str:

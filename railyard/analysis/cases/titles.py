@@ -28,6 +28,8 @@ ORIGIN_NOTES = {
 }
 
 
+#: Rank orders that people know by another name.
+_KNOWN_ORDERS = {"cart-create": "MPI's default order (cart-create)", "scheduler": "the scheduler's order"}
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -38,6 +40,14 @@ def title(case: Case) -> str:
     parts = [request.benchmark, f"grid {value_text(grid, 'grid')}" if grid else ""]
     where = f" on {request.topology.name}" if request.topology else ""
     return ", ".join(filter(None, parts)) + where
+
+
+def in_words(combination: str) -> str:
+    """Return a combination as a sentence names it: `the placement custom with the NIC policy nic-0`."""
+    placement, *others = combination.split(" + ")
+    policies = "".join(f" with the NIC policy {name}" for name in others[:1] if name != "library-default")
+    image = " from an image" if others[1:] else ""
+    return f"{_KNOWN_ORDERS.get(placement, f'the placement {placement}')}{policies}{image}"
 
 
 def heading(case: Case, among: Sequence[Case]) -> str:

@@ -1,4 +1,4 @@
-"""Run `railyard compare` and `railyard over`: show the records of an archive side by side, or as series.
+"""Run `railyard compare`, `placement-cost` and `series`: show an archive's records side by side, or as series.
 
 Models: what the user names and where the result goes. Leaves out: what is computed and printed
 (`railyard.analysis.judge.versus`, `railyard.analysis.judge.over`, `railyard.analysis.judge.text`), which is imported
@@ -66,7 +66,7 @@ def compare(
 
 
 @click.group(cls=Commands)
-def over() -> None:
+def series() -> None:
     """Show series of records over dates, sizes or allocations."""
 
 
@@ -82,7 +82,32 @@ def _options(command: _F) -> _F:
     return command
 
 
-@over.command(epilog=example("railyard over dates check=halo_3d"))
+@click.command("placement-cost", epilog=example("railyard placement-cost system=NAME,check=halo_smoke"))
+@_options
+@option("--baseline", "The placement that the others are compared with.", default="scheduler")
+def placement_cost(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool, baseline: str) -> None:
+    """Answer whether the scheduler's placement costs time, and how many node hours the best placement saves.
+
+    KEY=VALUE,... chooses records as a side of `railyard compare` does. Every placement that ran in one job with the
+    baseline is compared with it.
+    """
+    from railyard.analysis.judge import sides, text, versus
+
+    wanted = dict(side.wanted) if (side := _side(chosen)) else {}
+    own = sides.Side(name=baseline, wanted={**wanted, "placement": baseline})
+    entries = list(_entries(root))
+    sides.require(own, entries)
+    jobs = [one for one in entries if own.has_setting(one.setting) and own.has_date(one.own["created"])]
+    names = dict.fromkeys([baseline, *(name for one in jobs for name in one.setting["placements"])])
+    choosing = [sides.Side(name=name, wanted={**wanted, "placement": name}) for name in names]
+    compared = versus.compare([(jobs, choosing)], list(names), baseline, foms, for_people=not as_json)
+    if as_json:
+        print_json(text.document(compared))
+    else:
+        click.echo("\n".join(text.cost(compared)))
+
+
+@series.command(epilog=example("railyard series dates check=halo_3d"))
 @_options
 def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
     """Find where a series changed its level, and what its records name differently there.
@@ -92,15 +117,15 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
     from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    series = over.dated(_entries(root), side, foms)
-    _require(series, side, root)
+    dated = over.dated(_entries(root), side, foms)
+    _require(dated, side, root)
     if as_json:
-        print_json(text.dates_document(series))
+        print_json(text.dates_document(dated))
     else:
-        _print_table(text.changes_table(series), text.changes_sentence(series))
+        _print_table(text.changes_table(dated), text.changes_sentence(dated))
 
 
-@over.command("sizes", epilog=example("railyard over sizes check=halo_3d"))
+@series.command("sizes", epilog=example("railyard series sizes check=halo_3d"))
 @_options
 def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
     """Show weak and strong scaling: speedup and efficiency over the number of ranks.
@@ -120,7 +145,7 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
         )
 
 
-@over.command("allocations", epilog=example("railyard over allocations check=halo_3d"))
+@series.command("allocations", epilog=example("railyard series allocations check=halo_3d"))
 @_options
 @option(
     "--limit limit_percent",
@@ -146,11 +171,11 @@ def allocations_(
         _print_table(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
 
 
-def _require(series: Sequence[object], side: Side | None, root: Path) -> None:
-    """Raise InputError if there is no series because the side chooses no record."""
+def _require(rows: Sequence[object], side: Side | None, root: Path) -> None:
+    """Raise InputError if there is no row because the side chooses no record."""
     from railyard.analysis.judge import sides
 
-    if side is not None and not series:
+    if side is not None and not rows:
         sides.require(side, _entries(root))
 
 

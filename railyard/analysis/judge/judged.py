@@ -156,7 +156,7 @@ def sections(judged: Over) -> list[Section]:
 
 
 def documents(judged: Over) -> list[Json]:
-    """Return the documents of the three commands of `railyard over`."""
+    """Return the documents of the three commands of `railyard series`."""
     return [
         text.dates_document(judged.dated),
         text.sizes_document(judged.scaled),

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.cases import modelled, tables
-from railyard.analysis.cases.comparison import title, verdict_text
+from railyard.analysis.cases.comparison import listed, title, verdict_text
 from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.cases.scoreboard import faster
 from railyard.analysis.cases.tables import Cells
+from railyard.analysis.cases.titles import in_words
 from railyard.analysis.judge import over
 from railyard.analysis.judge.over import Change, Dated, Scaled, Spread, Steadiness
 from railyard.analysis.judge.rows import ENDINGS, Row
@@ -26,9 +27,10 @@ from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text.datatable import DataTable
 from railyard.analysis.text.numbers import NOTHING, Format, counted, percent
+from railyard.records import programs
 from railyard.records.json_io import Json
 
-#: The formats of the documents of `railyard compare` and `railyard over`.
+#: The formats of the documents of `railyard compare` and `railyard series`.
 FORMAT, OVER_FORMAT = "railyard-comparison/1", "railyard-over/1"
 
 
@@ -162,6 +164,53 @@ def overall(name: str, score: Score | None, baseline: str, origin: str) -> str:
         unknown = f"{baseline} and {name} ({origin}): cannot tell which is faster."
         return f"{unknown} {_too_few(score)} Without a test: {ratio}."
     return f"{name} against {baseline} ({origin}): {score.finding} overall; {ratio}."
+
+
+def cost(versus: Versus) -> Iterator[str]:
+    """Yield what `railyard placement-cost` prints: each placement against the baseline, then the answer in words."""
+    columns = ("placement", "times as fast", "95 %", "node hours in place of 100", "verdict")
+    yield _count_text(versus, versus.baseline)
+    for origin in dict.fromkeys(of for of, _ in versus.scores):
+        scored = {name: score for (of, name), score in versus.scores.items() if of == origin and score}
+        rows = [
+            (
+                name,
+                f"{score.value:.2f}",
+                NOTHING if score.low is None else f"{score.low:.2f} to {score.high:.2f}",
+                f"{100 / score.value:.1f}",
+                str(score.finding),
+            )
+            for name, score in scored.items()
+        ]
+        benchmarks = {row.row.shared["benchmark"] for row in versus.rows if row.origin == origin}
+        what = programs.noun(benchmarks.pop()) if len(benchmarks) == 1 else "these programs"
+        yield ""
+        yield from DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:-1])).lines()
+        yield ""
+        systems = listed(sorted({row.row.setting["system"] for row in versus.rows if row.origin == origin}))
+        yield from _cost(scored, versus.baseline, f"{systems}, {origin}", what)
+
+
+def _cost(scored: Mapping[str, Score], baseline: str, where: str, what: str) -> Iterator[str]:
+    """Yield whether the baseline costs time, and the node hours that the better order saves; else each verdict."""
+    shown_apart = [name for name, score in scored.items() if score.finding in (Finding.BETTER, Finding.WORSE)]
+    if not shown_apart:
+        yield from (overall(name, score, baseline, where) for name, score in scored.items())
+        return
+    name = max(shown_apart, key=lambda one: scored[one].value)
+    costs = "costs time"
+    if scored[name].finding is Finding.WORSE:
+        name = min(shown_apart, key=lambda one: scored[one].value)
+        costs = "costs no time that is shown, because no placement is shown to be faster"
+    score, ours = scored[name], in_words(baseline)
+    ratio = faster(in_words(name), score, ours, what)
+    low, saved, high = sorted(
+        100 - 100 * min(x, 1 / x) for x in (score.low or score.value, score.value, score.high or score.value)
+    )
+    between = "" if score.low is None else f" (95 %: {low:.1f} to {high:.1f})"
+    yield f"{ours[:1].upper()}{ours[1:]} {costs} ({where})."
+    yield f"{ratio[:1].upper()}{ratio[1:]}."
+    yield f"Of 100 node hours that a program spends in {what}, the faster order saves {saved:.1f}{between}."
 
 
 def shown(side: str) -> str:

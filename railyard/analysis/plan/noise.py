@@ -2,7 +2,7 @@
 
 Models: logarithms of the launches' values. The spread within a job is pooled over jobs and combinations. That between
 jobs is what the variance of the jobs' means has beyond it (a one-way analysis of variance), pooled over combinations.
-Leaves out: drift between dates (`railyard over dates`).
+Leaves out: drift between dates (`railyard series dates`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Describe this node as `railyard where` prints it: cores, NUMA domains, NICs, GPUs and place in the network.
+"""Describe this node as `railyard node-info` prints it: cores, NUMA domains, NICs, GPUs and place in the network.
 
 Read from /proc and /sys below a prefix that tests set. Needs no privileges. Leaves out what follows from it
 (`railyard.placements.hosts.node`, `railyard.placements.hosts.in_job`).
@@ -53,7 +53,7 @@ def boot_digest(boot_id: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write this node's description into a folder of descriptions (`railyard where --into`)."""
+    """Write this node's description into a folder of descriptions (`railyard node-info --into`)."""
     description = describe()
     path = folder / f"{description['node_name'] or description['host']}.json"
     part = path.with_suffix(f".{os.getpid()}")

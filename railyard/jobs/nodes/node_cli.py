@@ -1,4 +1,4 @@
-"""Define the commands `railyard where` and `strays`, which a job runs on each node. They start without numpy."""
+"""Define the commands `railyard node-info` and `strays`, which a job runs on each node. They start without numpy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from railyard.jobs.nodes import node
 from railyard.jobs.nodes import strays as running
 
 
-@click.command(epilog=example("railyard where"))
+@click.command(epilog=example("railyard node-info"))
 @option("--into", "Write the description into this folder, as HOST.json (in job scripts).", FOLDER)
-def where(into: Path | None) -> None:
+def node_info(into: Path | None) -> None:
     """Print this node's description as JSON: cores that may be used, NUMA domains, NICs, GPUs, place in the network."""
     if into is None:
         click.echo(json.dumps(node.describe()))

@@ -1,7 +1,7 @@
 """Run one step at the start of a job, with a task per node that writes the node's description to a file.
 
-Slurm starts the step by srun, whatever launcher the launches have; elsewhere it is a launch of `railyard where` by the
-job's own launcher, one rank per node. The step writes files because Slurm passes long lines of output on in pieces,
+Slurm starts the step by srun, whatever launcher the launches have; elsewhere it is a launch of `railyard node-info` by
+the job's own launcher, one rank per node. The step writes files because Slurm passes long lines of output on in pieces,
 which can mix. Leaves out the content of a description (`railyard.jobs.nodes.node`).
 """
 
@@ -80,7 +80,7 @@ def _run(step: Step) -> None:
     rendered = _by_srun(step) if "SLURM_JOB_ID" in step.environment else by_launcher(step)
     for name, text in rendered.files.items():
         (step.folder / name).write_text(text, encoding="utf-8")
-    command = [*rendered.command, _railyard(), "where", "--into", str(into.resolve())]
+    command = [*rendered.command, _railyard(), "node-info", "--into", str(into.resolve())]
     subprocess.run(
         command,
         cwd=step.folder,

@@ -1,4 +1,4 @@
-"""Coordinates that the nodes of a job know of themselves, without root: from descriptions of `railyard where`.
+"""Coordinates that the nodes of a job know of themselves, without root: from descriptions of `railyard node-info`.
 
     slingshot   Ethernet address of hsn0: its low 24 bits hold port (6), switch (5) and group (9): HPE's shasta_addr.c
     slurm       SLURM_TOPOLOGY_ADDR by its pattern: the switches above the node, its block, or its place in a torus

@@ -94,7 +94,7 @@ class NodeLayout:
 
 
 def parse(description: Mapping[str, Any]) -> NodeLayout | None:
-    """Return the layout in a node's description (`railyard where`); None if it has no core."""
+    """Return the layout in a node's description (`railyard node-info`); None if it has no core."""
     cores = tuple(
         Core(numa=int(c["numa"]), cpus=tuple(map(int, c["cpus"]))) for c in description.get("cores", [])
     )

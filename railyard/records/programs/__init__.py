@@ -24,6 +24,7 @@ __all__ = [
     "expected",
     "leader",
     "nothing",
+    "noun",
     "options",
     "relation",
 ]
@@ -36,6 +37,11 @@ def leader(benchmark: str, fom: str, at_point: Container[str]) -> str:
     """Return the figure among those of one point of which `fom` is a function; empty if it is a measurement itself."""
     follows = PROGRAMS[benchmark].follows if benchmark in PROGRAMS else third_party.follows(benchmark)
     return next((other for other in follows.get(fom, ()) if other in at_point), "")
+
+
+def noun(benchmark: str) -> str:
+    """Return what a benchmark measures, for a sentence; of a program that is not railyard's own its name."""
+    return PROGRAMS[benchmark].noun if benchmark in PROGRAMS else benchmark
 
 
 def options(benchmark: str, given: Given) -> list[str]:

@@ -113,14 +113,16 @@ class Given:
 class Program:
     """One benchmark: its name, and the function that yields its options in order.
 
-    `needs` are the parameters that every case has, with their kinds; `may` are the others. `figures` maps each figure
-    that the program writes to the names of the labels that its series may have, with blanks between.
+    `noun` names what it measures in a sentence: "the halo exchange". `needs` are the parameters that every case has,
+    with their kinds; `may` are the others. `figures` maps each figure that the program writes to the names of the
+    labels that its series may have, with blanks between.
     `relation` yields what contradicts the case or other figures of a launch, `sent` the bytes that left each host.
     `follows` maps a figure that is a function of another at the same point to that other: they are one measurement.
     Of several others the first that a launch has counts.
     """
 
     name: str
+    noun: str
     options: Callable[[Given], Iterator[Word]]
     needs: Mapping[str, Kind]
     figures: Mapping[str, str]

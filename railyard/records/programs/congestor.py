@@ -30,6 +30,7 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
 
 PROGRAM = Program(
     name="congestor",
+    noun="the background traffic",
     options=options,
     needs={"pattern": Kind.TEXT, "size_bytes": Kind.INTEGER, "rounds": Kind.INTEGER},
     figures=dict.fromkeys(("round_us", "aggregate_bandwidth_gbyte_s"), "pattern size_bytes"),

@@ -30,6 +30,7 @@ def relation(run: Run) -> Iterator[str]:
 
 PROGRAM = Program(
     name="contention",
+    noun="the exchange of many pairs",
     options=options,
     needs={
         "pairs_per_node": Kind.INTEGERS,

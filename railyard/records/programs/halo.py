@@ -120,6 +120,7 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
 
 PROGRAM = Program(
     name="halo",
+    noun="the halo exchange",
     options=options,
     needs={"grid": Kind.INTEGERS, "cells": Kind.INTEGERS, "repeats": Kind.INTEGER},
     may={

@@ -35,6 +35,7 @@ def relation(run: Run) -> Iterator[str]:
 
 PROGRAM = Program(
     name="hops",
+    noun="the messages between pairs of nodes",
     options=options,
     needs={
         "sizes_bytes": Kind.INTEGERS,

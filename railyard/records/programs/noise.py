@@ -42,6 +42,7 @@ def relation(run: Run) -> Iterator[str]:
 
 PROGRAM = Program(
     name="noise",
+    noun="the fixed work",
     options=options,
     needs={"quantum_s": Kind.NUMBER, "count": Kind.INTEGER, "repeats": Kind.INTEGER},
     figures={**dict.fromkeys(FIGURES, ""), "rank_noise_percent": "rank host"},

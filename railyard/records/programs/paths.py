@@ -30,6 +30,7 @@ def relation(run: Run) -> Iterator[str]:
 
 PROGRAM = Program(
     name="paths",
+    noun="the exchange along paths",
     options=options,
     needs={
         "paths": Kind.INTEGERS,

@@ -39,6 +39,7 @@ def relation(run: Run) -> Iterator[str]:
 
 PROGRAM = Program(
     name="pt2pt",
+    noun="the messages between pairs of ranks",
     options=options,
     needs={"pattern": Kind.TEXT, "sizes_bytes": Kind.INTEGERS, "repeats": Kind.INTEGER},
     may={"tests": Kind.TEXTS, "window": Kind.INTEGER},

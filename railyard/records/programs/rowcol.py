@@ -73,6 +73,7 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
 _POINT = "collective split ranks size_bytes"
 PROGRAM = Program(
     name="rowcol",
+    noun="the collectives of rows and columns",
     options=options,
     needs={
         "splits": Kind.TEXTS,

@@ -45,6 +45,7 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
 
 PROGRAM = Program(
     name="sonar",
+    noun="the messages between pairs of nodes",
     options=options,
     needs={"sizes_bytes": Kind.INTEGERS, "repeats": Kind.INTEGER},
     may={"pings": Kind.TEXTS, "group": Kind.TEXT},

@@ -36,6 +36,7 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
 
 PROGRAM = Program(
     name="topobw",
+    noun="the transfer over single links",
     options=options,
     needs={
         **dict.fromkeys(("size_bytes", "messages", "repeats"), Kind.INTEGER),

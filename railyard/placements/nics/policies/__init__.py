@@ -44,7 +44,7 @@ class Host:
     def gpus_for(self, policy: str) -> RankGpus:
         """Return the GPUs of the local ranks; InputError, which names the policy, where they are not known."""
         if self.gpus is None:
-            valid = "a node whose GPUs and NICs have a NUMA domain in its description (railyard where)"
+            valid = "a node whose GPUs and NICs have a NUMA domain in its description (railyard node-info)"
             raise InputError("nics", "policy", policy, valid)
         return self.gpus
 
