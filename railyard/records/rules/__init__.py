@@ -16,6 +16,7 @@ from railyard.records.rules import (
     evidence,  # noqa: F401
     figures,  # noqa: F401
     guard,  # noqa: F401
+    health,  # noqa: F401
     nics,  # noqa: F401
     places,  # noqa: F401
     relations,  # noqa: F401
