@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support import synthetic
 
 from railyard.analysis import why
 from railyard.analysis.cases import slow
 from railyard.records import record
 from railyard.records.record import Record
 from railyard.records.rules import faults
-from tests.support import synthetic
 
 pytestmark = pytest.mark.unit
 
