@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,7 +20,12 @@ from railyard.records.store import archive
 
 #: Counters of heat, as benchmarks/counters/groups/node.txt names them.
 HOT = "HOT_CORES"
-_OBEYED = {Verdict.OBEYED: "no", Verdict.NOT_OBEYED: "yes", Verdict.CANNOT_TELL: "unknown"}
+Answer = Literal["yes", "no", "unknown"]
+_OBEYED: Mapping[Verdict, Answer] = {
+    Verdict.OBEYED: "no",
+    Verdict.NOT_OBEYED: "yes",
+    Verdict.CANNOT_TELL: "unknown",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +33,7 @@ class Suspect:
     """A possible cause of a slow launch: whether it was one, and the evidence in a line."""
 
     cause: str
-    answer: Literal["yes", "no", "unknown"]
+    answer: Answer
     evidence: str
 
 
@@ -63,7 +68,7 @@ def suspects(one: SlowLaunch) -> Iterator[Suspect]:
     if (guard := launch.guard) is not None:
         bound = guard.figures.get("error_bound_percent")
         load = "its error bound is not known" if bound is None else f"its times may be {bound:.1f} % too long"
-        answer: Literal["yes", "no"] = "yes" if (bound or 0.0) >= one.percent else "no"
+        answer: Answer = "yes" if (bound or 0.0) >= one.percent else "no"
         yield Suspect(
             cause="this machine", answer=answer if guard.verdict is not Guarded.VOID else "yes", evidence=load
         )
