@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { VALUE_BYTES = 64 };
+enum { VALUE_BYTES = 64, TABLE_BYTES = 8192 };
 
 static const char router_mark[] = "{router}";
 
@@ -130,24 +130,59 @@ static bool read_text(const char *path, char *text, size_t bytes) {
     return good;
 }
 
-/* The number that the file begins with. */
-static uint64_t read_value(const char *path, struct problem *problem) {
-    char text[VALUE_BYTES] = "";
+/* The number that a text begins with. */
+static uint64_t first_number(const char *path, const char *text, struct problem *problem) {
     char *end = NULL;
-    if (!read_text(path, text, sizeof text)) {
-        cannot_read(path, strerror(errno), problem);
-        return 0;
-    }
     unsigned long long value = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || !strchr("@ \t\r\n", *end))
+    if (strcmp(text, "-1\n") == 0) /* the speed of a device that does not know it */
+        return COUNTER_ABSENT;
+    if (!isdigit((unsigned char)text[0]) || !strchr("@. \t\r\n", *end))
         cannot_read(path, "not a number", problem);
     return value;
+}
+
+/* The number after a word of a text, or in the word's column of the next line. */
+static uint64_t number_of(const char *path, char *text, const char *wanted, struct problem *problem) {
+    char *line;
+    int number = 0;
+    int column = -1;
+    while ((line = textfile_line(&text, &number)) != NULL) {
+        const char *word;
+        int place = -1;
+        for (int i = 0; (word = textfile_word(&line)) != NULL; i++) {
+            if (isdigit((unsigned char)*word) && i == (place >= 0 ? place + 1 : column))
+                return strtoull(word, NULL, 10);
+            if (strcmp(word, wanted) == 0)
+                place = i;
+        }
+        column = place;
+    }
+    cannot_read(path, "not as the group says", problem);
+    return 0;
+}
+
+/* The name of a number behind the path of a counter; NULL for the first one of the file. */
+static const char *word_of(const struct group_counter *counter) {
+    const char *colon = strchr(counter->path, ':');
+    return colon ? colon + 1 : NULL;
+}
+
+/* A counter's number in one of its files; absent if it is optional and the driver refuses to read it. */
+static uint64_t read_value(const char *path, const struct group_counter *counter, struct problem *problem) {
+    char text[TABLE_BYTES] = "";
+    const char *word = word_of(counter);
+    if (!read_text(path, text, word ? sizeof text : VALUE_BYTES)) {
+        if (!counter->optional)
+            cannot_read(path, strerror(errno), problem);
+        return COUNTER_ABSENT;
+    }
+    return word ? number_of(path, text, word, problem) : first_number(path, text, problem);
 }
 
 /* A counter's files: one, or all that a star matches. */
 static void find_files(const char *folder, const struct group_counter *counter, glob_t *found) {
     char path[COUNTER_PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, counter->path);
+    (void)snprintf(path, sizeof path, "%s/%.*s", folder, (int)strcspn(counter->path, ":"), counter->path);
     *found = (glob_t){0};
     (void)glob(path, 0, NULL, found);
 }
@@ -165,8 +200,10 @@ static uint64_t read_counter(const char *folder, const struct group_counter *cou
     glob_t found;
     uint64_t sum = 0;
     find_files(folder, counter, &found);
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        sum += read_value(found.gl_pathv[i], problem);
+    for (size_t i = 0; i < found.gl_pathc && sum != COUNTER_ABSENT; i++) {
+        uint64_t value = read_value(found.gl_pathv[i], counter, problem);
+        sum = value == COUNTER_ABSENT ? value : sum + value;
+    }
     if (found.gl_pathc == 0 && counter->optional)
         sum = COUNTER_ABSENT;
     else if (found.gl_pathc == 0)

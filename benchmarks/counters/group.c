@@ -234,6 +234,40 @@ static bool read_metric(char *rest, struct counter_group *group) {
     return metric->unit && metric->formula && evaluate(metric->formula, group, NULL, &value);
 }
 
+static int index_of(const struct counter_group *group, const char *name) {
+    for (int i = 0; i < group->counter_count; i++)
+        if (strcmp(group->counters[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static bool add_events(char *rest, bool are_states, struct counter_group *group) {
+    char *word;
+    while ((word = textfile_word(&rest)) != NULL) {
+        struct group_event *event = &group->events[group->event_count];
+        char *full = strchr(word, ':');
+        if (group->event_count == GROUP_EVENTS_MAX)
+            return false;
+        if (full)
+            *full++ = '\0';
+        event->counter = index_of(group, word);
+        event->is_state = are_states;
+        event->full = full ? strtoull(full, NULL, 10) : 0;
+        if (event->counter < 0 || (full && event->full == 0))
+            return false;
+        group->event_count++;
+    }
+    return true;
+}
+
+static bool read_events(char *rest, struct counter_group *group) {
+    return add_events(rest, false, group);
+}
+
+static bool read_states(char *rest, struct counter_group *group) {
+    return add_events(rest, true, group);
+}
+
 static const struct {
     const char *keyword;
     line_reader *read;
@@ -250,6 +284,8 @@ static const struct {
     {"WHEN", read_condition, "WHEN path pattern, up to 4 of them"},
     {"COUNTER", read_counter, "COUNTER name unit path, up to 32 of them"},
     {"OPTIONAL", read_optional, "OPTIONAL name unit path, up to 32 of them and of COUNTER"},
+    {"EVENTS", read_events, "EVENTS and names of counters above, NAME or NAME:FULL, up to 16 with STATES"},
+    {"STATES", read_states, "STATES and names of counters above, up to 16 with EVENTS"},
     {"METRIC", read_metric, "METRIC name unit formula of counters named above, up to 32 of them"},
 };
 

@@ -11,7 +11,10 @@
  *     TILES    how many tiles of a Gemini lead to other Geminis
  *     CLASS    NAME RATE: GB/s of a tile whose link type begins with NAME
  *     COUNTER  NAME UNIT PATH: below the device; * adds up the files that match
- *     OPTIONAL NAME UNIT PATH: a counter that some drivers do not have
+ *     OPTIONAL NAME UNIT PATH: a counter that some drivers do not have; with PATH:WORD the number after WORD
+ *              in the file, or below it in the next line
+ *     EVENTS   NAME[:FULL]...: counters whose growth is a fault; at FULL they count no further
+ *     STATES   NAME...: numbers that a launch should not see change, such as a link's speed
  *     METRIC   NAME UNIT FORMULA: of counters, numbers, + - * / and parentheses
  *
  * Leaves out: reading counters (source.h).
@@ -22,13 +25,15 @@
 #include "lib/run/problem.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum {
     GROUP_COUNTERS_MAX = 32,
     GROUP_METRICS_MAX = 32,
     GROUP_PATTERNS_MAX = 8,
     GROUP_CLASSES_MAX = 8,
-    GROUP_CONDITIONS_MAX = 4
+    GROUP_CONDITIONS_MAX = 4,
+    GROUP_EVENTS_MAX = 16
 };
 
 enum counter_source { SOURCE_FILES, SOURCE_GPCD };
@@ -44,6 +49,13 @@ struct group_counter {
 struct group_condition {
     const char *path;
     const char *pattern;
+};
+
+/* A counter by its index. `full`: it counts no further, 0 for one that wraps. */
+struct group_event {
+    int counter;
+    bool is_state;
+    uint64_t full;
 };
 
 struct group_metric {
@@ -74,6 +86,8 @@ struct counter_group {
     struct group_condition conditions[GROUP_CONDITIONS_MAX];
     int counter_count;
     struct group_counter counters[GROUP_COUNTERS_MAX];
+    int event_count;
+    struct group_event events[GROUP_EVENTS_MAX];
     int metric_count;
     struct group_metric metrics[GROUP_METRICS_MAX];
 };

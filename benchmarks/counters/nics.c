@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS_MAX = 8, NAME_BYTES = 256, READINGS = 2, METRICS = 2, SETTINGS = 3 };
+enum { GROUPS_MAX = 9, NAME_BYTES = 256, READINGS = 2, METRICS = 2, SETTINGS = 3 };
 
 static const char *const metric_names[METRICS] = {"sent_bytes", "received_bytes"};
 
@@ -48,6 +48,23 @@ struct row {
     char nic[LINK_TEXT_BYTES];
     char group[SITE_NAME_BYTES];
     double bytes[METRICS];
+};
+
+/* A fault that one NIC counted, or a state of it that changed. All ranks number fabrics and events alike;
+ * sent as it is, too. */
+struct event_row {
+    char node[SITE_NAME_BYTES];
+    char nic[LINK_TEXT_BYTES];
+    int fabric;
+    int event;
+    uint64_t before;
+    uint64_t after;
+};
+
+/* The events of each fabric that some NIC of any node counts, and that some NIC does not, a bit each. */
+struct readable {
+    uint32_t read[GROUPS_MAX];
+    uint32_t not_read[GROUPS_MAX];
 };
 
 /* A counter of energy; sent as it is, too. */
@@ -111,6 +128,8 @@ static void add_fabrics(struct nics *nics) {
     bool automatic = !names || strcmp(names, "auto") == 0;
     for (int i = 0; automatic && i < COUNTER_FABRICS; i++)
         add_fabric(nics, counter_fabrics[i]);
+    if (automatic)
+        add_fabric(nics, "node");
     while (!automatic && nics->fabric_count < GROUPS_MAX && parse_next(&names, ',', name, sizeof name))
         add_fabric(nics, name);
 }
@@ -201,6 +220,11 @@ static struct row row_of(const struct nics *nics, const struct fabric *fabric, i
     return row;
 }
 
+/* Counts no bytes, as the group of a node's own faults. */
+static bool has_no_bytes(const struct fabric *fabric) {
+    return counter_group_metric(&fabric->group, metric_names[0]) < 0;
+}
+
 static struct row *own_rows(const struct nics *nics, int *count) {
     size_t room = 0;
     *count = 0;
@@ -208,8 +232,49 @@ static struct row *own_rows(const struct nics *nics, int *count) {
         room += (size_t)nics->fabrics[i].links.count;
     struct row *rows = check_alloc(room, sizeof *rows);
     for (int i = 0; i < nics->fabric_count; i++)
-        for (int link = 0; link < nics->fabrics[i].links.count; link++)
+        for (int link = 0; link < nics->fabrics[i].links.count && !has_no_bytes(&nics->fabrics[i]); link++)
             rows[(*count)++] = row_of(nics, &nics->fabrics[i], link);
+    return rows;
+}
+
+/* Adds what one NIC counted of one event. A counter that is full, and one that is not there, is not read. */
+static void add_event(const struct nics *nics, const struct event_row *where, const char *nic,
+                      struct event_row *rows, int *count, struct readable *readable) {
+    const struct fabric *fabric = &nics->fabrics[where->fabric];
+    const struct group_event *event = &fabric->group.events[where->event];
+    bool is_read = where->before != COUNTER_ABSENT && where->after != COUNTER_ABSENT &&
+                   !(event->full && where->before >= event->full);
+    *(is_read ? &readable->read[where->fabric] : &readable->not_read[where->fabric]) |= 1U << where->event;
+    if (!is_read || where->before == where->after)
+        return;
+    struct event_row *row = &rows[(*count)++];
+    *row = *where;
+    (void)snprintf(row->node, sizeof row->node, "%.63s", nics->host);
+    (void)snprintf(row->nic, sizeof row->nic, "%s", nic);
+}
+
+static struct event_row *own_events(const struct nics *nics, int *count, struct readable *readable) {
+    size_t room = 0;
+    *count = 0;
+    for (int i = 0; i < nics->fabric_count; i++)
+        room += (size_t)nics->fabrics[i].links.count * (size_t)nics->fabrics[i].group.event_count;
+    struct event_row *rows = check_alloc(room, sizeof *rows);
+    for (int i = 0; i < nics->fabric_count; i++) {
+        const struct fabric *fabric = &nics->fabrics[i];
+        for (int link = 0; link < fabric->links.count; link++) {
+            size_t first = (size_t)link * (size_t)fabric->group.counter_count;
+            struct row named = {0};
+            name_nic(&fabric->links.links[link], &named);
+            for (int event = 0; event < fabric->group.event_count; event++) {
+                size_t place = first + (size_t)fabric->group.events[event].counter;
+                struct event_row where = {.fabric = i,
+                                          .event = event,
+                                          .before = fabric->values[0][place],
+                                          .after = fabric->values[1][place]};
+                add_event(nics, &where, named.nic, rows, count, readable);
+            }
+        }
+    }
     return rows;
 }
 
@@ -367,6 +432,11 @@ struct document {
     int energy_count;
     const struct rank_row *ranks;
     int rank_count;
+    const struct event_row *events;
+    int event_count;
+    struct readable readable;
+    const struct fabric *fabrics;
+    int fabric_count;
 };
 
 static void write_ranks(struct json *json, const struct document *document) {
@@ -400,6 +470,50 @@ static void write_energy(struct json *json, const struct document *document) {
     json_array_end(json);
 }
 
+static const struct group_counter *counter_of(const struct document *document, int fabric, int event) {
+    const struct counter_group *group = &document->fabrics[fabric].group;
+    return &group->counters[group->events[event].counter];
+}
+
+/* A list of names for each group that has some. */
+static void write_names(struct json *json, const char *key, const struct document *document,
+                        const uint32_t *events) {
+    json_key_object(json, key);
+    for (int i = 0; i < document->fabric_count; i++) {
+        if (!events[i])
+            continue;
+        json_key_array(json, document->fabrics[i].name);
+        for (int event = 0; event < document->fabrics[i].group.event_count; event++)
+            if (events[i] & 1U << event)
+                json_text(json, counter_of(document, i, event)->name);
+        json_array_end(json);
+    }
+    json_object_end(json);
+}
+
+static void write_events(struct json *json, const struct document *document) {
+    json_key_object(json, "health");
+    write_names(json, "read", document, document->readable.read);
+    write_names(json, "not_read", document, document->readable.not_read);
+    json_key_array(json, "events");
+    for (int i = 0; i < document->event_count; i++) {
+        const struct event_row *row = &document->events[i];
+        const struct group_counter *counter = counter_of(document, row->fabric, row->event);
+        bool is_state = document->fabrics[row->fabric].group.events[row->event].is_state;
+        json_object(json);
+        json_key_text(json, "node", row->node);
+        json_key_text(json, "nic", row->nic);
+        json_key_text(json, "event", counter->name);
+        json_key_text(json, "unit", counter->unit);
+        json_key_text(json, "kind", is_state ? "state" : row->after < row->before ? "reset" : "count");
+        json_key_integer(json, "before", (int64_t)row->before);
+        json_key_integer(json, "after", (int64_t)row->after);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}
+
 static void write_document(FILE *file, const void *written) {
     const struct document *document = written;
     const struct row *rows = document->rows;
@@ -425,6 +539,7 @@ static void write_document(FILE *file, const void *written) {
     write_gpus(&json, &document->gpus);
     write_energy(&json, document);
     write_ranks(&json, document);
+    write_events(&json, document);
     json_object_end(&json);
 }
 
@@ -457,6 +572,14 @@ void nics_end(struct nics *nics) {
         .groups = nics->settings[1], .rows = all, .count = total, .reason = reason.text};
     struct rank_row *of_ranks = gather_rows(sockets, sockets_count, sizeof *sockets, &document.rank_count);
     document.ranks = of_ranks;
+    struct readable here = {{0}, {0}};
+    struct event_row *events = own_events(nics, &count, &here);
+    struct event_row *events_of_all = gather_rows(events, count, sizeof *events, &document.event_count);
+    MPI_CHECK(MPI_Reduce(&here, &document.readable, (int)(sizeof here / sizeof(uint32_t)), MPI_UINT32_T,
+                         MPI_BOR, 0, MPI_COMM_WORLD));
+    document.events = events_of_all;
+    document.fabrics = nics->fabrics;
+    document.fabric_count = nics->fabric_count;
     struct energy_row *joules = own_energy(nics, &count);
     struct energy_row *of_all = gather_rows(joules, count, sizeof *joules, &document.energy_count);
     document.energy = of_all;
@@ -466,6 +589,8 @@ void nics_end(struct nics *nics) {
     free(document.gpus.of_rank);
     free(sockets);
     free(of_ranks);
+    free(events);
+    free(events_of_all);
     free(joules);
     free(of_all);
     free(rows);

@@ -17,11 +17,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.records import benchmark, json_io, spans, text_rules
+from railyard.records import benchmark, health, json_io, spans, text_rules
 from railyard.records.benchmark import Series, Unmeasured
 from railyard.records.folded import tables
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
+from railyard.records.health import Health
 from railyard.records.json_io import Json
 from railyard.records.spans import Spans
 from railyard.records.units import Fom
@@ -186,9 +187,9 @@ class Launch:
     in one line why the status is not ok. `verified` is whether the program found its data right, None for one that
     does not look. `series` has the raw samples, `not_measured` the points that the program left out, and `reported`
     what it printed besides figures, such as iterations. `ranks` is where each rank ran, as it reported itself.
-    `guard` and `nics` are None if no guard watched and no NIC was counted. `nic_verdict` is whether the NIC policy
-    was obeyed; `nic_reason` explains why it was not, or why the bytes cannot show it. `spans` is None where a node
-    has no coordinate, `roles` where no other program ran at the same time.
+    `guard`, `nics` and `health` are None if no guard watched, and no NIC and no error was counted. `nic_verdict` is
+    whether the NIC policy was obeyed; `nic_reason` explains why it was not, or why the bytes cannot show it. `spans`
+    is None where a node has no coordinate, `roles` where no other program ran at the same time.
     """
 
     index: int
@@ -208,6 +209,7 @@ class Launch:
     not_measured: tuple[Unmeasured, ...]
     guard: Guard | None = None
     nics: Nics | None = None
+    health: Health | None = None
     nic_verdict: Verdict = Verdict.CANNOT_TELL
     nic_reason: str | None = None
     software: Software = Software.NATIVE
@@ -401,6 +403,7 @@ def _parse_launch(
         ),
         "guard": _parse_guard(item.get("guard")),
         "nics": views.nics(item.get("nics"), f"{place}.nics"),
+        "health": health.parse(item.get("health")),
         "nic_verdict": _VERDICT[item.get("nic_verdict", "cannot-tell")],
         "software": _SOFTWARE[item.get("software", Software.NATIVE)],
         "spans": spans.parse(item.get("spans")),

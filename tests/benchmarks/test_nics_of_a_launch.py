@@ -114,6 +114,51 @@ def test_the_bytes_of_each_nic_of_a_foreign_program(
     assert read["reason"] is None and (tmp_path / "witness").exists()
 
 
+def test_faults_and_states_that_change_are_named_and_what_no_driver_has_is_not_zero(
+    program: Path, tmp_path: Path
+) -> None:
+    """A link goes down and trains at half its rate; a counter is full, another set back; memory and TCP have errors."""
+    tree, port = tmp_path / "tree", "sys/class/infiniband/mlx5_0/ports/1"
+    counter_trees.rdma_port(tree, "mlx5_0", {"port_xmit_data": 7})
+    before = {
+        f"{port}/counters/link_downed": "1",
+        f"{port}/counters/symbol_error": "65535",
+        f"{port}/counters/port_rcv_errors": "9",
+        f"{port}/rate": "400 Gb/sec (4X NDR)",
+        "sys/class/infiniband/mlx5_0/device/aer_dev_correctable": "RxErr 2\nTOTAL_ERR_COR 2",
+        "sys/devices/system/edac/mc/mc0/ce_count": "0",
+        "sys/devices/system/edac/mc/mc1/ce_count": "4",
+        "proc/net/snmp": "Ip: Forwarding\nIp: 1\nTcp: InSegs RetransSegs\nTcp: 70 5",
+    }
+    after = {
+        f"{port}/counters/link_downed": "2",
+        f"{port}/counters/port_rcv_errors": "0",
+        f"{port}/rate": "200 Gb/sec (2X NDR)",
+        "sys/class/infiniband/mlx5_0/device/aer_dev_correctable": "RxErr 5\nTOTAL_ERR_COR 5",
+        "sys/devices/system/edac/mc/mc1/ce_count": "6",
+        "proc/net/snmp": "Ip: Forwarding\nIp: 1\nTcp: InSegs RetransSegs\nTcp: 90 8",
+    }
+    for path, text in before.items():
+        counter_trees.write(tree / path, text)
+    command = "; ".join(f"printf '{text}\\n' > {tree / path}" for path, text in after.items())
+    env = {"RAILYARD_NICS": f"{tmp_path}/launch.nics", "RAILYARD_SYSFS": str(tree)}
+    outcome = mpirun("-n", "2", WITNESS, tmp_path / "witness", program, command, env=env)
+    assert (outcome.status, outcome.err) == (0, "")
+    health = nics(tmp_path / "launch.nics")["health"]
+    assert {
+        (row["nic"], row["event"], row["kind"], row["before"], row["after"]) for row in health["events"]
+    } == {
+        ("mlx5_0:1", "LINK_DOWNS", "count", 1, 2),
+        ("mlx5_0:1", "RCV_ERRORS", "reset", 9, 0),
+        ("mlx5_0:1", "RATE", "state", 400, 200),
+        ("mlx5_0:1", "PCIE_CORRECTED", "count", 2, 5),
+        ("", "MEMORY_CORRECTED", "count", 4, 6),
+        ("", "TCP_RETRANSMITTED", "count", 5, 8),
+    }
+    assert {"SYMBOL_ERRORS", "ACK_TIMEOUTS"} <= set(health["not_read"]["infiniband"])
+    assert health["not_read"]["node"] == ["MEMORY_UNCORRECTED", "HOT_CORES"]
+
+
 @pytest.mark.parametrize("start", ["mpi_init_(&code)", "mpi_init_thread_(&wanted, &wanted, &code)"])
 def test_a_program_that_starts_mpi_as_fortran_does_leaves_a_witness(tmp_path: Path, start: str) -> None:
     """SNAP, whose main is Fortran, left none: its MPI starts by functions of other names. The NICs are counted, too."""

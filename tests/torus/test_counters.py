@@ -97,7 +97,7 @@ def test_a_snapshot_with_a_count_that_is_no_number_names_it() -> None:
 
 def with_stalls(input_ns: int, output_ns: int) -> counters.CounterReading:
     found = dict(snapshot(r0_0_0__xplus=(0, 900), r1_0_0__xminus=(900, 0)))
-    lines = [f"s {host} {port} {input_ns} {output_ns} 2 1" for host, port in ENDS]
+    lines = [f"s {host} {port} {input_ns} {output_ns} 2 0 0 0 1" for host, port in ENDS]
     text = [f"i {host} {port} 0 0 0 0 0 0\nq {host} {port} 1 0 0 0 0 0 0" for host, port in ENDS]
     (parsed,) = counters.parse([*"\n".join(text).splitlines(), *lines, "."])
     stalled = {

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from railyard.analysis.cases import cases, comparison, tables
+from railyard.analysis.cases import cases, comparison, slow, tables
 from railyard.analysis.cases.cases import Case, Combination, Tally
 from railyard.analysis.cases.curves import Panel
 from railyard.analysis.cases.judgement import Comparison, Group
@@ -193,6 +193,8 @@ def _case(judged: JudgedCase) -> Iterator[str]:
             for row in tables.rows(member)
         ]
         yield _table(("figure", case.head, *_COLUMNS, "notes"), rows)
+    if explained := slow.statements(case):
+        yield _list([f"{heading}: {text}" for heading, text, _ in explained])
 
 
 def _score_table(standings: Sequence[Standing]) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from railyard.analysis.cases import cases, comparison, modelled, outliers, published, spread, tables
+from railyard.analysis.cases import cases, comparison, modelled, outliers, published, slow, spread, tables
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.curves import Panel
@@ -182,7 +182,12 @@ def statements(drawn: DrawnCase) -> list[Statement]:
     """Return what the page states about a case first: its own figures, the first comparisons, the curves."""
     shown = [member for family in general.by_fom(drawn.stated)[: general.SHOWN_FOMS] for member in family]
     own = [Statement(drawing.title, drawing.statement, "own") for drawing in drawn.own if drawing.statement]
-    return [*own, *comparison.statements(shown), *_curve_statements(drawn.panels)]
+    return [
+        *own,
+        *comparison.statements(shown),
+        *slow.statements(drawn.case),
+        *_curve_statements(drawn.panels),
+    ]
 
 
 def view(

@@ -60,6 +60,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
         guard=beside.guard(files.evidence.get("guard"), companions),
         roles=companions.roles if companions else None,
         nics=nics,
+        health=files.counted.health(placed.own_names) if files.counted else files.evidence.get("health"),
         nic_verdict=Verdict(obeyed.verdict),
         nic_reason=obeyed.reason,
         has_groups=placed.has_groups,

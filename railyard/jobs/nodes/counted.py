@@ -92,6 +92,15 @@ class Counted:
         renamed = [{**row, "node": node_names.get(row["node"], row["node"])} for row in chosen]
         return nic_bytes.of_rows(renamed), self.reason
 
+    def health(self, own_names: Mapping[str, str]) -> dict[str, Any] | None:
+        """Return what error counters and states did, as the record has it; None for a file without them."""
+        if (health := self.document.get("health")) is None:
+            return None
+        events = [
+            {**event, "node": own_names.get(event["node"], event["node"])} for event in health["events"]
+        ]
+        return {**health, "events": events}
+
     def energy(self, hosts: Sequence[str], own_names: Mapping[str, str]) -> list[Series]:
         """Return the energy that all of `hosts` counted during the launch, a series per kind of counter."""
         sums: dict[str, dict[str, float]] = {}

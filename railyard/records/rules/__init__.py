@@ -16,6 +16,7 @@ from railyard.records.rules import (
     design,  # noqa: F401
     evidence,  # noqa: F401
     figures,  # noqa: F401
+    health,  # noqa: F401
     known_keys,  # noqa: F401
     machine,  # noqa: F401
     nics,  # noqa: F401

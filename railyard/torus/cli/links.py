@@ -206,7 +206,7 @@ def _counts(links: Sequence[LinkCounter]) -> str:
     columns = f"{sums.pop('bytes'):14d}" + "".join(f" {count:10d}" for count in sums.values())
     if not _has_stalls(links):
         return columns
-    *stalls, replays = (sum(getattr(link, name) or 0 for link in links) for name in counters.ROUTED)
+    *stalls, replays = (sum(getattr(link, name) or 0 for link in links) for name in counters.ROUTED[:3])
     return columns + "".join(f" {stall_ns / 1e6:12.3f}" for stall_ns in stalls) + f" {replays:10d}"
 
 

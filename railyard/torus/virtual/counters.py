@@ -25,7 +25,15 @@ FORMAT = "railyard-counters/1"
 PROGRAM = BUILD / "bin/railyard-counters"
 COUNTED = ("bytes", "packets", "drops", "throttled")
 #: What only the user-space router counts; None on the network `kernel`.
-ROUTED = ("input_stall_ns", "output_stall_ns", "replays")
+ROUTED = ("input_stall_ns", "output_stall_ns", "replays", "outages", "outage_ns", "delayed_ns")
+#: Counters whose growth is a fault, and what they count.
+FAULTS = {
+    "drops": "packets",
+    "replays": "packets",
+    "outages": "events",
+    "outage_ns": "ns",
+    "delayed_ns": "ns",
+}
 #: What a link's counter has from its sending interface under the same name.
 _SENT = ("packets", "drops", "throttled", "backlog_bytes", "backlog_packets", *ROUTED)
 
@@ -52,6 +60,9 @@ class Interface:
     input_stall_ns: int | None = None
     output_stall_ns: int | None = None
     replays: int | None = None
+    outages: int | None = None
+    outage_ns: int | None = None
+    delayed_ns: int | None = None
 
 
 Snapshot = Mapping[End, Interface]
@@ -65,8 +76,9 @@ class LinkCounter:
 
     `input_stall_ns` is the time that packets which had arrived by the link waited for their next link.
     `output_stall_ns` is the time that the link was idle although packets waited for it, because the buffer at its other
-    end was full. `replays` is how often a damaged packet was sent again. All three are None on the network `kernel`,
-    whose routers have no finite buffers.
+    end was full. `replays` is how often a damaged packet was sent again. `outages` counts the times that the link fell
+    silent while packets waited for it, `outage_ns` is how long, and `delayed_ns` what jitter added. All are None on the
+    network `kernel`, whose routers have no finite buffers and no such faults.
     """
 
     name: str
@@ -87,6 +99,9 @@ class LinkCounter:
     input_stall_ns: int | None = None
     output_stall_ns: int | None = None
     replays: int | None = None
+    outages: int | None = None
+    outage_ns: int | None = None
+    delayed_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +139,39 @@ class CounterReading:
                     "tx_bytes": sent.bytes,
                     "rx_bytes": received.bytes,
                 }
+
+    def health(self) -> dict[str, Any]:
+        """Return the faults that the links counted, and those slower than their likes, as a record's launch has them.
+
+        Links are alike by dimension and class. A rate is in kbit/s, a duration in ns of the torus's own time.
+        """
+        events = []
+        fastest: dict[tuple[str, str], float] = {}
+        for link in self.links:
+            key = link.dimension, link.link_class
+            fastest[key] = max(fastest.get(key, 0.0), link.rate_mbit_s)
+        for link in self.links:
+            where = {"node": link.source, "nic": link.name}
+            for name, unit in FAULTS.items():
+                if count := getattr(link, name):
+                    event = {
+                        "event": name.upper(),
+                        "unit": unit,
+                        "kind": "count",
+                        "before": 0,
+                        "after": count,
+                    }
+                    events.append({**where, **event})
+            usual, now = (
+                round(1e3 * rate) for rate in (fastest[link.dimension, link.link_class], link.rate_mbit_s)
+            )
+            if now < usual:
+                state = {"event": "RATE", "unit": "kbit/s", "kind": "state", "before": usual, "after": now}
+                events.append({**where, **state})
+        names = [name.upper() for name in FAULTS if getattr(self.links[0], name) is not None]
+        lacking = [name.upper() for name in FAULTS if name.upper() not in names]
+        not_read = {"torus": lacking} if lacking else {}
+        return {"read": {"torus": [*names, "RATE"]}, "not_read": not_read, "events": events}
 
 
 def read(torus: str, topology: Topology) -> CounterReading:
@@ -164,7 +212,9 @@ def parse(lines: Iterable[str]) -> list[Snapshot]:
             interfaces[end] = _interface(len(interfaces), links[end], [int(word) for word in words[2:]])
         elif kind == "s":
             end = words[0], words[1]
-            interfaces[end] = replace(interfaces[end], **dict(zip(ROUTED, map(int, words[2:5]), strict=True)))
+            interfaces[end] = replace(
+                interfaces[end], **dict(zip(ROUTED, map(int, words[2:-1]), strict=True))
+            )
         elif kind == ".":
             snapshots.append(interfaces)
             interfaces = {}

@@ -382,6 +382,7 @@ class Watch:
             "begun": self.begun.isoformat(),
             "guard": asdict(self.guard),
             "nics": list(self.counted.nics(self.torus.topology)),
+            "health": self.counted.health(),
             "links": [asdict(link) for link in self.counted.links],
         }
 

@@ -149,6 +149,14 @@ def test_a_damaged_packet_is_sent_again_and_a_silent_cable_is_rerouted(
         "X+ 0,0,0>1,0,0: 50 % of packets damaged, jitter up to 1 us"
     ]
     assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
+    flap = ["--flap", "--for", "1s", "--every", "2s"]
+    assert railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", *flap).returncode == 0
+    inside(torus_name, "n0-0-0", "ping", "-c", "30", "-i", "0.1", "-w", "60", address(torus_name, "n1-0-0"))
+    silent = {
+        name: link["outage_ns"] for name, link in links(railyard, torus_name).items() if link["outages"]
+    }
+    assert silent["X+ 0,0,0>1,0,0"] > 0 and silent.keys() <= {"X+ 0,0,0>1,0,0", "X- 1,0,0>0,0,0"}
+    assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
     link = ["torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--down"]
     assert railyard(*link, "--reroute-after", "1ms").returncode == 0
     assert status(railyard, torus_name)["sound"]

@@ -19,7 +19,8 @@
  *
  *   r process chunks_read delivered lost unroutable write_errors in_flight flight_ns
  *   h late_ns|late_ppm count sum max START:COUNT...           a histogram, buckets that are not empty
- *   s HOST INTERFACE input_stall_ns output_stall_ns replays chunks    of each link, after its lines i and q
+ *   s HOST INTERFACE input_stall_ns output_stall_ns replays outages outage_ns delayed_ns
+ *     chunks                                                of each link, after its lines i and q
  *
  * Without an interval: two snapshots, one after the other. With one: a snapshot; a line `t` for each
  * interval, with the time of the processors that this process may use, the interface that sent the largest
@@ -320,8 +321,10 @@ static void print_histogram(const char *name, const struct histogram *histogram)
 static void print_routed(const struct routed *routed) {
     const struct counters_header *h = routed->copy;
     for (const struct link_counters *link = links_of(routed); link < links_of(routed) + h->links; link++)
-        printf("s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", link->host, link->port,
-               link->input_stall_ns, link->output_stall_ns, link->replays, link->tx_chunks);
+        printf("s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+               "\n",
+               link->host, link->port, link->input_stall_ns, link->output_stall_ns, link->replays,
+               link->outages, link->outage_ns, link->delayed_ns, link->tx_chunks);
     printf("r %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
            "\n",
            h->pid, h->chunks_read, h->chunks_delivered, h->chunks_lost, h->chunks_unroutable, h->write_errors,

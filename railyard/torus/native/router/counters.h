@@ -26,7 +26,8 @@ struct histogram {
  * them. Stalls are times: `input_stall_ns` that cells waited behind this link for their next one,
  * `output_stall_ns` that the link was idle although cells waited for it, because its buffer had no credit
  * left. `waited` counts the cells that could not leave at once, `replays` how often one was sent again.
- * `backlog` is what waits for the link now. */
+ * `outages` counts the silent spells that a cell met, `outage_ns` is how long they lasted from then on, and
+ * `delayed_ns` what jitter added. `backlog` is what waits for the link now. */
 struct link_counters {
     char host[COUNTED_NAME_BYTES];
     char port[16];
@@ -42,6 +43,9 @@ struct link_counters {
     uint64_t dropped;
     uint64_t waited;
     uint64_t replays;
+    uint64_t outages;
+    uint64_t outage_ns;
+    uint64_t delayed_ns;
     uint64_t input_stall_ns;
     uint64_t output_stall_ns;
     uint64_t backlog_bytes;

@@ -228,6 +228,15 @@ static void lose_at(struct network *network, uint32_t index, struct cell *cell, 
     lose(network, cell, now_ns);
 }
 
+static uint64_t with_jitter(struct network *network, uint32_t index, uint64_t now_ns, uint64_t here_ns) {
+    struct trouble *trouble = network->links[index].trouble;
+    if (trouble == NULL)
+        return here_ns;
+    uint64_t late_ns = trouble_here_ns(trouble, now_ns, here_ns);
+    network->counters[index].delayed_ns += late_ns - here_ns;
+    return late_ns;
+}
+
 /* Put a cell on a link that is free and has the credit for it. A damaged cell begins anew after a round trip.
  */
 static void start(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
@@ -246,8 +255,7 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
     count_sent(&network->counters[index], cell);
     uint64_t here_ns = link->free_ns + link->latency_ns;
     if (next == NO_LINK) {
-        if (link->trouble != NULL)
-            here_ns = trouble_here_ns(link->trouble, now_ns, here_ns);
+        here_ns = with_jitter(network, index, now_ns, here_ns);
         chunk->last_link = index;
         chunk->routers = cell->routers;
         if (++chunk->arrived + chunk->lost == chunk->cells)
@@ -265,8 +273,7 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
             cell->channel = channel_after(link, cell->held_channel, &network->links[next]);
             here_ns = earliest_start(network, link, next, cell->bytes, now_ns);
         }
-        if (link->trouble != NULL)
-            here_ns = trouble_here_ns(link->trouble, now_ns, here_ns);
+        here_ns = with_jitter(network, index, now_ns, here_ns);
     }
     events_add(&network->events, (struct event){.at_ns = here_ns,
                                                 .kind = EVENT_CELL_HERE,
@@ -456,9 +463,13 @@ static bool nic_sends(struct network *network, uint32_t index, uint64_t now_ns, 
 static bool stays_silent(struct network *network, uint32_t index, uint64_t now_ns) {
     struct trouble *trouble = network->links[index].trouble;
     uint64_t until_ns = trouble_silent_until_ns(trouble, now_ns);
-    if (until_ns != now_ns && until_ns != NEVER && until_ns != trouble->next_try_ns) {
+    if (until_ns != now_ns && until_ns != trouble->next_try_ns) {
         trouble->next_try_ns = until_ns;
-        try_at(network, index, until_ns);
+        network->counters[index].outages++;
+        if (until_ns != NEVER) {
+            network->counters[index].outage_ns += until_ns - now_ns;
+            try_at(network, index, until_ns);
+        }
     }
     return until_ns != now_ns;
 }
