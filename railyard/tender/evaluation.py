@@ -87,6 +87,12 @@ class Line:
         """Return how many faults the rules found."""
         return sum(len(rule.faults) for rule in self.rules)
 
+    @property
+    def open_note(self) -> str:
+        """Return the first note that the buyer has to decide, empty if there is none."""
+        notes = (note for rule in self.rules for note in rule.notes if note.is_open)
+        return next((f"{note.field}: {note.text}" for note in notes), "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
@@ -144,7 +150,8 @@ Weights = Mapping[str, float]
 
 
 def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
-    """Evaluate bids against a tender; a bid with any fault has no score."""
+    """Evaluate bids against a tender; a bid with any fault has no score. A bag that is there twice is one bid."""
+    read = _once(read)
     ruled = [completeness.check(tender, bid, [other for other in read if other is not bid]) for bid in read]
     chance = np.random.default_rng(SEED)
     weights = {case.name: case.weight for case in tender.cases}
@@ -182,6 +189,16 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
         flips=_flips(tender, drawn, lines, weights),
         trust=_trust(tender, read, [bid.error for bid in drawn.values()]),
     )
+
+
+def _once(read: Sequence[Read]) -> list[Read]:
+    """Return the bids without those of the same digest; of these the one with an accepted signature stays."""
+    bids: dict[str, Read] = {}
+    for bid in sorted(
+        read, key=lambda one: (bool(one.signed.problem), not one.signed.by, not one.signed.key)
+    ):
+        bids.setdefault(bid.digest or str(bid.path), bid)
+    return [bid for bid in read if any(bid is kept for kept in bids.values())]
 
 
 def _measured(records: Sequence[Judged]) -> str:
@@ -332,6 +349,8 @@ def _sentence(tender: Tender, lines: Sequence[Line], bids: Sequence[_Drawn]) -> 
     if not complete or complete[0].score is None:
         return "No bid is complete, so none is ranked."
     first, best = complete[0].bidder, f"has the best score, {complete[0].score.value:.4g}"
+    if note := complete[0].open_note:
+        return f"{first} {best}, but cannot be the best until it is decided who copied: {note}"
     if len(complete) == 1:
         return f"{first} {best}; no other bid is complete."
     leads = [_lead(tender, (complete[0], bids[0]), pair) for pair in zip(complete[1:], bids[1:], strict=True)]
