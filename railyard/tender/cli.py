@@ -103,6 +103,9 @@ def pack(
     click.echo(
         f"wrote {output}: {len(files)} record{'' if len(files) == 1 else 's'}, {bag.signed(output).text}"
     )
+    click.echo(
+        f"sha256 {bag.digest(output)}: send it to the buyer before the bag, so that no copy can be earlier"
+    )
     for path, why in reasons.items():
         click.echo(f"left out {path}: {why}")
 
@@ -143,7 +146,7 @@ def check(
     wanted = request.load(request_file)
     read = bids.read(bid, allowed_signers, again=again)
     rules = completeness.check(wanted, read)
-    click.echo(f"{read.bid.bidder}: {len(read.records)} records, {read.signed.text}")
+    click.echo(f"{read.bid.bidder}: {len(read.records)} records, {read.signed.text}, sha256 {read.digest}")
     for rule in rules:
         click.echo(f"{'missing' if rule.faults else 'ok':<8} {rule.name}: {rule.text}")
         for line in (*map(_line, rule.faults), *map(_line, rule.notes)):

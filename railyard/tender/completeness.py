@@ -6,30 +6,30 @@ The docstring of a rule is its text in the output of `railyard tender`.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from railyard.base.errors import as_seen
-from railyard.records import text_rules
+from railyard.records import json_io, text_rules
 from railyard.records.record import Origin
 from railyard.records.rules.registry import Fault
 from railyard.records.rules.times import CLOCKS_S, SECOND_S
-from railyard.tender import measured
+from railyard.tender import agreement, copies, measured
 from railyard.tender.bids import Read
 from railyard.tender.judged import Judged
 from railyard.tender.measured import Measured, Meets
 from railyard.tender.presets import Rule
-from railyard.tender.request import OF_A_SYSTEM, OF_TWO_SYSTEMS, Case, Tender
+from railyard.tender.request import OF_A_SYSTEM, OF_A_TORUS, OF_TWO_SYSTEMS, Case, Tender
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """What a reader should know of a bid without its being a fault."""
+    """What a reader should know of a bid without its being a fault; if `is_open`, the buyer has to decide it."""
 
     field: str
     text: str
+    is_open: bool = False
 
 
 Check = Callable[[Tender, Read], Iterator[Fault | Note]]
@@ -169,15 +169,27 @@ def first_jobs(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 
 
 def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
-    """No job and no launch is in the bid twice."""
+    """No job, launch or series is in the bid twice, neither scaled nor in another order."""
     jobs: dict[str, str] = {}
-    seen: dict[str, str] = {}
     for read in bid.records:
         if jobs.setdefault(read.job, read.id) != read.id:
             yield _of_record(read, "run.job", f"the job of record {jobs[read.job]}")
-        for launch in read.launches:
-            if launch.samples and seen.setdefault(launch.samples, read.id) != read.id:
-                yield _of_record(read, f"launches[{launch.place}]", f"is in record {seen[launch.samples]}")
+    for copy in copies.within(bid.records):
+        text = f"copied within the bid: {_launches(copy.original_launch)} of record {copy.original.id}"
+        yield _of_record(copy.read, _launches(copy.launch), text)
+
+
+def _launches(number: int) -> str:
+    return "launches" if number == copies.ALL else f"launches[{number}]"
+
+
+def one_machine(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """All jobs ran on one machine with one software, but for what the tender's `may_differ` names."""
+    for name, field, text in agreement.differences(bid.records):
+        if name in tender.may_differ:
+            yield Note(field=field, text=text)
+        else:
+            yield Fault(field=field, text=f"{text}; expected one, or `may_differ: [{name}]` in the tender")
 
 
 def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -329,27 +341,54 @@ def nodes_of(case: Case, records: Sequence[Judged]) -> int | None:
     return next((read.nodes for read in measured.answering(case, records)), None)
 
 
+def named_network(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """The tender names what makes a network fast or slow that is no machine's own, because the bidder sets it."""
+    for case in tender.cases:
+        for read in measured.answering(case, bid.records)[:1]:
+            named = {name: read.setting[name] for name in OF_A_TORUS if name in read.setting}
+            if read.origin is not Origin.MEASURED and named.keys() - case.parameters.keys():
+                wanted = ", ".join(f"{name}: {json_io.canonical(value)}" for name, value in named.items())
+                yield _of_case(case, f"{read.origin}; the tender's `parameters` do not name all of {wanted}")
+
+
 def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
-    """No job and no launch of the bid is in another bid."""
-    jobs = {read.job: other for other in others for read in other.records}
-    samples = {
-        launch.samples: other for other in others for read in other.records for launch in read.launches
-    }
-    boots = {read.boot: other for other in others for read in other.records if read.boot}
-    shared: set[str] = set()
-    for read in bid.records:
-        copied = next(
-            (launch for launch in read.launches if launch.samples and launch.samples in samples), None
-        )
-        if read.job in jobs:
-            yield _of_record(read, "run.job", f"is in the bid of {_name(jobs[read.job])}")
-        elif copied is not None:
-            text = f"is in the bid of {_name(samples[copied.samples])}"
-            yield _of_record(read, f"launches[{copied.place}]", text)
-        elif read.boot in boots and read.boot not in shared:
-            shared.add(read.boot)
-            text = f"the machine and the boot of a record of {_name(boots[read.boot])}"
-            yield _of_record(read, "run.boot", text, Note)
+    """No job, launch or series of the bid is in a bid that the buyer received before, or that is signed."""
+    for other in others:
+        name = _name(other)
+        jobs, boots = ({getattr(read, key) for read in other.records} - {None} for key in ("job", "boot"))
+        copied = {copy.read.id: copy for copy in copies.between(bid.records, other.records)}
+        shared: set[str | None] = set()
+        for read in bid.records:
+            if read.job in jobs:
+                yield _against(tender, (bid, other), f"record {read.id}: run.job", f"is in the bid of {name}")
+            elif copy := copied.get(read.id):
+                field = f"record {read.id}: {_launches(copy.launch)}"
+                text = (
+                    f"is in the bid of {name}, {_launches(copy.original_launch)} of record {copy.original.id}"
+                )
+                yield _against(tender, (bid, other), field, text)
+            elif read.boot in boots - shared:
+                shared.add(read.boot)
+                yield _of_record(read, "run.boot", f"the machine and the boot of a record of {name}", Note)
+
+
+def _against(tender: Tender, bids: tuple[Read, Read], field: str, text: str) -> Fault | Note:
+    """Return a fault of the first of two bids that have the same, or a note if it is the earlier one.
+
+    The buyer's list of what was received decides, then a signature that the buyer accepts. A time in a bid does not,
+    because whoever copies writes an earlier one. Without either the note is open.
+    """
+    last = len(tender.received)
+    bid, other = (
+        (tender.received.index(one.digest) if one.digest in tender.received else last, not one.signed.by)
+        for one in bids
+    )
+    if bid == other:
+        text = f"{text}; nobody can tell whose it is; expected both in the tender's `received`"
+        return Note(field=field, text=text, is_open=True)
+    return (
+        Note(field=field, text=f"{text}, which came later") if bid < other else Fault(field=field, text=text)
+    )
 
 
 def _name(bid: Read) -> str:
@@ -357,49 +396,12 @@ def _name(bid: Read) -> str:
 
 
 def own_name(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
-    """No other bid has the name of this bidder, or one that looks like it; a signature that is accepted decides."""
+    """No bid that came before, or that is signed, has the name of this bidder, or one that looks like it."""
     looks = text_rules.skeleton(bid.bid.bidder)
     for other in others:
-        is_decided = bid.signed.by and not other.signed.by
-        if text_rules.skeleton(other.bid.bidder) == looks and not is_decided:
+        if text_rules.skeleton(other.bid.bidder) == looks:
             text = f"{as_seen(bid.bid.bidder)} looks like {_name(other)} of {as_seen(str(other.path))}"
-            yield Fault(field="bidder", text=text)
-
-
-def one_network(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
-    """A network that is no machine's own is that of most bids: topology, and what makes a torus fast or slow."""
-    for case in tender.cases:
-        own = _of_each_network(case, bid)
-        stated = [
-            (network, read, other)
-            for other in others
-            for network, read in _of_each_network(case, other).items()
-        ]
-        shares = Counter([*own, *(network for network, _, _ in stated)])
-        for network, read in own.items():
-            rival = next(
-                (one for one in stated if one[0] != network and shares[one[0]] >= shares[network]), None
-            )
-            if rival is None:
-                continue
-            name = next(
-                name
-                for name in _names(read, rival[1])
-                if read.network.get(name) != rival[1].network.get(name)
-            )
-            values = f"{read.network.get(name)}, in the bid of {_name(rival[2])} {rival[1].network.get(name)}"
-            yield _of_case(case, f"{name} is {values}; the tender should name it"[:300])
-            return
-
-
-def _of_each_network(case: Case, bid: Read) -> dict[str, Judged]:
-    """Return network as text -> a record of a case, for networks that are not a machine's own."""
-    answering = measured.answering(case, bid.records)
-    return {str(read.network): read for read in answering if read.origin is not Origin.MEASURED}
-
-
-def _names(*records: Judged) -> list[str]:
-    return sorted({name for read in records for name in read.network})
+            yield _against(tender, (bid, other), "bidder", text)
 
 
 RULES: Sequence[Check] = (
@@ -412,6 +414,8 @@ RULES: Sequence[Check] = (
     sessions,
     first_jobs,
     launches_once,
+    one_machine,
+    named_network,
     one_clock,
     parameters,
     cases,
@@ -426,5 +430,4 @@ RULES: Sequence[Check] = (
 ACROSS: Sequence[Callable[[Tender, Read, Sequence[Read]], Iterator[Fault | Note]]] = (
     own_name,
     own_launches,
-    one_network,
 )

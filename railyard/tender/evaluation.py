@@ -91,6 +91,12 @@ class Line:
         """Return how many faults the rules found."""
         return sum(len(rule.faults) for rule in self.rules)
 
+    @property
+    def open_note(self) -> str:
+        """Return the first note that the buyer has to decide, empty if there is none."""
+        notes = (note for rule in self.rules for note in rule.notes if note.is_open)
+        return next((f"{note.field}: {note.text}" for note in notes), "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
@@ -154,7 +160,8 @@ Weights = Mapping[str, float]
 
 
 def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
-    """Evaluate bids against a tender; a bid with any fault has no score."""
+    """Evaluate bids against a tender; a bid with any fault has no score. A bag that is there twice is one bid."""
+    read = _once(read)
     ruled = [completeness.check(tender, bid, [other for other in read if other is not bid]) for bid in read]
     chance = np.random.default_rng(SEED)
     weights = {case.name: case.weight for case in tender.cases}
@@ -196,6 +203,16 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
         leads=leads,
         trust=_trust(tender, read, [bid.error for bid in drawn.values()]),
     )
+
+
+def _once(read: Sequence[Read]) -> list[Read]:
+    """Return the bids without those of the same digest; of these the one with an accepted signature stays."""
+    bids: dict[str, Read] = {}
+    for bid in sorted(
+        read, key=lambda one: (bool(one.signed.problem), not one.signed.by, not one.signed.key)
+    ):
+        bids.setdefault(bid.digest or str(bid.path), bid)
+    return [bid for bid in read if any(bid is kept for kept in bids.values())]
 
 
 def _measured(records: Sequence[Judged]) -> str:
@@ -350,6 +367,8 @@ def _sentence(ranked: Sequence[tuple[Line, _Drawn]], leads: Sequence[Interval | 
     if not ranked or ranked[0][0].score is None:
         return "No bid is complete, so none is ranked."
     first, best = ranked[0][0].bidder, f"has the best score, {ranked[0][0].score.value:.4g}"
+    if note := ranked[0][0].open_note:
+        return f"{first} {best}, but cannot be the best until it is decided who copied: {note}"
     if not leads:
         return f"{first} {best}; no other bid is complete."
     if None in leads:

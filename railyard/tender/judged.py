@@ -17,13 +17,14 @@ from railyard.placements.orders.allocation import AllocationOrder
 from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Case, Launch, Origin, Record
-from railyard.records.rules import figures, rebuilt
+from railyard.records.rules import rebuilt
 from railyard.records.store import archive, entries
 from railyard.records.units import Fom
+from railyard.tender import agreement, copies
 
 
 class Ran(NamedTuple):
-    """One launch. `values` are those of its series, `samples` a digest that two launches share only if one is a copy.
+    """One launch. `values` are those of its series.
 
     It is a tuple because a bid may have a hundred thousand launches.
     """
@@ -35,7 +36,6 @@ class Ran(NamedTuple):
     ranks: int
     command: str
     values: Mapping[tuple[Fom, Labels], float]
-    samples: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,8 @@ class Judged:
     `nodes` are those on which ranks ran, at most `granted`. `setting` is what changes the work and is no parameter.
     Records with one text `work` are of one case. `allocation` is a digest of the set of nodes, `hosts` their
     first and last names. `started` is of the first launch, `ended` of the last. `up_s` is when the clock of the
-    boot began, in seconds since 1970, as the launches give it; None if they do not.
+    boot began, in seconds since 1970, as the launches give it; None if they do not. `facts` and `files` are what jobs
+    of a bid share (`railyard.tender.agreement`), `marks` what copies share (`railyard.tender.copies`).
     """
 
     id: str
@@ -70,7 +71,9 @@ class Judged:
     allocation: str
     hosts: str
     up_s: float | None
-    network: Mapping[str, Json]
+    facts: Mapping[str, str]
+    files: Mapping[str, str]
+    marks: bytes
     ranks_per_node: int | None
     nics: int | None
     challenge: str
@@ -113,7 +116,9 @@ def of_record(read: Record, content: bytes = b"") -> Judged:
         allocation=entries.allocation(case.allocation["nodes"]),
         hosts=" to ".join(dict.fromkeys([names[0], names[-1]])) if names else "no node",
         up_s=_up_s(read),
-        network=_network(read),
+        facts=agreement.facts_of(read),
+        files=agreement.files_of(read),
+        marks=copies.marks_of(read),
         ranks_per_node=case.ranks_per_node,
         nics=_nics(read),
         challenge=case.challenge,
@@ -135,6 +140,7 @@ def _setting(read: Record) -> dict[str, Json]:
         "split": case.roles and case.roles["rule"],
         "topology": case.topology and case.topology.name,
         "rate_scale": torus.get("rate_scale"),
+        "latency_scaled": torus.get("latency_scaled"),
         "network": torus.get("network"),
         **_where(case),
     }
@@ -166,12 +172,6 @@ def _up_s(read: Record) -> float | None:
     return None
 
 
-def _network(read: Record) -> dict[str, Json]:
-    """Return what makes a network that is no machine's own fast or slow: topology, and the torus without its faults."""
-    torus = {**(read.provenance["torus"] or {}), "topology": read.case.topology and read.case.topology.name}
-    return {name: part for name, part in torus.items() if name not in {"name", "faults"}}
-
-
 def _ran(read: Record, launch: Launch) -> Ran:
     is_counted = launch.is_result
     return Ran(
@@ -182,7 +182,6 @@ def _ran(read: Record, launch: Launch) -> Ran:
         ranks=len(launch.ranks),
         command=launch.command,
         values=entries.launch_values(launch) if is_counted else {},
-        samples=figures.fingerprint(launch) if is_counted and read.origin in figures.RAN else "",
     )
 
 

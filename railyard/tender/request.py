@@ -53,7 +53,9 @@ EVERY_CHECK: Mapping[str, Json] = {
     "cube": [],
 }
 #: What the machine decides, and a tender may name.
-OF_THE_MACHINE = frozenset({"topology", "rate_scale", "network"})
+OF_THE_MACHINE = frozenset({"topology", "rate_scale", "latency_scaled", "network"})
+#: What of it makes a network that is no machine's own fast or slow, so that the tender must name it.
+OF_A_TORUS = ("topology", "rate_scale", "latency_scaled")
 #: Share of the promised performance that a later measurement must reach if the tender names none: with 5 jobs each
 #: and 1.5 % from job to job, an unchanged machine reaches it in 95 of 100 cases (tests/tender/test_decisions.py).
 RETENTION = 0.95
@@ -152,9 +154,10 @@ class Tender:
     """What the buyer requests. `reference_nodes` is the size of the reference system.
 
     `bidders` maps a bidder to the name of its key in the list of allowed signers. `launchers` are programs that a site
-    may start in a launcher's place, `launcher_options` words that a launch may have besides railyard's own. With
-    `scored` "pledged" a pledge counts instead of the measured value. `retention` is the share of what was promised that
-    a later measurement must reach.
+    may start in a launcher's place, `launcher_options` words that a launch may have besides railyard's own.
+    `may_differ` names what jobs of a bid need not share (`railyard.tender.agreement`). `received` has the digests of
+    bids in the order in which they reached the buyer. With `scored` "pledged" a pledge counts instead of the measured
+    value. `retention` is the share of what was promised that a later measurement must reach.
     """
 
     title: str
@@ -171,6 +174,8 @@ class Tender:
     launchers: tuple[str, ...] = ()
     launcher_options: tuple[str, ...] = ()
     bidders: Mapping[str, str] = field(default_factory=dict)
+    may_differ: tuple[str, ...] = ()
+    received: tuple[str, ...] = ()
 
     @property
     def nodes_of_reference(self) -> int:
@@ -209,6 +214,8 @@ def load(path: Path) -> Tender:
         metric=Metric(document.get("metric", metric)),
         launchers=tuple(document.get("launchers", ())),
         launcher_options=tuple(document.get("launcher_options", ())),
+        may_differ=tuple(document.get("may_differ", ())),
+        received=tuple(document.get("received", ())),
     )
     _check_metric(tender, str(path))
     return tender

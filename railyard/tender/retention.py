@@ -16,7 +16,7 @@ from enum import StrEnum
 from railyard.analysis.stats import contrast
 from railyard.records.rules.registry import Fault
 from railyard.records.units import Better
-from railyard.tender import completeness, measured
+from railyard.tender import completeness, copies, measured
 from railyard.tender.bids import Read
 from railyard.tender.evaluation import Interval
 from railyard.tender.measured import Measured
@@ -59,7 +59,7 @@ def faults(tender: Tender, bid: Read, later: Read, challenge: str) -> Iterator[F
     for rule in (completeness.sessions, completeness.first_jobs):
         yield from (item for item in rule(tender, later) if isinstance(item, Fault))
     jobs_before = {read.job for read in bid.records}
-    samples = {launch.samples for read in bid.records for launch in read.launches} - {""}
+    copied = {copy.read.id for copy in copies.between(later.records, bid.records)}
     newest = max((read.created for read in bid.records), default="")
     if challenge == tender.challenge:
         yield Fault(
@@ -67,7 +67,7 @@ def faults(tender: Tender, bid: Read, later: Read, challenge: str) -> Iterator[F
         )
     for read in later.records:
         field = f"record {read.id}"
-        if read.job in jobs_before or any(launch.samples in samples for launch in read.launches):
+        if read.job in jobs_before or read.id in copied:
             yield Fault(field=f"{field}: run.job", text="a job or a launch of the bid")
         if datetime.fromisoformat(read.started) <= datetime.fromisoformat(newest or read.created):
             yield Fault(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -37,6 +38,10 @@ def packed(folder: Path, name: str, *records: Record) -> Path:
     done = run("pack", *files, "-o", folder / name / "bag", "--bidder", name)
     assert done.exit_code == 0, done.output
     return folder / name / "bag"
+
+
+def digest(bag: Path) -> str:
+    return hashlib.sha256((bag / "tagmanifest-sha256.txt").read_bytes()).hexdigest()
 
 
 def checked(bag: Path, request: Path) -> str:
@@ -144,7 +149,8 @@ def test_records_of_an_easier_run_are_not_pooled_with_honest_ones(asked: Path, t
     assert re.search("are not one case: repeats (20 and 10|10 and 20)", checked(other, asked))
 
 
-def test_two_bids_with_the_same_launches_are_both_incomplete(asked: Path, tmp_path: Path) -> None:
+def test_of_two_bids_with_the_same_launches_the_one_received_first_stays(asked: Path, tmp_path: Path) -> None:
+    """Whoever got the bag of another bid could make both incomplete."""
     honest = good()
 
     def renamed(document: Document) -> None:
@@ -153,8 +159,12 @@ def test_two_bids_with_the_same_launches_are_both_incomplete(asked: Path, tmp_pa
 
     bags = packed(tmp_path, "a", honest), packed(tmp_path, "b", forgeries.changed(honest, renamed))
     done = run("evaluate", *bags, "--request", asked)
-    assert "No bid is complete" in done.output and "own-launches: record" in done.output
-    assert "launches\\[0\\]: is in the bid of b" in done.output
+    assert "cannot be the best until it is decided who copied" in done.output, done.output
+    assert "is not complete" not in done.output and "is in the bid of b" in done.output
+    asked.write_text(f"{asked.read_text()}received: [{digest(bags[0])}]\n")
+    done = run("evaluate", *bags, "--request", asked)
+    assert "no other bid is complete" in done.output and "Why b is not complete" in done.output
+    assert "is in the bid of a, launches\\[0\\] of record" in done.output, done.output
 
 
 def test_the_best_of_several_sessions_gives_no_award(asked: Path, tmp_path: Path) -> None:
@@ -242,7 +252,9 @@ def test_a_name_that_looks_like_that_of_another_bid_is_refused(asked: Path, tmp_
         packed(tmp_path, "\u0410\u0421\u041c\u0415 Ltd", good(seed=9)),
     )
     done = run("evaluate", *bags, "--request", asked)
-    assert "No bid is complete" in done.output and "looks like ACME Ltd" in done.output, done.output
+    assert "cannot be the best" in done.output and "looks like ACME Ltd" in done.output, done.output
+    asked.write_text(f"{asked.read_text()}received: [{digest(bags[0])}]\n")
+    assert "ACME Ltd has the best score" in run("evaluate", *bags, "--request", asked).output
 
 
 def of_one_case(folder: Path, origin: str, grid: str, nodes: int) -> Path:
@@ -266,16 +278,77 @@ def test_another_block_of_the_torus_is_a_parameter_that_the_tender_names(tmp_pat
     assert checked(bag, path) == "complete"
 
 
-def test_a_bid_of_another_network_is_refused_and_takes_no_other_bid_with_it(tmp_path: Path) -> None:
-    """A bidder that would lose made all bids incomplete by another rate scale."""
+def test_the_tender_names_the_rates_of_a_network_and_no_majority_does(tmp_path: Path) -> None:
+    """Two bids of one network made a third one incomplete, whatever the tender meant."""
     path = of_one_case(tmp_path, "emulated", "[4, 4]", 16)
     one, two, three = (
         evidence.good(challenge=CHALLENGE, seed=seed, nic_policies=["library-default"]) for seed in (1, 2, 3)
     )
-    other = forgeries.changed(three, lambda d: d["provenance"]["torus"].update(rate_scale=0.5))
-    bags = [packed(tmp_path, name, read) for name, read in (("a", one), ("b", two), ("c", other))]
+
+    def faster(document: Document) -> None:
+        document["provenance"]["torus"].update(rate_scale=0.5)
+
+    records = {"a": one, "b": forgeries.changed(two, faster), "c": forgeries.changed(three, faster)}
+    bags = [packed(tmp_path, name, read) for name, read in records.items()]
+    assert "do not name all of topology" in checked(bags[0], path)
+    rates = "topology: dual-rail-small, rate_scale: 0.001, latency_scaled: false"
+    path.write_text(path.read_text().replace("2048]}", f"2048], {rates}}}"))
     done = run("evaluate", *bags, "--request", path)
-    assert done.output.count("is not complete") == 1 and "Why c is not complete" in done.output, done.output
-    assert "rate\\_scale is 0.5, in the bid of a 0.001; the tender should name it" in done.output
-    tie = run("evaluate", bags[0], bags[2], "--request", path)
-    assert tie.output.count("is not complete") == 2
+    assert done.output.count("is not complete") == 2 and "a has the best score" in done.output, done.output
+    assert "rate\\_scale is 0.5; the tender names 0.001" in done.output
+
+
+def set_machine(**values: object) -> Change:
+    return lambda document: document["provenance"]["machine"].update(values)
+
+
+def set_files(**digests: str) -> Change:
+    def change(document: Document) -> None:
+        for when in ("written", "ended"):
+            document["run"][when]["files"].update(digests)
+
+    return change
+
+
+def other_nodes(document: Document) -> None:
+    document["provenance"]["machine"].update(hostname="gpu17")
+
+
+DIFFERENT: dict[str, tuple[str, Change]] = {
+    "cpu": ("Another CPU", set_machine(cpu="Another CPU")),
+    "memory": ("memory 32000000000", set_machine(memory_bytes=32_000_000_000)),
+    "kernel": ("Linux 6.9", set_machine(kernel="Linux 6.9")),
+    "files": ("halo: sha256 d0d0d0d0d0d0; record", set_files(halo="d0" * 32)),
+    "extra": ("libfast.so: among the files of 1 of the 2 jobs", set_files(**{"libfast.so": "d0" * 32})),
+    "clock": ("changes the program's clock", set_files(**{"libfaketime.so.1": "d0" * 32})),
+    "node_names": ("gpu#", other_nodes),
+    "mpi": ("mpi MPICH", lambda document: document["provenance"]["mpi"].update(library="MPICH 4.2")),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_what_jobs_of_one_bid_do_not_share_is_named_and_the_tender_may_allow_it(
+    name: str, asked: Path, tmp_path: Path
+) -> None:
+    words, change = DIFFERENT[name]
+    first = good()
+    bag = packed(tmp_path, "union", first, forgeries.changed(later(10, first), change))
+    missing = checked(bag, asked)
+    assert words in missing and "missing  one-machine" in missing, missing
+    allowed = "files" if name in {"extra", "clock"} else name
+    asked.write_text(f"{asked.read_text()}may_differ: [{allowed}]\n")
+    shown = run("check", bag, "--request", asked).output
+    assert words in shown and "ok       one-machine" in shown, shown
+
+
+def test_jobs_on_other_nodes_of_one_machine_agree(asked: Path, tmp_path: Path) -> None:
+    """Memory differs by what the kernel keeps, and a job starts on the node that the scheduler gives it."""
+    first = good()
+    other = forgeries.changed(later(10, first), set_machine(memory_bytes=16_050_000_000, hostname="bench"))
+    assert checked(packed(tmp_path, "same", first, other), asked) == "complete"
+
+
+def test_a_name_that_no_job_can_differ_in_is_refused_with_the_valid_ones(asked: Path) -> None:
+    asked.write_text(f"{asked.read_text()}may_differ: [colour]\n")
+    done = run("check", asked, "--request", asked)
+    assert "may_differ[0]" in str(done.exception) and "node_names" in str(done.exception), done.exception

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-
-import orjson
 
 from railyard.records import units
 from railyard.records.benchmark import Series
@@ -83,12 +80,6 @@ def alike(read: Record) -> Iterator[Fault]:
                     field=f"{field}.nics",
                     text=f"the NICs of this launch sent the same bytes as those of launch {other}",
                 )
-
-
-def fingerprint(launch: Launch) -> str:
-    """Return a digest that two launches share only if one is a copy; empty if they have fewer than `DIGITS` digits."""
-    shown = [[series.fom, dict(series.labels), series.samples] for series in _compared(launch)]
-    return hashlib.sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest() if shown else ""
 
 
 def _compared(launch: Launch) -> list[Series]:

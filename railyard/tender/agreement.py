@@ -1,0 +1,101 @@
+"""Compare what the jobs of a bid ran on and with: one machine, one software, unless the tender lets them differ.
+
+Models: node names may differ from job to job, because a scheduler chooses nodes. They are of one machine if they have
+the same forms, which are the names with `#` for each number. A job on few nodes may lack forms of a larger one.
+Leaves out: whether what jobs report of themselves is true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from railyard.records.record import Origin, Record
+from railyard.records.rules import figures, rebuilt
+
+if TYPE_CHECKING:
+    from railyard.tender.judged import Judged
+
+#: Relative difference of the memory of two nodes of a kind, from which firmware and kernel take their parts.
+MEMORY = 0.01
+#: Scripts of NIC policies and orders, which jobs of other policies do not have.
+_SCRIPT = ".sh"
+#: Libraries that change the clock of the program that loads them.
+_CLOCKS = re.compile(r"faketime|datefudge|fakeclock|timeskew", re.IGNORECASE)
+
+
+def facts_of(read: Record) -> dict[str, str]:
+    """Return what all jobs of a bid should have in common, by the names of the tender's `may_differ`, but for files."""
+    machine, mpi = read.provenance["machine"] or {}, read.provenance["mpi"] or {}
+    topology = read.case.topology
+    names = [*rebuilt.names(read), str(machine.get("hostname"))] if read.origin is Origin.MEASURED else []
+    facts = {
+        "cpu": f"{machine.get('cpus')} x {machine.get('cpu')}",
+        "memory": str(machine.get("memory_bytes") or 0),
+        "kernel": f"{machine.get('kernel')}, {machine.get('os')}",
+        "mpi": f"{mpi.get('library')}, MPI {mpi.get('standard')}",
+        "nics": ", ".join(read.case.devices or ()),
+        "topology": f"{topology.name} {topology.sha256}" if topology else "",
+        "node_names": " ".join(sorted({re.sub(r"\d+", "#", name.split(".")[0]) for name in names})),
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def files_of(read: Record) -> dict[str, str]:
+    """Return the digests of the programs and libraries of a job, by name."""
+    return dict(((read.run or {}).get("ended") or {}).get("files") or {})
+
+
+def differences(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
+    """Yield (name, field, text) of each fact and file in which a job differs from the first job."""
+    first: dict[tuple[str, str], tuple[Judged, str]] = {}
+    shown = set()
+    run = sorted((read for read in records if read.origin in figures.RAN), key=lambda read: read.created)
+    largest = max((read.facts.get("node_names", "").split() for read in run), key=len, default=[])
+    for read in run:
+        for name, fact in read.facts.items():
+            of = fact.partition(" ")[0] if name == "topology" and read.origin is not Origin.MEASURED else ""
+            one, other = first.setdefault((name, of), (read, fact))
+            if name == "node_names":
+                other = fact if set(fact.split()) <= set(largest) else " ".join(largest)
+            if not _is_like(name, fact, other) and (name, fact) not in shown:
+                shown.add((name, fact))
+                yield name, f"record {read.id}", f"{name} {fact}; record {one.id} has {other}"
+    yield from (("files", *difference) for difference in _files(run))
+
+
+def _is_like(name: str, fact: str, other: str) -> bool:
+    if name == "memory" and fact.isdigit() and other.isdigit():
+        return abs(int(fact) - int(other)) <= MEMORY * int(other)
+    return fact == other
+
+
+def _files(records: Sequence[Judged]) -> Iterator[tuple[str, str]]:
+    """Yield (field, text) of each file with two digests, that some jobs of a case lack, or that changes a clock."""
+    digests: dict[str, tuple[Judged, str]] = {}
+    jobs: dict[str, list[Judged]] = {}
+    shown = set()
+    for read in records:
+        jobs.setdefault(read.work, []).append(read)
+        for name, digest in read.files.items():
+            one, other = digests.setdefault(name, (read, digest))
+            if other != digest and (name, digest) not in shown:
+                shown.add((name, digest))
+                yield f"record {read.id}: {name}", f"sha256 {digest[:12]}; record {one.id} has {other[:12]}"
+    for name in filter(_CLOCKS.search, digests):
+        yield f"record {digests[name][0].id}: {name}", "a library that changes the program's clock"
+    for of_case in jobs.values():
+        yield from _not_in_all(of_case)
+
+
+def _not_in_all(records: Sequence[Judged]) -> Iterator[tuple[str, str]]:
+    """Yield (field, text) of each file that some jobs of a case have and others lack."""
+    having: Mapping[str, list[Judged]] = {name: [] for read in records for name in read.files}
+    for read in records:
+        for name in read.files:
+            having[name].append(read)
+    for name, some in having.items():
+        if len(some) < len(records) and not name.endswith(_SCRIPT):
+            text = f"among the files of {len(some)} of the {len(records)} jobs of this case"
+            yield f"record {some[0].id}: {name}", text

@@ -1,0 +1,201 @@
+"""Find launches, series and records that are copies of others: exact, scaled, shifted, or in another order.
+
+Models: each series gets two marks of 64 bits, which survive what a copier does. One is the order of its samples by
+size, which any scale, shift or small noise leaves alone. The other is their sorted distances from a quartile, which a
+scale or a new order leaves alone. Rates are inverted first, so that a rate and its time have one mark. Equal marks are
+found by sorting, not in pairs. A mark is made only of series whose equality cannot be chance: it must determine `BITS`
+bits after ties, which coarse clocks leave, and after a trend or a beat, which make one order likely. Short series are
+marked by their exact samples, and together over the launches of a combination, if the clock's tick is small enough.
+
+Leaves out: copies with noise above the distances of samples, and single launches of one sample.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from railyard.placements.arrays import Floats, Ints, NDArray, np
+from railyard.records import units
+from railyard.records.record import Record
+from railyard.records.rules import figures
+
+if TYPE_CHECKING:
+    from railyard.tender.judged import Judged
+
+    Marks = NDArray[np.uint64]
+
+#: Least information of a mark. 10,000 records have about 2^40 pairs of series, so that 1 in 2^16 such tenders has a
+#: coincidence.
+BITS = 56.0
+#: Steps between the quartiles of a series.
+STEPS = 1 << 12
+#: Least number of samples that can have `BITS` bits.
+LEAST = 12
+#: Number of the "launch" that stands for all launches of a record.
+ALL = 0xFFFF
+
+
+class Copy(NamedTuple):
+    """A launch of a record, and the launch of another or of the same record that it equals; `ALL` for all launches."""
+
+    read: Judged
+    launch: int
+    original: Judged
+    original_launch: int
+
+
+def marks_of(read: Record) -> bytes:
+    """Return the marks of a record of a run: pairs of 64 bits, a launch and its mark."""
+    if read.origin not in figures.RAN:
+        return b""
+    rows: dict[int, list[tuple[int, Sequence[float]]]] = {}
+    short: dict[object, list[tuple[int, Sequence[float]]]] = {}
+    for launch in read.launches if read.origin in figures.RAN else ():
+        combination = launch.placement, launch.nic_policy, launch.software
+        for series in launch.series if launch.is_result else ():
+            samples: Sequence[float] = series.samples
+            if units.is_counted(series.fom):
+                continue
+            if series.fom.unit.measures in figures.RATES:
+                samples = [1 / sample if sample else 0.0 for sample in samples]
+            if len(samples) >= LEAST:
+                rows.setdefault(len(samples), []).append((launch.index, samples))
+            else:
+                key = (*combination, series.fom, frozenset(series.labels.items()))
+                short.setdefault(key, []).append((launch.index, samples))
+    marks = [_marks(np.array([samples for _, samples in of_size]), of_size) for of_size in rows.values()]
+    marks += map(_marks_of_short, short.values())
+    return np.unique(np.concatenate(marks)[:, ::-1], axis=0).tobytes() if marks else b""
+
+
+def _marks(rows: Floats, launches: Sequence[tuple[int, object]]) -> Marks:
+    """Return (mark, launch) of the rows that have enough information, by order and by distances."""
+    count = rows.shape[1]
+    order = np.argsort(rows, axis=1, kind="stable")
+    ordered = np.take_along_axis(rows, order, axis=1)
+    ties = (np.diff(ordered) == 0).sum(axis=1)
+    factorials = _factorials(count)
+    of_order = factorials[count] - factorials[ties + 1] - _foreseen(np.argsort(order, axis=1))
+    steps, of_steps = _steps(ordered)
+    whose = np.array([launch for launch, _ in launches], dtype=np.uint64)
+    marks = [
+        np.stack([_hashed(cells, salt), whose], axis=1)[bits >= BITS]
+        for salt, cells, bits in ((1, order, of_order), (2, steps, of_steps))
+    ]
+    return np.concatenate(marks)
+
+
+def _factorials(count: int) -> Floats:
+    """Return the logarithms to base 2 of the factorials of 0 to a number."""
+    return np.concatenate([[0.0], np.cumsum(np.log2(np.arange(1, count + 1)))])
+
+
+def _steps(ordered: Floats) -> tuple[Ints, Floats]:
+    """Return the distances of sorted samples from a quartile, and the bits of each row that they determine.
+
+    As many equal pairs as are seen come from `levels` values that are equally likely. Even distances, as of a sweep,
+    determine little.
+    """
+    count = ordered.shape[1]
+    low, high = ordered[:, count // 4, None], ordered[:, 3 * count // 4, None]
+    spread = np.where(high > low, high - low, np.inf)
+    steps = np.floor((ordered - low) / spread * STEPS).clip(-(2**62), 2**62).astype(np.int64)
+    gaps = np.diff(steps)
+    levels = count * count / 2 / np.maximum((gaps == 0).sum(axis=1), 0.5)
+    uneven = (gaps.std(axis=1) / np.maximum(gaps.mean(axis=1), 1)).clip(1e-9, 1)
+    return steps, count * np.log2(levels * uneven) - _factorials(count)[count]
+
+
+def _marks_of_short(launches: Sequence[tuple[int, Sequence[float]]]) -> Marks:
+    """Return the marks of short series of one combination: of each launch's exact samples, and of all distances."""
+    ordered = np.sort(np.array([sample for _, samples in launches for sample in samples]))
+    count, marks = len(ordered), []
+    spread = 2 * (ordered[3 * count // 4] - ordered[count // 4])
+    bits = math.log2(max(1.0, spread / _tick(ordered)))
+    for launch, samples in launches:
+        if len(samples) * bits >= BITS:
+            marks.append((_hashed(np.array([samples]).view(np.int64), 3)[0], launch))
+    steps, _ = _steps(ordered[None])
+    if count * min(bits, math.log2(STEPS)) - _factorials(count)[count] >= BITS and np.diff(steps).all():
+        marks.append((_hashed(steps, 2)[0], ALL))
+    return np.array(marks, dtype=np.uint64).reshape(-1, 2)
+
+
+def _tick(ordered: Floats) -> float:
+    """Return the largest step of which all differences are multiples: the tick of a clock, or a printed digit."""
+    finest, tick = 1e-11 * max(float(np.abs(ordered).max()), 1e-300), 0.0
+    for gap in np.diff(ordered).tolist():
+        while gap > finest:
+            tick, gap = gap, math.fmod(tick, gap)
+        if 0 < tick <= 2 * finest:
+            break
+    return max(tick, finest)
+
+
+def _foreseen(ranks: Ints) -> Floats:
+    """Return the bits of each row that a trend, or the sample before or two before, explains."""
+    count = ranks.shape[1]
+    position = np.arange(count) - (count - 1) / 2
+    centered = ranks - (count - 1) / 2
+    variance = (count * count - 1) / 12
+    beat = [np.mean(centered[:, lag:] * centered[:, :-lag], axis=1) for lag in (1, 2)]
+    strongest = np.max(np.abs([np.mean(centered * position, axis=1), *beat]), axis=0) / variance
+    bits: Floats = -count / 2 * np.log2(1 - np.minimum(strongest, 0.999) ** 2)
+    return bits
+
+
+def _hashed(cells: Ints, salt: int) -> Marks:
+    """Return 64 bits of each row, by the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    where = np.arange(1, cells.shape[1] + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return _mixed(_mixed(cells.astype(np.uint64) * np.uint64(2 * salt + 1) + where).sum(axis=1))
+
+
+def _mixed(values: Marks) -> Marks:
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
+    return values ^ (values >> np.uint64(31))
+
+
+def within(records: Sequence[Judged]) -> Iterator[Copy]:
+    """Yield each launch that equals an earlier one of the same records, once."""
+    records = sorted(records, key=lambda read: read.created)
+    marks, owners = _all(records)
+    order = np.argsort(marks, kind="stable")
+    marks, owners = marks[order], owners[order]
+    seen = set()
+    for at in np.flatnonzero((marks[1:] == marks[:-1]) & (owners[1:] != owners[:-1])):
+        if (owner := int(owners[at + 1])) not in seen:
+            seen.add(owner)
+            yield _copy((records, owner), (records, int(owners[at])))
+
+
+def between(records: Sequence[Judged], others: Sequence[Judged]) -> Iterator[Copy]:
+    """Yield a launch of each record that equals one of the others, once."""
+    marks, owners = _all(records)
+    other_marks, other_owners = _all(others)
+    if not len(marks) or not len(other_marks):
+        return
+    order = np.argsort(other_marks, kind="stable")
+    where = np.searchsorted(other_marks, marks, sorter=order).clip(max=len(order) - 1)
+    seen = set()
+    for at in np.flatnonzero(other_marks[order[where]] == marks):
+        if (owner := int(owners[at])) >> 16 not in seen:
+            seen.add(owner >> 16)
+            yield _copy((records, owner), (others, int(other_owners[order[where[at]]])))
+
+
+def _copy(copy: tuple[Sequence[Judged], int], original: tuple[Sequence[Judged], int]) -> Copy:
+    (records, owner), (others, other) = copy, original
+    return Copy(records[owner >> 16], owner & ALL, others[other >> 16], other & ALL)
+
+
+def _all(records: Sequence[Judged]) -> tuple[Marks, Ints]:
+    """Return the marks of all records, and of each the number of its record and its launch, in 16 bits."""
+    pairs = [np.frombuffer(read.marks, dtype=np.uint64).reshape(-1, 2) for read in records]
+    if not pairs:
+        return np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+    number = np.repeat(np.arange(len(pairs)) << 16, [len(one) for one in pairs])
+    joined = np.concatenate(pairs)
+    return joined[:, 1], joined[:, 0].astype(np.int64) + number
