@@ -239,6 +239,15 @@ def five_rounds(document: Document) -> None:
 
 
 #: Of a record of 16 nodes with two NICs each, orders plain and random, policies library-default and local-nic.
+UNREAD: dict[str, Any] = {
+    "read": {},
+    "not_read": {},
+    "events": [
+        {"node": "n0-0-0", "nic": "nic0", "event": "LINK_DOWNS", "unit": "events"}
+        | {"kind": "count", "before": 0, "after": 1}
+    ],
+}
+
 ALL: Mapping[str, Forgery] = {
     "a source that nobody checked": Forgery(
         "source",
@@ -639,6 +648,9 @@ ALL: Mapping[str, Forgery] = {
     ),
     "dated before its own commit": Forgery("commit-first", "was committed at", ten_years_ago),
     "another check": Forgery("check-name", "the case names other", lambda d: d["case"].update(check="other")),
+    "an event of a counter that nobody read": Forgery(
+        "health", "LINK_DOWNS was not read", lambda d: first(d).update(health=UNREAD)
+    ),
     "parts of an error bound, which the sum lacks": Forgery(
         "error-bound",
         "the rest gives 20",

@@ -97,7 +97,7 @@ def reduced(records: list[Record], name: str, chance: np.random.Generator, **cha
 
 
 def bid(name: str, records: list[Judged], digest: str = "") -> Read:
-    signed = Signed(key="SHA256:x", by=name)
+    signed = Signed(key="SHA256:x", lines=((name,),))
     return Read(
         path=Path(name),
         bid=Bid(bidder=name, tier="baseline"),

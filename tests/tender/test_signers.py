@@ -92,7 +92,7 @@ def test_every_line_of_allowed_signers_decides_as_ssh_keygen_verify_does(
     signed = bag.signed(folder, signers)
     assert (signed.by, bool(signed.problem)) == (listed.by, not listed.by), signed
     for principal in listed.names:
-        words = [
+        words: list[str | Path] = [
             "ssh-keygen",
             "-Y",
             "verify",
