@@ -16,7 +16,9 @@ default, which a kind overrides if its hardware does otherwise:
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
+import json
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -326,6 +328,18 @@ class Topology(Network):
         return Carried(link_bytes=loads, hops_bytes=expected.hops_bytes)
 
     # The document, and what is kept.
+
+    @cached_property
+    def sha256(self) -> str:
+        """Return the digest of the topology's document, which does not depend on the layout of its file.
+
+        A torus with turns keeps the digest that it had in records before there was a choice.
+        """
+        document = {**self.to_dict()}
+        if self.rings:
+            document.pop("arbitration", None)
+            document |= {"arbitration": "sources"} if self.fair else {}
+        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
     def _common(self) -> dict[str, Any]:
         """Return the part of `to_dict` that all kinds share; values that are a Gemini's are left out."""

@@ -10,9 +10,7 @@ of the router's 48 ports with three lanes (Ezell, CUG'13, section II.D), on Infi
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -247,8 +245,3 @@ class Network(ABC):
             names[node.coordinate].append(node.name)
         for coordinate, below in names.items():
             yield Switch(name=self.router_name(Router(coordinate=coordinate)), nodes=tuple(below))
-
-    @cached_property
-    def sha256(self) -> str:
-        """Return the digest of the topology's document, which does not depend on the layout of its file."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
