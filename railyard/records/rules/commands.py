@@ -81,7 +81,7 @@ def _plain(name: str) -> str:
 
 @rule("command")
 def command(read: Record) -> Iterator[Fault]:
-    """A launch's command, and those beside it, are the lines that the case gives: launcher, variables, program, options."""
+    """A launch's command, and those beside it, are lines that the case gives: launcher, variables, program, options."""
     verdicts, bodies = answers(read), dict[str, str]()
     outside = read.origin, rebuilt.site_launcher(read), str(read.provenance.get("image"))
     if site := rebuilt.site_launcher(read)[0]:
