@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -12,6 +13,13 @@ from support import evidence, forgeries
 from railyard.analysis.cases import cases, impacts
 from railyard.analysis.figures import beside
 from railyard.analysis.stats.verdicts import Finding
+from railyard.jobs import launching
+from railyard.jobs.roles import Roles, placed, victims
+from railyard.jobs.roles import program as program_of
+from railyard.placements import launchers
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import Placement, place
+from railyard.placements.topology import catalog
 from railyard.records import rules
 from railyard.records.record import Record
 
@@ -150,3 +158,79 @@ def test_the_strict_check_works_out_the_victim_s_nodes() -> None:
         document["case"]["roles"]["rule"] = "interleaved"
 
     assert any("plain gives" in each.text for each in rules.faults(forgeries.changed(good, moved)))
+
+
+def rendered(launcher: str, load: str, companion: dict[str, Any], copies: tuple[float, ...] = ()) -> Record:
+    """A record with the lines that a job writes for its launches and the programs beside them."""
+
+    def change(document: dict[str, Any]) -> None:
+        roles = Roles.read(read.case.roles or {})
+        granted = allocate(catalog.load("gemini-2x2x2"), "snake", block=None, seed=read.case.seed)
+        for launch in document["launches"]:
+            name, stem = launch["placement"], f"launch-{launch['index']:03d}"
+            program = [*launch["command"].partition(" halo ")[1:]]
+            program = ["env", f"RAILYARD_NICS={stem}.nics", *shlex.split("".join(program))]
+            own = place(name, victims(roles, granted), (2, 2, 1), ranks_per_node=1, seed=read.case.seed)
+            launch["command"] = line(own, launcher, name, program)
+            beside = placed(roles, granted, name, grid=(2, 2, 1), ranks_per_node=1, seed=read.case.seed)
+            for role, one in zip(launch["roles"] or (), beside, strict=True):
+                words = program_of(one.companion, program, stem, counts_nics=True)
+                of = f"{name}.{one.companion.name}"
+                role["command"] = line(one.placement, launcher, of, words)
+
+    read = loaded(load, companion, times=2.0, copies=copies)
+    return forgeries.changed(read, change)
+
+
+def line(placement: Placement, launcher: str, stem: str, program: list[str]) -> str:
+    on = launchers.named(launcher)
+    made = launching.render(placement, "library-default", on, ["linux-net"], stem=stem, by_script=True)
+    return made.command(program)
+
+
+def commands_of(read: Record) -> list[str]:
+    return [f"{fault.field}: {fault.text}" for fault in rules.faults(read) if "command" in fault.field]
+
+
+MANY = {**INCAST, "program": ["congestor", "--pattern", "incast"]}
+LOADS = {"incast": (MANY, ()), "copies": (COPY, (1.5,)), "program": ({**MANY, "again": True}, ())}
+
+
+@pytest.mark.parametrize("launcher", ["openmpi4", "mpich", "slurm", "pals", "flux", "jsrun"])
+@pytest.mark.parametrize("load", LOADS)
+def test_lines_of_programs_beside_the_measured_one_are_those_of_a_job(launcher: str, load: str) -> None:
+    companion, copies = LOADS[load]
+    assert commands_of(rendered(launcher, load, companion, copies)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("congestor ", "true congestor ", "'true' before the program; expected words of the launcher"),
+        ("mpirun", "LD_PRELOAD=/f.so mpirun", "'LD_PRELOAD=/f.so' before the program"),
+        ("mpirun", "true", "'true' before the program"),
+        (" congestor ", " /tmp/congestor ", "ends in '/tmp/congestor"),
+        ("incast --ready", "none --ready", "the case gives 'congestor --pattern incast --ready"),
+        ("--stop launch", "--stop /etc/hosts launch", "ends in "),
+        ("mpirun", "echo; mpirun", "ends in "),
+    ],
+)
+def test_other_words_in_the_line_of_a_load_are_refused(old: str, new: str, words: str) -> None:
+    """Nobody read them: a load that never ran passed."""
+
+    def change(document: dict[str, Any]) -> None:
+        for role in (role for launch in document["launches"] for role in launch["roles"] or ()):
+            assert old in role["command"]
+            role["command"] = role["command"].replace(old, new, 1)
+
+    refused = commands_of(forgeries.changed(rendered("openmpi4", "incast", MANY), change))
+    assert refused and all(".roles[0].command: " in each and words in each for each in refused), refused
+
+
+def test_a_launch_under_a_load_has_all_of_its_programs() -> None:
+    def change(document: dict[str, Any]) -> None:
+        for launch in document["launches"]:
+            launch["roles"] = None
+
+    alone = rules.faults(forgeries.changed(rendered("openmpi4", "incast", MANY), change))
+    assert any("[]; the load of plain+incast has ['incast']" in fault.text for fault in alone)

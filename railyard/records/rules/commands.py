@@ -20,7 +20,7 @@ from railyard.placements.orders.placement import Placement, place
 from railyard.records import image_engines, programs
 from railyard.records.json_io import Json
 from railyard.records.programs import Free, Given, Word
-from railyard.records.record import Launch, Origin, Record, Software
+from railyard.records.record import Beside, Launch, Origin, Record, Software
 from railyard.records.rules import looks, rebuilt
 from railyard.records.rules.registry import Fault, answers, ended_well, rule
 
@@ -81,7 +81,7 @@ def _plain(name: str) -> str:
 
 @rule("command")
 def command(read: Record) -> Iterator[Fault]:
-    """A launch's command is the line that the case gives: launcher, variables, program, options, own files alone."""
+    """A launch's command, and those beside it, are lines that the case gives: launcher, variables, program, options."""
     verdicts, bodies = answers(read), dict[str, str]()
     outside = read.origin, rebuilt.site_launcher(read), str(read.provenance.get("image"))
     if site := rebuilt.site_launcher(read)[0]:
@@ -100,6 +100,7 @@ def command(read: Record) -> Iterator[Fault]:
         if problem:
             options = problem.removeprefix(OWN_OPTIONS) if problem.startswith(OWN_OPTIONS) else ""
             yield Fault(field=f"{field}.command", text=as_seen(problem)[:300], options=options)
+        yield from _beside(read, field, launch, shlex.split(body))
 
 
 def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
@@ -124,6 +125,54 @@ def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
             return _after_modifier(read, launch, rest[:number], (possible, variables, rest[number:]))
     shown = rest[0] if rest else ""
     return f"begins with {shown!r}, which no launcher of railyard writes for {launch.placement}", ""
+
+
+def _beside(read: Record, field: str, launch: Launch, victim: Sequence[str]) -> Iterator[Fault]:
+    """Yield faults of programs beside the measured one: not those of the load, or other words than a job writes."""
+    load = spec.split_load(launch.placement)[1]
+    kinds = list((read.case.roles or {}).get("loads", {}).get(load, ()))
+    roles = launch.roles or ()
+    if any(kind["role"] == "copy" for kind in kinds):
+        kinds = [{**kinds[0], "name": f"copy-{number}"} for number in range(1, max(1, len(roles)) + 1)]
+    if [role.name for role in roles] != (names := [kind["name"] for kind in kinds]):
+        text = f"{[role.name for role in roles]}; the load of {launch.placement} has {names}"
+        yield Fault(field=f"{field}.roles", text=as_seen(text)[:300])
+        return
+    stem = f"launch-{launch.index:03d}"
+    for number, (role, kind) in enumerate(zip(roles, kinds, strict=True)):
+        own = f"{stem}.{role.name}"
+        files = ["--ready", f"{own}.ready", "--stop", f"{stem}.stop", "--json", f"{own}.json"]
+        program = [*kind["program"], *([] if kind["again"] else files)]
+        if kind["role"] == "copy":
+            program = [word.replace("launch-N", own) for word in victim]
+        if problem := _unlike_a_companion(read, launch, role, [program, victim]):
+            yield Fault(field=f"{field}.roles[{number}].command", text=as_seen(problem)[:300])
+
+
+def _unlike_a_companion(read: Record, launch: Launch, role: Beside, programs: Sequence[Sequence[str]]) -> str:
+    """Return the first word of a companion's line that neither its program nor the victim's launcher has.
+
+    `programs` are the words of the companion and of the victim.
+    """
+
+    def plain(word: str) -> str:
+        return re.sub(r"\d+", "N", word.replace(f".{role.name}.", "."))
+
+    try:
+        lines = [shlex.split(text) for text in (role.command, launch.command)]
+    except ValueError as error:
+        return f"no line of a shell: {error}"
+    starts = [len(words) - len(program) for words, program in zip(lines, programs, strict=True)]
+    (before, end), launcher = (lines[0][: starts[0]], lines[0][starts[0] :]), lines[1][: starts[1]]
+    if _has_operator(role.command) or end != list(programs[0]):
+        return f"ends in {shlex.join(end)!r}; the case gives {shlex.join(programs[0])!r} there"
+    first = next(iter(_variables(before)[1]), "")
+    allowed = {*map(plain, launcher), "env", "RAILYARD_NICS=launch-N.nics"}
+    for line in _possible(read, launch, first):
+        variables = [f"{name}={value}" for name, value in line.environment.items()]
+        allowed |= {*map(plain, (*line.words, *line.scripts, *variables))}
+    stranger = next((word for word in before if plain(word) not in allowed), None if first else "nothing")
+    return "" if stranger is None else f"{stranger!r} before the program; expected words of the launcher"
 
 
 def _has_operator(text: str) -> bool:
