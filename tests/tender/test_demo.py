@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from playwright.sync_api import sync_playwright
 from support.commands import CHECKOUT
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder to which the demo writes."""
+    return tmp_path_factory.mktemp("demo") / "tender"
+
+
+@pytest.fixture(scope="module")
+def demo(folder: Path) -> tuple[str, str]:
     """Return what the demo prints, and the words of its page above the evidence."""
-    folder = tmp_path_factory.mktemp("demo") / "tender"
     done = subprocess.run(
         [CHECKOUT / "tools" / "tender-demo", folder], capture_output=True, text=True, check=False
     )
@@ -61,3 +71,19 @@ def test_the_page_says_that_the_example_is_no_machine_and_that_one_network_is_wo
 ) -> None:
     _, page = demo
     assert page.count("emulated (a network made by software)") == 2 and "steady has a worse cable" in page
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_a_phone_and_a_screen_with_letters_that_can_be_read(
+    demo: tuple[str, str], folder: Path, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page.goto((folder / "page.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        heights = page.evaluate("[...document.querySelectorAll('svg text')].map(e => e.getBBox().height)")
+        assert heights and min(heights) >= 11
+        browser.close()
