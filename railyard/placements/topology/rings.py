@@ -53,7 +53,7 @@ def carry(at: Ints32, source: Ints, target: Ints, sizes: Floats, *, extents: Coo
     A message has one index (ring, from, to) in each dimension: the sum of a part that its source gives and one that its
     target gives. Messages are taken so many at a time that what is between the steps stays in the processor's cache.
     """
-    leaving, arriving, apart, sums = [], [], [], []
+    leaving, arriving, distances, sums = [], [], [], []
     for dimension, extent in enumerate(extents):
         # On its way along `dimension` a route has arrived in the dimensions before and not yet left in those after.
         first, second = (d for d in range(3) if d != dimension)
@@ -67,7 +67,7 @@ def carry(at: Ints32, source: Ints, target: Ints, sizes: Floats, *, extents: Coo
         arriving.append(sum(behind, at[dimension].astype(np.int64)))
         rings = extents[first] * extents[second]
         far = np.abs(np.subtract.outer(np.arange(extent), np.arange(extent)))
-        apart.append(np.tile(np.minimum(far, extent - far).ravel(), rings))
+        distances.append(np.tile(np.minimum(far, extent - far).ravel(), rings))
         sums.append(np.zeros(rings * extent**2))
     hops_bytes = np.zeros(sum(extent // 2 for extent in extents) + 1)
     for start in range(0, len(sizes), _AT_ONCE):
@@ -76,7 +76,7 @@ def carry(at: Ints32, source: Ints, target: Ints, sizes: Floats, *, extents: Coo
         for dimension in range(3):
             index = leaving[dimension][source[some]] + arriving[dimension][target[some]]
             sums[dimension] += np.bincount(index, sizes[some], len(sums[dimension]))
-            total = total + apart[dimension][index]
+            total = total + distances[dimension][index]
         hops_bytes += np.bincount(total, sizes[some], len(hops_bytes))
     loads = np.zeros((*extents, 3, 2))
     for dimension, extent in enumerate(extents):
