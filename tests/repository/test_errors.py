@@ -51,7 +51,7 @@ def test_the_line(error: InputError, line: str) -> None:
         ("railyard --help >&-", "the standard output is closed; expected a file, a pipe or a terminal"),
         (
             "ulimit -n 5; railyard report -q -o build/page.html results/example",
-            f"{CHECKOUT}/results/studies: Too many open files; run: ulimit -n 1024",
+            "input or output: Too many open files; run: ulimit -n 1024",
         ),
         (
             "ulimit -v 60000; railyard results check results/example",

@@ -182,7 +182,7 @@ class Torus(Topology):
 
     def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
         at = self.node_coordinates.astype(np.int32).T
-        return rings.carry(at[:, self.first_node[source]], at[:, node], sizes, self.extents)
+        return rings.carry(at, self.first_node[source], node, sizes, extents=self.extents)
 
     @property
     def rings(self) -> Coordinate:
