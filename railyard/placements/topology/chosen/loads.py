@@ -6,9 +6,14 @@ out queues, and therefore what distinguishes the two kinds of UGAL.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from railyard.placements.arrays import Floats, Ints, np
 from railyard.placements.topology.carried import Carried, added, best_between
 from railyard.placements.topology.chosen.ways import Ways
+
+#: Entries of a table of links and ends that are computed at once.
+TABLE = 4_000_000
 
 
 def minimal(ways: Ways, sent: Floats) -> Carried:
@@ -61,32 +66,51 @@ class _Flows:
         Flows are moved from the farthest routers to the nearest. With `straight` they also differ by the ring of the
         link that they came by, of which the last means none.
         """
-        chosen = self.chosen
-        hops = self._hops(distance)
         if count:
-            self.by_hops += added(hops.ravel(), sent.ravel(), len(self.by_hops))
-        shorter = chosen.towards(distance)
+            self.by_hops += added(self._hops(distance).ravel(), sent.ravel(), len(self.by_hops))
+        for ends, steps in self._steps(distance):
+            self._move(sent[:, ends], distance[:, ends], steps[::-1], straight)
+
+    def _steps(self, distance: Floats) -> Iterator[tuple[slice, list[tuple[Ints, Ints]]]]:
+        """Yield some ends, then the links that shorten the way and the end of each, by distance, nearest first.
+
+        Ends are as many as keep a table of all links and these ends small.
+        """
+        chosen = self.chosen
+        width = max(1, TABLE // max(1, len(self.loads)))
+        for first in range(0, distance.shape[1], width):
+            ends = slice(first, first + width)
+            link, end = np.nonzero(chosen.towards(distance[:, ends]))
+            far = distance[chosen.source[link], first + end]
+            order = np.argsort(far, kind="stable")
+            parts = np.split(order, np.flatnonzero(np.diff(far[order])) + 1)
+            yield ends, [(link[part], end[part]) for part in parts]
+
+    def _move(
+        self, sent: Floats, distance: Floats, steps: Sequence[tuple[Ints, Ints]], straight: bool
+    ) -> None:
+        """Move flows to some ends along the steps, which begin with the farthest."""
+        chosen, (routers, ends) = self.chosen, sent.shape
         rings = int(self.rings.max(initial=0)) + 2 if straight else 1
         flow = np.zeros((rings, *sent.shape))
         flow[-1] = np.where(np.isfinite(distance) & (distance > 0), sent, 0.0)
-        for far in np.unique(distance[np.isfinite(distance) & (distance > 0)])[::-1]:
-            here = shorter & (distance[chosen.source] == far)
-            link, end = np.nonzero(here)
+        for link, end in steps:
             router = chosen.source[link]
             for ring in range(rings):
-                usable = np.ones(len(link), dtype=bool)
+                usable = flow[ring][router, end] > 0
                 if straight and ring < rings - 1:
                     onward = np.zeros(sent.shape, dtype=bool)
                     same = self.rings[link] == ring
                     onward[router[same], end[same]] = True
-                    usable = ~onward[router, end] | same
+                    usable &= ~onward[router, end] | same
                 at, to, by = router[usable], end[usable], link[usable]
-                ways_of = np.zeros(sent.shape)
-                np.add.at(ways_of, (at, to), 1.0)
-                moved = flow[ring][at, to] / ways_of[at, to]
+                here = at * ends + to
+                moved = flow[ring][at, to] / np.bincount(here, minlength=1)[here]
                 self.loads += added(by, moved, len(self.loads))
-                into = self.rings[by] if straight else np.zeros(len(by), dtype=np.int64)
-                np.add.at(flow, (into, chosen.target[by], to), moved)
+                for into in np.unique(self.rings[by]).tolist() if straight else [0]:
+                    on = self.rings[by] == into if straight else slice(None)
+                    reached = added((chosen.target[by] * ends + to)[on], moved[on], routers * ends)
+                    flow[into] += reached.reshape(sent.shape)
 
     def add_by_parts(self, sent: Floats) -> None:
         """Add Valiant's ways of flows between different parts, and minimal ways within a part."""
@@ -101,49 +125,39 @@ class _Flows:
         self.add(first, chosen.part_distance, count=False)
         entry = self._entries()
         entry[own] = 0.0
-        second = entry.T @ share
-        second[own] = 0.0
+        second = np.zeros_like(share)
+        to_part, onwards = self._hops(chosen.part_distance)[:, chosen.part], self._hops(chosen.distance)
+        for hops in np.unique(to_part).tolist():
+            arrived = np.where(to_part == hops, entry, 0.0).T @ share
+            arrived[own] = 0.0
+            second += arrived
+            self.by_hops += added((hops + onwards).ravel(), arrived.ravel(), len(self.by_hops))
         self.add(second, chosen.distance, count=False)
         between = np.where(own, 0.0, sent)
         self.by_hops[0] += 0.0 if parts > 2 else between.sum()
-        self._count_by_parts(entry, share)
 
     def _entries(self) -> Floats:
         """Return the part of what goes from a router to a part that enters there at another router; shape (r, r)."""
+        from scipy.sparse import csr_array  # imported here: takes half of a command's start
+
         chosen = self.chosen
         entry = np.eye(len(chosen.routers))
-        distance = chosen.part_distance
-        shorter = chosen.towards(distance)
-        for far in np.unique(distance[np.isfinite(distance) & (distance > 0)]):
-            link, part = np.nonzero(shorter & (distance[chosen.source] == far))
-            ways_of = np.zeros(distance.shape)
-            np.add.at(ways_of, (chosen.source[link], part), 1.0)
-            for number in np.unique(part).tolist():
-                of = link[part == number]
-                members = np.flatnonzero(chosen.part == number)
-                rows = entry[chosen.target[of]][:, members] / ways_of[chosen.source[of], number][:, None]
-                total = np.zeros((len(entry), len(members)))
-                np.add.at(total, chosen.source[of], rows)
-                entry[:, members] += total
+        for ends, steps in self._steps(chosen.part_distance):
+            for link, part in steps:
+                for number in np.unique(part).tolist():
+                    of = link[part == number]
+                    at, to = chosen.source[of], chosen.target[of]
+                    members = chosen.part == ends.start + number
+                    shares = csr_array((1 / np.bincount(at)[at], (at, to)), shape=entry.shape)
+                    entry[:, members] += shares @ entry[:, members]
         return entry
-
-    def _count_by_parts(self, entry: Floats, share: Floats) -> None:
-        """Count the bytes of Valiant's ways by their links."""
-        chosen = self.chosen
-        to_part = self._hops(chosen.part_distance)[:, chosen.part]
-        onwards = self._hops(chosen.distance)
-        for end in np.flatnonzero(share.sum(axis=0)).tolist():
-            bytes_by = entry * share[:, end][:, None]
-            bytes_by[:, chosen.part == chosen.part[end]] = 0.0
-            lengths = to_part + onwards[:, end][None, :]
-            self.by_hops += added(lengths.ravel(), bytes_by.ravel(), len(self.by_hops))
 
     def _hops(self, distance: Floats) -> Ints:
         """Return the links on a shortest way to each end; shape as `distance`."""
         chosen = self.chosen
         hops = np.zeros(distance.shape, dtype=np.int64)
-        shorter = chosen.towards(distance)
-        for far in np.unique(distance[np.isfinite(distance) & (distance > 0)]):
-            link, end = np.nonzero(shorter & (distance[chosen.source] == far))
-            hops[chosen.source[link], end] = hops[chosen.target[link], end] + 1
+        for ends, steps in self._steps(distance):
+            counted = hops[:, ends]
+            for link, end in steps:
+                counted[chosen.source[link], end] = counted[chosen.target[link], end] + 1
         return hops

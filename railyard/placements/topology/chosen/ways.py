@@ -33,8 +33,12 @@ class Ways:
 
     def towards(self, distance: Floats) -> NDArray[np.bool_]:
         """Return which links shorten distances to some ends; shape (links, ends). `distance` has (routers, ends)."""
-        rest = self.length[:, None] + distance[self.target]
-        shorter: NDArray[np.bool_] = (rest == distance[self.source]) & np.isfinite(rest)
+        finite = np.where(np.isfinite(distance), distance, np.nan).astype(
+            np.float32
+        )  # lengths are small whole numbers
+        rest = finite[self.target]
+        rest += self.length[:, None].astype(np.float32)
+        shorter: NDArray[np.bool_] = rest == finite[self.source]
         return shorter
 
     @cached_property
