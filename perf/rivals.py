@@ -48,6 +48,8 @@ MOST_WEIGHT = 100_000
 MOST_RANKS = {"KaHIP": 512, "TreeMatch": 512}
 TREEMATCH = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_topo_treematch.so"
 CELLS = "torus:27,torus:64,half:64,dragonfly:64,half-dragonfly:36,tree:54,half-tree:27,torus:512,half:512,torus:4096"
+#: The slowest link and the bytes x links of `optimised`, also over the lower bound and the best rival in each.
+HEADS = ("slowest link ms", "/ bound", "/ rivals", "GB x hops", "hops / bound", "hops / rivals", "CPU s")
 
 #: A mapper: the position in the allocation of each rank, for the graph of pairs, and the tree of the nodes.
 Mapper = Callable[[Allocation, sparse.csr_array, Ints, Sequence[int]], Ints]
@@ -65,31 +67,20 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Print a table for each machine and number of ranks, and return its rows: the worst of all numberings."""
     rows = []
-    for cell in given.cells.split(","):
-        machine, ranks = cell.split(":")
+    for machine, ranks in (cell.split(":") for cell in given.cells.split(",")):
         allocation = nodes_of(machine, int(ranks))
         title = f"{ranks} ranks, {machine}: worst of {given.numberings} numberings"
-        table = Table("matrix", *["slowest link ms", "over bound", "over rivals"], title=title)
-        for head in ("GB x hops", "over bound", "over rivals", "best rival", "s"):
-            table.add_column(head)
+        table = Table("matrix", *HEADS, "best rival of the first", title=title)
         for name, traffic in matrices(int(ranks)):
-            if given.patterns and name not in given.patterns.split(","):
-                continue
-            row = _worst([_compared(allocation, _renumbered(traffic, k)) for k in range(given.numberings)])
-            rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **row})
-            figures = [
-                f"{row['slowest_s'] * 1e3:.4g}",
-                f"{row['slowest_bound']:.2f}",
-                f"{row['slowest_rival']:.2f}",
-            ]
-            figures += [f"{row['hops'] / 1e9:.4g}", f"{row['hops_bound']:.2f}", f"{row['hops_rival']:.2f}"]
-            table.add_row(name.replace(" ", "\u00a0"), *figures, row["rival"], f"{row['time_s']:.1f}")
+            if name in (given.patterns or name).split(","):
+                worst, *others = (
+                    _compared(allocation, _renumbered(traffic, k)) for k in range(given.numberings)
+                )
+                worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}
+                rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **worst})
+                table.add_row(name, *(f"{worst[head]:.4g}" for head in HEADS), worst["rival"])
         console.print(table)
     return rows
-
-
-def _worst(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    return {name: max(row[name] for row in rows) for name in rows[0]} | {"rival": rows[0]["rival"]}
 
 
 def nodes_of(machine: str, ranks: int) -> Allocation:
@@ -127,15 +118,10 @@ def matrices(ranks: int) -> Iterator[tuple[str, Traffic]]:
     for name, graph in graphs.items():
         ends = np.array(nx.convert_node_labels_to_integers(graph).edges, dtype=np.int32).T
         size = (
-            np.random.default_rng(SEED).uniform(0.1, 1, ends.shape[1])
-            if name in UNEVEN
-            else np.ones(ends.shape[1])
+            np.random.default_rng(SEED).uniform(0.1 if name in UNEVEN else 1, 1, ends.shape[1]) * SIZE_BYTES
         )
         source, target = np.hstack([ends, ends[::-1]])
-        yield (
-            name,
-            Traffic(ranks=ranks, source=source, target=target, size_bytes=SIZE_BYTES * np.tile(size, 2)),
-        )
+        yield name, Traffic(ranks=ranks, source=source, target=target, size_bytes=np.tile(size, 2))
     yield "26 neighbours", stencil(grid, (8e4, 8e2, 8.0))
 
 
@@ -175,12 +161,11 @@ def _compared(allocation: Allocation, traffic: Traffic) -> dict[str, Any]:
     slowest_s, hops = result(optimised(job, traffic, Effort(time_limit_s=math.inf)))
     bound_s, hops_bound = bounds(allocation, traffic)
     best = min(rivals, key=rivals.__getitem__)
-    least = min(hop_bytes for _, hop_bytes in rivals.values())
-    return {
-        "slowest_s": slowest_s, "slowest_bound": slowest_s / bound_s, "slowest_rival": slowest_s / rivals[best][0],
-        "hops": hops, "hops_bound": hops / max(hops_bound, 1.0), "hops_rival": hops / least,
-        "time_s": time.process_time() - begun_s, "rival": best,
-    }  # fmt: skip
+    least = min(result[1] for result in rivals.values())
+    links = [slowest_s * 1e3, slowest_s / bound_s, slowest_s / rivals[best][0]]
+    hop_bytes = [hops / 1e9, hops / max(hops_bound, 1.0), hops / least]
+    figures = [*links, *hop_bytes, time.process_time() - begun_s]
+    return dict(zip(HEADS, figures, strict=True)) | {"rival": best}
 
 
 def bounds(allocation: Allocation, traffic: Traffic) -> tuple[float, float]:
@@ -216,20 +201,15 @@ def bounds(allocation: Allocation, traffic: Traffic) -> tuple[float, float]:
 
 
 def _leaves(allocation: Allocation, ranks: int) -> tuple[Ints, list[int]]:
-    """Return positions in the allocation as leaves of a tree, divided across the longest extent, and its arities."""
-    arities = [prime for prime in (5, 3, 2) for _ in range(ranks) if ranks % prime ** (_ + 1) == 0]
-    parts = [np.arange(ranks)]
+    """Return positions in the allocation as leaves of a tree, and its arities; a torus is cut where it is longest."""
+    arities = [prime for prime in (7, 5, 3, 2) for power in range(1, 13) if ranks % prime**power == 0]
+    parts, cells = [np.arange(ranks)], allocation.cells
     for arity in arities:
-        parts = [one for part in parts for one in np.split(_across(allocation, part), arity)]
+        if allocation.topology.rings is not None:
+            along = (cells[part][:, np.ptp(cells[part], axis=0).argmax()] for part in parts)
+            parts = [part[np.argsort(at, kind="stable")] for part, at in zip(parts, along, strict=True)]
+        parts = [one for part in parts for one in np.split(part, arity)]
     return np.concatenate(parts), arities
-
-
-def _across(allocation: Allocation, part: Ints) -> Ints:
-    """Return positions sorted along their longest extent; elsewhere than on a torus they keep their order."""
-    if allocation.topology.rings is None:
-        return part
-    cells = allocation.cells[part]
-    return part[np.argsort(cells[:, np.ptp(cells, axis=0).argmax()], kind="stable")]
 
 
 def _scotch(allocation: Allocation, both: sparse.csr_array, leaves: Ints, arities: Sequence[int]) -> Ints:

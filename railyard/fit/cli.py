@@ -134,7 +134,7 @@ def fit(
         f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB with headers: {captured_file}"
     )
     click.echo(
-        f"2. predict: if only links took time; {len(phases)} steps, one after the other; simulated: all at once"
+        f"2. predict: if only links took time; steps, one after the other: {len(phases)}; simulated: all at once"
     )
     rows = fitting.predicted(captured, sent, [whole.on_wire(phase) for phase in phases])
     click.echo("\n".join(fitting.table(rows)))
