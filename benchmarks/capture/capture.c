@@ -3,17 +3,27 @@
  * fit`.
  *
  * A library to preload (railyard-witness does it where RAILYARD_MATRIX is set). At MPI_Finalize rank 0 writes
- * the matrix (matrix.h). MPI_Pcontrol(LEVEL) begins the phase LEVEL; with RAILYARD_MATRIX_SLICE_S a phase is
- * a slice of time of so many seconds instead. Leaves out: programs that start MPI by a session, collectives
- * between two groups, and ranks outside MPI_COMM_WORLD; the last two are counted in the file's first line.
+ * the matrix (matrix.h). A phase is what the ranks send between two collectives that all of them wait for:
+ * all ranks call these in one order, so that they number them alike without a message. MPI_Pcontrol(LEVEL)
+ * begins the phase LEVEL and ends that numbering; with RAILYARD_MATRIX_SLICE_S a phase is a slice of time of
+ * so many seconds instead. A program that ends without MPI_Finalize leaves a file of what was seen. Leaves
+ * out: programs that start MPI by a session, collectives between two groups, and ranks outside
+ * MPI_COMM_WORLD; the last two are counted in the file's first line.
  */
 #include "capture/matrix.h"
 #include "capture/wrap.h"
 #include "lib/run/requests.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Sites that number phases: the last one is that of all further ones. A phase of a step has a number from
+ * FIRST_STEP on, because programs number their levels from 0. */
+enum { STEP_SITES = 64, FIRST_STEP = 1000 };
 
 /* What a persistent request sends whenever it is started. */
 struct planned {
@@ -37,10 +47,16 @@ static struct {
     struct plan *plan;
     size_t plans;
     uint32_t phase;
+    const void *site[STEP_SITES]; /* of collectives, each in its place of memory */
+    int sites;
+    bool by_level; /* MPI_Pcontrol numbers the phases */
     double begin_s;
     double slice_s;
     uint64_t left_out;
-    bool written;
+    pid_t process; /* 0 before MPI_Init; not that of a fork */
+    int rank;
+    int ranks;
+    bool written; /* or never to be */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The open plan of this thread. */
@@ -114,6 +130,38 @@ void capture_collective(const struct peers *peers, int to, uint64_t messages, ui
     (void)pthread_mutex_unlock(&state.lock);
 }
 
+/* The caller holds the lock. Ranks of one program find the same sites in one order, wherever it is in memory.
+ */
+static uint32_t number_of(const void *site) {
+    int k = 0;
+    while (k < state.sites && state.site[k] != site)
+        k++;
+    if (k == state.sites && k < STEP_SITES)
+        state.site[state.sites++] = site;
+    return (uint32_t)(k < STEP_SITES ? k : STEP_SITES - 1);
+}
+
+static bool is_step(MPI_Comm comm) {
+    const struct peers *peers = peers_of_communicator(comm);
+    int ranks = 0;
+    return !state.by_level && peers && !peers->between &&
+           PMPI_Comm_size(MPI_COMM_WORLD, &ranks) == MPI_SUCCESS && peers->size == ranks;
+}
+
+void capture_step(MPI_Comm comm, const void *site) {
+    (void)pthread_mutex_lock(&state.lock);
+    if (is_step(comm))
+        state.phase = FIRST_STEP + 2 * number_of(site);
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+void capture_step_end(MPI_Comm comm) {
+    (void)pthread_mutex_lock(&state.lock);
+    if (is_step(comm))
+        state.phase++;
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
 const struct peers *capture_peers(MPI_Comm comm) {
     (void)pthread_mutex_lock(&state.lock);
     const struct peers *peers = peers_of_communicator(comm);
@@ -167,12 +215,75 @@ WRAP_NAMES(Startall, (int count, MPI_Request requests[]), (count, requests), not
 #define RECEIVE_A()     buffer, count, type, from, tag, comm
 NAMES_PLANNED(Recv_init, RECEIVE_P, NOTHING, RECEIVE_A, NOTHING, (void)0)
 
-/* Once, whether or not an MPI's Fortran function calls that of C. */
+/* A process that ends without MPI_Finalize writes what it sent itself, because no rank may wait for another.
+ */
+__attribute__((destructor)) static void end_early(void) {
+    if (state.written || state.process != getpid())
+        return;
+    state.written = true;
+    matrix_write_own(&state.pairs, state.rank, state.ranks, state.left_out);
+}
+
+/* mpirun ends all ranks when one has ended so. */
+static void end_by_signal(int number) {
+    end_early();
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+PRELOAD_EXPORTED void _exit(int code);
+void _exit(int code) {
+    end_early();
+    (void)syscall(SYS_exit_group, code);
+    for (;;) {
+    }
+}
+
+/* Once, whether or not an MPI's Fortran function calls that of C. What a program spawned is no rank of its
+ * world. */
 static void begin(void) {
     const char *slice = getenv("RAILYARD_MATRIX_SLICE_S");
+    MPI_Comm parent = MPI_COMM_NULL;
+    struct sigaction before;
     state.begin_s = PMPI_Wtime();
     state.slice_s = slice ? strtod(slice, NULL) : 0;
+    state.written = PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+    (void)PMPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
+    (void)PMPI_Comm_size(MPI_COMM_WORLD, &state.ranks);
+    state.process = getpid();
+    if (state.rank == 0 && !state.written)
+        matrix_remove();
+    if (sigaction(SIGTERM, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        (void)signal(SIGTERM, end_by_signal);
 }
+
+#define ABORT(name)                                                                                          \
+    PRELOAD_EXPORTED int name(MPI_Comm comm, int code);                                                      \
+    int name(MPI_Comm comm, int code) {                                                                      \
+        PRELOAD_NEXT(CAPTURE, name, (MPI_Comm, int));                                                        \
+        end_early();                                                                                         \
+        return next(comm, code);                                                                             \
+    }
+
+ABORT(MPI_Abort)
+ABORT(PMPI_Abort)
+
+/* Processes of another world: messages to them are counted as left out. */
+static void note_spawned(MPI_Comm comm, int root) {
+    int rank = -1;
+    if (PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root)
+        (void)fprintf(stderr,
+                      CAPTURE ": the program spawns processes: what they send is not in the matrix\n");
+}
+
+WRAP_NAMES(Comm_spawn,
+           (const char *command, char *arguments[], int most, MPI_Info info, int root, MPI_Comm comm,
+            MPI_Comm *spawned, int codes[]),
+           (command, arguments, most, info, root, comm, spawned, codes), note_spawned(comm, root))
+WRAP_NAMES(Comm_spawn_multiple,
+           (int count, char *commands[], char **arguments[], const int most[], const MPI_Info info[],
+            int root, MPI_Comm comm, MPI_Comm *spawned, int codes[]),
+           (count, commands, arguments, most, info, root, comm, spawned, codes), note_spawned(comm, root))
 
 WRAP_NAMES(Init, (int *argc, char ***argv), (argc, argv), begin())
 WRAP_NAMES(Init_thread, (int *argc, char ***argv, int required, int *provided),
@@ -184,6 +295,7 @@ WRAP_NAMES(Init_thread, (int *argc, char ***argv, int required, int *provided),
     int name(const int level, ...) {                                                                         \
         PRELOAD_NEXT(CAPTURE, name, (const int, ...));                                                       \
         state.phase = (uint32_t)level;                                                                       \
+        state.by_level = true;                                                                               \
         return next(level);                                                                                  \
     }
 

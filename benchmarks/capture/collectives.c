@@ -6,7 +6,7 @@
  *
  * docs/matrix.md has the algorithms and their sources: binomial trees, recursive doubling and rings. `bytes`
  * are of the whole message for broadcast, reduce, allreduce and scan, and of one rank's block for the others.
- * Leaves out: barriers, which send no payload, and pipelined trees.
+ * A barrier is an allreduce without bytes. Leaves out: pipelined trees.
  */
 
 /* Below: recursive doubling; from here on: a ring. The limits of Open MPI's own decision (coll/tuned), bytes.
@@ -205,6 +205,19 @@ static uint64_t given(const void *buffer, MPI_Count count, MPI_Datatype type, MP
     NAMES(WRAP_STARTED, starts, P, A, note)                                                                  \
     MPI_4(NAMES_PLANNED(name##_init, P, INFO_E, A, INFO_F, note))
 
+/* What blocks until all ranks are there is a step of its own, and what follows is the next one. */
+#define SYNCHRONISING(name, starts, P, A, note)                                                              \
+    NAMES(WRAP, name, P, A, (capture_step(comm, __builtin_return_address(0)), note, capture_step_end(comm))) \
+    NAMES(WRAP_STARTED, starts, P, A, note)                                                                  \
+    MPI_4(NAMES_PLANNED(name##_init, P, INFO_E, A, INFO_F, note))
+
+/* No payload, but messages. */
+#define BARRIER_NOTE                                                                                         \
+    (capture_step(comm, __builtin_return_address(0)), note_unrooted(comm, doubling, 0),                      \
+     capture_step_end(comm))
+WRAP_NAMES(Barrier, (MPI_Comm comm), (comm), BARRIER_NOTE)
+WRAP_NAMES(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request), note_unrooted(comm, doubling, 0))
+
 #define BROADCAST_P(C, D) void *buffer, C count, MPI_Datatype type, int root, MPI_Comm comm
 #define BROADCAST_A()     buffer, count, type, root, comm
 COLLECTIVE(Bcast, Ibcast, BROADCAST_P, BROADCAST_A,
@@ -219,27 +232,27 @@ COLLECTIVE(Reduce, Ireduce, REDUCE_P, REDUCE_A,
 #define ALLREDUCE_P(C, D)                                                                                    \
     const void *buffer, void *result, C count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm
 #define ALLREDUCE_A() buffer, result, count, type, operation, comm
-COLLECTIVE(Allreduce, Iallreduce, ALLREDUCE_P, ALLREDUCE_A,
-           note_unrooted(comm, model_allreduce, capture_bytes(count, type)))
+SYNCHRONISING(Allreduce, Iallreduce, ALLREDUCE_P, ALLREDUCE_A,
+              note_unrooted(comm, model_allreduce, capture_bytes(count, type)))
 COLLECTIVE(Scan, Iscan, ALLREDUCE_P, ALLREDUCE_A, note_unrooted(comm, model_scan, capture_bytes(count, type)))
 COLLECTIVE(Exscan, Iexscan, ALLREDUCE_P, ALLREDUCE_A,
            note_unrooted(comm, model_scan, capture_bytes(count, type)))
-COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, ALLREDUCE_P, ALLREDUCE_A,
-           note_alltoall(comm, capture_bytes(count, type)))
+SYNCHRONISING(Reduce_scatter_block, Ireduce_scatter_block, ALLREDUCE_P, ALLREDUCE_A,
+              note_alltoall(comm, capture_bytes(count, type)))
 
 #define REDUCE_SCATTER_P(C, D)                                                                               \
     const void *buffer, void *result, const C counts[], MPI_Datatype type, MPI_Op operation, MPI_Comm comm
 #define REDUCE_SCATTER_A() buffer, result, counts, type, operation, comm
-COLLECTIVE(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER_P, REDUCE_SCATTER_A,
-           note_to_all(comm, counts, sizeof *counts, type, NULL))
+SYNCHRONISING(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER_P, REDUCE_SCATTER_A,
+              note_to_all(comm, counts, sizeof *counts, type, NULL))
 
 #define BLOCKS_P(C, D)                                                                                       \
     const void *buffer, C count, MPI_Datatype type, void *result, C result_count, MPI_Datatype result_type,  \
         MPI_Comm comm
 #define BLOCKS_A() buffer, count, type, result, result_count, result_type, comm
 #define BLOCK      given(buffer, count, type, result_count, result_type)
-COLLECTIVE(Allgather, Iallgather, BLOCKS_P, BLOCKS_A, note_unrooted(comm, model_allgather, BLOCK))
-COLLECTIVE(Alltoall, Ialltoall, BLOCKS_P, BLOCKS_A, note_alltoall(comm, BLOCK))
+SYNCHRONISING(Allgather, Iallgather, BLOCKS_P, BLOCKS_A, note_unrooted(comm, model_allgather, BLOCK))
+SYNCHRONISING(Alltoall, Ialltoall, BLOCKS_P, BLOCKS_A, note_alltoall(comm, BLOCK))
 COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, BLOCKS_P, BLOCKS_A,
            note_neighbours(comm, capture_bytes(count, type), NULL, 0, type, NULL))
 COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, BLOCKS_P, BLOCKS_A,
@@ -270,8 +283,8 @@ COLLECTIVE(Scatter, Iscatter, ROOTED_P, ROOTED_A,
     const void *buffer, C count, MPI_Datatype type, void *result, const C counts[], const D places[],        \
         MPI_Datatype result_type, MPI_Comm comm
 #define ALLGATHERV_A() buffer, count, type, result, counts, places, result_type, comm
-COLLECTIVE(Allgatherv, Iallgatherv, ALLGATHERV_P, ALLGATHERV_A,
-           note_allgatherv(comm, counts, sizeof *counts, result_type))
+SYNCHRONISING(Allgatherv, Iallgatherv, ALLGATHERV_P, ALLGATHERV_A,
+              note_allgatherv(comm, counts, sizeof *counts, result_type))
 COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, ALLGATHERV_P, ALLGATHERV_A,
            note_neighbours(comm, capture_bytes(count, type), NULL, 0, type, NULL))
 
@@ -292,9 +305,10 @@ COLLECTIVE(Scatterv, Iscatterv, SCATTERV_P, SCATTERV_A,
     const void *buffer, const C counts[], const D places[], MPI_Datatype type, void *result,                 \
         const C result_counts[], const D result_places[], MPI_Datatype result_type, MPI_Comm comm
 #define ALLTOALLV_A() buffer, counts, places, type, result, result_counts, result_places, result_type, comm
-COLLECTIVE(Alltoallv, Ialltoallv, ALLTOALLV_P, ALLTOALLV_A,
-           buffer == MPI_IN_PLACE ? note_to_all(comm, result_counts, sizeof *result_counts, result_type, NULL)
-                                  : note_to_all(comm, counts, sizeof *counts, type, NULL))
+SYNCHRONISING(Alltoallv, Ialltoallv, ALLTOALLV_P, ALLTOALLV_A,
+              buffer == MPI_IN_PLACE
+                  ? note_to_all(comm, result_counts, sizeof *result_counts, result_type, NULL)
+                  : note_to_all(comm, counts, sizeof *counts, type, NULL))
 COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, ALLTOALLV_P, ALLTOALLV_A,
            note_neighbours(comm, 0, counts, sizeof *counts, type, NULL))
 
@@ -302,10 +316,10 @@ COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, ALLTOALLV_P, ALLTOALLV_A,
     const void *buffer, const C counts[], const D places[], const MPI_Datatype types[], void *result,        \
         const C result_counts[], const D result_places[], const MPI_Datatype result_types[], MPI_Comm comm
 #define ALLTOALLW_A() buffer, counts, places, types, result, result_counts, result_places, result_types, comm
-COLLECTIVE(Alltoallw, Ialltoallw, ALLTOALLW_P, ALLTOALLW_A,
-           buffer == MPI_IN_PLACE
-               ? note_to_all(comm, result_counts, sizeof *result_counts, MPI_BYTE, result_types)
-               : note_to_all(comm, counts, sizeof *counts, MPI_BYTE, types))
+SYNCHRONISING(Alltoallw, Ialltoallw, ALLTOALLW_P, ALLTOALLW_A,
+              buffer == MPI_IN_PLACE
+                  ? note_to_all(comm, result_counts, sizeof *result_counts, MPI_BYTE, result_types)
+                  : note_to_all(comm, counts, sizeof *counts, MPI_BYTE, types))
 
 /* Displacements are of MPI_Aint in both forms. */
 #define NEIGHBOUR_ALLTOALLW_P(C, D) ALLTOALLW_P(C, MPI_Aint)

@@ -8,6 +8,8 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 enum { LIMIT_ROWS = 1 << 24, TAG = 11, FIRST_PLACES = 64 };
 /* 2^64 over the golden ratio: neighbouring ranks are spread over the table. */
@@ -91,6 +93,13 @@ static int compare(const void *left, const void *right) {
     return (int)a->fetched - (int)b->fetched;
 }
 
+static void print_head(FILE *file, int ranks, uint64_t left_out, bool whole) {
+    (void)fprintf(file, "# railyard-matrix/1 {\"ranks\": %d, \"left_out\": %" PRIu64 "%s}\n", ranks, left_out,
+                  whole ? "" : ", \"finalized\": false");
+    (void)fprintf(file, "phase,source,target,messages,bytes,collective_messages,collective_bytes,"
+                        "one_sided_messages,one_sided_bytes\n");
+}
+
 static void print_rows(FILE *file, int rank, struct pair *rows, int count) {
     qsort(rows, (size_t)count, sizeof *rows, compare);
     for (const struct pair *row = rows; file && row < rows + count; row++) {
@@ -124,10 +133,7 @@ static void take_rows(FILE *file, const struct document *document) {
 
 static void write_document(FILE *file, const void *written) {
     struct document *document = (struct document *)(uintptr_t)written;
-    (void)fprintf(file, "# railyard-matrix/1 {\"ranks\": %d, \"left_out\": %" PRIu64 "}\n", document->ranks,
-                  document->left_out);
-    (void)fprintf(file, "phase,source,target,messages,bytes,collective_messages,collective_bytes,"
-                        "one_sided_messages,one_sided_bytes\n");
+    print_head(file, document->ranks, document->left_out, true);
     take_rows(file, document);
     document->asked = true;
 }
@@ -159,4 +165,30 @@ void matrix_write(const struct pairs *pairs, uint64_t left_out) {
             take_rows(NULL, &document);
     }
     (void)PMPI_Comm_free(&document.comm);
+}
+
+void matrix_write_own(const struct pairs *pairs, int rank, int ranks, uint64_t left_out) {
+    const char *path = getenv("RAILYARD_MATRIX");
+    FILE *file = path && *path ? fopen(path, "a") : NULL;
+    int count = 0;
+    if (!file)
+        return;
+    (void)flock(fileno(file), LOCK_EX);
+    if (fseek(file, 0, SEEK_END) == 0 && ftell(file) == 0) {
+        print_head(file, ranks, left_out, false);
+        (void)fprintf(
+            stderr,
+            "railyard-capture: rank %d ended without MPI_Finalize: %s has what the ranks sent until then\n",
+            rank, path);
+    }
+    struct pair *rows = rows_of(pairs, &count);
+    print_rows(file, rank, rows, count);
+    free(rows);
+    (void)fclose(file);
+}
+
+void matrix_remove(void) {
+    const char *path = getenv("RAILYARD_MATRIX");
+    if (path && *path)
+        (void)unlink(path);
 }

@@ -43,4 +43,10 @@ bool pairs_add(struct pairs *pairs, uint32_t phase, int32_t peer, bool fetched, 
  * pairs at a time, so its memory does not grow with the ranks. */
 void matrix_write(const struct pairs *pairs, uint64_t left_out);
 
+/* Not collective. Appends one rank's pairs to that file, with a line on the screen if it is the first. */
+void matrix_write_own(const struct pairs *pairs, int rank, int ranks, uint64_t left_out);
+
+/* Removes the file of an earlier launch. */
+void matrix_remove(void);
+
 #endif

@@ -40,6 +40,11 @@ void capture_access(MPI_Win window, int rank, uint64_t bytes, bool fetched);
 /* Counts what a collective sends to a rank of its communicator. */
 void capture_collective(const struct peers *peers, int to, uint64_t messages, uint64_t bytes);
 
+/* A blocking collective of all ranks, called at `site`, begins a step of the program, or has ended. The steps
+ * of one site are one phase, so that a loop's are folded. Does nothing for a communicator of fewer ranks. */
+void capture_step(MPI_Comm comm, const void *site);
+void capture_step_end(MPI_Comm comm);
+
 /* The ranks of a collective's communicator; null, and counted as left out, where it is none or joins two
  * groups. */
 const struct peers *capture_peers(MPI_Comm comm);

@@ -13,8 +13,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from railyard.jobs.job import submitted
 from railyard.placements import launchers
 from railyard.placements.cli.options import launcher_option, parse_extents
 from railyard.placements.launchers import Rendered
-from railyard.placements.linkload.matrix import read_traffic
+from railyard.placements.linkload.matrix import read_of
 from railyard.records import record as records
 from railyard.records.record import Record, Status
 from railyard.torus.virtual import lifecycle
@@ -100,7 +101,7 @@ def fit(
     extents = parse_extents(grid, "--grid") if grid else tuple(schedule.cubic(ranks))
     others = [name for name in placements.split(",") if name and name != fitting.FITTED]
     if matrix is not None:
-        read_traffic(matrix, math.prod(extents))
+        read_of(matrix, math.prod(extents))
     path = shutil.which(program[0])
     if path is None:
         raise InputError("PROGRAM", "", program[0], "a program of this machine")
@@ -122,42 +123,55 @@ def fit(
     _end_left_over(output)
     click.echo(f"1. capture: one launch of {program[0]} with {math.prod(extents)} ranks")
     captured = run.reframe(
-        "capture", placements=fitting.DEFAULT, launches="1", captures="1", needs_times=False
+        "capture", 1, placements=fitting.DEFAULT, launches="1", captures="1", needs_times=False
     )
     click.echo("".join(f"   {line}\n" for line in fitting.captured_text(captured)), nl=False)
     captured_file = output / "matrix.csv"
     shutil.copyfile(matrix or run.left_by("capture", ".matrix"), captured_file)
-    sent = read_traffic(captured_file, math.prod(extents))
-    click.echo(f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB: {captured_file}")
+    whole = read_of(captured_file, math.prod(extents))
+    sent, phases = whole.on_wire(), sorted(set(whole.phase.tolist()))
     click.echo(
-        "2. predict: seconds of the slowest link, if only links took time; simulated: all messages at once"
+        f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB with headers: {captured_file}"
     )
-    rows = fitting.predicted(captured, sent)
-    click.echo("\n".join(fitting.predicted_text(rows)))
+    click.echo(
+        f"2. predict: if only links took time; steps, one after the other: {len(phases)}; simulated: all at once"
+    )
+    rows = fitting.predicted(captured, sent, [whole.on_wire(phase) for phase in phases])
+    click.echo("\n".join(fitting.table(rows)))
     document: dict[str, Any] = {"predicted": {row.name: asdict(row) for row in rows}}
     if (line := fitting.no_gain(rows)) and not (measure or others):
         click.echo(f"{line}; --measure measures it")
         _write_document(output, {**document, "measured": [f"{line}."], "placements": [], "record": None})
         return
-    best = fitting.best_named(rows)
-    chosen = ",".join([*(others or dict.fromkeys([fitting.DEFAULT, best])), fitting.FITTED])
-    click.echo(f"3. measure: {launches} launches of each of {chosen}, in random order")
-    measured = run.reframe(
-        "measure", placements=chosen, launches=str(launches), matrix=str(captured_file.absolute())
+    names = list(dict.fromkeys([*(others or [fitting.DEFAULT, fitting.best_named(rows)]), fitting.FITTED]))
+    count = launches * len(names)
+    click.echo(
+        f"3. measure: {launches} launches of each of {','.join(names)}, in random order: about "
+        f"{count * (captured.launches[0].elapsed_s or 0):.0f} s beside the torus, if each takes as long as the first"
     )
-    outcomes = fitting.outcomes(measured, rows, run.evidence("measure"))
+    measured = run.reframe(
+        "measure",
+        count,
+        placements=",".join(names),
+        launches=str(launches),
+        matrix=str(captured_file.absolute()),
+    )
+    outcomes = fitting.outcomes(measured, run.evidence("measure"))
     void = sum(launch.is_void for launch in measured.launches)
     if void:
         click.echo(f"warning: {void} of {len(measured.launches)} launches are void and do not count")
-    sentences = fitting.measured_text(measured, best)
-    click.echo("\n".join([*fitting.outcomes_text(outcomes), *sentences]))
+    sentences = fitting.measured_text(measured)
+    click.echo("\n".join([*fitting.table(rows, outcomes), *sentences]))
     document |= {
         "measured": sentences,
         "placements": [asdict(outcome) for outcome in outcomes],
         "record": measured.source,
     }
     _write_document(output, document)
-    name = fitting.advised(measured, best)
+    name = fitting.advised(measured)
+    if name == fitting.DEFAULT:
+        click.echo(f"use {name}, the launcher's own order: no other is shown to be faster")
+        return
     stem = "fitted" if name == fitting.FITTED else name
     _write_for_launcher(output, launchers.render(launcher, fitting.placed(name, measured, sent), stem=stem))
 
@@ -212,7 +226,7 @@ class _Runs:
     rate_scale: str
     variables: Mapping[str, str]
 
-    def reframe(self, stage: str, *, needs_times: bool = True, **more: str) -> Record:
+    def reframe(self, stage: str, expected: int, *, needs_times: bool = True, **more: str) -> Record:
         """Run the check with these variables; return its record, or raise RunError with ReFrame's reason.
 
         A launch that load disturbed sent what it sends. With `needs_times` each placement needs one that counts.
@@ -225,7 +239,8 @@ class _Runs:
             word for name, value in {**self.variables, **more}.items() for word in ("-S", f"{name}={value}")
         ]
         log = self.output / f"{stage}.log"
-        with log.open("w", encoding="utf-8") as file:
+        click.echo(f"   log: {log}")
+        with log.open("w", encoding="utf-8") as file, self._progress(stage, expected):
             done = subprocess.run(
                 command,
                 stdout=file,
@@ -244,6 +259,26 @@ class _Runs:
             )
             raise RunError(f"{stage}: {reason}; see {log}")
         return record
+
+    @contextlib.contextmanager
+    def _progress(self, stage: str, launches: int) -> Iterator[None]:
+        """Print a line whenever a launch has ended."""
+        begun_s, is_over = time.monotonic(), threading.Event()
+
+        def watch() -> None:
+            shown = 0
+            while not is_over.wait(1):
+                if (count := len(list((self.output / stage).rglob("launch-*.ended")))) > shown:
+                    shown = count
+                    click.echo(f"   {count} of {launches} launches ended, {time.monotonic() - begun_s:.0f} s")
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
 
     def _records(self) -> list[Path]:
         return sorted((self.output / "results").rglob("*.json"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from railyard.analysis.cases import cases, comparison, scoreboard
@@ -45,14 +45,16 @@ LEAST_GAIN = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predicted:
-    """A placement with seconds of its slowest link, of its slowest link to a node, and of all messages sent at once.
+    """A placement with seconds of its slowest link, of its slowest link to a node, of its steps, and of a simulation.
 
-    The latter are of the router's network, simulated on the real machine's rates; None where that was not simulated.
+    A step takes as long as its slowest link, one to a node included, and waits for the step before. All messages sent
+    at once are simulated in the router's network on the real machine's rates; None where that was not done.
     """
 
     name: str
     slowest_s: float
     host_s: float
+    steps_s: float
     simulated_s: float | None = None
 
 
@@ -75,9 +77,10 @@ def placed(name: str, record: Record, sent: Traffic) -> Placement:
     return place(name, granted(record), grid, ranks_per_node=per_node, seed=case.seed, traffic=sent)
 
 
-def predicted(record: Record, sent: Traffic) -> list[Predicted]:
+def predicted(record: Record, sent: Traffic, steps: Sequence[Traffic] = ()) -> list[Predicted]:
     """Return the default, every other order that the job's nodes allow, and the fitted placement, fastest first.
 
+    `steps` is the same traffic divided into what each step sends; the fitted placement is searched for the whole.
     Of named orders that place each rank on the same node, one is returned.
     """
     names = [order.name for order in orders().values() if order.start]
@@ -90,15 +93,21 @@ def predicted(record: Record, sent: Traffic) -> list[Predicted]:
         if placement.nodes in seen and name != FITTED:
             continue
         seen.add(placement.nodes)
-        topology = placement.allocation.topology
-        loads = model.load(topology, placement.indices, sent, model.PROTOCOLS["payload"])
-        simulated_s = _simulated_s(topology, placement.indices, sent)
+        topology, nodes = placement.allocation.topology, placement.indices
+        whole, *loads = (
+            model.load(topology, nodes, one, model.PROTOCOLS["payload"])
+            for one in (sent, *(steps or (sent,)))
+        )
         rows.append(
             Predicted(
-                name=name, slowest_s=loads.slowest_s, host_s=loads.slowest_host_s, simulated_s=simulated_s
+                name=name,
+                slowest_s=whole.slowest_s,
+                host_s=whole.slowest_host_s,
+                steps_s=sum(max(step.slowest_s, step.slowest_host_s) for step in loads),
+                simulated_s=_simulated_s(topology, nodes, sent),
             )
         )
-    return sorted(rows, key=lambda row: (row.slowest_s, row.host_s))
+    return sorted(rows, key=lambda row: (row.steps_s, row.slowest_s))
 
 
 def _simulated_s(topology: Topology, nodes: Ints, sent: Traffic) -> float | None:
@@ -130,7 +139,7 @@ def no_gain(rows: Sequence[Predicted]) -> str:
     usual, fitted = by_name[DEFAULT], by_name.get(FITTED)
     if fitted is None:
         return ""
-    pairs = [(fitted.slowest_s, usual.slowest_s), (fitted.host_s, usual.host_s)]
+    pairs = [(getattr(fitted, time), getattr(usual, time)) for time in ("slowest_s", "host_s", "steps_s")]
     if fitted.simulated_s is not None and usual.simulated_s is not None:
         pairs.append((fitted.simulated_s, usual.simulated_s))
     if any(fitted_s < (1 - LEAST_GAIN) * usual_s for fitted_s, usual_s in pairs):
@@ -140,58 +149,37 @@ def no_gain(rows: Sequence[Predicted]) -> str:
     return f"nothing to gain: {limit} takes {limit_s * 1e3:.4g} ms in {DEFAULT} as in the fitted placement"
 
 
-def predicted_text(rows: Sequence[Predicted]) -> list[str]:
-    """Return a line for each placement: its slowest link, beside that of the default, and the simulation."""
-    usual = next(row for row in rows if row.name == DEFAULT)
-    return [
-        f"  {row.name:12} slowest link {row.slowest_s * 1e3:9.4g} ms{_change(row, usual):27}"
-        f"  of a node {row.host_s * 1e3:9.4g} ms"
-        + ("" if row.simulated_s is None else f"  simulated {row.simulated_s * 1e3:9.4g} ms")
-        for row in rows
-    ]
-
-
-def _change(row: Predicted, usual: Predicted) -> str:
-    if row is usual or not usual.slowest_s:
-        return ""
-    ratio = row.slowest_s / usual.slowest_s
-    return f" ({abs(1 - ratio):.0%} {'less' if ratio < 1 else 'more'} than {DEFAULT})"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A measured placement: its slowest link as predicted and as counted, the time as simulated, and its run time.
+    """A measured placement: its slowest link as counted, its run time, and how many times as fast as the default it is.
 
     The slowest link is one between routers. Seconds of links are of the real machine, those of a run are measured ones.
     Medians over the launches that count; None where nothing was counted or no launch counts.
     """
 
     placement: str
-    predicted_s: float | None
     counted_s: float | None
-    simulated_s: float | None
     elapsed_s: float | None
+    times_as_fast: str
 
 
-def outcomes(
-    record: Record, rows: Sequence[Predicted], evidence: Mapping[int, Mapping[str, Any]]
-) -> list[Outcome]:
+def outcomes(record: Record, evidence: Mapping[int, Mapping[str, Any]]) -> list[Outcome]:
     """Return an outcome for each placement of a record; `evidence` is what the torus counted, by launch."""
-    predictions = {row.name: row for row in rows}
     scale = (record.provenance["torus"] or {}).get("rate_scale", 1.0)
     outcomes = []
     for placement in record.case.placements:
         launches = [one for one in record.launches if one.placement == placement and one.is_result]
         counts = [slowest_link_s(evidence[one.index]) * scale for one in launches if one.index in evidence]
         times = [float(series.samples[0]) for one in launches for series in one.series]
-        prediction = predictions.get(placement)
+        row = None
+        if placement != DEFAULT and DEFAULT in record.case.placements:
+            row = standing(record, placement, DEFAULT)
         outcomes.append(
             Outcome(
                 placement=placement,
-                predicted_s=prediction.slowest_s if prediction else None,
                 counted_s=statistics.median(counts) if counts else None,
-                simulated_s=prediction.simulated_s if prediction else None,
                 elapsed_s=statistics.median(times) if times else None,
+                times_as_fast=f"{row.value} ({row.interval})" if row and row.score else "",
             )
         )
     return outcomes
@@ -203,28 +191,40 @@ def slowest_link_s(evidence: Mapping[str, Any]) -> float:
     return max((link["bytes"] * 8e-6 / link["rate_mbit_s"] for link in links), default=0.0)
 
 
-def outcomes_text(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return a table: each placement's slowest link, predicted and counted, and its run time; then warnings."""
-
-    def cell(value: float | None, factor: float) -> str:
-        return "-" if value is None else f"{value * factor:.4g}"
-
-    head = f"  {'placement':12} {'slowest link: predicted ms':>26} {'counted ms':>11}"
-    head += f" {'simulated ms':>13} {'run time s':>11}"
+def table(rows: Sequence[Predicted], outcomes: Sequence[Outcome] = ()) -> list[str]:
+    """Return a table of all placements, the fastest steps first, with what was measured; then warnings."""
+    usual = next((row for row in rows if row.name == DEFAULT), None)
+    measured = {one.placement: one for one in outcomes}
+    heads = ["placement", "slowest link ms", f"of {DEFAULT}'s", "of a node ms", "steps ms", "simulated ms"]
+    lines = [heads + ["counted ms", "run time s", f"times as fast as {DEFAULT} (95 %)"] * bool(outcomes)]
+    unlike = []
+    for row in rows:
+        one = measured.pop(row.name, None)
+        share = f"{row.slowest_s / usual.slowest_s:.0%}" if usual and usual.slowest_s else "-"
+        times = [row.host_s, row.steps_s, row.simulated_s]
+        lines.append([row.name, _ms(row.slowest_s), share, *map(_ms, times), *_measured(one)])
+        if one and one.counted_s and row.slowest_s and one.counted_s > UNLIKE * row.slowest_s:
+            unlike.append(
+                f"warning: {row.name}: the slowest link counted {one.counted_s / row.slowest_s:.1f} times "
+                "the predicted bytes, so a predicted gain may not hold"
+            )
+    lines += [[name, *["-"] * (len(heads) - 1), *_measured(one)] for name, one in measured.items()]
+    width = [max(len(line[k]) for line in lines if k < len(line)) for k in range(len(lines[0]))]
     return [
-        head,
-        *(
-            f"  {one.placement:12} {cell(one.predicted_s, 1e3):>26} {cell(one.counted_s, 1e3):>11} "
-            f"{cell(one.simulated_s, 1e3):>13} {cell(one.elapsed_s, 1):>11}"
-            for one in outcomes
-        ),
-        *(
-            f"warning: {one.placement}: the slowest link counted {one.counted_s / one.predicted_s:.1f} times "
-            "the predicted bytes (headers, small messages), so a predicted gain may not hold"
-            for one in outcomes
-            if one.predicted_s and one.counted_s and one.counted_s > UNLIKE * one.predicted_s
-        ),
-    ]
+        "  " + "  ".join(word.rjust(width[k]) if k else word.ljust(width[k]) for k, word in enumerate(line))
+        for line in lines
+    ] + unlike
+
+
+def _ms(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * 1e3:.4g}"
+
+
+def _measured(one: Outcome | None) -> list[str]:
+    """Return the cells of what was measured; none for a placement that was not."""
+    if one is None:
+        return []
+    return [_ms(one.counted_s), "-" if one.elapsed_s is None else f"{one.elapsed_s:.4g}", one.times_as_fast]
 
 
 def captured_text(record: Record) -> list[str]:
@@ -243,19 +243,42 @@ def standing(record: Record, placement: str, baseline: str) -> Standing:
     by_name = {one.placement: one for one in case.combinations}
     two = Case(key=case.key, records=case.records, combinations=(by_name[baseline], by_name[placement]))
     (row,) = scoreboard.standings([(two, comparison.comparisons(two))])
-    return row
+    if two.baseline is by_name[baseline] or row.score is None:
+        return row
+    low, high = (None if end is None else 1 / end for end in (row.score.high, row.score.low))
+    finding = {Finding.BETTER: Finding.WORSE, Finding.WORSE: Finding.BETTER}.get(row.verdict, row.verdict)
+    score = replace(row.score, value=1 / row.score.value, low=low, high=high, finding=finding)
+    return replace(row, combination=row.baseline, baseline=row.combination, score=score)
 
 
-def measured_text(record: Record, best: str) -> list[str]:
+def measured_text(record: Record) -> list[str]:
     """Return what the record shows: the fitted placement against the default, and against the best named order."""
-    others = [name for name in dict.fromkeys([DEFAULT, best]) if name in record.case.placements]
+    others = dict.fromkeys(
+        name for name in (DEFAULT, fastest_named(record)) if name in record.case.placements
+    )
     return [f"{_sentence(standing(record, FITTED, other))}." for other in others]
 
 
-def advised(record: Record, best: str) -> str:
-    """Return the placement to use: the fitted one, unless the record shows another to be faster."""
-    others = [name for name in dict.fromkeys([best, DEFAULT]) if name in record.case.placements]
-    return next((name for name in others if standing(record, FITTED, name).verdict is Finding.WORSE), FITTED)
+def fastest_named(record: Record) -> str:
+    """Return the placement that measures best of those that are not fitted."""
+    first, *others = [name for name in record.case.placements if name != FITTED]
+    scores = {name: row.score.value for name in others if (row := standing(record, name, first)).score}
+    return max([first, *scores], key=lambda name: scores.get(name, 1.0))
+
+
+def advised(record: Record) -> str:
+    """Return the placement to use: the fitted one if the record shows it to be faster than the default.
+
+    If it does not, or another is shown to be faster than the fitted one: the best named order, if that is shown to be
+    faster than the default, which is the last choice.
+    """
+    best = fastest_named(record)
+    if best == DEFAULT or DEFAULT not in record.case.placements:
+        return FITTED if standing(record, FITTED, best).verdict is Finding.BETTER else best
+    shown = {name for name in (FITTED, best) if standing(record, name, DEFAULT).verdict is Finding.BETTER}
+    if FITTED in shown and standing(record, FITTED, best).verdict is not Finding.WORSE:
+        return FITTED
+    return best if best in shown else DEFAULT
 
 
 def _sentence(row: Standing) -> str:

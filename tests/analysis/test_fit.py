@@ -51,7 +51,36 @@ def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_an
     for row in predicted:  # a cell's headers, and the time of a way
         assert row.simulated_s is not None
         assert max(row.slowest_s, row.host_s) < row.simulated_s < 1.5 * max(row.slowest_s, row.host_s)
-    assert all("ms  simulated  " in line for line in fitting.predicted_text(predicted))
+    assert len({len(line) for line in fitting.table(predicted)}) == 1, "columns"
+
+
+def test_steps_are_summed_and_not_merged() -> None:
+    """Two steps over one link of a node take twice as long as two nodes' messages at once."""
+    one, other = (
+        Traffic(
+            ranks=8,
+            source=np.array([k], dtype=np.int32),
+            target=np.array([7], dtype=np.int32),
+            size_bytes=np.array([1e6]),
+            is_measured=True,
+        )
+        for k in (0, 6)
+    )
+    both = Traffic(
+        ranks=8,
+        source=np.r_[one.source, other.source],
+        target=np.r_[one.target, other.target],
+        size_bytes=np.full(2, 1e6),
+        is_measured=True,
+    )
+    job = record(["scheduler"])
+    summed = {row.name: row for row in fitting.predicted(job, both, [one, other])}["scheduler"]
+    merged = {row.name: row for row in fitting.predicted(job, both)}["scheduler"]
+    alone = [
+        {row.name: row for row in fitting.predicted(job, step)}["scheduler"].steps_s for step in (one, other)
+    ]
+    assert summed.steps_s == pytest.approx(sum(alone)) and summed.slowest_s == merged.slowest_s
+    assert summed.steps_s > merged.slowest_s
 
 
 def test_nothing_to_gain_is_one_line_and_a_gain_of_any_time_is_none() -> None:
@@ -97,17 +126,33 @@ def test_the_placement_for_the_launcher_is_the_one_that_the_job_measured() -> No
 def test_only_what_was_measured_is_stated() -> None:
     """A user may choose other placements than the default and the best named order."""
     fitted = record(["scheduler", "optimised"])
-    (text,) = fitting.measured_text(fitted, "plain")
+    (text,) = fitting.measured_text(fitted)
     assert "optimised" in text and "scheduler" in text
-    assert fitting.measured_text(record(["custom", "optimised"]), "plain") == []
+    (text,) = fitting.measured_text(record(["custom", "optimised"]))
+    assert "optimised" in text and "custom" in text
 
 
-def test_the_command_uses_an_order_that_was_measured_to_be_faster() -> None:
+@pytest.mark.parametrize(
+    ("slow", "advised"),
+    [
+        ({"scheduler": 1.6, "plain": 1.3}, "optimised"),
+        ({"scheduler": 1.6, "optimised": 1.3}, "plain"),
+        ({"optimised": 1.3, "plain": 1.3}, "scheduler"),
+        ({}, "scheduler"),
+    ],
+    ids=["fitted", "named", "default", "none-shown"],
+)
+def test_the_advice_follows_what_was_measured(slow: dict[str, float], advised: str) -> None:
     """The model knows bytes alone, and a program of small messages waits for hops."""
     placements = ["scheduler", "plain", "optimised"]
-    slower = evidence.good(placements=placements, slow={"optimised": 1.3})
-    assert fitting.advised(slower, "plain") == "plain"
-    assert fitting.advised(record(placements), "plain") == "optimised"
+    assert fitting.advised(evidence.good(placements=placements, slow=slow)) == advised
+
+
+def test_the_best_named_order_is_the_one_that_measures_best() -> None:
+    placements = ["scheduler", "plain", "optimised"]
+    measured = evidence.good(placements=placements, slow={"plain": 1.3})
+    assert fitting.fastest_named(measured) == "scheduler"
+    assert len(fitting.measured_text(measured)) == 1
 
 
 def counted(*, fast_bytes: int, slow_bytes: int) -> dict[str, Any]:
@@ -126,17 +171,18 @@ def test_the_slowest_link_is_shown_as_predicted_and_as_counted() -> None:
         )
         for launch in measured.launches
     }
-    rows = [fitting.Predicted(name="plain", slowest_s=0.003, host_s=0.001)]
-    plain, fitted = fitting.outcomes(measured, rows, evidence)
-    assert (plain.predicted_s, fitted.predicted_s) == (0.003, None)
+    rows = [fitting.Predicted(name="plain", slowest_s=0.003, host_s=0.001, steps_s=0.003)]
+    plain, fitted = fitting.outcomes(measured, evidence)
     assert plain.counted_s == pytest.approx(4 * scale)
     assert fitted.counted_s == pytest.approx(1 * scale)
-    assert plain.elapsed_s is not None and f"{plain.elapsed_s:.4g}" in fitting.outcomes_text([plain])[1]
-    unlike = [dataclasses.replace(plain, predicted_s=1.0, counted_s=counted) for counted in (1.4, 5.0)]
-    (line,) = fitting.outcomes_text(unlike)[3:]
-    assert line.startswith(
-        f"warning: {plain.placement}: the slowest link counted 5.0 times the predicted bytes"
+    head, first, second = fitting.table(rows, [plain, dataclasses.replace(fitted, counted_s=None)])[:3]
+    assert plain.elapsed_s is not None and f"{plain.elapsed_s:.4g}" in first and first.startswith("  plain ")
+    assert second.startswith("  optimised ") and head.index("counted ms") == first.index(
+        f"{4e3 * scale:.4g}".rjust(10)
     )
+    (line,) = fitting.table(rows, [dataclasses.replace(plain, counted_s=0.015)])[2:]
+    assert line.startswith("warning: plain: the slowest link counted 5.0 times the predicted bytes")
+    assert len(fitting.table(rows, [dataclasses.replace(plain, counted_s=0.004)])) == 2
 
 
 def test_a_capture_whose_times_are_void_is_a_warning() -> None:
@@ -154,7 +200,7 @@ def test_one_void_launch_leaves_a_measurement() -> None:
 
     measured = evidence.good(placements=["scheduler", "optimised"], launches=4, change=void_first)
     assert measured.launches[0].is_void and cli._is_enough(measured, needs_times=True)
-    (text,) = fitting.measured_text(measured, "plain")
+    (text,) = fitting.measured_text(measured)
     assert "optimised" in text and "scheduler" in text
 
 
@@ -187,10 +233,10 @@ def test_load_voids_a_measurement_and_no_capture(
     monkeypatch.setattr(subprocess, "run", reframe)
     runs = cli._Runs(system="s:p", config="", output=tmp_path, rate_scale="0.00003", variables={})
     if good:
-        assert runs.reframe("capture", needs_times=needs_times).launches[0].is_void
+        assert runs.reframe("capture", 1, needs_times=needs_times).launches[0].is_void
         return
     with pytest.raises(RunError, match=r"capture: launch 0 is void; see .*capture\.log"):
-        runs.reframe("capture", needs_times=needs_times)
+        runs.reframe("capture", 1, needs_times=needs_times)
 
 
 def test_a_second_fit_in_the_same_folder_is_refused_and_names_its_own_command(tmp_path: Path) -> None:

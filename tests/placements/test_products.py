@@ -84,6 +84,7 @@ def shuffled(traffic: Traffic, seed: int) -> Traffic:
     [
         (stencil((5, 4, 3), (MB,)), (5, 4, 3)),
         (stencil((6, 5, 4), (MB, 1e4, 100.0)), (6, 5, 4)),
+        (stencil((3, 3, 3), (MB, 1e4, 100.0)), (3, 3, 3)),
         (open_grid(9, 6), (9, 6)),
         (open_grid(7, 5, 3), (7, 5, 3)),
         (cube(64), (4, 4, 4)),
@@ -93,7 +94,10 @@ def shuffled(traffic: Traffic, seed: int) -> Traffic:
     ],
 )
 def test_a_grid_is_recognised_under_any_numbering(traffic: Traffic, grid: tuple[int, ...]) -> None:
-    """Its cells are the ranks in an order in which the heaviest messages stay in one row of the grid."""
+    """Its cells are the ranks in an order in which the heaviest messages stay in one row of the grid.
+
+    In a 3x3x3 halo with corners every rank is a neighbour of every other.
+    """
     sent = shuffled(traffic, 3)
     (first, ranks), *_ = recognised(sent, 3)
     assert first == grid

@@ -2,7 +2,7 @@
 
 Models the file `railyard-matrix/1` (docs/formats.md), which `railyard-capture` writes, and reads what others have: Open
 MPI's `pml_monitoring` (one file for each rank), Matrix Market, and CSV with a line for each pair or each rank. Leaves
-out when messages were sent: a phase is all that is known of time.
+out when messages were sent: phases are steps that follow each other, or the program's own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -36,6 +36,10 @@ class Kind(StrEnum):
 
 
 KINDS = tuple(Kind)
+#: Bytes on the wire beside the payload, as counted on the virtual torus under Open MPI 4: of Ethernet, IP, TCP and MPI
+#: for a message, of TCP's answer to it, of each further packet, and of the connections of a pair in each direction.
+HEADER_BYTES, ANSWER_BYTES, CONNECTION_BYTES = 88, 66, 1090
+PACKET_BYTES, PACKET_HEADER_BYTES = 2448, 66
 COLUMNS = (
     *("phase", "source", "target", "messages", "bytes"),
     *("collective_messages", "collective_bytes", "one_sided_messages", "one_sided_bytes"),
@@ -67,13 +71,31 @@ class Matrix:
         sent = (self.source != self.target) & (size > 0)
         if phase is not None:
             sent &= self.phase == phase
-        pair = self.source[sent] * self.ranks + self.target[sent]
-        pairs, where = np.unique(pair, return_inverse=True)
+        return self._summed(self.source[sent], self.target[sent], size[sent])
+
+    def on_wire(self, phase: int | None = None) -> Traffic:
+        """Return the bytes of a phase with headers and answers, where messages were counted.
+
+        With None for all phases, and with connections.
+        """
+        some = (self.source != self.target) & ((self.phase == phase) | (phase is None))
+        messages, size = self.messages[some].sum(axis=1), self.size_bytes[some].sum(axis=1)
+        size += HEADER_BYTES * messages + np.where(messages > 0, size / PACKET_BYTES * PACKET_HEADER_BYTES, 0)
+        ends = np.stack([self.source[some], self.target[some]])
+        sizes = np.r_[size, ANSWER_BYTES * messages]
+        source, target = np.hstack([ends, ends[::-1]])[:, sizes > 0]
+        sent = self._summed(source, target, sizes[sizes > 0])
+        is_connected = phase is None and bool(messages.any())
+        return replace(sent, size_bytes=sent.size_bytes + CONNECTION_BYTES) if is_connected else sent
+
+    def _summed(self, source: Ints, target: Ints, size: NDArray[np.float64]) -> Traffic:
+        """Return traffic with the sizes of each pair added up."""
+        pairs, where = np.unique(source * self.ranks + target, return_inverse=True)
         return Traffic(
             ranks=self.ranks,
             source=(pairs // self.ranks).astype(np.int32),
             target=(pairs % self.ranks).astype(np.int32),
-            size_bytes=np.bincount(where, size[sent], len(pairs)).astype(np.float64),
+            size_bytes=np.bincount(where, size, len(pairs)).astype(np.float64),
             is_measured=True,
         )
 
@@ -103,12 +125,17 @@ def read(paths: Sequence[Path]) -> Matrix:
 
 
 def read_traffic(path: Path, ranks: int | None = None) -> Traffic:
-    """Return all that a matrix sends; InputError if it is not of `ranks` ranks."""
+    """Return all that a matrix puts on the wire; InputError if it is not of `ranks` ranks."""
+    return read_of(path, ranks).on_wire()
+
+
+def read_of(path: Path, ranks: int | None) -> Matrix:
+    """Return the matrix in a file; InputError if it is not of `ranks` ranks."""
     matrix = read([path])
     if ranks is not None and matrix.ranks != ranks:
         size = f"{matrix.ranks}x{matrix.ranks}"
         raise InputError(str(path), "", size, f"{ranks}x{ranks}: as many rows as ranks")
-    return matrix.traffic()
+    return matrix
 
 
 def write(file: IO[str], matrix: Matrix) -> None:

@@ -1,24 +1,19 @@
 """The order `optimised`: the placement whose slowest link is fastest, for given traffic on the very nodes granted.
 
 Five steps. Starts: every order that needs no file, every block shape on nodes in several orders, the grid folded into a
-box, and the two point sets halved together (`railyard.placements.orders.bisection`), on a torus in every way to pair
-grid and torus dimensions; all are evaluated, so the result is never worse than the best of them. Measured traffic is
-searched for the grids that it follows (`railyard.placements.orders.products`), and each gives the same starts, so that
-a program with its own numbering of ranks is placed as well as one in order. Trial: the best get a round of exchanges
-(`railyard.placements.orders.refine`). Main: the best of those gets the rest, with the sum's power rising from 8 to 32.
-Annealing: for up to 200 ranks, searches from that result and from random orders which accept worse exchanges at first;
-on a full machine the other steps end in a local optimum. Shortening: of placements with as fast a slowest link, the one
-with the smallest sum of all links' seconds; a message that passes fewer links waits less.
+box, and the two point sets halved together (`railyard.placements.orders.bisection`); the same along the grids that
+measured traffic follows (`railyard.placements.orders.products`). The result is never worse than the best of them.
+Trial: the best get a round of exchanges (`railyard.placements.orders.refine`). Main: the best of those gets the rest,
+with the sum's power rising from 8 to 32. Annealing: for up to 200 ranks, searches from that result and from random
+orders which accept worse exchanges at first. Shortening: of placements with as fast a slowest link, the one with the
+smallest sum of all links' seconds; a message that passes fewer links waits less.
 
-The objective is the slowest link between routers. The slowest host link is held near what it was at the start: a
-placement that spares the network by sending more out of a node would be no gain. Where a host link takes more than
-twice as long as the slowest link, shortening may raise the latter to half of the former (`HOST_SHARE`).
-
-Where packets are spread over third groups, or the load decides, exchanges follow the minimal routes, but the link-load
-model judges what they lead to.
-
-Where counters show what other jobs load (`railyard.placements.linkload.background`), seconds are of what they leave of
-each link. The placement found without the counters is then one of the starts.
+The objective is the slowest link between routers. The slowest host link is held near what it was at the start. Where it
+takes more than twice as long as the slowest link, shortening may raise the latter to half of it (`HOST_SHARE`), but not
+above the best start's. Where packets are spread over third groups, or the load decides, exchanges follow the minimal
+routes, but the link-load model judges what they lead to. Where counters show what other jobs load
+(`railyard.placements.linkload.background`), seconds are of what they leave of each link, and the placement found
+without the counters is one of the starts.
 
 One seed, one result: work is counted in trials, not in seconds. Only a run that its time limit ends depends on the
 machine; it returns the best so far.
@@ -29,7 +24,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.errors import InputError
@@ -47,7 +42,7 @@ from railyard.placements.orders.rank_orders import (
     orders,
     snake,
 )
-from railyard.placements.orders.walks import Grid, divides, grids, row_major, text
+from railyard.placements.orders.walks import divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
 PIECE_TRIALS = 200_000
@@ -101,33 +96,18 @@ def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Int
 
 
 def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
-    """Return the best placement; its `name` is the start that it came from.
-
-    Where measured traffic follows a grid, ranks are numbered along it during the search, so that another numbering of
-    the same program finds the same placement.
-    """
-    recognised = list(products.recognised(traffic, DIMENSIONS)) if traffic.is_measured else []
-    if not recognised:
-        return _Search(job, traffic, effort, lambda: _starts(job, traffic)).best()
-    ranks = recognised[0][1]
-    number = np.argsort(ranks).astype(np.int32)
-    renumbered = replace(traffic, source=number[traffic.source], target=number[traffic.target])
-    best = _Search(job, renumbered, effort, lambda: _starts_along(job, traffic, recognised)).best()
-    at = best.at.copy()
-    at[ranks] = best.at[: len(ranks)]
-    return replace(best, at=at)
+    """Return the best placement; its `name` is the start that it came from."""
+    return _Search(job, traffic, effort).best()
 
 
 class _Search:
     """One search: the arrays of refine.c (`problem`), the deadline, and the seeds of its steps in their order."""
 
-    def __init__(
-        self, job: PlacementJob, traffic: Traffic, effort: Effort, starts: Callable[[], Starts]
-    ) -> None:
+    def __init__(self, job: PlacementJob, traffic: Traffic, effort: Effort) -> None:
         self.deadline = time.monotonic() + effort.time_limit_s
         if effort.background is not None and (effort.background.left == 1).all():
             effort = replace(effort, background=None)
-        self.job, self.traffic, self.effort, self.starts = job, traffic, effort, starts
+        self.job, self.traffic, self.effort = job, traffic, effort
         self.problem = refine.problem(
             job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
         )
@@ -137,7 +117,7 @@ class _Search:
         total = min(effort.trials_per_rank * ranks, effort.most_trials)
         self.trials = max(1, total // (len(ROUNDS) + REFINED - 1))
         messages = max(1.0, len(self.problem.other) / ranks)
-        share = min(2.0, max(0.5, USUAL_MESSAGES / messages))
+        share = min(2.0, max(0.4, USUAL_MESSAGES / messages))
         self.step_trials = round(2 * share * effort.trials_per_rank * ranks)
 
     @property
@@ -160,7 +140,7 @@ class _Search:
         best = self._main_rounds(best)
         candidates = [best, *self._annealed(best)]
         best = min(candidates, key=_slowest)
-        limit_s = max(best.slowest_s, HOST_SHARE * best.host_s) * (1 + ROUNDING)
+        limit_s = max(best.slowest_s, min(starts[0].slowest_s, HOST_SHARE * best.host_s)) * (1 + ROUNDING)
         host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
 
         def is_within(one: Candidate) -> bool:
@@ -194,12 +174,12 @@ class _Search:
         if self.effort.background is not None:
             limit_s = self.effort.time_limit_s / 2
             alone = replace(self.effort, background=None, progress=None, time_limit_s=limit_s)
-            best = _Search(self.job, self.traffic, alone, self.starts).best()
+            best = search(self.job, self.traffic, alone)
             yield self._evaluated(f"{best.name} without background", best.at)
 
     def _evaluated_starts(self) -> Iterator[Candidate]:
         """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
-        for number, (name, at) in enumerate(self.starts()):
+        for number, (name, at) in enumerate(_starts(self.job, self.traffic)):
             yield self._evaluated(name, _fill(at, self.problem))
             if number and self.is_over:
                 return
@@ -294,22 +274,15 @@ def _unlike(starts: Sequence[Candidate]) -> list[Candidate]:
     )[::-1]
 
 
-def _starts_along(job: PlacementJob, traffic: Traffic, recognised: Sequence[tuple[Grid, Ints]]) -> Starts:
-    """Yield the starts for the job's own numbering and along every grid, for ranks numbered along the first one."""
-    ranks = recognised[0][1]
-    for name, at in _starts(job, traffic):
-        yield name, at[ranks]
-    for grid, along in recognised:
-        cell = np.argsort(along)[ranks]
-        for name, at in _grid_starts(replace(job, grid=grid)):
-            yield f"{name} of {text(grid)}", at[cell]
-
-
 def _starts(job: PlacementJob, traffic: Traffic) -> Starts:
-    """Yield everything worth evaluating for a job's own grid and numbering."""
+    """Yield everything worth evaluating for a job's own grid and numbering, then along the grids that it follows."""
     yield from _grid_starts(job)
     if traffic.is_measured or len(job.grid) == 1:
         yield from _bisections(job, _spectral(traffic))
+    for grid, ranks in products.recognised(traffic, DIMENSIONS) if traffic.is_measured else ():
+        cell = np.argsort(ranks)
+        for name, at in _grid_starts(replace(job, grid=grid)):
+            yield f"{name} of {text(grid)}", at[cell]
 
 
 def _grid_starts(job: PlacementJob) -> Starts:

@@ -51,7 +51,10 @@ def recognised(traffic: Traffic, dimensions: int) -> Iterator[tuple[Grid, Ints]]
 
 
 def _by_weight(traffic: Traffic) -> Iterator[sparse.csr_array]:
-    """Yield the graph of all pairs, then of the heaviest, as long as it connects all ranks; bytes as weights."""
+    """Yield the graph of all pairs, then of the heaviest, as long as it connects all ranks; bytes as weights.
+
+    Without the graph in which every rank is a neighbour of every other, which follows any grid.
+    """
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
 
@@ -65,7 +68,7 @@ def _by_weight(traffic: Traffic) -> Iterator[sparse.csr_array]:
         heavy.eliminate_zeros()
         if heavy.nnz == 0 or connected_components(heavy, directed=False)[0] > 1:
             return
-        if heavy.nnz <= 2 * MOST_EDGES:
+        if heavy.nnz <= 2 * MOST_EDGES and heavy.nnz < traffic.ranks * (traffic.ranks - 1):
             yield heavy
 
 

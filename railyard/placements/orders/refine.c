@@ -295,66 +295,45 @@ static int32_t pick_node(struct search *s, int32_t rank, const int32_t *chosen_o
     return near;
 }
 
-static bool try_ranks(struct search *s, int32_t one, int32_t other, double scale, int power, double allowed) {
-    exchange(s, one, other);
-    const bool keep = change(s, scale, power) < allowed;
-    settle(s, keep);
-    if (keep) {
-        exchange_slots(s, one, other);
-    } else {
-        const int32_t here = s->at[one];
-        s->at[one] = s->at[other];
-        s->at[other] = here;
-    }
-    return keep;
-}
-
-static bool try_nodes(struct search *s, int32_t one, int32_t other, double scale, int power, double allowed) {
-    const int32_t slots = s->p->slots;
-    int32_t *mine = s->slot + (int64_t)one * slots, *theirs = s->slot + (int64_t)other * slots;
-    for (int32_t k = 0; k < slots; k++)
+/* Exchanges pairs of ranks, or all ranks of two nodes, unless that raises the sum by `allowed` or more. */
+static void try_pairs(struct search *s, const int32_t *mine, const int32_t *theirs, int32_t pairs,
+                      double scale, int power, double allowed) {
+    for (int32_t k = 0; k < pairs; k++)
         exchange(s, mine[k], theirs[k]);
     const bool keep = change(s, scale, power) < allowed;
     settle(s, keep);
-    for (int32_t k = 0; k < slots; k++) {
+    for (int32_t k = 0; k < pairs; k++) {
+        const int32_t one = mine[k], other = theirs[k], here = s->at[one];
         if (keep) {
-            exchange_slots(s, mine[k], theirs[k]);
+            exchange_slots(s, one, other);
         } else {
-            s->at[mine[k]] = one;
-            s->at[theirs[k]] = other;
+            s->at[one] = s->at[other];
+            s->at[other] = here;
         }
     }
-    return keep;
 }
 
-static bool allocate(struct search *s, int32_t **chosen_of) {
+/* All arrays in one piece of zeroed memory, which the caller frees; those of the widest entries come first.
+ */
+static void *allocate(struct search *s, int32_t **chosen_of) {
     const struct problem *p = s->p;
     const size_t everything = (size_t)s->everything, ranks = (size_t)p->ranks, chosen = (size_t)p->chosen;
-    s->slot = calloc(ranks, sizeof *s->slot);
-    s->slot_of = calloc(ranks, sizeof *s->slot_of);
-    s->heat = calloc(ranks, sizeof *s->heat);
-    s->load = calloc(everything, sizeof *s->load);
-    s->delta = calloc(everything, sizeof *s->delta);
-    s->touched = calloc(everything, sizeof *s->touched);
-    s->is_touched = calloc(everything, sizeof *s->is_touched);
-    s->place = calloc(chosen, sizeof *s->place);
-    s->router = calloc(chosen, sizeof *s->router);
-    *chosen_of = calloc((size_t)p->nodes, sizeof **chosen_of);
-    return s->slot && s->slot_of && s->heat && s->load && s->delta && s->touched && s->is_touched &&
-           s->place && s->router && *chosen_of;
-}
-
-static void release(struct search *s, int32_t *chosen_of) {
-    free(chosen_of);
-    free(s->router);
-    free(s->place);
-    free(s->is_touched);
-    free(s->touched);
-    free(s->delta);
-    free(s->load);
-    free(s->heat);
-    free(s->slot_of);
-    free(s->slot);
+    const size_t numbers = 2 * ranks + everything + chosen + (size_t)p->nodes;
+    void *memory = calloc(1, sizeof(double) * (2 * everything + ranks) + sizeof(int32_t) * numbers +
+                                 sizeof *s->place * chosen + sizeof(bool) * everything);
+    if (!memory)
+        return NULL;
+    s->load = memory;
+    s->delta = s->load + everything;
+    s->heat = s->delta + everything;
+    s->slot = (int32_t *)(s->heat + ranks);
+    s->slot_of = s->slot + ranks;
+    s->touched = s->slot_of + ranks;
+    s->router = s->touched + everything;
+    *chosen_of = s->router + chosen;
+    s->place = (int16_t(*)[DIMENSIONS])(*chosen_of + p->nodes);
+    s->is_touched = (bool *)(s->place + chosen);
+    return memory;
 }
 
 /* Fills the coordinates of the chosen nodes, and the ranks in their slots. */
@@ -394,7 +373,8 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
     s.everything = s.links + 2 * p->nodes;
     int32_t *chosen_of = NULL;
     double longest_s = -1.0;
-    if (allocate(&s, &chosen_of)) {
+    void *memory = allocate(&s, &chosen_of);
+    if (memory) {
         lay_out(&s, chosen_of);
         load_all(&s);
         const double scale = slowest(&s) > 0.0 ? 1.0 / slowest(&s) : 0.0;
@@ -406,11 +386,13 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
             const int32_t node = pick_node(&s, one, chosen_of);
             if (node == at[one])
                 continue;
+            const int32_t *theirs = s.slot + (int64_t)node * p->slots;
             if (random_below(&s, 1024) < share_of_nodes) {
-                try_nodes(&s, at[one], node, scale, power, threshold);
+                const int32_t *mine = s.slot + (int64_t)at[one] * p->slots;
+                try_pairs(&s, mine, theirs, p->slots, scale, power, threshold);
             } else {
-                const int32_t other = s.slot[node * p->slots + random_below(&s, p->slots)];
-                try_ranks(&s, one, other, scale, power, threshold);
+                const int32_t other = theirs[random_below(&s, p->slots)];
+                try_pairs(&s, &one, &other, 1, scale, power, threshold);
             }
         }
         longest_s = slowest(&s);
@@ -422,6 +404,6 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
                 others[1] += s.load[k];
         }
     }
-    release(&s, chosen_of);
+    free(memory);
     return longest_s;
 }

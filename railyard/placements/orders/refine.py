@@ -29,23 +29,10 @@ class _Problem(ctypes.Structure):
 
     _fields_ = (
         ("extents", ctypes.c_int32 * 3),
-        ("nodes_per_router", ctypes.c_int32),
-        ("nodes", ctypes.c_int32),
-        ("links", ctypes.c_int32),
-        ("longest", ctypes.c_int32),
-        ("routes", ctypes.c_void_p),
-        ("switch_of", ctypes.c_void_p),
-        ("near", ctypes.c_void_p),
-        ("by_switch", ctypes.c_void_p),
-        ("chosen", ctypes.c_int32),
-        ("slots", ctypes.c_int32),
-        ("ranks", ctypes.c_int32),
-        ("where", ctypes.c_void_p),
-        ("first", ctypes.c_void_p),
-        ("other", ctypes.c_void_p),
-        ("out", ctypes.c_void_p),
-        ("in", ctypes.c_void_p),
-        ("link_s", ctypes.c_void_p),
+        *((name, ctypes.c_int32) for name in ("nodes_per_router", "nodes", "links", "longest")),
+        *((name, ctypes.c_void_p) for name in ("routes", "switch_of", "near", "by_switch")),
+        *((name, ctypes.c_int32) for name in ("chosen", "slots", "ranks")),
+        *((name, ctypes.c_void_p) for name in ("where", "first", "other", "out", "in", "link_s")),
         ("host_s", ctypes.c_double),
     )
 
@@ -243,15 +230,7 @@ def _library() -> ctypes.CDLL:
         raise RunError(f"{LIBRARY} is not built; run `make setup`")
     library = ctypes.CDLL(str(LIBRARY))
     library.railyard_refine.restype = ctypes.c_double
-    library.railyard_refine.argtypes = (
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_int64,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_uint64,
-        ctypes.c_double,
-        ctypes.c_double,
-        ctypes.c_void_p,
-    )
+    pointer, seconds = ctypes.c_void_p, ctypes.c_double
+    counts = (ctypes.c_int64, ctypes.c_int, ctypes.c_int, ctypes.c_uint64)
+    library.railyard_refine.argtypes = (pointer, pointer, *counts, seconds, seconds, pointer)
     return library
