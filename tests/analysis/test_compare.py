@@ -110,7 +110,11 @@ def test_a_side_may_be_given_once() -> None:
     ("speed", "answer", "saved"),
     [
         ((2.0, 1.0), r"The scheduler's order costs no time .*\(vtorus, emulated\)\.\nThe sch.* 2\.0", 50),
-        ((1.1, 0.5), r"The scheduler's order costs time .*\nThe placement custom makes the halo exch.* 2\.0", 50),
+        (
+            (1.1, 0.5),
+            r"The scheduler's order costs time .*\nThe placement custom makes the halo exch.* 2\.0",
+            50,
+        ),
         ((1.0, 1.0), r"random:1 against scheduler .*: no difference shown", None),
     ],
 )
