@@ -222,11 +222,11 @@ def ends(panel: Panel) -> str:
     for line in panel.lines:
         first, last = line.points[0], line.points[-1]
         change = medians.change_percent(last.summary.median, first.summary.median)
-        ended = f"{Format.for_values([last.summary.median]).text(last.summary.median)} at"
+        last_text = f"{Format.for_values([last.summary.median]).text(last.summary.median)} at"
         if panel.axis == "hops" and change is not None:
-            ended = f"changes by {percent(change)} to"
+            last_text = f"changes by {percent(change)} to"
         value = f"{form.text(first.summary.median)} {panel.unit.text} at {tick(panel, first.x)}"
-        more = f" and {ended} {tick(panel, last.x)}" if len(line.points) > 1 else ""
+        more = f" and {last_text} {tick(panel, last.x)}" if len(line.points) > 1 else ""
         parts.append(f"{line.name or 'it'} has {value}{more}")
     if panel.is_exact:
         return f"{'; '.join(parts)}: {tables.EXACT}."
