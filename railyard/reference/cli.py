@@ -1,13 +1,16 @@
-"""`railyard checks`: the checks that ReFrame can run, one line each."""
+"""`railyard checks`: the families of checks that ReFrame can run, and the checks of one, one line each."""
 
 from __future__ import annotations
 
+import itertools
 import json
-import textwrap
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from railyard.analysis.text.datatable import DataTable
 from railyard.base.checkout import RESULTS
 from railyard.base.commands import example, json_option, option
 from railyard.base.errors import InputError, RunError, did_you_mean
@@ -15,18 +18,22 @@ from railyard.records.cli import index_of, pass_over
 from railyard.records.store import archive
 from railyard.reference import checks as sources
 from railyard.reference import needs
+from railyard.reference.checks import Check
 
-_WIDTH = 100
+#: What a launch takes on a virtual torus of a machine with two processors, for checks that the archive does not have.
+_LAUNCH_S = 12.0
 
 
-@click.command(epilog=example("railyard checks --tag smoke"))
+@click.command(epilog=example("railyard checks", "railyard checks halo", "railyard checks --tag smoke"))
+@click.argument("family", default="")
 @option("-t --tag", "List only checks that have this tag, as `reframe -t TAG` runs them.")
 @json_option("Print JSON, with the file of each check.")
-def checks(*, tag: str | None, as_json: bool) -> None:
-    """List the checks that ReFrame can run: name, nodes, minutes, what it measures, what it needs, tags.
+def checks(*, family: str, tag: str | None, as_json: bool) -> None:
+    """List the families of checks that ReFrame can run, or the checks of one FAMILY or tag, one line each.
 
-    Run one by `reframe -C reframe.yml -c checks -n NAME -r`. The nodes are those on a virtual torus: "all" are 64 by
-    default, and with "varies" topology or parameter decide. The minutes are those of the newest record in results/.
+    A family is the first word of the names: halo of halo_3d. Run a check by `reframe -C reframe.yml -c checks -n NAME
+    -r`. The nodes are those on a virtual torus: "all" are 64 by default, and with "varies" topology or parameter
+    decide. The minutes are those of the newest record in results/; after ~ they are estimated from the launches.
     """
     every_check = sources.checks()
     if not every_check:
@@ -36,7 +43,17 @@ def checks(*, tag: str | None, as_json: bool) -> None:
     if tag is not None and tag not in tags:
         near = did_you_mean(tag, tags)
         raise InputError("--tag", "", problem=f"no check has {tag!r}{near}", valid=", ".join(tags))
-    chosen = [check for check in every_check if tag is None or tag in needed[check.name].tags]
+    families = sorted({_family(check) for check in every_check})
+    if family and family not in families:
+        near = did_you_mean(family, families)
+        raise InputError(
+            "FAMILY", "", problem=f"no check begins with {family!r}{near}", valid=", ".join(families)
+        )
+    chosen = [
+        check
+        for check in every_check
+        if (tag is None or tag in needed[check.name].tags) and family in ("", _family(check))
+    ]
     taken_s = seconds(RESULTS)
     if as_json:
         rows = [
@@ -45,6 +62,7 @@ def checks(*, tag: str | None, as_json: bool) -> None:
                 "text": check.text,
                 "nodes": needed[check.name].nodes,
                 "seconds": taken_s.get(check.name),
+                "launches": needed[check.name].launches,
                 "needs": needed[check.name].what,
                 "tags": list(needed[check.name].tags),
                 "file": check.file.name,
@@ -53,17 +71,44 @@ def checks(*, tag: str | None, as_json: bool) -> None:
         ]
         click.echo(json.dumps(rows, indent=2))
         return
-    width = max(len(check.name) for check in chosen)
-    click.echo(f"{'check':{width}}  {'nodes':>6}  {'min':>5}  what it measures; what it needs; [tags]")
-    for check in chosen:
-        need = needed[check.name]
-        minutes = f"{taken_s[check.name] / 60:.1f}" if check.name in taken_s else "-"
-        text = check.text + (f"; needs {need.what}" if need.what else "")
-        text += f" [{', '.join(need.tags)}]" if need.tags else ""
-        lines = textwrap.wrap(text, _WIDTH - width - 17) or [""]
-        click.echo(f"{check.name:{width}}  {need.nodes:>6}  {minutes:>5}  {lines[0]}")
-        for line in lines[1:]:
-            click.echo(f"{'':{width + 17}}{line}")
+    rows_of_text = []
+    for _, members in itertools.groupby(chosen, key=_name if family or tag else _family):
+        first, *others = of_family = list(members)
+        needs_text = f"; needs {needed[first.name].what}" if needed[first.name].what else ""
+        rows_of_text.append(
+            (
+                f"{_family(first)}_* ({len(of_family)})" if others else first.name,
+                _span([needed[check.name].nodes for check in of_family]),
+                _span(
+                    [_minutes(taken_s.get(check.name), needed[check.name].launches) for check in of_family]
+                ),
+                first.text.rpartition(". ")[2] if others else first.text.partition(". ")[0] + needs_text,
+            )
+        )
+    columns = ("check", "nodes", "min", "what it measures")
+    for line in DataTable(columns=columns, rows=rows_of_text, numbers=frozenset(columns[1:3])).lines():
+        click.echo(line)
+    if not (family or tag):
+        click.echo("\nrailyard checks FAMILY lists the checks of one, such as: railyard checks halo")
+
+
+def _name(check: Check) -> str:
+    return check.name
+
+
+def _family(check: Check) -> str:
+    return check.name.partition("_")[0]
+
+
+def _minutes(taken_s: float | None, launches: int) -> str:
+    """Return the minutes that a check took, or an estimate."""
+    return f"~{max(1.0, launches * _LAUNCH_S / 60):.0f}" if taken_s is None else f"{taken_s / 60:.1f}"
+
+
+def _span(texts: Sequence[str]) -> str:
+    """Return a text that all have, or the smallest and the largest number of several; words come last."""
+    ranked = sorted(set(texts), key=lambda text: float(re.sub("[^0-9.]", "", text) or "inf"))
+    return needs.VARIES if needs.VARIES in ranked else " to ".join(dict.fromkeys((ranked[0], ranked[-1])))
 
 
 def seconds(root: Path) -> dict[str, float]:

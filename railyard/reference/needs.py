@@ -29,18 +29,34 @@ _SMOKE = "gemini-2x2x2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """`nodes` is a number, `ALL` or `VARIES`; `what` is empty for a check that any machine runs."""
+    """`nodes` is a number, `ALL` or `VARIES`; `what` is empty for a check that any machine runs.
+
+    `launches` is the number of all launches of all its variants, by default.
+    """
 
     nodes: str
     what: str
     tags: tuple[str, ...]
+    launches: int = 1
 
 
 def of(name: str, file: Path) -> Needs:
     """Return the needs of the check of this name in a file of `checks/`; needs ReFrame."""
     module = ".".join(file.relative_to(CHECKOUT).with_suffix("").parts)
     check = getattr(importlib.import_module(module), name)
-    return Needs(nodes=_nodes(check), what=", ".join(_what(check)), tags=tuple(sorted(check.tags)))
+    return Needs(
+        nodes=_nodes(check),
+        what=", ".join(_what(check)),
+        tags=tuple(sorted(check.tags)),
+        launches=_launches(check),
+    )
+
+
+def _launches(check: Any) -> int:
+    if not hasattr(check, "placements"):
+        return int(check.num_variants)
+    rounds = int(check.launches) * max(1, len(getattr(check, "software", ())))
+    return rounds * len(check.placements) * len(check.nics) * int(check.num_variants)
 
 
 def _nodes(check: Any) -> str:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from support import synthetic
 from support.records import figures
 
-from railyard.analysis.figures import general, painting, svg
+from railyard.analysis.figures import drawing, general, painting, svg
 from railyard.analysis.judge.judged import judge
 
 
@@ -47,7 +47,8 @@ def test_ticks_have_the_same_decimals() -> None:
 
 def test_a_picture_of_long_iterations_is_in_seconds_and_a_curve_keeps_its_unit() -> None:
     slow = synthetic.halo({"plain": 700_000.0, "custom": 1_400_000.0}, launches=8)
-    picture = general.overview_svg(judge([slow]))
+    (judged,) = judge([slow]).cases
+    picture = drawing.svg_file(general.comparison_drawing(judged.comparisons[:1], "f0"))
     words = re.findall(r">([^<>]+)</text>", picture)
     assert "s (lower is better)" in words
     assert not [word for word in words if re.fullmatch(r"1e\+?\d+", word)]

@@ -84,7 +84,7 @@ def test_the_page_shows_the_factor_and_what_the_load_sent() -> None:
     assert average.low is not None and average.high is not None and average.low < 3.3 and average.high > 2.7
     assert found.sent_gbyte_s == pytest.approx(1.0)
     (drawing,) = beside.drawings(case)
-    assert "under incast: on average" in drawing.statement and "a difference is shown" in drawing.statement
+    assert "under incast is on average" in drawing.statement and "a difference is shown" in drawing.statement
     assert {row[4] for row in drawing.data.rows} == {"average", "p99", "p99.9"}
 
 
@@ -107,8 +107,8 @@ def test_loads_with_too_few_launches_share_one_sentence() -> None:
     (case,) = cases.group([forgeries.changed(loaded("incast", INCAST, times=3.0), change)])
     (drawing,) = beside.drawings(case)
     assert drawing.statement.count("impact factors of") == 1
-    assert re.search(r"incast [23]\.\d\d, alltoall [23]\.\d\d; no interval", drawing.statement)
-    assert drawing.statement.endswith("no interval, no difference shown (n = 1 launch).")
+    assert re.search(r"incast [23]\.\d\d, alltoall [23]\.\d\d; without an interval", drawing.statement)
+    assert drawing.statement.endswith("without an interval none is shown (n = 1 launch).")
 
 
 def test_a_statistic_that_no_row_has_is_not_in_the_legend() -> None:

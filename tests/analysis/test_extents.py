@@ -55,7 +55,7 @@ def test_cases_that_differ_in_size_alone_are_one_curve_for_each_placement() -> N
     ]
     assert (
         found.statement
-        == "At extent 12, where changes are largest, to cart-create: custom \N{MINUS SIGN}20.0 %."
+        == "At extent 12, where changes are largest, the change from cart-create is \N{MINUS SIGN}20.0 % for custom."
     )
 
 

@@ -134,7 +134,7 @@ def test_efficiency_by_size() -> None:
     (case,) = cases.group([record_of("sonar", series)])
     efficiency, counted = registry.own_drawings(case)
     assert efficiency.statement == (
-        "Payload of all bytes counted: send, random: 21.0 % at 64 B, 61.0 % at 4 KiB."
+        "The payload is this share of the bytes counted: send, random: 21.0 % at 64 B, 61.0 % at 4 KiB."
     )
     assert efficiency.data.rows == [("send, random", "64", "21"), ("send, random", "4096", "61")]
     assert {row[0] for row in counted.data.rows} == {"send, random sent", "send, random received"}

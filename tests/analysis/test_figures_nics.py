@@ -43,8 +43,8 @@ def test_each_policy_has_the_share_of_every_nic_and_its_proof() -> None:
     (case,) = cases.group([halo(change=counted)])
     (drawn,) = figures_nics.drawings(case)
     assert drawn.statement == (
-        "round-robin nic0 50.0 %, nic1 50.0 % (obeyed in 2 of 2); "
-        "nic-1 nic0 0.0 %, nic1 100.0 % (obeyed in 2 of 2)."
+        "round-robin sent 50.0 % through nic0, 50.0 % through nic1 (obeyed in 2 of 2); "
+        "nic-1 sent 0.0 % through nic0, 100.0 % through nic1 (obeyed in 2 of 2)."
     )
     assert all(drawn.data.columns)
     assert drawn.data.rows[3] == ("nic-1", "nic1", "100.00", f"{6000 / 2**20:.3f}", "2", "2")

@@ -41,7 +41,8 @@ def test_rows_and_planes_say_what_the_paper_says() -> None:
     few = "(n too small to tell)"
     assert (
         said
-        == f"Time in Y against X -74.0 % {few}, XY against XZ -59.0 % {few}, YZ against XZ -59.0 % {few}."
+        == f"Y takes 74.0 % less time than X {few}; XY takes 59.0 % less time than XZ {few}; YZ takes 59.0 % less time "
+        f"than XZ {few}."
     )
     assert [row[1] for row in figure.data.rows] == ["X", "Y", "Z", "XY", "XZ", "YZ"]
     assert figure.foms >= {"slowest_us", "split_us", "mean_us"}
@@ -71,7 +72,10 @@ def test_parallel_paths_are_lines_by_dimension_and_number() -> None:
     ]
     (figure,) = drawn("paths", series)
     assert figure.title == "Aggregate bandwidth, 1 MiB"
-    assert figure.statement == "The most paths carry, against one: X 1.00 times, Y 2.00 times."
+    assert (
+        figure.statement
+        == "The most paths carry 1.00 times as much in X, 2.00 times as much in Y as one path."
+    )
     assert [row[:2] for row in figure.data.rows][:2] == [("X, 1 path", "1"), ("X, 1 path", "2")]
 
 

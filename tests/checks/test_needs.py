@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from support import synthetic
 
 from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError
 from railyard.records.store import archive
 from railyard.reference import cli, needs
 from railyard.reference.needs import Needs
@@ -37,7 +40,7 @@ def test_a_check_needs_what_its_class_has_after_bases_and_decorators(
     name: str, file: str, wanted: Needs
 ) -> None:
     listed = needs.of(name, CHECKOUT / "checks" / file)
-    assert dataclasses.replace(listed, tags=wanted.tags) == wanted
+    assert dataclasses.replace(listed, tags=wanted.tags, launches=wanted.launches) == wanted
     assert set(wanted.tags) <= set(listed.tags)
 
 
@@ -47,3 +50,15 @@ def test_minutes_are_those_of_the_newest_record(tmp_path: Path, monkeypatch: pyt
         created = synthetic.CREATED.replace(day=day)
         archive.add(synthetic.halo(launches=launches, created=created), tmp_path / "archive")
     assert cli.seconds(tmp_path / "archive") == {"halo_3d": pytest.approx(3 * 3 * 4.2)}
+
+
+def test_a_family_is_one_line_and_its_checks_have_one_each() -> None:
+    listed = CliRunner().invoke(cli.checks, []).output.splitlines()
+    assert len(listed) < 45
+    (halo,) = [line for line in listed if line.startswith("halo_*")]
+    _, *rows = CliRunner().invoke(cli.checks, ["halo"]).output.splitlines()
+    assert f"({len(rows)})" in halo and all(row.startswith("halo_") for row in rows)
+    minutes = [re.split(r"  +", row)[2] for row in rows]
+    assert all(re.fullmatch(r"~\d+|\d+\.\d", text) for text in minutes), "an estimate, or the archive's"
+    wrong = CliRunner().invoke(cli.checks, ["hallo"])
+    assert isinstance(wrong.exception, InputError) and "did you mean 'halo'" in str(wrong.exception)

@@ -15,6 +15,7 @@ from repository.test_help import CONTEXTS
 from support.commands import BIN, CHECKOUT
 from support.records.suite import benchmarks_by_check
 
+from railyard.analysis.cases import published
 from railyard.placements.arrays import np
 from railyard.placements.orders.walks import alps_walk
 from railyard.placements.topology import catalog
@@ -40,7 +41,7 @@ FAR = {"llnl-multirail": [], "pena2013": ["P19", "P27"], "pedretti2013": ["D44"]
 WORDS = {"snake", "snake-8x8x8", "snake:8x8x8", "router", "gemini-put", "gemini-get"}
 WORDS |= {"bandwidth_gbyte_s", "APRUN_BALANCED_INJECTION"}
 #: What a command in the last column begins with.
-COMMANDS = ("reframe ", "railyard links ", "railyard topology ", "railyard nics ")
+COMMANDS = ("reframe ", "railyard checks ", "railyard links ", "railyard topology ", "railyard nics ")
 #: Published benchmarks that no check runs.
 NOT_RUN: set[tuple[str, str]] = set()
 
@@ -119,7 +120,8 @@ def test_every_published_number_has_a_row_and_a_check_of_its_study_that_measures
 
 @pytest.mark.parametrize("study", SECTIONS)
 def test_a_number_far_from_the_published_one_has_its_reason(study: str) -> None:
-    far = [number for number in studies.all_studies()[study].published if (coverage.apart(number) or 1) > 1.5]
+    numbers = studies.all_studies()[study].published
+    far = [number for number in numbers if (published.apart(number, number.ours) or 1) > published.FACTOR]
     assert [number.row for number in far] == FAR[study]
     assert all(number.differs for number in far)
 
@@ -134,9 +136,9 @@ def test_a_verdict_is_the_ratio_of_two_factors() -> None:
     )
     assert coverage.verdict(replace(share, differs="Queues.")) == "4.00 times apart: Queues."
     gain = replace(change, quantity="gain", value=4, ours="29.6 % better (exchange)")
-    assert coverage.apart(gain) == pytest.approx(1.296 / 1.04)
-    assert coverage.apart(replace(gain, ours="29.6 % worse (exchange)")) == pytest.approx(1.04 / 0.704)
-    assert coverage.apart(replace(gain, ours="no difference (iteration)")) == pytest.approx(1.04)
+    assert published.apart(gain, gain.ours) == pytest.approx(1.296 / 1.04)
+    assert published.apart(gain, "29.6 % worse (exchange)") == pytest.approx(1.04 / 0.704)
+    assert published.apart(gain, "no difference (iteration)") == pytest.approx(1.04)
     assert coverage.verdict(replace(gain, ours="")) == "no record of this version"
 
 

@@ -109,3 +109,38 @@ def test_docstrings_and_comments_use_the_words_of_the_field() -> None:
 )
 def test_the_names_that_are_refused(code: str, refused: set[str]) -> None:
     assert {name for _, name in names(ast.parse(code))} & VAGUE == refused
+
+
+#: What a warning may have without its values: names, numbers and paths have the rest of 120 characters.
+WARNING_CHARACTERS = 80
+
+
+def test_a_warning_is_one_short_line() -> None:
+    """What, how long, what to type; the rest is on the page that the line names."""
+    long = [
+        f"{path.relative_to(CHECKOUT)}:{call.lineno}"
+        for path in sources()
+        if path.is_relative_to(CHECKOUT / "railyard") or path.is_relative_to(CHECKOUT / "checks")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and call.args and is_warning(call)
+        if literal_characters(call.args[0]) > WARNING_CHARACTERS
+    ]
+    assert long == []
+
+
+def is_warning(call: ast.Call) -> bool:
+    to = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+    function = ast.unparse(call.func)
+    return (
+        function.endswith(".warning")
+        or to.get("file") == "sys.stderr"
+        or (function, to.get("err")) == ("click.echo", "True")
+    )
+
+
+def literal_characters(node: ast.AST) -> int:
+    return sum(
+        len(part.value)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    )

@@ -42,7 +42,7 @@ NOT_RUN = {
     r"\bdoctor\b": "inspects a machine of the reader's: tests/doctor",
     r"\btender (?!preset)": "needs bags and keys of bidders: tests/tender/test_tender.py",
     r"\breport (-o|results/vtorus)|compare placement|date=|results list|--strict": "reads the reader's archive",
-    r"compare system=NAME": "reads the archive of the reader's cluster: tests/torus/slurm",
+    r"placement-cost system=NAME": "reads the archive of the reader's cluster: tests/torus/slurm",
     r"references (update|show)": "needs records of a committed version: tests/analysis",
     r"report results/example": "writes a page for ten seconds: tests/analysis and tests/records",
     r"\bmoved\b|results/NAME|recorded\.out|counted\.json": "needs outputs of the reader's own",

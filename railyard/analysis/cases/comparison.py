@@ -141,7 +141,7 @@ def verdict_text(comparison: Comparison, group: Group) -> str:
 def sentence(comparison: Comparison) -> str:
     """Return what may be stated, in one or two sentences; it ends with the combinations that have no value."""
     without = [group.name for group in comparison.groups if group.summary is None]
-    missing = f" No value for {listed(without)}." if without else ""
+    missing = f" There is no value of {listed(without)}." if without else ""
     return _statement(comparison) + missing
 
 
@@ -171,7 +171,7 @@ def _too_few(comparison: Comparison) -> str:
     if not differing:
         return f"No difference is stated: {needs}."
     differing.sort(key=lambda group: abs(group.change_percent or math.inf))
-    changes = [f"{group.name} {_change_text(group)}" for group in differing]
+    changes = [f"{_change_text(group)} for {group.name}" for group in differing]
     differ = (
         listed(changes) if len(changes) <= MANY else f"from {changes[0]} to {changes[-1]}, of {len(changes)}"
     )
@@ -184,7 +184,7 @@ def _too_few(comparison: Comparison) -> str:
         f"; {finding} for {count} other{'' if count == 1 else 's'}" for finding, count in counts.items()
     )
     word = "lowest" if comparison.fom.better is Better.LOWER else "highest"
-    return f"Against {comparison.baseline}: {differ}{others}. No {word} of all is named: {needs}."
+    return f"The change from {comparison.baseline} is {differ}{others}. No {word} of all is named: {needs}."
 
 
 def _change_text(group: Group) -> str:
@@ -228,7 +228,7 @@ def statements(comparisons: Sequence[Comparison]) -> list[Statement]:
     grouped = itertools.groupby(stated, key=lambda statement: statement[1:])
     joined = [Statement(", ".join(heading for heading, _, _ in members), *same) for same, members in grouped]
     if len(single) > MANY_ALONE:
-        text = "One combination alone, nothing to compare; the medians are in the table of the case."
+        text = "One combination ran alone, so nothing is compared; the medians are in the table of the case."
         joined.append(Statement(f"{len(single)} figures", text, str(Outcome.ALONE)))
     return joined
 
@@ -255,7 +255,7 @@ def _alone(comparison: Comparison) -> str:
     (group,) = comparison.measured
     assert group.summary is not None
     value = comparison.format.text(group.summary.median)
-    return f"Median {value} {comparison.unit.text}; {group.name} alone, nothing to compare."
+    return f"The median is {value} {comparison.unit.text}; {group.name} ran alone, so nothing is compared."
 
 
 def _leader(comparison: Comparison) -> str:
@@ -296,9 +296,9 @@ def _no_difference(comparison: Comparison) -> str:
     verdict, best = comparison.verdict, comparison.group(comparison.verdict.best)
     others = [group for group in comparison.measured if group is not best]
     alike = [best.name, *(group.name for group in others if group.name not in verdict.apart)]
-    text = f"No difference shown between {listed(alike)}{_excluded(comparison, alike)}."
+    text = f"No difference is shown between {listed(alike)}{_excluded(comparison, alike)}."
     if comparison.is_exact:
-        text = f"No difference between {listed(alike)}: equal in the model."
+        text = f"{listed(alike)} are equal in the model."
     side = "below" if comparison.fom.better is Better.LOWER else "above"
     if verdict.noise:
         alike_but = [group for group in others if group.name in verdict.noise]

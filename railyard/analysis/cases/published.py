@@ -3,11 +3,12 @@
 Models: the published numbers of a case's studies and benchmark. Where one names what of ours answers it, the answer is
 of two placements or NIC policies in the first figure of merit, or of two series. Measured, emulated, simulated and
 modelled numbers are answers of their own, and nothing is summed over origins. Leaves out: any judgement of the
-agreement, because the machines differ, and a virtual torus is scaled.
+agreement but the factor between the numbers, because the machines differ, and a virtual torus is scaled.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,10 @@ from railyard.records.units import Better, Fom
 
 #: Columns of the table by origin, from left to right.
 COLUMNS = (Origin.MEASURED, Origin.EMULATED, Origin.SIMULATED, Origin.MODELLED)
+#: Numbers that are further apart than this are explained, or their row has "not explained".
+FACTOR = 1.5
+#: How the quantity of a limit ends.
+MOST, LEAST = ("up to", "at most", "below"), ("more than", "at least", "over")
 ABSOLUTE = frozenset({Shown.VALUE, Shown.DIFFERENCE})
 Observed = Mapping[tuple[Fom, Labels], Mapping[Combination, Sequence[Observation]]]
 
@@ -52,12 +57,49 @@ def rows(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Answers]:
             quantity=number.quantity,
             value=f"{number.value:g} {number.unit}".replace("-", MINUS),
             of=answers,
-            differs=re.sub(r"(?<!\w)-(?=\d)", MINUS, number.differs),
+            differs=re.sub(r"(?<!\w)-(?=\d)", MINUS, _why(number, answers)),
         )
         for study in studies.of(names)
         for number in study.published
         if any((answers := _answers(study.name, number, judged)).values())
     ]
+
+
+def _why(number: Published, answers: Mapping[Origin, Sequence[tuple[str, str]]]) -> str:
+    """Return by which factor the farthest answer misses a published number, if by much, and why."""
+    times = [apart(number, answer) or 1.0 for of_origin in answers.values() for answer, _ in of_origin]
+    if max(times) <= FACTOR:
+        return number.differs
+    return f"{max(times):.1f} times apart: {number.differs or 'not explained'}"
+
+
+def apart(number: Published, answer: str) -> float | None:
+    """Return by which factor an answer misses a published number; 1 within its limit, None without an answer."""
+    if answer in ("", "not measured"):
+        return None
+    ours, published = _factor(number, _value(answer)), _factor(number, number.value)
+    if is_within(number, answer):
+        return 1.0
+    return max(ours / published, published / ours) if min(ours, published) > 0 else math.inf
+
+
+def is_within(number: Published, answer: str) -> bool:
+    """Return whether the published number is a limit, and an answer is within it."""
+    ours, published = _value(answer), number.value
+    is_below = number.quantity.endswith(MOST) and abs(ours) <= abs(published)
+    return is_below or (number.quantity.endswith(LEAST) and ours > published)
+
+
+def _value(text: str) -> float:
+    """Return the number of an answer: `29.6 % better (exchange)` is 29.6, `no difference` 0."""
+    match = re.search(r"[-+]?\d+\.?\d*", text.replace(MINUS, "-"))
+    return (-1 if "worse" in text else 1) * float(match[0] if match else 0)
+
+
+def _factor(number: Published, value: float) -> float:
+    """Return a number as a factor, so that it can be divided."""
+    is_share = number.compare is not None and number.compare.shown in (Shown.SHARE, Shown.VALUE)
+    return 1 + value / 100 if number.unit == "%" and not is_share else value
 
 
 def _answers(

@@ -17,6 +17,7 @@ from railyard.analysis.stats import score
 from railyard.analysis.stats.score import Ratio, Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text.numbers import Format, counted
+from railyard.records import programs
 from railyard.records.record import combination_name
 
 
@@ -24,7 +25,7 @@ from railyard.records.record import combination_name
 class Standing:
     """One row; `missing` is the number of cases that requested the combination and have no value of it.
 
-    `only` is the title of the case with a value, if there is just one.
+    `only` is the title of the case with a value, if there is just one; `what` names what the cases measure.
     """
 
     system: str
@@ -34,6 +35,7 @@ class Standing:
     score: Score | None
     missing: int
     only: str
+    what: str = ""
 
     @property
     def value(self) -> str:
@@ -95,6 +97,7 @@ _Key = tuple[str, str, str, str]
 class _Contributions:
     ratios: list[Ratio] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
+    benchmarks: set[str] = field(default_factory=set)
     missing: int = 0
 
 
@@ -110,6 +113,7 @@ def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Stand
                 row.ratios += ratios
                 row.titles += [title(case)] if ratios else []
                 row.missing += not ratios
+                row.benchmarks.add(case.first.case.benchmark)
     scored: dict[_Key, Score | None] = {}
     for family in {(system, origin, baseline): None for system, origin, _, baseline in rows}:
         members = {key: row.ratios for key, row in rows.items() if (*key[:2], key[3]) == family}
@@ -123,6 +127,7 @@ def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Stand
             score=scored[key],
             missing=row.missing,
             only=row.titles[0] if len(row.titles) == 1 else "",
+            what=programs.what(row.benchmarks),
         )
         for key, row in rows.items()
     ]

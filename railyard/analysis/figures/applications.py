@@ -309,9 +309,7 @@ def _label_ends(axes: Axes, places: Sequence[float], ends: Sequence[float], unit
     for position, end in zip(places, ends, strict=True):
         if end:
             text = f"{_number(end, unit)} {'B' if unit == 'bytes' else unit}"
-            axes.annotate(
-                text, (end, position), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9
-            )
+            axes.annotate(text, (end, position), xytext=(4, 0), textcoords="offset points", va="center")
 
 
 def _chart_data(values: Mapping[str, ByClass], unit: str) -> DataTable:

@@ -101,7 +101,8 @@ def _sentences(rows: Sequence[Impact]) -> Iterator[str]:
         listed = ", ".join(
             f"{_name(rows, row)} {row.headline.value:.2f}{_p99(row, ' (p99 {:.2f})')}" for row in bare
         )
-        yield f"Average impact factors of {_stem(bare[0].fom)}: {listed}; no interval, no difference shown (n = {few})."
+        of = _stem(bare[0].fom)
+        yield f"The average impact factors of {of} are {listed}; without an interval none is shown (n = {few})."
 
 
 def _p99(row: Impact, words: str) -> str:
@@ -112,7 +113,7 @@ def _p99(row: Impact, words: str) -> str:
 def _sentence(rows: Sequence[Impact], impact: Impact) -> str:
     factor = impact.headline
     if factor.value is None:
-        return f"Under {_name(rows, impact)}: no factor."
+        return f"There is no factor under {_name(rows, impact)}."
     rest = _p99(impact, ", of p99 {:.2f}")
     shown = (
         "a difference is shown"
@@ -120,7 +121,7 @@ def _sentence(rows: Sequence[Impact], impact: Impact) -> str:
         else "no difference is shown"
     )
     of = f"impact factor of {_stem(impact.fom)} under {_name(rows, impact)}"
-    return f"The {of}: on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
+    return f"The {of} is on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
 
 
 def _stem(fom: Fom) -> str:
@@ -179,7 +180,7 @@ def _paint(
     painting.name_rows(axes, names, baseline=1)
     axes.set_xlabel(heading)
     axes.set_title(title)
-    axes.legend(loc="best", fontsize="small")
+    axes.legend(loc="best")
     return axes
 
 

@@ -106,9 +106,9 @@ def _panel(members: Sequence[Member]) -> Panel:
 def _statement(members: Sequence[Member]) -> str:
     """Return what changed to the baseline at the size where it is most; of equals, the largest."""
     extent, _, widest = max(members, key=lambda member: (_most_percent(member[2]), member[0]))
-    changes = [f"{name} {percent(change)}" for name, change in _changes(widest)]
-    where = f"At extent {extent}, where changes are largest, to {widest.baseline}"
-    return f"{where}: {', '.join(changes)}." if changes else ""
+    changes = [f"{percent(change)} for {name}" for name, change in _changes(widest)]
+    where = f"At extent {extent}, where changes are largest, the change from {widest.baseline}"
+    return f"{where} is {', '.join(changes)}." if changes else ""
 
 
 def _most_percent(compared: Comparison) -> float:

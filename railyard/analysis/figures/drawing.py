@@ -87,7 +87,7 @@ def failed(name: str, error: Exception) -> Drawing:
 
 
 def _write_line(figure: Figure, text: str) -> None:
-    figure.text(0, 0.5, text, va="center", fontsize=9, color=svg.INK)
+    figure.text(0, 0.5, text, va="center", color=svg.INK)
 
 
 def _written(drawing: Drawing, write: Callable[[Drawing, Figure], str]) -> str:

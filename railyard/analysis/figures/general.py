@@ -8,21 +8,18 @@ dash, combinations have rows of their own. Leaves out: the SVG's fitness for the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from railyard.analysis.cases import comparison, curves, tables
 from railyard.analysis.cases.curves import Line, Panel
 from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.figures import painting, svg
-from railyard.analysis.figures.drawing import WIDTH_IN, Drawing
-from railyard.analysis.judge.judged import Judged
+from railyard.analysis.figures.drawing import Drawing
 from railyard.analysis.stats import medians
 from railyard.analysis.text.numbers import Format, percent, size_text
-from railyard.base.errors import InputError
 
 #: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
 SHOWN_FOMS = 1
@@ -62,38 +59,6 @@ def panel_drawing(panel: Panel, name: str) -> Drawing:
     )
 
 
-def overview_svg(judged: Judged) -> str:
-    """Return one standalone picture: a comparison of placements and a curve over hops, as far as there are any.
-
-    Takes the first case that has each. Raises InputError when there is neither.
-    """
-    compared = next(
-        (member for one in judged.cases if len(one.case.combinations) > 1 for member in one.comparisons), None
-    )
-    hops = next((panel for one in judged.cases for panel in one.panels if panel.axis == "hops"), None)
-    drawers: list[Callable[[Axes], None]] = []
-    texts = []
-    if compared:
-        drawers.append(lambda axes: draw_comparison(axes, [compared]))
-        texts.append(describe_comparison([compared]))
-    if hops:
-        drawers.append(lambda axes: draw_panel(axes, hops))
-        texts.append(describe_panel(hops))
-    if not drawers:
-        raise InputError(
-            "records",
-            "",
-            problem="nothing to draw",
-            valid="a case with several placements or a curve over hops",
-        )
-    with svg.style():
-        figure = Figure(figsize=(WIDTH_IN * len(drawers), 2.9), layout="constrained")
-        grid = figure.subplots(1, len(drawers), squeeze=False)
-        for axes, draw in zip(grid[0], drawers, strict=True):
-            draw(axes)
-        return svg.standalone(figure, "overview", " ".join(texts))
-
-
 def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
     """Draw rows from the top in the order of members and combinations; x is the FOM."""
     rows = [(member, group) for member in members for group in member.groups]
@@ -130,7 +95,6 @@ def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
             "no value",
             transform=axes.get_yaxis_transform(),
             va="center",
-            fontsize=9.5,
             style="italic",
         )
         return
@@ -258,17 +222,17 @@ def ends(panel: Panel) -> str:
     for line in panel.lines:
         first, last = line.points[0], line.points[-1]
         change = medians.change_percent(last.summary.median, first.summary.median)
-        moved = (
-            f"{Format.for_values([last.summary.median]).text(last.summary.median)} at {tick(panel, last.x)}"
-        )
+        last_text = f"{Format.for_values([last.summary.median]).text(last.summary.median)} at"
         if panel.axis == "hops" and change is not None:
-            moved = f"{percent(change)} at {tick(panel, last.x)}"
+            last_text = f"changes by {percent(change)} to"
         value = f"{form.text(first.summary.median)} {panel.unit.text} at {tick(panel, first.x)}"
-        parts.append(f"{line.name or 'all'} {value}" + (f", {moved}" if len(line.points) > 1 else ""))
+        more = f" and {last_text} {tick(panel, last.x)}" if len(line.points) > 1 else ""
+        parts.append(f"{line.name or 'it'} has {value}{more}")
     if panel.is_exact:
         return f"{'; '.join(parts)}: {tables.EXACT}."
     fewest = min(point.summary.n for line in panel.lines for point in line.points)
-    return f"{'; '.join(parts)}. Medians, n = {fewest}{'' if fewest >= medians.ENOUGH else ': no interval'}."
+    few = "" if fewest >= medians.ENOUGH else ", too few for an interval"
+    return f"{'; '.join(parts)}. These are medians (n = {fewest}{few})."
 
 
 def by_fom(comparisons: Iterable[Comparison]) -> list[list[Comparison]]:

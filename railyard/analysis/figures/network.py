@@ -208,15 +208,15 @@ def _nodes_of(launch: Launch, index: Mapping[str, int]) -> Ints:
 def _in_words(panels: Sequence[Panel]) -> str:
     slowest = ", ".join(f"{panel.placement} {_micro(panel.loads.slowest_s)}" for panel in panels)
     hosts = sorted({_micro(panel.loads.slowest_host_s) for panel in panels})
-    text = f"Predicted time of the slowest link in one exchange: {slowest}; of a node's own link {' to '.join(hosts)}"
+    text = f"The model predicts for the slowest link {slowest} per exchange, for a node's own {' to '.join(hosts)}"
     counted = ", ".join(
         f"{panel.placement} {panel.most_counted:.2f} times" for panel in panels if panel.most_counted
     )
     if counted:
-        text += f". Counted by the NICs, the busiest node sent, of the mean of all: {counted}"
+        text += f". By the NICs' counters the busiest node sent more than the mean: {counted}"
     links = {link.name for link in panels[0].loads.topology.links()} if panels[0].faults else set()
     faults = "; ".join(f"{name} {words}" for name, words in panels[0].faults.items() if name in links)
-    return f"{text}. Faults of links: {faults}" if faults else text
+    return f"{text}. These links had faults: {faults}" if faults else text
 
 
 def _micro(seconds: float) -> str:
@@ -485,7 +485,7 @@ def _mark_faults(axes: Axes, panel: Panel, drawn: Layout) -> None:
             marks[middle] = panel.faults[link.name]
     for (x, y), words in marks.items():
         axes.scatter([x], [y], marker="x", s=46, linewidths=2, color=svg.sentinel(3), zorder=4)
-        axes.annotate(words, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7, zorder=5)
+        axes.annotate(words, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=10, zorder=5)
 
 
 def _closes(one: Cell, other: Cell, points: Mapping[Cell, Point]) -> bool:

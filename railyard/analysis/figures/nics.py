@@ -98,15 +98,15 @@ def _statement(rows: Sequence[Carried]) -> str:
     requested = [row for row in rows if row.cannot_tell < row.launches]
     rest = [row for row in requested if row.obeyed < row.launches]
     text = f"{len(requested) - len(rest)} of {len(requested)} combinations obeyed their NIC policy in every launch"
-    return f"{text}; not so: {_in_words(rest)}." if rest else f"{text}."
+    return f"{text}; these did not: {_in_words(rest)}." if rest else f"{text}."
 
 
 def _in_words(rows: Sequence[Carried]) -> str:
-    return "; ".join(f"{row.name} {_shares(row)} ({_proof(row)})" for row in rows)
+    return "; ".join(f"{row.name} sent {_shares(row)} ({_proof(row)})" for row in rows)
 
 
 def _shares(row: Carried) -> str:
-    return ", ".join(f"{nic} {share:.1f} %" for nic, share in row.shares_percent.items())
+    return ", ".join(f"{share:.1f} % through {nic}" for nic, share in row.shares_percent.items())
 
 
 def _proof(row: Carried) -> str:

@@ -124,7 +124,9 @@ def drawings(case: Case) -> list[Drawing]:
 
 def statement(rows: Sequence[Overhead]) -> str:
     """Return each change with its interval; columns name the better direction."""
-    return "From native to image: " + "; ".join(f"{_name(rows, row)} {_value(row)}" for row in rows) + "."
+    return (
+        f"From native to image {'; '.join(f'{_name(rows, row)} changes by {_value(row)}' for row in rows)}."
+    )
 
 
 def _name(rows: Sequence[Overhead], row: Overhead) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, Formatter, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.transforms import blended_transform_factory
 
 from railyard.analysis.figures import svg
 from railyard.analysis.text.numbers import size_text
@@ -99,6 +100,13 @@ def name_rows(axes: Axes, names: Sequence[str], baseline: float | None = None) -
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
+
+
+def head_row(axes: Axes, row: int, text: str) -> None:
+    """Write the heading of the rows below it, across the whole figure."""
+    across = blended_transform_factory(axes.figure.transFigure, axes.transData)
+    heading = axes.text(0.0, row, svg.clean(text), transform=across, va="center", fontweight="bold")
+    heading.set_in_layout(False)
 
 
 def some_room(axes: Axes) -> None:

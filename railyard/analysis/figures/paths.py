@@ -84,8 +84,8 @@ def statement(panel: Panel) -> str:
     for line in panel.lines:
         by_dimension.setdefault(line.name.partition(",")[0], []).append(line)
     parts = [
-        f"{dimension} {most.points[0].summary.median / one.points[0].summary.median:.2f} times"
+        f"{most.points[0].summary.median / one.points[0].summary.median:.2f} times as much in {dimension}"
         for dimension, (one, *_, most) in ((d, ls) for d, ls in by_dimension.items() if len(ls) > 1)
         if one.points[0].summary.median > 0
     ]
-    return f"The most paths carry, against one: {', '.join(parts)}." if parts else ""
+    return f"The most paths carry {', '.join(parts)} as one path." if parts else ""

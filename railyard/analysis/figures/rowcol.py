@@ -130,11 +130,14 @@ def statement(bars: Bars) -> str:
     parts = []
     for (one, other), estimate in estimates.items():
         finding = verdicts.of_test(next(tests) if estimate else None, FOM.better, bars.noise_percent)
-        is_shown = bars.is_exact or finding in (Finding.BETTER, Finding.WORSE)
-        change = percent(100 * math.expm1(samples.shift(taken[one], taken[other])))
-        few = f"{change} ({finding} to tell)" if finding is Finding.TOO_FEW else str(finding)
-        parts.append(f"{one} against {other} {change if is_shown else few}")
-    return f"Time in {', '.join(parts)}." if parts else ""
+        change = 100 * math.expm1(samples.shift(taken[one], taken[other]))
+        if bars.is_exact or finding in (Finding.BETTER, Finding.WORSE, Finding.TOO_FEW):
+            doubt = f" ({finding} to tell)" if finding is Finding.TOO_FEW and not bars.is_exact else ""
+            word = "less" if change < 0 else "more"
+            parts.append(f"{one} takes {percent(abs(change), signed=False)} {word} time than {other}{doubt}")
+        else:
+            parts.append(f"{one} and {other} show no difference")
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _described(case: Case, bars: Bars) -> str:

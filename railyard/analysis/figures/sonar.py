@@ -106,7 +106,7 @@ def _protocols(sent: Sequence[Curve], received: Sequence[Curve]) -> str:
             for protocol in fitted
         ]
         parts.append(f"{out.name.removesuffix(' sent')}: " + ", ".join(texts))
-    return f"Protocols by message size. {'; '.join(parts)}." if parts else ""
+    return f"The counters show these protocols by message size: {'; '.join(parts)}." if parts else ""
 
 
 def _statement(curves: Sequence[Curve]) -> str:
@@ -119,7 +119,7 @@ def _statement(curves: Sequence[Curve]) -> str:
             f"{curve.name}: "
             + ", ".join(f"{e} at {size_text(s)}" for e, s in zip(ends, (small, large), strict=True))
         )
-    return "Payload of all bytes counted: " + "; ".join(parts) + "."
+    return "The payload is this share of the bytes counted: " + "; ".join(parts) + "."
 
 
 def _paint(axes: Axes, curves: Sequence[Curve], title: str, unit: str, *, logarithmic: bool) -> None:

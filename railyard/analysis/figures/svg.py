@@ -57,10 +57,10 @@ _SETTINGS: dict[Any, Any] = {
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
-    "xtick.labelsize": 9.5,
-    "ytick.labelsize": 9.5,
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
     "legend.frameon": False,
-    "legend.fontsize": 9.5,
+    "legend.fontsize": 10,
     "font.family": "DejaVu Sans",
 }
 

@@ -179,7 +179,7 @@ def _paint_cell(axes: Axes, row: int, left: float, missing: float) -> None:
     axes.add_patch(cell)
     if bad:
         axes.text(
-            left + 0.25, row + 0.5, f"{missing:.0f}", ha="center", va="center", fontsize=7, color=svg.INK
+            left + 0.25, row + 0.5, f"{missing:.0f}", ha="center", va="center", fontsize=10, color=svg.INK
         )
 
 

@@ -182,8 +182,7 @@ def cost(versus: Versus) -> Iterator[str]:
             )
             for name, score in scored.items()
         ]
-        benchmarks = {row.row.shared["benchmark"] for row in versus.rows if row.origin == origin}
-        what = programs.noun(benchmarks.pop()) if len(benchmarks) == 1 else "these programs"
+        what = programs.what({row.row.shared["benchmark"] for row in versus.rows if row.origin == origin})
         yield ""
         yield from DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:-1])).lines()
         yield ""

@@ -16,11 +16,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.scoreboard import Standing, faster
-from railyard.analysis.cases.titles import ORIGIN_NOTES
+from railyard.analysis.cases.titles import ORIGIN_NOTES, in_words
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged
+from railyard.analysis.report.effects import plain
 from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text.numbers import counted
@@ -34,7 +35,7 @@ from railyard.records.record import Origin
 TITLE = "How many times as fast as the baseline"
 BY_LIBRARY = next(name for name, policy in policies().items() if policy.by_library)
 _ROW_IN = 0.24
-_NAME_CHARACTERS = 44
+_NAME_CHARACTERS = 32
 #: Axes from end to end by more than this factor have few numbers.
 _WIDE = 4
 #: Marker and series colour of what a row shows; all others are open circles.
@@ -59,7 +60,6 @@ def drawing(judged: Judged) -> Drawing | None:
         description=f"{TITLE}, above 1 is better. {' '.join(map(_described, rows))}",
         paint=lambda figure: _paint(figure.subplots(), rows),
         data=_data(rows),
-        width_in=7.6,
         height_in=0.9 + _ROW_IN * (len(rows) + len(set(map(_heading, rows)))),
     )
 
@@ -131,7 +131,7 @@ def _does(name: str, members: Mapping[str, Word | NicPolicy]) -> dict[str, str]:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{_capital(text)}."
 
 
 def _by_baseline(standings: Iterable[Standing]) -> Iterator[list[Standing]]:
@@ -142,44 +142,47 @@ def _by_baseline(standings: Iterable[Standing]) -> Iterator[list[Standing]]:
 
 
 def _best(members: Sequence[Standing]) -> str:
-    """Return what the scores of the combinations of one system show, the best first."""
-    baseline, count = _plain(members[0].baseline), len(members) + 1
+    """Return what the ratios of the combinations of one system show, the best first; names of the code come last."""
+    baseline, count = in_words(members[0].baseline), len(members) + 1
     (only, *others) = {row.only for row in members if row.score} or {""}
-    case = f", {only}" if only and not others else ""
-    where = f"{members[0].system} ({members[0].origin}{case})"
-    scored = [(row.score, _name(row)) for row in members if row.score]
+    where = ", ".join([members[0].system, members[0].origin, *([only] if only and not others else [])])
+    scored = [(row.score, row) for row in members if row.score]
     scored.sort(key=lambda pair: -pair[0].value)
     worse = [pair for pair in scored if pair[0].finding is Finding.WORSE]
-    if any(score.finding is Finding.BETTER for score, _ in scored):
-        score, name = next(pair for pair in scored if pair[0].finding is Finding.BETTER)
-        among = f", the highest score of {count} combinations" if count > 2 else ""
-        slower = f"; {_slower(len(worse), len(members) - 1)}" if worse else ""
-        return f"{where}: {faster(name, score, baseline)}{among}{slower}."
+    better = [pair for pair in scored if pair[0].finding is Finding.BETTER]
+    if better:
+        score, row = better[0]
+        slower = f" {_slower(len(worse), len(members) - 1)} than the baseline." if worse else ""
+        return f"{_capital(faster(_in_words(row), score, baseline, row.what))}.{slower} ({where})"
     if worse:
-        score, name = worse[-1]
-        none = f"nothing is shown to be faster than {baseline}; {_slower(len(worse), len(members))}"
-        return f"{where}: {none}. {faster(name, score, baseline)}."
+        score, row = worse[-1]
+        slower = _slower(len(worse), len(members))
+        ratio = _capital(faster(_in_words(row), score, "it", row.what))
+        return f"Nothing is shown to be faster than {baseline}. {slower}. {ratio}. ({where})"
     if scored and all(score.finding is Finding.NO_DIFFERENCE for score, _ in scored):
-        return f"{where}: no difference from {baseline} is shown, in {counted(len(members), 'combination')}."
-    return f"{where}: no winner among {count} combinations can be named."
+        return f"No difference from {baseline} is shown, in {counted(len(members), 'combination')}. ({where})"
+    return f"No winner among {count} combinations can be named. ({where})"
+
+
+def _in_words(row: Standing) -> str:
+    return in_words(row.combination) + (" (A/A control)" if _name(row).endswith(" (A/A control)") else "")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _slower(count: int, others: int) -> str:
     """Return how many of the other combinations are slower than the baseline."""
     if count == others:
-        return "the other is slower" if others == 1 else f"all {others} others are slower"
+        return "The other is slower" if others == 1 else f"All {others} others are slower"
     return f"{count} of the {others} others {'is' if count == 1 else 'are'} slower"
-
-
-def _plain(combination: str) -> str:
-    """Return a combination's name without the policy that sets nothing."""
-    return combination.removesuffix(" + library-default")
 
 
 def _name(row: Standing) -> str:
     """Return a combination's name, and whether it is the baseline's own placement once more."""
-    name = _plain(row.combination)
-    same = name.replace("/none", "") == _plain(row.baseline).replace("/none", "")
+    name = plain(row.combination)
+    same = name.replace("/none", "") == plain(row.baseline).replace("/none", "")
     return f"{name} (A/A control)" if same else name
 
 
@@ -206,7 +209,7 @@ def _rows(judged: Judged) -> list[Standing]:
 
 
 def _heading(row: Standing) -> tuple[str, str]:
-    return f"{row.system} ({row.origin})", _plain(row.baseline)
+    return f"{row.system} ({row.origin})", plain(row.baseline)
 
 
 def _described(row: Standing) -> str:
@@ -229,7 +232,8 @@ def _paint(axes: Axes, rows: Sequence[Standing]) -> None:
     """Draw each group under its heading, the baseline as a line at 1, a marker and a bar per row."""
     names: list[str] = []
     for heading in dict.fromkeys(map(_heading, rows)):
-        names.append(svg.clean(f"{heading[0]}: {heading[1]} = 1"))
+        painting.head_row(axes, len(names), f"{heading[0]}: {heading[1]} = 1")
+        names.append("")
         for row in rows:
             if _heading(row) == heading:
                 _draw(axes, len(names), row.score)
@@ -246,13 +250,11 @@ def _paint(axes: Axes, rows: Sequence[Standing]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.tick_params(axis="x", top=True, labeltop=True)
     axes.set_xlabel("times as fast (right is better)")
-    for label, name in zip(axes.get_yticklabels(), names, strict=True):
-        label.set_fontweight("bold" if name.endswith(" = 1") else "normal")
 
 
 def _draw(axes: Axes, at: int, score: Score | None) -> None:
     if score is None:
-        axes.text(1.0, at, " no value", va="center", fontsize=9.5, style="italic")
+        axes.text(1.0, at, " no value", va="center", style="italic")
         return
     marker, series = _MARKS.get(score.finding, _OPEN)
     colour = svg.sentinel(series)

@@ -27,7 +27,7 @@ from railyard.records.store import archive
 )
 @click.argument("records", nargs=-1, type=PATH)
 @output_option(
-    "The file to write.  [default: report.html for a page, else the standard output; none with --figure alone]"
+    "The file to write.  [default: report.html for a page, else the standard output; none with --figures alone]"
 )
 @format_option(
     ["html", "text", "md", "csv", "json", "openmetrics", "bencher"],
@@ -37,7 +37,6 @@ from railyard.records.store import archive
 @option("--compare sides", "A side to compare, as in `railyard compare`; twice or more.", multiple=True)
 @option("--baseline", "The side that changes are relative to.  [default: the first]")
 @option("--json json_file", "Summary for programs, as well.", FILE)
-@option("--figure figure_file", "Overview picture, an SVG file.", FILE)
 @option("--figures folder", "Folder for every figure as an SVG file.", FOLDER)
 @option(
     "--parquet parquet_file",
@@ -53,7 +52,6 @@ def report(
     sides: tuple[str, ...],
     baseline: str | None,
     json_file: Path | None,
-    figure_file: Path | None,
     folder: Path | None,
     parquet_file: Path | None,
     quiet: bool,
@@ -67,12 +65,11 @@ def report(
     if parquet_file is not None and find_spec("polars") is None:
         raise RunError("--parquet: Python's polars is not installed; run: make parquet")
     from railyard.analysis.cases import modelled  # imported here: takes 1 s, and --help does not need it
-    from railyard.analysis.figures import general
     from railyard.analysis.judge.judged import judge
     from railyard.analysis.report import exports, screen
     from railyard.analysis.report.exports import Format
 
-    if output is None and form == "html" and not (figure_file or folder or parquet_file):
+    if output is None and form == "html" and not (folder or parquet_file):
         output = Path("report.html")
     read, chosen = load(records or (ARCHIVE,)), Format(form)
     judged = judge(modelled.records(read), sides, baseline)
@@ -87,8 +84,6 @@ def report(
         written.append((output, content))
     if json_file:
         written.append((json_file, exports.text(recorded, Format.JSON)))
-    if figure_file:
-        written.append((figure_file, general.overview_svg(judged)))
     if folder:
         written += [(folder / name, content) for name, content in exports.svg_files(judged)]
     if folder is not None:

@@ -30,7 +30,8 @@ from railyard.analysis.figures import by_extent as extents
 from railyard.analysis.figures.drawing import Drawing, made
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged, JudgedCase, sections
-from railyard.analysis.report import answer
+from railyard.analysis.report import answer, effects
+from railyard.analysis.report.effects import Cell
 from railyard.analysis.stats import contrast, medians
 from railyard.analysis.text.numbers import counted
 from railyard.records.record import Origin, Status
@@ -95,6 +96,7 @@ def html(judged: Judged) -> str:
             ratios=_figures(ratios, "r"),
             conditions=answer.conditions(grouped),
             glossary=answer.glossary(grouped),
+            effects=effects.table(cells(drawn, grouped)),
             cases=views,
             shared=shared,
             applications=_figures(charts, "a"),
@@ -178,15 +180,20 @@ def draw(judged: JudgedCase) -> DrawnCase:
     )
 
 
-def statements(drawn: DrawnCase) -> list[Statement]:
-    """Return what the page states about a case first: its own figures, the first comparisons, the curves."""
-    shown = [member for family in general.by_fom(drawn.stated)[: general.SHOWN_FOMS] for member in family]
+def findings(drawn: DrawnCase) -> list[Statement]:
+    """Return what the page states about a case that is no comparison: its own figures, and the curves."""
     own = [Statement(drawing.title, drawing.statement, "own") for drawing in drawn.own if drawing.statement]
+    return [*own, *slow.statements(drawn.case), *_curve_statements(drawn.panels)]
+
+
+def cells(drawn: Sequence[DrawnCase], shown: Sequence[Case]) -> list[Cell]:
+    """Return how many times as fast each combination of each case is as its baseline, in the case's first figure."""
+    first = [(number, one.case, general.by_fom(one.stated)[:1]) for number, one in enumerate(drawn, 1)]
     return [
-        *own,
-        *comparison.statements(shown),
-        *slow.statements(drawn.case),
-        *_curve_statements(drawn.panels),
+        cell
+        for number, case, families in first
+        for members in families
+        for cell in effects.cells(number, heading(case, shown), members)
     ]
 
 
@@ -195,7 +202,6 @@ def view(
 ) -> dict[str, Any]:
     """Return what the template shows of a case, by name; `number` from 1 of those shown, `images` are its drawings."""
     case, comparisons = drawn.case, drawn.comparisons
-    rest = [member for family in general.by_fom(drawn.stated)[general.SHOWN_FOMS :] for member in family]
     request, system = case.first.case, case.first.system
     return {
         "number": number,
@@ -208,8 +214,8 @@ def view(
         "origin_note": origin_note(case),
         "facts": facts(case),
         "tally": cases.tally(case),
-        "statements": statements(drawn),
-        "others": comparison.statements(rest),
+        "findings": findings(drawn),
+        "statements": comparison.statements(drawn.stated),
         "figures": list(zip(drawn.drawings, images, strict=True)),
         "table": _table(case, comparisons) if comparisons else None,
         "spread": [*spread.tables(case), *outliers.tables(case)],

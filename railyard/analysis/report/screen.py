@@ -1,7 +1,7 @@
 """Print the last screen of a command: the answer, the evidence, what it shows, and where the page is.
 
-Models: at most `HEIGHT` lines of at most `WIDTH` columns; a longer path is not cut. The statements are the page's.
-Cases with a named winner come first, and the cases that have no room are counted.
+Models: at most `HEIGHT` lines of at most `WIDTH` columns; a longer path is not cut. The largest effects come first,
+then the page's statements on cases that compare nothing. What has no room is counted.
 Leaves out: tables (the page, `--format md`).
 """
 
@@ -14,28 +14,19 @@ from collections.abc import Sequence
 from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
-from railyard.analysis.cases.titles import title
-from railyard.analysis.judge.judged import Judged, JudgedCase
+from railyard.analysis.cases.titles import ORIGIN_NOTES, title
+from railyard.analysis.judge.judged import Judged
 from railyard.analysis.report import answer, page
-from railyard.analysis.stats.verdicts import Outcome
+from railyard.analysis.report.effects import Cell
+from railyard.analysis.text.datatable import DataTable
 from railyard.analysis.text.numbers import Format, counted
-from railyard.records.record import Origin
 from railyard.records.units import Fom
 
 WIDTH = 100
-HEIGHT = 24
+HEIGHT = 40
 #: Lines for the statement of one case or of one side.
 _LINES = 2
 _INDENT = "    "
-#: Statements of these outcomes come first, in this order; all others come last.
-_ORDER = (Outcome.BEST, Outcome.EXACT, Outcome.NO_DIFFERENCE, Outcome.TOO_FEW, "own", "curve")
-#: What the numbers of each origin are, in a line.
-_ORIGINS = {
-    Origin.EMULATED: "real MPI on a virtual torus with scaled rates; comparable with each other only",
-    Origin.SIMULATED: "simulated with SimGrid: no measurement of a machine",
-    Origin.MODELLED: "computed by the link-load model: no program ran",
-    Origin.MEASURED: "measured on the system named",
-}
 
 
 def lines(judged: Judged, written: Sequence[str]) -> list[str]:
@@ -43,11 +34,16 @@ def lines(judged: Judged, written: Sequence[str]) -> list[str]:
     evidence = ["", *_evidence(judged.grouped)]
     chance = [f"  {judged.by_chance}"] if judged.by_chance else []
     tail = [*chance, "", "Files", *(f"  {path}" for path in written)] if written else chance
-    room = HEIGHT - len(evidence) - len(tail) - 3
-    answers = _first([_statement_lines(text) for text in answer.sentences(judged)], room // 2)
+    room = HEIGHT - len(evidence) - len(tail) - 5
+    answers = _first([_statement_lines(text) for text in answer.sentences(judged)], room // 3)
     head = ["Answer", *itertools.chain(*answers)] if answers else []
-    findings = _findings(judged, room - len(head))
-    return [*map(_cut, [*head, *evidence[not head :], "", "Found", *findings]), *tail]
+    drawn = [page.draw(one) for one in judged.cases]
+    cells = page.cells(drawn, judged.grouped)
+    effects = _effects(cells, (room - len(head)) * 2 // 3)
+    compared = {cell.case for cell in cells}
+    others = [one for number, one in enumerate(drawn, 1) if number not in compared]
+    findings = _findings(others, room - len(head) - len(effects))
+    return [*map(_cut, [*head, *evidence[not head :], *effects, *findings]), *tail]
 
 
 def _evidence(grouped: Sequence[Case]) -> list[str]:
@@ -56,18 +52,32 @@ def _evidence(grouped: Sequence[Case]) -> list[str]:
     origins = dict.fromkeys(case.origin for case in grouped)
     return [
         f"Evidence: {counted(len(grouped), 'case')} in {counted(records, 'record')}; launches: {launches}",
-        *(f"  {origin}: {_ORIGINS[origin]}" for origin in origins),
+        *(f"  {origin}: {ORIGIN_NOTES[origin].partition('. ')[0].removesuffix('.')}" for origin in origins),
     ]
 
 
-def _findings(judged: Judged, room: int) -> list[str]:
-    """Return the statements that `room` lines hold, and the number of cases left out."""
-    strongest = sorted(((one.case, _strongest(one)) for one in judged.cases), key=lambda pair: _rank(pair[1]))
-    of_cases = [_case_lines(case, statement) for case, statement in strongest]
-    shown = _first(of_cases, room)
-    left_out = len(of_cases) - len(shown)
-    more = [f"  {counted(left_out, 'more case')}: see the page"] if left_out else []
-    return [line for block in [*shown, more] for line in block]
+def _effects(cells: Sequence[Cell], room: int) -> list[str]:
+    """Return the largest effects as rows, as many as fit; none if nothing is compared."""
+    if not cells:
+        return []
+    ranked = sorted(cells, key=lambda cell: -cell.effect)
+    shown = ranked[: room if len(ranked) <= room else room - 1]
+    columns = ("times as fast", "95 %", "combination", "baseline", "case")
+    rows = [(cell.text, cell.between, cell.combination, cell.baseline, cell.figure) for cell in shown]
+    more = [f"  {len(ranked) - len(shown)} more: see the page"] if len(ranked) > len(shown) else []
+    return ["", *(f"  {line}" for line in DataTable(columns=columns, rows=rows).lines()), *more]
+
+
+def _findings(drawn: Sequence[page.DrawnCase], room: int) -> list[str]:
+    """Return statements on the cases that compare nothing, as `room` lines hold, and the number of cases left out."""
+    blocks = [_case_lines(one.case, next(iter(page.findings(one)), None)) for one in drawn]
+    shown = _first(blocks, room)
+    more = (
+        [f"  {counted(len(blocks) - len(shown), 'more case')}: see the page"]
+        if len(blocks) > len(shown)
+        else []
+    )
+    return ["", "Found", *(line for block in [*shown, more] for line in block)] if blocks else []
 
 
 def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:
@@ -76,14 +86,6 @@ def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:
         if sum(map(len, blocks[:count])) + (count < len(blocks)) <= room:
             return list(blocks[:count])
     return []
-
-
-def _strongest(judged: JudgedCase) -> Statement | None:
-    return min(page.statements(page.draw(judged)), key=_rank, default=None)
-
-
-def _rank(statement: Statement | None) -> int:
-    return _ORDER.index(statement.outcome) if statement and statement.outcome in _ORDER else len(_ORDER)
 
 
 def _case_lines(case: Case, statement: Statement | None) -> list[str]:

@@ -7,7 +7,7 @@ program (`railyard.placements.nics.lines`).
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 
 from railyard.base.members import members
 from railyard.records.programs import third_party
@@ -24,9 +24,9 @@ __all__ = [
     "expected",
     "leader",
     "nothing",
-    "noun",
     "options",
     "relation",
+    "what",
 ]
 
 #: The benchmarks by name.
@@ -39,9 +39,12 @@ def leader(benchmark: str, fom: str, at_point: Container[str]) -> str:
     return next((other for other in follows.get(fom, ()) if other in at_point), "")
 
 
-def noun(benchmark: str) -> str:
-    """Return what a benchmark measures, for a sentence; of a program that is not railyard's own its name."""
-    return PROGRAMS[benchmark].noun if benchmark in PROGRAMS else benchmark
+def what(benchmarks: Collection[str]) -> str:
+    """Return what benchmarks measure, for a sentence; a program that is not railyard's own has its name."""
+    if len(benchmarks) != 1:
+        return "these programs"
+    (name,) = benchmarks
+    return PROGRAMS[name].noun if name in PROGRAMS else name
 
 
 def options(benchmark: str, given: Given) -> list[str]:

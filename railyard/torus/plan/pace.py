@@ -17,9 +17,8 @@ EXAMPLE = "8MB/100ms"
 #: The message size and the time in the line that `railyard torus up` prints.
 MESSAGE_BYTES = 8e6
 MESSAGE_S = 0.1
-#: Seconds after which a launch gets an estimate, and what is long.
+#: Seconds after which a launch gets an estimate.
 ESTIMATE_S = 8.0
-LONG_S = 300.0
 _AMOUNT = r"(\d+(?:\.\d+)?) *"
 _PACE = re.compile(f"{_AMOUNT}({'|'.join(BYTES)}) */ *{_AMOUNT}({'|'.join(SECONDS)})")
 
@@ -52,26 +51,14 @@ def line(topology: Topology, shape: Shape) -> str:
     )
 
 
-def estimate(rate_scale: float, most: float, *, moved_bytes: int, packets: int, share: float) -> str:
-    """Return one line for a launch that still runs after ESTIMATE_S: what it takes, and which scale would do.
+def estimate(rate_scale: float, most: float) -> str:
+    """Return one line for a launch that still runs after ESTIMATE_S: how slow the network is, and what to type.
 
-    `share` is that of the time so far which its busiest link needed. `most` is the largest scale at which this machine
-    carries the torus, 0 if that is not known. What is still to come is unknown, so the user supplies
-    its network time on the real machine.
+    `most` is the largest scale at which this machine carries the torus, 0 if that is not known.
     """
-    moved = f"{moved_bytes / 1e6:.3g} MB in {packets} packets"
-    words = [
-        f"after {ESTIMATE_S:g} s this launch has moved {moved}, and its busiest link is {share:.0%} full",
-        f"at rate scale {rate_scale:g} its network takes {1 / rate_scale:.3g} times as long as the real one, "
-        f"{LONG_S:g} s for {LONG_S * rate_scale:.2g} s there",
-        f"RAILYARD_RATE_SCALE=T/{LONG_S:g} (a number) ends one that takes T s there in {LONG_S:g} s; "
-        f"LARGEST-MESSAGE/TIME, such as {EXAMPLE}, chooses by a message",
-    ]
-    if most:
-        words.append(
-            f"this machine carries at most {most:.2g}: none ends one of more than {LONG_S * most:.2g} s"
-        )
-    return "; ".join(words)
+    choice = f"{most:.2g}" if most > rate_scale else EXAMPLE
+    slow = f"1 s of the real network takes {1 / rate_scale:,.0f} s here"
+    return f"{slow}; faster: RAILYARD_RATE_SCALE={choice} (docs/torus.md#rate-scale)"
 
 
 def _scale(topology: Topology, size_bytes: float, time_s: float) -> float:

@@ -147,10 +147,8 @@ class GuardReport:
         """Return a warning if the error estimate is above half of what makes a launch void; otherwise an empty text."""
         if self.error_bound_percent is None or self.error_bound_percent <= error_bound.WARNING_PERCENT:
             return ""
-        return (
-            f"times that this launch measured may be up to {self.error_bound_percent:.1f} % too long because of load "
-            "on this machine; a smaller difference between two times or rates may not come from the network"
-        )
+        times = f"times may be {self.error_bound_percent:.1f} % too long"
+        return f"{times}, because this machine was busy (docs/torus.md#the-guard)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,10 +225,7 @@ def _beyond(bound: ErrorBound) -> str:
     """Return why a launch is void because of its error estimate; an empty text if it is not."""
     if bound.percent <= error_bound.VOID_PERCENT:
         return ""
-    return (
-        f"its times may be {bound.percent:.0f} % too long, mostly because {bound.worst}; "
-        "use fewer nodes or a smaller --rate-scale"
-    )
+    return f"times up to {bound.percent:.0f} % too long, as {bound.worst}; use fewer nodes or a smaller --rate-scale"
 
 
 def _taken_away(bound: ErrorBound) -> str:
@@ -332,13 +327,8 @@ class Watch:
         seen = intervals(text[: text.rfind("\n") + 1].splitlines())
         if any(i.timed for i in seen) or not any(i.packets for i in seen):
             return
-        line = pace.estimate(
-            self.torus.shape.rate_scale,
-            packet_budget.most_scale(self.torus.topology, self.torus.shape),
-            moved_bytes=sum(i.bytes for i in seen),
-            packets=sum(i.packets for i in seen),
-            share=_mean(seen, "link_share"),
-        )
+        most = packet_budget.most_scale(self.torus.topology, self.torus.shape)
+        line = pace.estimate(self.torus.shape.rate_scale, most)
         print(f"railyard: {line}", file=sys.stderr, flush=True)
 
     def _conclude(self, lines: list[str]) -> None:

@@ -44,14 +44,17 @@ for (const input of document.querySelectorAll("input[type=search]")) {
     }
   });
 }
-const read = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    const link = document.querySelector(`nav a[href="#${entry.target.id}"]`);
-    if (link && entry.isIntersecting) link.setAttribute("aria-current", "true");
-    else if (link) link.removeAttribute("aria-current");
+const links = [...document.querySelectorAll("nav a")];
+const mark = () => {
+  const begun = (link) => document.getElementById(link.hash.slice(1)).getBoundingClientRect().top < innerHeight / 3;
+  const current = links.filter(begun).pop() || links[0];
+  for (const link of links) {
+    if (link === current) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
   }
-});
-cases.forEach((one) => read.observe(one));
+};
+for (const event of ["scroll", "resize"]) addEventListener(event, mark, { passive: true });
+mark();
 const reveal = () => {
   const target = location.hash && document.getElementById(location.hash.slice(1));
   const fold = target && target.closest("details");
