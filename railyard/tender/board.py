@@ -140,6 +140,8 @@ def _leader(scored: Sequence[Line], lead: Interval | None) -> str:
     if not scored or scored[0].score is None:
         return "Nobody, because no bid is complete."
     first, score = scored[0].bidder, scored[0].score.value
+    if note := scored[0].open_note:
+        return f"Nobody, until it is decided who copied. {first} has the highest score, {score:.4g}; {note}."
     if len(scored) == 1 or scored[1].score is None:
         return f"{first}, with a score of {score:.4g}. It is the only complete bid."
     more = lead.value if lead else score / scored[1].score.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from support.records import figures
 
 from railyard.records.rules.registry import Fault
 from railyard.tender import board, presets
-from railyard.tender.completeness import Ruled
+from railyard.tender.completeness import Note, Ruled
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.request import Case, Tender
 
@@ -205,6 +206,16 @@ def test_a_lead_that_may_be_chance_is_never_called_certain() -> None:
     assert "may be as good" not in clear and "for more jobs" not in clear
     few = answers([None])
     assert "fewer than 4 jobs" in few and "Ask the leading bidders for more jobs" in few
+
+
+def test_nobody_leads_until_it_is_decided_who_copied() -> None:
+    note = Note(field="record 1234", text="is in the bid of steady", is_open=True)
+    first = dataclasses.replace(
+        line("swift", 1.3, ()), rules=[Ruled(name="own-launches", text="x", faults=[], notes=[note])]
+    )
+    wanted = Tender(title="t", challenge="12345678", origins=(), cases=())
+    made = Evaluation(tender=wanted, lines=[first, line("steady", 1.2, ())], sentence="s", flips=[])
+    assert "Nobody, until it is decided who copied. swift has the highest score, 1.3" in board.page(made)
 
 
 def test_the_figure_has_every_bound_and_the_reference_inside() -> None:
