@@ -82,7 +82,7 @@ def job_times(read: Record) -> Iterator[Fault]:
 
 def _span_s(read: Record) -> tuple[float, float]:
     """Return when the first launch began and the last one ended; without a launch an interval that has no time."""
-    spans = [(_seconds(each.started), each.elapsed_s or 0.0) for each in read.launches if each.started]
+    spans = [(_seconds(run.started), run.elapsed_s or 0.0) for run in read.launches if run.started]
     begins, ends = (start_s for start_s, _ in spans), (start_s + taken_s for start_s, taken_s in spans)
     return min(begins, default=float("inf")), max(ends, default=float("-inf"))
 
