@@ -34,8 +34,7 @@ from railyard.analysis.stats import impact, medians
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.stats.impact import Statistic
 from railyard.analysis.stats.verdicts import Finding, Outcome
-from railyard.records import units
-from railyard.records.rules import looks
+from railyard.records import looks, units
 from railyard.records.store.entries import Entry
 from railyard.records.units import Better
 

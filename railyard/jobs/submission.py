@@ -25,8 +25,8 @@ from railyard.jobs.schedule import Program
 from railyard.placements.launchers import files
 from railyard.placements.orders.allocation import Allocation
 from railyard.placements.topology.base import Coordinate, Node
+from railyard.records import looks
 from railyard.records.record import Software
-from railyard.records.rules import looks
 from railyard.records.store import folders, sessions
 
 #: What a job leaves in its stage directory (`railyard.jobs.job.job_folder`).
@@ -56,7 +56,7 @@ class Submission:
 class Script:
     """The content of a job's script; `words` renders it with the lines of each launch, which the check makes.
 
-    After the numbers of rounds in `looks` the job may end (`railyard.records.rules.looks`).
+    After the numbers of rounds in `looks` the job may end (`railyard.records.looks`).
     """
 
     job: str

@@ -17,8 +17,7 @@ from railyard.analysis.plan import answers, enough, noise, power
 from railyard.analysis.plan.cli import plan
 from railyard.analysis.plan.noise import Noise
 from railyard.analysis.stats.verdicts import Finding
-from railyard.records import units
-from railyard.records.rules import looks
+from railyard.records import looks, units
 
 DRAWS = 400
 

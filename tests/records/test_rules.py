@@ -18,15 +18,16 @@ from support.commands import CHECKOUT
 from support.records.rows import of_rows, with_rows
 
 from railyard.base.errors import InputError
+from railyard.jobs.job import job_folder
 from railyard.placements.topology import catalog
 from railyard.records import image_engines, rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.image_engines.base import Bound
 from railyard.records.record import Record
-from railyard.records.rules import commands, design, rebuilt, times
-from railyard.records.rules.emulated import guard
+from railyard.records.rules import commands, design, known_keys, rebuilt, times
+from railyard.records.rules.emulated import busiest_link, guard
 from railyard.reference import catalogue
-from railyard.torus.virtual import fidelity
+from railyard.torus.virtual import error_bound, fidelity
 
 TORUS = evidence.on_a_torus()
 GOOD = evidence.good()
@@ -463,6 +464,24 @@ def test_every_rule_has_a_line_of_docs() -> None:
 
 def test_the_rules_constants_are_those_of_the_guard_and_the_launcher() -> None:
     assert (guard.HOST_SHARE, guard.ENOUGH_TRAFFIC_S) == (fidelity.HOST_SHARE, fidelity.ENOUGH_TRAFFIC_S)
+    assert busiest_link.TRAFFIC_SHARE == fidelity.TRAFFIC_SHARE
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("guard", fidelity.GuardReport),
+        ("error_bound", error_bound.ErrorBound),
+        ("lateness", error_bound.Lateness),
+    ],
+)
+def test_the_known_keys_of_a_guard_are_those_that_it_writes(name: str, written: Any) -> None:
+    """So that an honest record with a new figure is not refused."""
+    own = {field.name for field in dataclasses.fields(written)} - {"verdict", "reasons"}
+    assert set(known_keys.KNOWN[name].split()) == own
+    assert {*job_folder.TORUS_FIELDS, *job_folder.TORUS_FIELDS_OF_ENGINE} <= set(
+        known_keys.KNOWN["torus"].split()
+    )
 
 
 def test_the_program_of_every_check_is_one_that_strict_knows() -> None:

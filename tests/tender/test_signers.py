@@ -99,7 +99,7 @@ def test_every_line_of_allowed_signers_decides_as_ssh_keygen_verify_does(
             "-n",
             bag.NAMESPACE,
             "-s",
-            folder / bag.SIGNATURE,
+            str(folder / bag.SIGNATURE),
             "-I",
             principal,
         ]

@@ -22,10 +22,9 @@ from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.stats.verdicts import Finding, Outcome, Verdict
 from railyard.analysis.text.numbers import percent
-from railyard.records import programs
+from railyard.records import looks, programs
 from railyard.records.benchmark import Labels
 from railyard.records.record import COMPUTED
-from railyard.records.rules import looks
 from railyard.records.units import Better, Fom
 
 #: Labels that are axes of curves if they have more than one value.

@@ -84,7 +84,7 @@ class Comparison:
 
     `tests` are those of all pairs of groups in the family, `baseline_tests` those of pairs with the baseline. `of_best`
     has the test of the best group against each other one. A test counts as `looked` of them if the job ended by looking
-    at its interval (`railyard.records.rules.looks`). `is_exact` means that a model computed the values, and that no
+    at its interval (`railyard.records.looks`). `is_exact` means that a model computed the values, and that no
     group varies. `follows` names the figure of which this one is a function: the two are one measurement, which counts
     once.
     """

@@ -1,7 +1,7 @@
 """`railyard enough`: whether a running job with `until` needs more rounds (in job scripts).
 
 Models: the record that the job would have now, judged like any other; its first figure of merit decides. Leaves out:
-after which rounds a job looks (`railyard.records.rules.looks`), and what then happens (`railyard.jobs.schedule`).
+after which rounds a job looks (`railyard.records.looks`), and what then happens (`railyard.jobs.schedule`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import click
 from railyard.base.commands import COUNT, FOLDER, example
 from railyard.jobs import stagedir
 from railyard.jobs.job import submitted
-from railyard.records.rules import looks
+from railyard.records import looks
 from railyard.records.units import Better
 
 if TYPE_CHECKING:

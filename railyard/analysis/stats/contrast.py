@@ -103,7 +103,7 @@ def decide(estimates: Sequence[Estimate], *, tests: int = 0, looked: float = 1.0
 
     Holm rejects the k-th smallest p-value at ALPHA / (tests - k + 1), until the first that is not below it. From there
     on all intervals have the level of that one. Having looked counts as `looked` times as many tests
-    (`railyard.records.rules.looks`).
+    (`railyard.records.looks`).
     """
     p_values = [estimate.p_value for estimate in estimates]
     tests = max(tests, len(estimates))

@@ -31,9 +31,8 @@ from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation, allocate, scheduled, within
 from railyard.placements.orders.placement import place
 from railyard.placements.topology import catalog
-from railyard.records import json_io
+from railyard.records import json_io, looks
 from railyard.records import record as records
-from railyard.records.rules import looks
 from railyard.records.store import challenge as challenges
 
 #: Variables that are lists of words, each of which a record has once.

@@ -1,36 +1,39 @@
-"""Refuse a constant where a clock was read: times with many digits never come out the same sample for sample."""
+"""Refuse a constant where a clock was read: times with many digits do not come out alike, sample for sample."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from railyard.records.benchmark import Series
 from railyard.records.record import Record
 from railyard.records.rules.figures import RAN, RATES
 from railyard.records.rules.registry import Fault, ended_well, rule
 
-#: Number of samples -> the least significant digits, without zeros at the end, that no clock gives so often alike.
-#: Programs that print three digits, such as 1.23, do repeat them.
-DIGITS = {2: 8, 3: 5}
 #: Figures that a program measures once and writes for each sample.
 ONCE = frozenset({"quantum"})
+#: Digits of a time that samples share, because they differ by a thousandth at least; and the most that a clock gives. A
+#: rate has more than its clock, so that only one of its digits counts.
+ALIKE, MOST = 4, 8
+#: The least sum of the other digits over all samples but the first: one launch in 10^8 has so many by chance.
+CHANCE = 8
 
 
 @rule("clock-digits")
 def constant(read: Record) -> Iterator[Fault]:
-    """Samples of a time or a rate differ from one another, unless they have few digits."""
+    """Samples of a time or a rate differ from one another, unless they are few or have few digits."""
     for field, launch in ended_well(read) if read.origin in RAN else ():
         for index, series in enumerate(launch.series):
-            measures = series.fom.unit.measures
-            is_read = (measures == "time" and series.fom.stem not in ONCE) or measures in RATES
-            if is_read and _is_constant(series.samples):
-                text = (
-                    f"{len(series.samples)} samples of {series.fom} are {series.samples[0]:.12g}, all alike"
-                )
+            digits = _digits(series) - ALIKE
+            if digits * (len(series.samples) - 1) >= CHANCE and min(series.samples) == max(series.samples):
+                text = f"{len(series.samples)} samples of {series.samples[0]:.12g}, all alike"
                 yield Fault(field=f"{field}.series[{index}].samples", text=text)
 
 
-def _is_constant(samples: Sequence[float]) -> bool:
-    if len(samples) < min(DIGITS) or min(samples) != max(samples):
-        return False
-    mantissa = f"{samples[0]:.11e}".partition("e")[0]
-    return len(mantissa.replace(".", "").strip("-0")) >= DIGITS[min(len(samples), max(DIGITS))]
+def _digits(series: Series) -> int:
+    """Return how many digits a clock gave the first sample, without zeros at the end; 0 for a figure of no clock."""
+    measures = series.fom.unit.measures
+    if series.fom.stem in ONCE or (measures != "time" and measures not in RATES):
+        return 0
+    mantissa = f"{series.samples[0]:.11e}".partition("e")[0]
+    digits = len(mantissa.replace(".", "").strip("-0"))
+    return min(digits, MOST if measures == "time" else ALIKE + 1)

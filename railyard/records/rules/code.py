@@ -5,15 +5,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from datetime import datetime
 
 from railyard.records import provenance
 from railyard.records.record import Origin, Record, Software
 from railyard.records.rules.commands import own
 from railyard.records.rules.figures import RAN
 from railyard.records.rules.registry import Fault, rule
-
-SECOND_S = 1.0
 
 
 @rule("origin")
@@ -113,30 +110,6 @@ def program_digest(read: Record) -> Iterator[Fault]:
         (read.run["ended"] or {}).get("files") or {}
     ):
         yield Fault(field="run.ended.files", text=f"no digest of {read.case.benchmark}")
-
-
-@rule("job-times")
-def job_times(read: Record) -> Iterator[Fault]:
-    """The job was written before its first launch and ended after its last, when the record was made."""
-    if read.run is None or read.run["written"] is None or read.run["ended"] is None:
-        return
-    written, at_end = (
-        datetime.fromisoformat(read.run[when]["time"]).timestamp() for when in ("written", "ended")
-    )
-    starts = [
-        datetime.fromisoformat(launch.started).timestamp() for launch in read.launches if launch.started
-    ]
-    last = [
-        datetime.fromisoformat(launch.started).timestamp() + (launch.elapsed_s or 0)
-        for launch in read.launches
-        if launch.started
-    ]
-    if starts and written > min(starts) + SECOND_S:
-        yield Fault(field="run.written.time", text="after the first launch")
-    if last and at_end + SECOND_S < max(last):
-        yield Fault(field="run.ended.time", text="before the last launch ended")
-    if abs(datetime.fromisoformat(read.created).timestamp() - at_end) > SECOND_S:
-        yield Fault(field="created", text=f"{read.created}; the job ended at {read.run['ended']['time']}")
 
 
 @rule("chain")

@@ -17,11 +17,11 @@ from railyard.placements.nics import lines
 from railyard.placements.nics.lines import LaunchLine
 from railyard.placements.orders import spec
 from railyard.placements.orders.placement import Placement, place
-from railyard.records import image_engines, programs
+from railyard.records import image_engines, looks, programs
 from railyard.records.json_io import Json
 from railyard.records.programs import Free, Given, Word
 from railyard.records.record import Beside, Launch, Origin, Record, Software
-from railyard.records.rules import looks, rebuilt
+from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, answers, ended_well, rule
 
 #: Parameters of railyard's own benchmarks that no option passes: those of the job, the torus and the launcher.

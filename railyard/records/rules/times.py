@@ -58,14 +58,33 @@ def sequence(read: Record) -> Iterator[Fault]:
 @rule("created")
 def created(read: Record) -> Iterator[Fault]:
     """The record was made after its last launch ended, and not in the checker's future."""
-    created_s = _seconds(read.created)
+    created_s, (_, last_s) = _seconds(read.created), _span_s(read)
     if created_s > now().timestamp() + CLOCKS_S:
         yield Fault(field="created", text=f"{read.created} is in the future")
-    ends = [
-        _seconds(launch.started) + (launch.elapsed_s or 0.0) for launch in read.launches if launch.started
-    ]
-    if ends and created_s + SECOND_S < max(ends):
-        yield Fault(field="created", text=f"{max(ends) - created_s:.1f} s before the last launch ended")
+    if created_s + SECOND_S < last_s:
+        yield Fault(field="created", text=f"{last_s - created_s:.1f} s before the last launch ended")
+
+
+@rule("job-times")
+def job_times(read: Record) -> Iterator[Fault]:
+    """The job was written before its first launch and ended after its last, when the record was made."""
+    if read.run is None or read.run["written"] is None or read.run["ended"] is None:
+        return
+    written_s, ended_s = (_seconds(read.run[when]["time"]) for when in ("written", "ended"))
+    first_s, last_s = _span_s(read)
+    if written_s > first_s + SECOND_S:
+        yield Fault(field="run.written.time", text="after the first launch")
+    if ended_s + SECOND_S < last_s:
+        yield Fault(field="run.ended.time", text="before the last launch ended")
+    if abs(_seconds(read.created) - ended_s) > SECOND_S:
+        yield Fault(field="created", text=f"{read.created}; the job ended at {read.run['ended']['time']}")
+
+
+def _span_s(read: Record) -> tuple[float, float]:
+    """Return when the first launch began and the last one ended; without a launch an interval that has no time."""
+    spans = [(_seconds(run.started), run.elapsed_s or 0.0) for run in read.launches if run.started]
+    begins, ends = (start_s for start_s, _ in spans), (start_s + taken_s for start_s, taken_s in spans)
+    return min(begins, default=float("inf")), max(ends, default=float("-inf"))
 
 
 @functools.lru_cache(maxsize=4096)
