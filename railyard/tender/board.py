@@ -59,7 +59,10 @@ def page(result: Evaluation) -> str:
         scored=scored,
         scenarios=SCENARIOS,
         by_hand=list(completeness.by_hand(result.tender)),
-        answers=list(_answers(result, scored)),
+        percent=lambda ratio: f"{100 * (ratio - 1):.1f}\N{NO-BREAK SPACE}%",
+        lead=result.leads[0] if result.leads else None,
+        noise=f"{100 * NOISE[-1]:g}\N{NO-BREAK SPACE}%",
+        measured=any(Origin.MEASURED in line.origins for line in result.lines),
         level=_level,
         trusted=_trusted,
         scale=_Scale(scored, is_ratio=FORMULAS[result.tender.metric].is_ratio),
@@ -108,98 +111,6 @@ def _trusted(line: Line) -> str:
     parts += [] if line.signer else ["who handed it in"]
     parts += [f"{counted(len(line.pledges), 'promise')}"] if line.pledges else []
     return "; ".join(parts)
-
-
-def _answers(result: Evaluation, scored: Sequence[Line]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the questions of a board with their answers, each a list of sentences."""
-    out = [line for line in result.lines if not line.score]
-    lead = result.leads[0] if result.leads else None
-    yield "Who leads, and by how much?", [_leader(scored, lead)]
-    yield "How certain is that?", list(_certainty(result, scored, lead))
-    yield "What does the score mean?", [FORMULAS[result.tender.metric].meaning, "A higher score is better."]
-    yield (
-        "Which bids are not ranked, and why?",
-        [f"{line.bidder}: {_first_fault(line)[1]}." for line in out]
-        + ["A bid is ranked only if it follows every rule that is listed below."],
-    )
-    yield "What was taken on trust?", list(_on_trust(result))
-    yield (
-        "Who signed, and when?",
-        [f"{line.bidder}: {line.signer or line.signed}; measured {line.days}." for line in result.lines]
-        + ["A signature has no date of its own."],
-    )
-    yield "What would change the result?", list(_changes(result, scored))
-    yield "What comes next?", list(_next(result, scored, out))
-
-
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):.1f} %"
-
-
-def _leader(scored: Sequence[Line], lead: Interval | None) -> str:
-    if not scored or scored[0].score is None:
-        return "Nobody, because no bid is complete."
-    first, score = scored[0].bidder, scored[0].score.value
-    if note := scored[0].open_note:
-        return f"Nobody, until it is decided who copied. {first} has the highest score, {score:.4g}; {note}."
-    if len(scored) == 1 or scored[1].score is None:
-        return f"{first}, with a score of {score:.4g}. It is the only complete bid."
-    more = lead.value if lead else score / scored[1].score.value
-    return (
-        f"{first}. Its score of {score:.4g} is {_percent(more)} higher than that of {scored[1].bidder}, "
-        f"which is second with {scored[1].score.value:.4g}."
-    )
-
-
-def _certainty(result: Evaluation, scored: Sequence[Line], lead: Interval | None) -> Iterator[str]:
-    if len(scored) < 2:
-        yield "There is no other complete bid to compare it with."
-    elif None in result.leads or lead is None or lead.low is None or lead.high is None:
-        yield "Nobody can tell, because a bid has fewer than 4 jobs of a case."
-    else:
-        yield f"With a certainty of 95 %, the lead is between {_percent(lead.low)} and {_percent(lead.high)}."
-        if not result.is_decided:
-            yield "At least one other bid may be as good, because its difference may be chance."
-        if scored[0].wins is not None:
-            share = f"about {100 * scored[0].wins:.0f} of 100 repetitions"
-            yield f"If each bidder measured again, {scored[0].bidder} would lead in {share}."
-
-
-def _on_trust(result: Evaluation) -> Iterator[str]:
-    origins = {origin for line in result.lines for origin in line.origins}
-    yield "The buyer did not watch the measurements. A signature shows who answers for the numbers."
-    if Origin.MEASURED not in origins:
-        yield "No bid was measured on a real machine, so nothing here shows how fast a real network is."
-    yield from (sentence for subject, sentence in result.trust if subject == "luck")
-
-
-def _changes(result: Evaluation, scored: Sequence[Line]) -> Iterator[str]:
-    if len(scored) < 2:
-        return
-    yield from (f"{flip[0].upper()}{flip[1:]}." for flip in result.flips)
-    if not result.flips:
-        yield "No weight of a single case, halved, doubled or left out, puts another bid first."
-    if (share := scored[0].wins_by.get(SCENARIOS[-1])) is not None:
-        yield (
-            f"With random errors of {100 * NOISE[-1]:g} % in every result, {scored[0].bidder} would lead in "
-            f"{100 * share:.0f} of 100 repetitions."
-        )
-
-
-def _next(result: Evaluation, scored: Sequence[Line], out: Sequence[Line]) -> Iterator[str]:
-    if out:
-        names = ", ".join(line.bidder for line in out)
-        yield f"Ask {names} to mend what is listed above, or exclude the bid."
-    if len(scored) > 1 and not result.is_decided:
-        yield "Ask the leading bidders for more jobs, because what they handed in does not tell them apart."
-    rules = len(list(completeness.by_hand(result.tender)))
-    if rules:
-        yield f"Judge the {counted(rules, 'rule')} at the end of this page that no program can judge."
-    if scored:
-        yield (
-            f"Compare prices, which the score leaves out. At acceptance, measure {scored[0].bidder} again "
-            "and compare by railyard tender retain."
-        )
 
 
 def _worse(lines: Sequence[Line]) -> Iterator[tuple[str, str, Interval]]:

@@ -91,6 +91,16 @@ _T = TypeVar("_T")
 _MOST_CASES = 32
 
 
+#: The last record that was asked for, and the key of its case: some fifty rules ask for one record after another.
+_LAST: list[tuple[Record, bytes]] = []
+
+
+def _key_of_case(read: Record) -> bytes:
+    if not _LAST or _LAST[0][0] is not read:
+        _LAST[:] = [(read, hashlib.sha256(orjson.dumps(read.document["case"])).digest())]
+    return _LAST[0][1]
+
+
 def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
     """Cache a function whose result depends only on a record's case, so that it runs once per case.
 
@@ -100,7 +110,7 @@ def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
 
     @functools.wraps(answer)
     def known(read: Record) -> _T:
-        key = hashlib.sha256(orjson.dumps(read.document["case"])).digest()
+        key = _key_of_case(read)
         if key not in cached:
             value = answer(read)
             if len(cached) >= _MOST_CASES:
