@@ -326,13 +326,13 @@ static void *allocate(struct search *s, int32_t **chosen_of) {
     s->load = memory;
     s->delta = s->load + everything;
     s->heat = s->delta + everything;
-    s->slot = (int32_t *)(s->heat + ranks);
+    s->slot = (void *)(s->heat + ranks);
     s->slot_of = s->slot + ranks;
     s->touched = s->slot_of + ranks;
     s->router = s->touched + everything;
     *chosen_of = s->router + chosen;
-    s->place = (int16_t(*)[DIMENSIONS])(*chosen_of + p->nodes);
-    s->is_touched = (bool *)(s->place + chosen);
+    s->place = (void *)(*chosen_of + p->nodes);
+    s->is_touched = (void *)(s->place + chosen);
     return memory;
 }
 
