@@ -62,7 +62,7 @@ def carried(case: Case) -> list[Carried]:
     """Return a row for each combination with launches that are results and sent something, in the case's order."""
     by_combination: dict[Combination, list[Launch]] = {combination: [] for combination in case.combinations}
     for _, launch in cases.launches(case):
-        if launch.is_result and any(_sent(launch).values()):
+        if launch.is_result and launch.nics and any(launch.nics.tx_bytes):
             by_combination[cases.combination_of(launch)].append(launch)
     return [_carried(case.name(key), launches) for key, launches in by_combination.items() if launches]
 
@@ -86,8 +86,8 @@ def _carried(name: str, launches: Sequence[Launch]) -> Carried:
 def _sent(launch: Launch) -> dict[str, int]:
     """NIC -> bytes that all nodes sent."""
     sent: dict[str, int] = {}
-    for nic in launch.nics or ():
-        sent[nic.nic] = sent.get(nic.nic, 0) + nic.tx_bytes
+    for (_, nic), tx_bytes in launch.nics.sent.items() if launch.nics else ():
+        sent[nic] = sent.get(nic, 0) + tx_bytes
     return sent
 
 
