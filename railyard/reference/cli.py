@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,7 +73,9 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     rows_of_text = []
-    for _, members in itertools.groupby(chosen, key=_name if family or tag else _family):
+    for _, members in itertools.groupby(
+        chosen, key=operator.attrgetter("name") if family or tag else _family
+    ):
         first, *others = of_family = list(members)
         needs_text = f"; needs {needed[first.name].what}" if needed[first.name].what else ""
         rows_of_text.append(
@@ -90,10 +93,6 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
         click.echo(line)
     if not (family or tag):
         click.echo("\nrailyard checks FAMILY lists the checks of one, such as: railyard checks halo")
-
-
-def _name(check: Check) -> str:
-    return check.name
 
 
 def _family(check: Check) -> str:

@@ -12,7 +12,7 @@ from support.commands import CHECKOUT
 
 from railyard.analysis.cases import comparison
 from railyard.analysis.judge.judged import Judged, judge
-from railyard.analysis.report import screen
+from railyard.analysis.report import effects, page, screen
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record
 from railyard.records.store import archive
@@ -68,6 +68,30 @@ def test_the_largest_effect_comes_first_and_the_rest_is_counted(monkeypatch: pyt
     assert "1.11" in found[head + 1]
     rows = [line for line in found[head:] if " custom " in line]
     assert f"  {len(ALIKE) + 1 - len(rows)} more: see the page" in found
+
+
+@pytest.mark.parametrize("count", [3, 9], ids=["combinations are columns", "combinations are rows"])
+def test_a_cell_of_the_table_of_effects_is_that_of_its_row_and_column(count: int) -> None:
+    names = ["plain", "custom", "cart-create", *(f"random:{seed}" for seed in range(count))]
+    made = [
+        synthetic.halo(
+            {name: 1 + at * step for at, name in enumerate(names)},
+            launches=8,
+            system={"name": system, "partition": "netns", "environment": "openmpi"},
+        )
+        for step, system in ((0.1, "one"), (0.2, "other"))
+    ]
+    judged = judge(made)
+    cells = page.cells([page.draw(one) for one in judged.cases], judged.grouped)
+    (section,) = effects.table(cells)
+    for head, row in section.rows:
+        for column, cell in zip(section.columns, row, strict=True):
+            assert {head, column} == {cell.figure, cell.combination}
+    largest = [max(cell.effect for cell in row) for _, row in section.rows]
+    assert largest == sorted(largest, reverse=True) and largest[0] > 0.3
+    assert len(cells) == 2 * (len(names) - 1) and {cell.text[0] for cell in cells} == {
+        "\N{BLACK DOWN-POINTING TRIANGLE}"
+    }
 
 
 def test_launches_without_a_result_are_counted() -> None:

@@ -161,41 +161,11 @@ def _statement(comparison: Comparison) -> str:
 
 
 def _too_few(comparison: Comparison) -> str:
-    """Return what is stated against the baseline, if anything, and how many launches would name the best of all."""
+    """Return how many launches would name the best of all; the tables have each change from the baseline."""
     fewest = min(group.summary.n for group in comparison.measured if group.summary)
-    needs = (
-        f"n too small (n = {fewest}; {FEWEST} {'jobs' if comparison.by_job else 'launches'} each are needed)"
-    )
-    differing = [group for group in comparison.measured if group.finding in (Finding.BETTER, Finding.WORSE)]
-    if not differing:
-        return f"No difference is stated: {needs}."
-    differing.sort(key=lambda group: abs(group.change_percent or math.inf))
-    changes = [f"{_change_text(group)} for {group.name}" for group in differing]
-    differ = (
-        listed(changes) if len(changes) <= MANY else f"from {changes[0]} to {changes[-1]}, of {len(changes)}"
-    )
-    counts = Counter(
-        group.finding
-        for group in comparison.measured
-        if group.finding in (Finding.NO_DIFFERENCE, Finding.TOO_FEW)
-    )
-    others = "".join(
-        f"; {finding} for {count} other{'' if count == 1 else 's'}" for finding, count in counts.items()
-    )
     word = "lowest" if comparison.fom.better is Better.LOWER else "highest"
-    return f"The change from {comparison.baseline} is {differ}{others}. No {word} of all is named: {needs}."
-
-
-def _change_text(group: Group) -> str:
-    """Return a group's change from the baseline with its interval: `+5.2 % (95 %: +3.1 to +7.4 %)`."""
-    if group.change_percent is None:
-        return "by an unbounded share"
-    text = percent(group.change_percent)
-    interval = group.change_interval
-    if interval is None:
-        return text
-    low, high = map(percent, interval)
-    return f"{text} (95 %: {low.removesuffix(' %')} to {high})"
+    units = "jobs" if comparison.by_job else "launches"
+    return f"No {word} of all is named: n too small (n = {fewest}; {FEWEST} {units} each are needed)."
 
 
 class Statement(NamedTuple):

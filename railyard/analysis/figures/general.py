@@ -41,7 +41,7 @@ def comparison_drawing(members: Sequence[Comparison], name: str) -> Drawing:
     return Drawing(
         name=name,
         title=_comparison_title(members),
-        description=describe_comparison(members),
+        description=" ".join(f"{comparison.title(one)}: {comparison.sentence(one)}" for one in members),
         paint=lambda figure: draw_comparison(figure.subplots(), members),
         data=tables.comparison_data(members),
         height_in=1.05 + _ROW_IN * sum(len(member.groups) for member in members),
@@ -53,7 +53,7 @@ def panel_drawing(panel: Panel, name: str) -> Drawing:
     return Drawing(
         name=name,
         title=_panel_title(panel),
-        description=describe_panel(panel),
+        description=f"{_panel_title(panel)} over {curves.AXIS_TEXT[panel.axis]}: {ends(panel)}",
         paint=lambda figure: draw_panel(figure.subplots(), panel),
         data=tables.panel_data(panel),
     )
@@ -175,39 +175,6 @@ def _size_axes(axes: Axes, panel: Panel, xs: Sequence[int]) -> None:
 
 def _title(text: str) -> str:
     return svg.clean(text[:1].upper() + text[1:])
-
-
-def describe_comparison(members: Sequence[Comparison]) -> str:
-    """Return the figure in words, for screen readers."""
-    first = members[0]
-    parts = [_describe_group(members, member, group) for member in members for group in member.groups]
-    return f"{first.fom.stem} in {first.unit.text}: {'; '.join(parts)}."
-
-
-def _describe_group(members: Sequence[Comparison], member: Comparison, group: Group) -> str:
-    name = _row_name(members, member, group)
-    if group.summary is None:
-        return f"{name} no value"
-    text = member.format.text
-    interval = group.summary.interval
-    between = (
-        f", 95 % interval {text(interval.low)} to {text(interval.high)} of {interval.of}" if interval else ""
-    )
-    change = "" if group.change_percent is None else f", {percent(group.change_percent)} to {member.baseline}"
-    return f"{name} median {text(group.summary.median)}{between}{change}"
-
-
-def describe_panel(panel: Panel) -> str:
-    """Return the panel in words: what is drawn, and each line's first and last point."""
-    lines = [
-        f"{line.name or 'all'} from {line.points[0].summary.median:.4g} at {line.points[0].x} "
-        f"to {line.points[-1].summary.median:.4g} at {line.points[-1].x}"
-        for line in panel.lines
-        if line.points
-    ]
-    over = curves.AXIS_TEXT[panel.axis]
-    fixed = f", {panel.title}" if panel.title else ""
-    return f"{panel.subject} in {panel.unit.text} over {over}{fixed}: {'; '.join(lines)}."
 
 
 def tick(panel: Panel, x: int) -> str:

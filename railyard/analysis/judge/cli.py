@@ -117,12 +117,9 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
     from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    dated = over.dated(_entries(root), side, foms)
-    _require(dated, side, root)
-    if as_json:
-        print_json(text.dates_document(dated))
-    else:
-        _print_table(text.changes_table(dated), text.changes_sentence(dated))
+    rows = over.dated(_entries(root), side, foms)
+    _require(rows, side, root)
+    _print(as_json and text.dates_document(rows), text.changes_table(rows), text.changes_sentence(rows))
 
 
 @series.command("sizes", epilog=example("railyard series sizes check=halo_3d"))
@@ -135,14 +132,10 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
     from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    families = over.scaled(_entries(root), side, foms)
-    _require(families, side, root)
-    if as_json:
-        print_json(text.sizes_document(families))
-    else:
-        _print_table(
-            text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks."
-        )
+    rows = over.scaled(_entries(root), side, foms)
+    _require(rows, side, root)
+    sentence = f"{len(rows)} series have at least two numbers of ranks."
+    _print(as_json and text.sizes_document(rows), text.sizes_table(rows), sentence)
 
 
 @series.command("allocations", epilog=example("railyard series allocations check=halo_3d"))
@@ -163,12 +156,10 @@ def allocations_(
     from railyard.analysis.judge import over, text
 
     side = _side(chosen)
-    spreads = over.spreads(_entries(root), side, foms, limit_percent)
-    _require(spreads, side, root)
-    if as_json:
-        print_json(text.allocations_document(spreads, limit_percent))
-    else:
-        _print_table(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
+    rows = over.spreads(_entries(root), side, foms, limit_percent)
+    _require(rows, side, root)
+    document = as_json and text.allocations_document(rows, limit_percent)
+    _print(document, text.allocations_table(rows), text.allocations_sentence(rows, limit_percent))
 
 
 def _require(rows: Sequence[object], side: Side | None, root: Path) -> None:
@@ -196,9 +187,11 @@ def _side(chosen: str) -> Side | None:
     return side
 
 
-def _print_table(table: DataTable, sentence: str) -> None:
-    if table.rows:
-        for line in table.lines():
-            click.echo(line)
-        click.echo()
-    click.echo(sentence)
+def _print(document: object, table: DataTable, sentence: str) -> None:
+    """Print the document for programs if there is one, otherwise the table and the sentence."""
+    if document:
+        print_json(document)
+    else:
+        click.echo(
+            "\n".join([*(table.lines() if table.rows else ()), *([""] if table.rows else []), sentence])
+        )

@@ -57,7 +57,7 @@ def drawing(judged: Judged) -> Drawing | None:
     return Drawing(
         name="answer",
         title=TITLE,
-        description=f"{TITLE}, above 1 is better. {' '.join(map(_described, rows))}",
+        description=f"{TITLE}, above 1 is better. {' '.join(sentences(judged))}",
         paint=lambda figure: _paint(figure.subplots(), rows),
         data=_data(rows),
         height_in=0.9 + _ROW_IN * (len(rows) + len(set(map(_heading, rows)))),
@@ -210,12 +210,6 @@ def _rows(judged: Judged) -> list[Standing]:
 
 def _heading(row: Standing) -> tuple[str, str]:
     return f"{row.system} ({row.origin})", plain(row.baseline)
-
-
-def _described(row: Standing) -> str:
-    value = f"{row.score.value:.2f} ({row.score.finding})" if row.score else "no value"
-    group, baseline = _heading(row)
-    return f"{group}: {_name(row)} against {baseline} {value}."
 
 
 def _data(rows: Sequence[Standing]) -> DataTable:

@@ -8,7 +8,7 @@ judgement (`railyard.analysis.cases.judgement`), markup.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.cases import comparison
@@ -53,11 +53,6 @@ class Effects:
     baseline: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Cell]]]
-
-    @property
-    def effect(self) -> float:
-        """Return the largest effect of any cell."""
-        return max(map(_largest, self.rows))
 
 
 def plain(combination: str) -> str:
@@ -106,23 +101,23 @@ def table(members: Sequence[Cell]) -> list[Effects]:
         by_names.setdefault(key, []).append(figure)
     sections = []
     for (baseline, *names), figures in by_names.items():
-        rows = [(figure, [by_figure[figure][name] for name in names]) for figure in figures]
-        columns = [(name, [by_figure[figure][name] for figure in figures]) for name in names]
-        if len(names) > _MOST_COLUMNS:
-            rows, names, columns = columns, figures, rows
-        order = sorted(range(len(names)), key=lambda at: -_largest(columns[at]))
-        sections.append(
-            Effects(
-                baseline=baseline,
-                columns=[names[at] for at in order],
-                rows=[
-                    (head, [of_row[at] for at in order])
-                    for head, of_row in sorted(rows, key=_largest, reverse=True)
-                ],
-            )
-        )
-    return sorted(sections, key=lambda section: -section.effect)
+        of_names = {name: [by_figure[figure][name] for figure in figures] for name in names}
+        of_figures = {figure: [by_figure[figure][name] for name in names] for figure in figures}
+        heads, columns = map(_ordered, (of_figures, of_names))
+        if is_long := len(names) > _MOST_COLUMNS:
+            heads, columns = columns, heads
+        rows = [
+            (head, [by_figure[column][head] if is_long else by_figure[head][column] for column in columns])
+            for head in heads
+        ]
+        sections.append(Effects(baseline=baseline, columns=columns, rows=rows))
+    return sorted(sections, key=lambda section: -_largest([cell for _, row in section.rows for cell in row]))
 
 
-def _largest(row: tuple[str, Sequence[Cell]]) -> float:
-    return max(cell.effect for cell in row[1])
+def _ordered(members: Mapping[str, Sequence[Cell]]) -> list[str]:
+    """Return the names of rows or columns, those with the largest effects first."""
+    return sorted(members, key=lambda name: -_largest(members[name]))
+
+
+def _largest(members: Sequence[Cell]) -> float:
+    return max(cell.effect for cell in members)
