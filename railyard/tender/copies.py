@@ -12,6 +12,7 @@ Leaves out: copies with noise above the distances of samples, and single launche
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +23,7 @@ from railyard.records.record import Record
 from railyard.records.rules import figures
 
 if TYPE_CHECKING:
+    from railyard.records.units import Fom
     from railyard.tender.judged import Judged
 
     Marks = NDArray[np.uint64]
@@ -33,7 +35,7 @@ BITS = 56.0
 STEPS = 1 << 12
 #: Least number of samples that can have `BITS` bits.
 LEAST = 12
-#: Number of the "launch" that stands for all launches of a record.
+#: Number of the "launch" of all launches of a record.
 ALL = 0xFFFF
 
 
@@ -50,43 +52,53 @@ def marks_of(read: Record) -> bytes:
     """Return the marks of a record of a run: pairs of 64 bits, a launch and its mark."""
     if read.origin not in figures.RAN:
         return b""
-    rows: dict[int, list[tuple[int, Sequence[float]]]] = {}
-    short: dict[object, list[tuple[int, Sequence[float]]]] = {}
+    rows: dict[int, list[tuple[int, bool, Sequence[float]]]] = {}
+    short: dict[object, list[tuple[int, bool, Sequence[float]]]] = {}
+    kinds: dict[Fom, tuple[bool, bool]] = {}
     for launch in read.launches if read.origin in figures.RAN else ():
         combination = launch.placement, launch.nic_policy, launch.software
         for series in launch.series if launch.is_result else ():
-            samples: Sequence[float] = series.samples
-            if units.is_counted(series.fom):
+            if (fom := series.fom) not in kinds:
+                kinds[fom] = units.is_counted(fom), fom.unit.measures in figures.RATES
+            is_counted, is_rate = kinds[fom]
+            one = min(launch.index, ALL), is_rate, series.samples
+            if is_counted:
                 continue
-            if series.fom.unit.measures in figures.RATES:
-                samples = [1 / sample if sample else 0.0 for sample in samples]
-            if len(samples) >= LEAST:
-                rows.setdefault(len(samples), []).append((launch.index, samples))
+            if len(series.samples) >= LEAST:
+                rows.setdefault(len(series.samples), []).append(one)
             else:
-                key = (*combination, series.fom, frozenset(series.labels.items()))
-                short.setdefault(key, []).append((launch.index, samples))
-    marks = [_marks(np.array([samples for _, samples in of_size]), of_size) for of_size in rows.values()]
-    marks += map(_marks_of_short, short.values())
-    return np.unique(np.concatenate(marks)[:, ::-1], axis=0).tobytes() if marks else b""
+                key = (*combination, fom, frozenset(series.labels.items()))
+                short.setdefault(key, []).append(one)
+    marks = [*map(_marks, rows.values()), *map(_marks_of_short, short.values())]
+    if not marks:
+        return b""
+    joined = np.concatenate(marks)
+    return joined[np.argsort(joined[:, 0], kind="stable")].tobytes()
 
 
-def _marks(rows: Floats, launches: Sequence[tuple[int, object]]) -> Marks:
-    """Return (mark, launch) of the rows that have enough information, by order and by distances."""
+def _marks(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Marks:
+    """Return (launch, mark) of series of one length that have enough information, by order and by distances."""
+    rows = np.array([samples for _, _, samples in series])
+    rates = np.array([is_rate for _, is_rate, _ in series])
+    np.divide(1, rows, out=rows, where=rates[:, None] & (rows != 0))
     count = rows.shape[1]
     order = np.argsort(rows, axis=1, kind="stable")
     ordered = np.take_along_axis(rows, order, axis=1)
-    ties = (np.diff(ordered) == 0).sum(axis=1)
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(count)[None], axis=1)
+    ties = (ordered[:, 1:] == ordered[:, :-1]).sum(axis=1)
     factorials = _factorials(count)
-    of_order = factorials[count] - factorials[ties + 1] - _foreseen(np.argsort(order, axis=1))
+    of_order = factorials[count] - factorials[ties + 1] - _foreseen(ranks)
     steps, of_steps = _steps(ordered)
-    whose = np.array([launch for launch, _ in launches], dtype=np.uint64)
+    whose = np.array([launch for launch, _, _ in series], dtype=np.uint64)
     marks = [
-        np.stack([_hashed(cells, salt), whose], axis=1)[bits >= BITS]
+        np.stack([whose, _hashed(cells, salt)], axis=1)[bits >= BITS]
         for salt, cells, bits in ((1, order, of_order), (2, steps, of_steps))
     ]
     return np.concatenate(marks)
 
 
+@functools.cache
 def _factorials(count: int) -> Floats:
     """Return the logarithms to base 2 of the factorials of 0 to a number."""
     return np.concatenate([[0.0], np.cumsum(np.log2(np.arange(1, count + 1)))])
@@ -108,18 +120,22 @@ def _steps(ordered: Floats) -> tuple[Ints, Floats]:
     return steps, count * np.log2(levels * uneven) - _factorials(count)[count]
 
 
-def _marks_of_short(launches: Sequence[tuple[int, Sequence[float]]]) -> Marks:
+def _marks_of_short(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Marks:
     """Return the marks of short series of one combination: of each launch's exact samples, and of all distances."""
+    launches = [
+        (launch, [1 / sample if is_rate and sample else sample for sample in samples])
+        for launch, is_rate, samples in series
+    ]
     ordered = np.sort(np.array([sample for _, samples in launches for sample in samples]))
     count, marks = len(ordered), []
     spread = 2 * (ordered[3 * count // 4] - ordered[count // 4])
     bits = math.log2(max(1.0, spread / _tick(ordered)))
     for launch, samples in launches:
         if len(samples) * bits >= BITS:
-            marks.append((_hashed(np.array([samples]).view(np.int64), 3)[0], launch))
+            marks.append((launch, _hashed(np.array([samples]).view(np.int64), 3)[0]))
     steps, _ = _steps(ordered[None])
     if count * min(bits, math.log2(STEPS)) - _factorials(count)[count] >= BITS and np.diff(steps).all():
-        marks.append((_hashed(steps, 2)[0], ALL))
+        marks.append((ALL, _hashed(steps, 2)[0]))
     return np.array(marks, dtype=np.uint64).reshape(-1, 2)
 
 
@@ -147,15 +163,14 @@ def _foreseen(ranks: Ints) -> Floats:
 
 
 def _hashed(cells: Ints, salt: int) -> Marks:
-    """Return 64 bits of each row, by the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
-    where = np.arange(1, cells.shape[1] + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return _mixed(_mixed(cells.astype(np.uint64) * np.uint64(2 * salt + 1) + where).sum(axis=1))
+    """Return 64 bits of each row: a sum with random weights, all of them odd."""
+    marks: Marks = (cells.astype(np.uint64) * _weights(cells.shape[1], salt)).sum(axis=1)
+    return marks
 
 
-def _mixed(values: Marks) -> Marks:
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
-    return values ^ (values >> np.uint64(31))
+@functools.cache
+def _weights(count: int, salt: int) -> Marks:
+    return np.random.default_rng([salt, count]).integers(1 << 63, size=count, dtype=np.uint64) * 2 + 1
 
 
 def within(records: Sequence[Judged]) -> Iterator[Copy]:
@@ -177,13 +192,25 @@ def between(records: Sequence[Judged], others: Sequence[Judged]) -> Iterator[Cop
     other_marks, other_owners = _all(others)
     if not len(marks) or not len(other_marks):
         return
-    order = np.argsort(other_marks, kind="stable")
-    where = np.searchsorted(other_marks, marks, sorter=order).clip(max=len(order) - 1)
+    likely = np.flatnonzero(_among(other_marks, marks))
+    if not len(likely):
+        return
+    others_likely = np.flatnonzero(_among(marks[likely], other_marks))
+    order = others_likely[np.argsort(other_marks[others_likely], kind="stable")]
+    where = np.searchsorted(other_marks[order], marks[likely]).clip(max=len(order) - 1)
     seen = set()
-    for at in np.flatnonzero(other_marks[order[where]] == marks):
-        if (owner := int(owners[at])) >> 16 not in seen:
+    for at in np.flatnonzero(other_marks[order[where]] == marks[likely]):
+        if (owner := int(owners[likely[at]])) >> 16 not in seen:
             seen.add(owner >> 16)
             yield _copy((records, owner), (others, int(other_owners[order[where[at]]])))
+
+
+def _among(marks: Marks, others: Marks) -> NDArray[np.bool_]:
+    """Return which of the others may be among the marks, by the first 22 bits, because few are."""
+    table = np.zeros(1 << 22, dtype=np.bool_)
+    table[marks >> np.uint64(42)] = True
+    among: NDArray[np.bool_] = table[others >> np.uint64(42)]
+    return among
 
 
 def _copy(copy: tuple[Sequence[Judged], int], original: tuple[Sequence[Judged], int]) -> Copy:
@@ -193,9 +220,6 @@ def _copy(copy: tuple[Sequence[Judged], int], original: tuple[Sequence[Judged], 
 
 def _all(records: Sequence[Judged]) -> tuple[Marks, Ints]:
     """Return the marks of all records, and of each the number of its record and its launch, in 16 bits."""
-    pairs = [np.frombuffer(read.marks, dtype=np.uint64).reshape(-1, 2) for read in records]
-    if not pairs:
-        return np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
-    number = np.repeat(np.arange(len(pairs)) << 16, [len(one) for one in pairs])
-    joined = np.concatenate(pairs)
-    return joined[:, 1], joined[:, 0].astype(np.int64) + number
+    pairs = np.frombuffer(b"".join(read.marks for read in records), dtype=np.uint64).reshape(-1, 2)
+    number = np.repeat(np.arange(len(records)) << 16, [len(read.marks) // 16 for read in records])
+    return pairs[:, 1].copy(), pairs[:, 0].astype(np.int64) + number

@@ -212,7 +212,7 @@ def _once(read: Sequence[Read]) -> list[Read]:
         read, key=lambda one: (bool(one.signed.problem), not one.signed.by, not one.signed.key)
     ):
         bids.setdefault(bid.digest or str(bid.path), bid)
-    return [bid for bid in read if any(bid is kept for kept in bids.values())]
+    return [bid for bid in read if any(bid is first for first in bids.values())]
 
 
 def _measured(records: Sequence[Judged]) -> str:

@@ -352,7 +352,7 @@ def test_the_pages_lead_from_login_to_a_record_that_the_strict_check_accepts_and
     tender = re.search(r"```yaml\n(.*?)```", bid.read_text(), re.DOTALL)
     assert tender is not None
     emulated = tender[1].replace("origins: [measured]", "origins: [emulated]")
-    emulated = emulated.replace("scale: small}", "scale: small, rate_scale: 1.0, latency_scaled: false}")
+    emulated = emulated.replace("scale: small}", "scale: small, rate_scale: 0.00025, latency_scaled: false}")
     (tmp_path / "tender.yml").write_text(emulated)
     (tmp_path / "walk.sh").write_text(walk.script([page, bid], tmp_path, cluster))
     done = in_checkout(on_head(cluster, ["bash", str(tmp_path / "walk.sh")]))
