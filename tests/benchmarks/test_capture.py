@@ -120,10 +120,10 @@ def test_programs_of_debian_are_captured(openmpi: Mpi, name: str, monkeypatch: p
     monkeypatch.chdir(openmpi.folder)
     for file in ("hpccinf.txt", "lmp.in"):
         shutil.copy(SOURCES / file, openmpi.folder)
-    read = captured(openmpi, RANKS, Path(shutil.which(name) or ""), *{"lmp": ["-in", "lmp.in"]}.get(name, []))
+    read = captured(openmpi, 2, Path(shutil.which(name) or ""), *{"lmp": ["-in", "lmp.in"]}.get(name, []))
     sent = read.traffic()
-    assert (read.ranks, read.left_out) == (RANKS, 0)
-    assert set(sent.source.tolist()) == set(sent.target.tolist()) == set(range(RANKS))
+    assert (read.ranks, read.left_out) == (2, 0)
+    assert set(sent.source.tolist()) == set(sent.target.tolist()) == {0, 1}
     assert len(set(read.phase.tolist())) > 2, "steps"
 
 
