@@ -55,7 +55,7 @@ _OTHER_DIGITS = re.compile(rb"[\[,:](-?(?:0\.0000[0-9]*|[0-9.]+e[-+]?[0-9]+))(?!
 #: The most digits of a number before its exponent.
 _MOST_DIGITS = 32
 _ONE_LINE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-#: As `json.dumps(value, sort_keys=True, allow_nan=False)`, which makes its encoder anew for each value.
+#: As `json.dumps(value, sort_keys=True, allow_nan=False)`, which makes a new encoder for each value.
 _ONE_SHOT = c_make_encoder(
     None, _ONE_LINE.default, encode_basestring_ascii, None, ": ", ", ", True, False, False
 )

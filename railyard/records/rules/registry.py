@@ -91,7 +91,7 @@ _T = TypeVar("_T")
 _MOST_CASES = 32
 
 
-#: The last record that was asked for, and the key of its case: some fifty rules ask for one record after another.
+#: The record that rules check now, and the key of its case.
 _LAST: list[tuple[Record, bytes]] = []
 
 
