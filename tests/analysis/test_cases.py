@@ -340,7 +340,7 @@ def test_figures_are_text_with_units_and_follow_the_page() -> None:
     assert "var(--s1, #0072b2)" in svg
     assert not re.search(r"#0a0b|#010203|DejaVu|<style|metadata", svg)
     assert 'role="img"' in svg
-    assert "95 % interval 9,245 to 9,406" in svg
+    assert "iteration: custom is lowest (" in svg, "what is read aloud"
 
 
 def test_figures_are_the_same_each_time() -> None:
