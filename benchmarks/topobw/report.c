@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double rounded_percent = 0.5; /* what a printed percentage leaves out */
+
 static const char *class_of(const struct tested_link *link) {
     return link->rate ? link->rate->link_class : "unknown";
 }
@@ -205,28 +207,30 @@ static void print_spread(const struct topobw *run, int dimension) {
                  spread.count, spread.low, low, spread.high, high, spread.sum / spread.count);
 }
 
-/* Returns the loss of a link that its test cannot detect, because the nodes limit the rate. */
-static double blind_part(const struct topobw *run, const struct tested_link *link) {
+/* Returns the share of a link that may be lost unseen in its test: the tolerance, and more where nodes limit
+ * the rate. */
+static double unseen_part(const struct topobw *run, const struct tested_link *link) {
     double hosts = run->rates.host_gbyte_s * link->sharers;
-    return link->rate && link->rate->rate_gbyte_s > hosts ? 1 - hosts / link->rate->rate_gbyte_s : 0;
+    double share = link->rate && link->rate->rate_gbyte_s > hosts ? hosts / link->rate->rate_gbyte_s : 1;
+    return 1 - share * (1 - run->config.tolerance_percent / 100);
 }
 
-static double blindest(const struct topobw *run, int dimension) {
+static double most_unseen(const struct topobw *run, int dimension) {
     double most = 0;
     for (int link = 0; link < run->plan.link_count; link++)
         if (run->plan.links[link].dimension == dimension)
-            most = fmax(most, blind_part(run, &run->plan.links[link]));
+            most = fmax(most, unseen_part(run, &run->plan.links[link]));
     return most;
 }
 
 static void print_coverage(const struct topobw *run, int dimension) {
-    double blind = blindest(run, dimension);
+    double unseen = most_unseen(run, dimension);
     if (run->plan.absent[dimension] > 0)
         (void)printf("%s  not tested: %d links without a rank at both ends\n", run->plan.kinds[dimension],
                      run->plan.absent[dimension]);
-    if (blind > 0)
+    if (percent(unseen) > run->config.tolerance_percent + rounded_percent)
         (void)printf("%s  limited by the nodes: a loss below %.0f %% of a link is not seen\n",
-                     run->plan.kinds[dimension], percent(blind));
+                     run->plan.kinds[dimension], percent(unseen));
 }
 
 /* Prints what was seen of links and is no finding. */
@@ -272,7 +276,12 @@ void topobw_unjudged_text(const struct topobw *run, char *text) {
 
 static void print_findings(const struct topobw *run, const struct evidence_list *evidence) {
     char text[FINDING_TEXT_BYTES];
-    (void)printf("\nverdict: %s\n", topobw_status(run));
+    (void)printf("\nverdict: %s; losses not seen:", topobw_status(run));
+    for (int dimension = 0, listed = 0; dimension < TORUS_DIMENSIONS; dimension++)
+        if (most_unseen(run, dimension) > 0)
+            (void)printf("%s %.0f %% on %s", listed++ ? "," : " below", percent(most_unseen(run, dimension)),
+                         run->plan.kinds[dimension]);
+    (void)printf("\n");
     for (int i = 0; i < run->finding_count; i++) {
         topobw_finding_text(run, evidence, &run->findings[i], text);
         (void)printf("  %s\n", text);
@@ -460,6 +469,11 @@ void topobw_write_verdict(struct json *json, const void *context) {
     const struct topobw *run = document->run;
     json_key_object(json, "verdict");
     json_key_text(json, "status", topobw_status(run));
+    json_key_object(json, "unseen_percent");
+    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
+        if (most_unseen(run, dimension) > 0)
+            json_key_double(json, run->plan.kinds[dimension], percent(most_unseen(run, dimension)));
+    json_object_end(json);
     write_known(json, "factor", run->factor);
     write_known(json, "counters_seconds", run->counters_s);
     json_key_array(json, "findings");
