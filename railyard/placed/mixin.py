@@ -64,7 +64,7 @@ os.environ.setdefault("RAILYARD_CHECKOUT", str(CHECKOUT))
 def _callers() -> list[inspect.FrameInfo]:
     """Return the callers that ReFrame wants for a warning: none where it drops the warning, as twice for each test.
 
-    To find them Python reads their sources, which took half of `reframe -l`.
+    To find them Python reads their sources, which was the largest single cost of `reframe -l`.
     """
     dropped = ("ignore", None, ReframeDeprecationWarning, None, 0) in warnings.filters[:1]
     return [] if dropped else inspect.stack()[1:]

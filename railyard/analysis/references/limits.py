@@ -297,7 +297,7 @@ def _weight(ratios: Sequence[tuple[float, float]]) -> float:
 
 @functools.lru_cache(maxsize=1024)
 def _trigamma(x: float) -> float:
-    import scipy.special  # imported here: takes 0.3 s, and only an archive of many records needs it
+    import scipy.special  # imported here: only an archive of many records needs it
 
     return float(scipy.special.polygamma(1, x))
 
