@@ -17,12 +17,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.records import benchmark, health, json_io, spans, text_rules
+from railyard.records import benchmark, json_io, spans, text_rules
 from railyard.records.benchmark import Series, Unmeasured
-from railyard.records.folded import tables
+from railyard.records.folded import health, tables
+from railyard.records.folded.health import Health
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
-from railyard.records.health import Health
 from railyard.records.json_io import Json
 from railyard.records.spans import Spans
 from railyard.records.units import Fom

@@ -148,7 +148,7 @@ def test_the_cost_is_the_change_of_each_pair_whatever_drifts() -> None:
 def test_the_page_states_and_draws_the_cost() -> None:
     made = job(BOTH, factor=1.04)
     (drawing,) = overhead.drawings(cases.group([made])[0])
-    assert "iteration +4.0 % (n = 8: no interval)" in drawing.statement
+    assert "iteration changes by +4.0 % (n = 8: no interval)" in drawing.statement
     text = page.html(judge([made]))
     assert drawing.title in text and str(IMAGE["sha256"]) in text
     assert overhead.drawings(cases.group([job(["native"])])[0]) == []

@@ -148,10 +148,6 @@ def test_benchmark_output_is_read() -> None:
         ({"series": [{"fom": "iteration_us", "labels": {}, "samples": [1]}] * 2}, "series[1]"),
         ({"ranks": {"layouts": LAYOUTS, "nodes": [NODES[0]] * 2}}, "ranks.nodes: a rank twice"),
         ({"ranks": {"layouts": LAYOUTS, "nodes": NODES[:1]}}, "ranks: 1 ranks"),
-        (
-            {"ranks": {"layouts": [part | {"allowed_cpus": "."} for part in LAYOUTS], "nodes": NODES}},
-            "allowed_cpus: no such set",
-        ),
         ({"ranks": {"layouts": LAYOUTS, "nodes": [NODES[0] | {"host": "a\n"}]}}, "ranks.nodes[0].host"),
         ({"ranks": [{"rank": 0, "host": "a"}]}, "ranks: an array of 1 items"),
     ],

@@ -78,10 +78,9 @@ def test_all_records_together_have_a_page() -> None:
     assert_whole([record_of(owner, next(origins)) for owner in OWNERS])
 
 
-def test_a_tie_before_another_in_a_model_is_a_sentence() -> None:
+def test_a_tie_before_another_in_a_model_has_no_interval() -> None:
     text = " ".join(exports.text(judge([record_of("StencilModel", "modelled")]), Format.TEXT).split())
-    assert "No difference between plain and custom: equal in the model" in text
-    assert "plain is 20.0 % below cart-create: a deterministic model, so no test applies" in text
+    assert "1.00 no interval custom plain" in text and "0.80 no interval cart-create plain" in text
 
 
 @pytest.mark.parametrize("part", ["family", "paint"])

@@ -116,7 +116,7 @@ def test_a_network_that_is_no_name_ends_no_evaluation(asked: Path, tmp_path: Pat
     forged = forgeries.changed(good(), lambda document: document["provenance"].update(torus=torus))
     bags = packed(tmp_path, "forger", forged), packed(tmp_path, "honest", good())
     done = run("evaluate", *bags, "--request", asked)
-    assert done.exit_code == 1 and "Why forger is not complete" in done.output, done.output
+    assert done.exit_code == 0 and "Why forger is not complete" in done.output, done.output
 
 
 def test_an_honest_bid_is_complete_and_shows_on_what_it_ran(asked: Path, tmp_path: Path) -> None:

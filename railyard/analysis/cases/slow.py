@@ -1,11 +1,11 @@
-"""Find the launches that were slower than their likes, and what error counters say of them.
+"""Find the launches that were slower than their likes, and the error counters that explain them.
 
 Models: the slowness of a launch is the median over its series of its value over the median of the launches of its
 combination. A launch is slow if it lies beyond Tukey's upper fence, and by more than `LEAST_PERCENT`.
 
 A counter explains a slow launch if its growth there, added up over all NICs, is more than `TIMES` that of every launch
-that was not slow. Were the counter independent of the times, it would name this one of n launches with the probability
-1/n, which every statement says. A counter that grows as much in other launches explains nothing, however large it is.
+that was not slow. If the counter did not depend on the times, it would name this one of n launches with a probability
+of 1/n, which every statement contains. A counter that grows as much in other launches explains nothing, at any size.
 
 Leaves out: combinations with fewer than `ENOUGH` launches, jobs that ran on other nodes (each job is looked at alone),
 and causes that no counter shows (`railyard why` lists what was looked at).
@@ -16,16 +16,17 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from railyard.analysis.cases import cases, outliers
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.comparison import Statement
-from railyard.records.health import Event
-from railyard.records.record import Launch, Record
+from railyard.records.folded.health import Event
+from railyard.records.record import Guarded, Launch, Record, Verdict
 from railyard.records.store import entries
 from railyard.records.units import Better
 
@@ -61,8 +62,12 @@ class SlowLaunch:
             named = "; ".join(event.text() for event in self.causes[:SHOWN])
             also = f"; and {more} more" if more > 0 else ""
             return f"{head}; in it alone {named}{also} (by chance in 1 of {self.of})."
-        known = "no error counter explains it" if self.is_readable else "no error counter was read"
-        return f"{head}; {known}."
+        rest = "no error counter explains it" if self.is_readable else "no error counter was read"
+        return f"{head}; {rest}."
+
+    def suspects(self) -> list[Suspect]:
+        """Return what may have made the launch slow, the surest evidence first."""
+        return list(_suspects(self))
 
 
 def launches(record: Record) -> list[SlowLaunch]:
@@ -149,3 +154,66 @@ def _causes(
     events = launch.health.events if launch.health else ()
     named = [event for event in events if event.event in unusual]
     return tuple(sorted(named, key=lambda event: (event.event not in WORST, -event.count)))
+
+
+# ---- what may have made a launch slow ----
+
+#: Counters of heat, as benchmarks/counters/groups/node.txt names them.
+HOT = "HOT_CORES"
+Answer = Literal["yes", "no", "unknown"]
+_OBEYED: Mapping[Verdict, Answer] = {
+    Verdict.OBEYED: "no",
+    Verdict.NOT_OBEYED: "yes",
+    Verdict.CANNOT_TELL: "unknown",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A possible cause of a slow launch: whether it was one, and the evidence in a line."""
+
+    cause: str
+    answer: Answer
+    evidence: str
+
+
+def _suspects(one: SlowLaunch) -> Iterator[Suspect]:
+    launch, health = one.launch, one.launch.health
+    moved, strayed = _OBEYED[launch.placement_verdict], _OBEYED[launch.nic_verdict]
+    yield Suspect(cause="ranks elsewhere", answer=moved, evidence=f"placement {launch.placement_verdict}")
+    reason = f": {launch.nic_reason}" if launch.nic_reason else ""
+    yield Suspect(cause="other NICs", answer=strayed, evidence=f"NIC policy {launch.nic_verdict}{reason}")
+    if one.causes:
+        yield Suspect(cause="errors", answer="yes", evidence="; ".join(event.text() for event in one.causes))
+    elif health is None:
+        yield Suspect(cause="errors", answer="unknown", evidence="no error counter was read")
+    else:
+        count = sum(map(len, health.read.values()))
+        lacking = ", ".join(sorted({name for names in health.not_read.values() for name in names}))
+        other = "; others grew in other launches as well" if health.events else ""
+        blind = f"; not read: {lacking}" if lacking else ""
+        yield Suspect(cause="errors", answer="no", evidence=f"{count} counters were read{other}{blind}")
+    if health is not None and any(HOT in names for names in health.read.values()):
+        hot = any(event.event == HOT for event in health.events)
+        yield Suspect(cause="heat", answer="yes" if hot else "no", evidence=f"counter {HOT}")
+    else:
+        yield Suspect(cause="heat", answer="unknown", evidence="no core has a readable counter")
+    names = ", ".join(role.name for role in launch.roles or ())
+    yield Suspect(
+        cause="other programs",
+        answer="unknown" if launch.roles is None else "yes",
+        evidence=f"in the same job: {names or 'none'}; other jobs are not seen",
+    )
+    if (guard := launch.guard) is not None:
+        bound = guard.figures.get("error_bound_percent")
+        load = "its error bound is not known" if bound is None else f"its times may be {bound:.1f} % too long"
+        answer: Answer = "yes" if (bound or 0.0) >= one.percent else "no"
+        yield Suspect(
+            cause="this machine", answer=answer if guard.verdict is not Guarded.VOID else "yes", evidence=load
+        )
+        share = 100 * guard.figures.get("busiest_link_share", 0.0)
+        evidence = f"{guard.figures.get('busiest_link', 'no link')} sent at {share:.0f} % of its rate"
+        yield Suspect(cause="a full link", answer="yes" if share > 90 else "no", evidence=evidence)
+    else:
+        yield Suspect(cause="a full link", answer="unknown", evidence="no link's counters were read")
+    yield Suspect(cause="noise", answer="unknown", evidence="the check `noise` measures each core")

@@ -187,7 +187,7 @@ def _sets(
         numbers += [of_text.setdefault(text, len(of_text)) for text in layout["cpu_sets"]]
         begins.append(len(numbers))
     places, ends = np.array(begins)[layout_of] + own, np.array(begins)[layout_of + 1]
-    if (places >= ends).any() or (own < NULL).any():
+    if (places >= ends).any():
         raise InputError(source, "allowed_cpus", problem="no such set", valid="one of the layout's cpu_sets")
     sets = tuple(tuple(columns.unfold(text, source, "cpu_sets").tolist()) for text in of_text)
     padded = np.array([*numbers, 0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from railyard.base import host_names
-from railyard.records.health import Kind
+from railyard.records.folded.health import Kind
 from railyard.records.record import Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 

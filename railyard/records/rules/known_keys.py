@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from railyard.records.record import Record
 from railyard.records.rules.registry import Fault, rule
@@ -28,5 +28,6 @@ def known(read: Record) -> Iterator[Fault]:
         objects += [(field, "guard", guard)]
         objects += [(f"{field}.{name}", name, guard.get(name)) for name in ("error_bound", "lateness")]
     for field, name, there in objects:
-        if strange := sorted((there or {}).keys() - set(KNOWN[name].split())):
+        keys = there.keys() if isinstance(there, Mapping) else ()  # other rules refuse what is no object
+        if strange := sorted(set(keys) - set(KNOWN[name].split())):
             yield Fault(field=f"{field}.{strange[0][:60]}", text="railyard writes no such key")
