@@ -41,7 +41,7 @@ NOT_RUN = {
     r"railyard ci git(hub|lab)": "needs a remote on GitHub: tests/ci",
     r"\bdoctor\b": "inspects a machine of the reader's: tests/doctor",
     r"\btender (?!preset)": "needs bags and keys of bidders: tests/tender/test_tender.py",
-    r"\breport (-o|results/vtorus)|compare placement|date=|results list|--strict": "reads the reader's archive",
+    r"\breport (-o|results/vtorus)|compare (check=\w+,)?placement|date=|why RECORD|results list|--strict": "reads the reader's archive",
     r"placement-cost system=NAME": "reads the archive of the reader's cluster: tests/torus/slurm",
     r"references (update|show)": "needs records of a committed version: tests/analysis",
     r"report results/example": "writes a page for ten seconds: tests/analysis and tests/records",
