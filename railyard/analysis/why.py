@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def why(name: str, root: Path, *, as_json: bool) -> None:
     """Print why launches of the record NAME were slow: a file, or an id (or its beginning) in the archive.
 
-    A launch is slow beside the launches of its combination in the same job. Each possible cause is answered with yes,
-    no or unknown, and its evidence; the first yes is the likely one.
+    A launch is compared with the others of its combination in the same job. Each possible cause is answered with yes,
+    no or unknown, and its evidence. A yes that holds for the other launches, too, explains nothing.
     """
     from railyard.analysis.cases import slow
 

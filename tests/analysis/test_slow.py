@@ -74,6 +74,15 @@ def test_events_that_come_in_every_launch_explain_no_slow_one() -> None:
     assert (len(explained) <= 1, clean) == (True, [])
 
 
+def test_without_the_counters_of_the_other_launches_no_event_explains_anything() -> None:
+    document = json.loads(record.text(measured(1, slow_launch=6, flap=True)))
+    for launch in document["launches"]:
+        if launch["repeat"] != 6:
+            launch["health"] = None
+    (one,) = slow.launches(record.validate(record.sealed(document), "changed"))
+    assert one.launch.repeat == 6 and not one.causes
+
+
 def test_why_answers_each_cause_with_its_evidence(tmp_path: Any) -> None:
     path = tmp_path / "record.json"
     path.write_text(record.text(measured(1, slow_launch=6, flap=True)))

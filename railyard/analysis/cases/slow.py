@@ -7,8 +7,9 @@ A counter explains a slow launch if its growth there, added up over all NICs, is
 that was not slow. If the counter did not depend on the times, it would name this one of n launches with a probability
 of 1/n, which every statement contains. A counter that grows as much in other launches explains nothing, at any size.
 
-Leaves out: combinations with fewer than `ENOUGH` launches, jobs that ran on other nodes (each job is looked at alone),
-and causes that no counter shows (`railyard why` lists what was looked at).
+Leaves out: combinations with fewer than `ENOUGH` launches, events where the counters of a launch were not read, jobs
+that ran on other nodes (each job is looked at alone), and causes that no counter shows (`railyard why` lists what was
+looked at).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class SlowLaunch:
             more = len(self.causes) - SHOWN
             named = "; ".join(event.text() for event in self.causes[:SHOWN])
             also = f"; and {more} more" if more > 0 else ""
-            return f"{head}; in it alone {named}{also} (by chance in 1 of {self.of})."
+            return f"{head}; in it {named}{also} (by chance in 1 of {self.of})."
         rest = "no error counter explains it" if self.is_readable else "no error counter was read"
         return f"{head}; {rest}."
 
@@ -98,7 +99,8 @@ def _slow(record: Record, alike: Sequence[Launch]) -> list[SlowLaunch]:
     limit = max(high + outliers.FENCE * (high - low), math.log1p(LEAST_PERCENT / 100))
     is_slow = [value > limit for value in slowness]
     grown = [_grown(launch) for launch in alike]
-    others = [growth for growth, slow in zip(grown, is_slow, strict=True) if not slow]
+    is_known = all(launch.health is not None for launch in alike)
+    others = [growth for growth, slow in zip(grown, is_slow, strict=True) if is_known and not slow]
     return [
         SlowLaunch(
             record=record,
@@ -145,11 +147,11 @@ def _grown(launch: Launch) -> Counter[str]:
 def _causes(
     launch: Launch, grown: Mapping[str, int], others: Sequence[Mapping[str, int]]
 ) -> tuple[Event, ...]:
-    """Return the events of the counters that grew in this launch as in no other that was not slow."""
+    """Return the events of the counters that grew in this launch as in none of the others, empty without others."""
     unusual = {
         name
         for name, growth in grown.items()
-        if all(growth > TIMES * other.get(name, 0) for other in others) and growth
+        if others and growth and all(growth > TIMES * other.get(name, 0) for other in others)
     }
     events = launch.health.events if launch.health else ()
     named = [event for event in events if event.event in unusual]
