@@ -96,7 +96,7 @@ demo:  ## the main job: measure a virtual Gemini torus and a simulated one, writ
 	@$(MAKE) --no-print-directory $(PARALLEL) simulated
 	@tools/demo
 
-tender-demo: $(STAMPS)/venv  ## verify and rank three example bids, write the page for a board (a minute; measures nothing)
+tender-demo: $(STAMPS)/venv  ## verify and rank three example bids, write the page for a board (some seconds; measures nothing)
 	@tools/tender-demo
 
 smoke: setup  ## smoke checks on a virtual torus, for CI (tools/smoke lists variables such as BASELINE=FOLDER)
