@@ -34,10 +34,10 @@ class LaunchRun:
 
     `exit_status` is None if the launch never started; `reason` may then explain why. `expected_hosts` is the host
     on which each rank should run, by rank; None if the placement does not determine it. `own_names` maps a host's
-    own name to the scheduler's name for the node, where the two differ. `guard` has the form of the record's
     own name to the scheduler's name for the node, where the two differ. `guard` and `health` have the form of the
     record's schema. `nics` are the bytes that the NICs counted, `nic_verdict` is the verdict on them, and `nic_reason`
     explains any verdict but `obeyed`. `late` is set if its limit ended it. `fault` describes wrong data or missing
+    output where the check knows more than the output shows, `replaced` an image that changed while the job ran.
     With `has_groups`, the first number of a node's coordinate is its group. `roles` are the programs that ran at
     the same time on other nodes, in the form of the record's schema except for `ranks` (`Ranks`), `hosts` (one name
     per rank) and `nics` (`Nics`), and for `figures`, those of their series. `counted` holds the series of energy,

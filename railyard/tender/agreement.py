@@ -44,7 +44,8 @@ def facts_of(read: Record) -> dict[str, str]:
 
 def files_of(read: Record) -> dict[str, str]:
     """Return the digests of the programs and libraries of a job, by name."""
-    return dict(((read.run or {}).get("ended") or {}).get("files") or {})
+    files = ((read.run or {}).get("ended") or {}).get("files") or {}
+    return {name: digest or "not readable" for name, digest in files.items()}
 
 
 def differences(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:

@@ -128,7 +128,7 @@ def _pledge(text: str) -> tuple[str, float]:
         number = float(value)
     except ValueError:
         number = math.nan
-    if not name or not 0 < number <= bag.MOST_PLEDGED:
+    if not name or not 1 / bag.MOST_PLEDGED <= number <= bag.MOST_PLEDGED:
         raise InputError("--pledge", "", text, "CASE=VALUE with a number above 0, at most 1e18")
     return name, number
 

@@ -55,7 +55,7 @@ def marks_of(read: Record) -> bytes:
     rows: dict[int, list[tuple[int, bool, Sequence[float]]]] = {}
     short: dict[object, list[tuple[int, bool, Sequence[float]]]] = {}
     kinds: dict[Fom, tuple[bool, bool]] = {}
-    for launch in read.launches if read.origin in figures.RAN else ():
+    for launch in read.launches:
         combination = launch.placement, launch.nic_policy, launch.software
         for series in launch.series if launch.is_result else ():
             if (fom := series.fom) not in kinds:

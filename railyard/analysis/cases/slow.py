@@ -27,7 +27,7 @@ from railyard.analysis.cases import cases, outliers
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.comparison import Statement
 from railyard.records.folded.health import Event
-from railyard.records.record import Guarded, Launch, Record, Verdict
+from railyard.records.record import Launch, Record, Verdict
 from railyard.records.store import entries
 from railyard.records.units import Better
 
@@ -45,7 +45,8 @@ class SlowLaunch:
     """A launch of a record that was slower than its likes.
 
     `percent` is by how much, `of` the number of launches of its combination in its job. `causes` are the events of the
-    counters that explain it, those that stop a link first. `is_readable` is whether counters were read.
+    counters that explain it, those that stop a link first. `is_readable` is whether the counters of all
+    launches of the combination were read.
     """
 
     record: Record
@@ -63,7 +64,7 @@ class SlowLaunch:
             named = "; ".join(event.text() for event in self.causes[:SHOWN])
             also = f"; and {more} more" if more > 0 else ""
             return f"{head}; in it {named}{also} (by chance in 1 of {self.of})."
-        rest = "no error counter explains it" if self.is_readable else "no error counter was read"
+        rest = "no error counter explains it" if self.is_readable else "not all error counters were read"
         return f"{head}; {rest}."
 
     def suspects(self) -> list[Suspect]:
@@ -108,7 +109,7 @@ def _slow(record: Record, alike: Sequence[Launch]) -> list[SlowLaunch]:
             percent=100 * math.expm1(value),
             of=len(alike),
             causes=_causes(launch, growth, others),
-            is_readable=launch.health is not None,
+            is_readable=is_known,
         )
         for launch, value, slow, growth in zip(alike, slowness, is_slow, grown, strict=True)
         if slow
@@ -187,35 +188,34 @@ def _suspects(one: SlowLaunch) -> Iterator[Suspect]:
     yield Suspect(cause="other NICs", answer=strayed, evidence=f"NIC policy {launch.nic_verdict}{reason}")
     if one.causes:
         yield Suspect(cause="errors", answer="yes", evidence="; ".join(event.text() for event in one.causes))
-    elif health is None:
-        yield Suspect(cause="errors", answer="unknown", evidence="no error counter was read")
+    elif health is None or not one.is_readable:
+        evidence = "the error counters of this or another launch were not read"
+        yield Suspect(cause="errors", answer="unknown", evidence=evidence)
     else:
         count = sum(map(len, health.read.values()))
         lacking = ", ".join(sorted({name for names in health.not_read.values() for name in names}))
         other = "; others grew in other launches as well" if health.events else ""
         blind = f"; not read: {lacking}" if lacking else ""
         yield Suspect(cause="errors", answer="no", evidence=f"{count} counters were read{other}{blind}")
-    if health is not None and any(HOT in names for names in health.read.values()):
-        hot = any(event.event == HOT for event in health.events)
+    if health is not None and one.is_readable and any(HOT in names for names in health.read.values()):
+        hot = any(event.event == HOT for event in one.causes)
         yield Suspect(cause="heat", answer="yes" if hot else "no", evidence=f"counter {HOT}")
     else:
         yield Suspect(cause="heat", answer="unknown", evidence="no core has a readable counter")
     names = ", ".join(role.name for role in launch.roles or ())
     yield Suspect(
         cause="other programs",
-        answer="unknown" if launch.roles is None else "yes",
+        answer="unknown",
         evidence=f"in the same job: {names or 'none'}; other jobs are not seen",
     )
     if (guard := launch.guard) is not None:
         bound = guard.figures.get("error_bound_percent")
         load = "its error bound is not known" if bound is None else f"its times may be {bound:.1f} % too long"
-        answer: Answer = "yes" if (bound or 0.0) >= one.percent else "no"
-        yield Suspect(
-            cause="this machine", answer=answer if guard.verdict is not Guarded.VOID else "yes", evidence=load
-        )
+        answer: Answer = "unknown" if bound is None else "yes" if bound >= one.percent else "no"
+        yield Suspect(cause="this machine", answer=answer, evidence=load)
         share = 100 * guard.figures.get("busiest_link_share", 0.0)
         evidence = f"{guard.figures.get('busiest_link', 'no link')} sent at {share:.0f} % of its rate"
-        yield Suspect(cause="a full link", answer="yes" if share > 90 else "no", evidence=evidence)
+        yield Suspect(cause="a full link", answer="unknown" if share > 90 else "no", evidence=evidence)
     else:
         yield Suspect(cause="a full link", answer="unknown", evidence="no link's counters were read")
     yield Suspect(cause="noise", answer="unknown", evidence="the check `noise` measures each core")

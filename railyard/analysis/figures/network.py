@@ -210,10 +210,12 @@ def _in_words(panels: Sequence[Panel]) -> str:
     hosts = sorted({_micro(panel.loads.slowest_host_s) for panel in panels})
     text = f"The model predicts for the slowest link {slowest} per exchange, for a node's own {' to '.join(hosts)}"
     counted = ", ".join(
-        f"{panel.placement} {panel.most_counted:.2f} times" for panel in panels if panel.most_counted
+        f"{panel.most_counted:.2f} times as much under {panel.placement}"
+        for panel in panels
+        if panel.most_counted
     )
     if counted:
-        text += f". By the NICs' counters the busiest node sent more than the mean: {counted}"
+        text += f". By the NICs' counters, the busiest node sent, beside the mean: {counted}"
     links = {link.name for link in panels[0].loads.topology.links()} if panels[0].faults else set()
     faults = "; ".join(f"{name} {words}" for name, words in panels[0].faults.items() if name in links)
     return f"{text}. These links had faults: {faults}" if faults else text

@@ -170,6 +170,9 @@ def cost(versus: Versus) -> Iterator[str]:
     """Yield what `railyard placement-cost` prints: each placement against the baseline, then the answer in words."""
     columns = ("placement", "times as fast", "95 %", "node hours in place of 100", "verdict")
     yield _count_text(versus, versus.baseline)
+    if not any(versus.scores.values()):
+        yield f"No other placement has results that can be compared with {versus.baseline}."
+        return
     for origin in dict.fromkeys(of for of, _ in versus.scores):
         scored = {name: score for (of, name), score in versus.scores.items() if of == origin and score}
         rows = [
@@ -209,7 +212,7 @@ def _cost(scored: Mapping[str, Score], baseline: str, where: str, what: str) -> 
     between = "" if score.low is None else f" (95 %: {low:.1f} to {high:.1f})"
     yield f"{ours[:1].upper()}{ours[1:]} {costs} ({where})."
     yield f"{ratio[:1].upper()}{ratio[1:]}."
-    yield f"Of 100 node hours that a program spends in {what}, the faster order saves {saved:.1f}{between}."
+    yield f"Of 100 node hours in {what}, the faster of these two orders saves {saved:.1f}{between}."
 
 
 def shown(side: str) -> str:

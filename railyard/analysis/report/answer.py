@@ -157,7 +157,7 @@ def _best(members: Sequence[Standing]) -> str:
     if worse:
         score, row = worse[-1]
         slower = _slower(len(worse), len(members))
-        ratio = _capital(faster(_in_words(row), score, "it", row.what))
+        ratio = _capital(faster(_in_words(row), score, baseline, row.what))
         return f"Nothing is shown to be faster than {baseline}. {slower}. {ratio}. ({where})"
     if scored and all(score.finding is Finding.NO_DIFFERENCE for score, _ in scored):
         return f"No difference from {baseline} is shown, in {counted(len(members), 'combination')}. ({where})"

@@ -1,4 +1,4 @@
-"""Rules about the health of a launch: which counters were read, and which of them changed."""
+"""Check the health of a launch: which counters were read, and which of them changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about NICs: their names, their bytes, and the verdict that follows from the bytes."""
+"""Check NICs: their names, their bytes, and the verdict that follows from the bytes."""
 
 from __future__ import annotations
 

@@ -337,7 +337,8 @@ def _nodes(bid: Mapping[str, Json]) -> int | None:
 def _pledges(bid: Mapping[str, Json]) -> dict[str, float]:
     given = bid.get("pledges", {})
     if not isinstance(given, dict) or any(
-        type(value) not in {int, float} or not 0 < value <= MOST_PLEDGED for value in given.values()
+        type(value) not in {int, float} or not 1 / MOST_PLEDGED <= value <= MOST_PLEDGED
+        for value in given.values()
     ):
         raise TypeError("pledges")
     return {name: float(value) for name, value in given.items()}

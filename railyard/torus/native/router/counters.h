@@ -26,8 +26,8 @@ struct histogram {
  * them. Stalls are times: `input_stall_ns` that cells waited behind this link for their next one,
  * `output_stall_ns` that the link was idle although cells waited for it, because its buffer had no credit
  * left. `waited` counts the cells that could not leave at once, `replays` how often one was sent again.
- * `outages` counts the silent spells that a cell met, `outage_ns` is how long they lasted from then on, and
- * `delayed_ns` what jitter added. `backlog` is what waits for the link now. */
+ * `outages` counts the silent spells that a cell met, `outage_ns` is how long they last from then on (0 for
+ * ever), and `delayed_ns` what jitter added. `backlog` is what waits for the link now. */
 struct link_counters {
     char host[COUNTED_NAME_BYTES];
     char port[16];
