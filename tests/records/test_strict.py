@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -46,45 +45,22 @@ def test_a_record_with_all_its_evidence_passes() -> None:
     assert rules.faults(GOOD, record.text(GOOD).encode()) == []
 
 
-def drop_nics(launch: dict[str, Any], node: str) -> None:
-    launch["nics"] = [each for each in launch["nics"] if each["node"] != node]
-
-
-def rename_unit(document: dict[str, Any]) -> None:
-    """The same figure of merit in another unit, in one launch."""
-    document["launches"][3]["series"][0]["fom"] = "iteration_s"
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda d: d["launches"][0].update(guard=None), "launches[0].guard: no guard"),
         (lambda d: d["launches"][0]["guard"].update(verdict="cannot-tell"), "could not tell"),
         (lambda d: d["launches"][0]["guard"].update(verdict="void", reasons=["busy"]), "void: busy"),
-        (lambda d: d["launches"][0].update(nics=None), "launches[0].nics: no evidence"),
         (lambda d: d["launches"][0].update(nics=[]), "launches[0].nics: no evidence"),
-        (lambda d: drop_nics(d["launches"][0], "n1-0"), "no NIC of n1-0"),
-        (lambda d: [each.update(tx_bytes=0) for each in d["launches"][0]["nics"]], "no NIC sent a byte"),
-        (
-            lambda d: [each.update(nic_verdict="cannot-tell") for each in d["launches"]],
-            "local-nic is not proved",
-        ),
-        (lambda d: d["launches"][0].update(placement_verdict="cannot-tell"), "placement is not proved"),
         (lambda d: d["launches"][0].update(ranks=[]), "no evidence of where the ranks stood"),
-        (lambda d: d["launches"][0]["ranks"][0].update(cpu=None, allowed_cpus=None), "ranks' CPUs"),
-        (lambda d: d["launches"][0].update(verified=None), "did not verify"),
-        (lambda d: d["launches"][0]["series"][0].update(samples=[1.0]), "1 samples; at least 3"),
-        (lambda d: d["launches"][0]["series"].pop(), "not the figures of the first launch"),
-        (rename_unit, "iteration_s beside iteration_us: mixed units"),
         (lambda d: d["provenance"]["railyard"].update(git_commit=None), "the commit is not known"),
-        (lambda d: d["provenance"]["railyard"].update(git_dirty=True), "git_dirty"),
         (lambda d: d["provenance"].update(reframe=None), "provenance.reframe: missing"),
         (lambda d: d["provenance"].update(mpi=None), "provenance.mpi: missing"),
         (lambda d: d["provenance"]["machine"].update(kernel=""), "provenance.machine.kernel"),
         (lambda d: d["case"].update(topology=None), "case.topology"),
     ],
 )
-def test_missing_evidence_and_mixed_units_are_named(change: Any, words: str) -> None:
+def test_missing_evidence_is_named(change: Any, words: str) -> None:
+    """What an honest job may lack, too; tests/support/forgeries.py has what was changed on purpose."""
     found = faults(change)
     assert any(words in each for each in found), found
 
@@ -108,11 +84,6 @@ def test_too_few_launches_are_named_with_the_number_that_the_study_needs() -> No
     ]
 
 
-def test_a_failed_launch_is_named() -> None:
-    found = [each.text for each in rules.faults(evidence.good(change=evidence.failing(2)))]
-    assert any("exit status 1" in each for each in found)
-
-
 @pytest.mark.parametrize("name", sorted(studies.all_studies()))
 def test_studies_have_published_numbers_with_units(name: str) -> None:
     study = studies.all_studies()[name]
@@ -123,25 +94,6 @@ def test_studies_have_published_numbers_with_units(name: str) -> None:
 def test_the_five_studies_are_there() -> None:
     papers = {"pena2013", "pedretti2013", "ezell2013", "llnl-multirail"}
     assert set(studies.all_studies()) == papers | {"dragonfly-placement"}
-
-
-#: `python -m perf forgeries` makes 100,000.
-MUTATIONS = 120
-
-
-def test_any_changed_byte_of_a_record_is_refused() -> None:
-    """By the reader or by the strict check, whatever the file's name and the sums beside it."""
-    chance, content = random.Random(11), record.text(GOOD).encode()
-    for _ in range(MUTATIONS):
-        place = chance.randrange(len(content))
-        byte = chance.choice([value for value in range(256) if value != content[place]])
-        mutant = content[:place] + bytes([byte]) + content[place + 1 :]
-        try:
-            read = record.parse(mutant, "r.json")
-        except InputError as error:
-            assert "\n" not in str(error)
-        else:
-            assert rules.faults(read, mutant), f"byte {place} became {byte} and nobody saw it"
 
 
 # ---- the commands ----
