@@ -54,7 +54,7 @@ GROUPS = {
         ),
         "series": ("analysis.judge.cli:series", "Show records over dates, sizes or allocations."),
         "why": ("analysis.why:why", "Say what may have made the slow launches of a record slow."),
-        "results": ("records.cli:results", "Add, list, show, check, pack and unpack records."),
+        "results": ("records.cli:results", "Add, list, show and check records."),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
     },
     "Exchange with others": {
@@ -69,8 +69,6 @@ IN_JOB_SCRIPTS = {
     "strays": ("jobs.nodes.node_cli:strays", "End what a launch left behind (in job scripts)."),
     "together": ("jobs.cli:together", "Run a program while others load the network (in job scripts)."),
 }
-#: Former name of a command -> its name. Former names work in this release, and print a line.
-RENAMED = {"over": "series", "where": "node-info"}
 COMMANDS = {name: entry for group in (*GROUPS.values(), IN_JOB_SCRIPTS) for name, entry in group.items()}
 
 
@@ -92,11 +90,6 @@ class Rooms(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; end with the nearest name if there is none."""
-        if name := RENAMED.get(args[0]):
-            click.echo(
-                f"railyard: {args[0]} is now called {name}; the next release has that name alone", err=True
-            )
-            args = [name, *args[1:]]
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             near = did_you_mean(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}{near or '; railyard --help lists them'}")

@@ -11,7 +11,7 @@ import difflib
 import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -115,101 +115,45 @@ ENERGY = "energy"
 #: Share of the NICs' bytes that some ranks' own connections carried: of a whole launch, too.
 RANK_SENT = "rank_sent_percent"
 RATE = "rate"
-#: Powers of ten by the prefix of a unit.
-_PREFIXES = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12, "p": 15, "e": 18}
+#: Prefix of a unit's name -> its symbol, its factor, and the factor in words.
+_PREFIXES = {
+    "": ("", 1, ""),
+    "k": ("k", 10**3, "1e3"),
+    "m": ("M", 10**6, "1e6"),
+    "g": ("G", 10**9, "1e9"),
+    "t": ("T", 10**12, "1e12"),
+    "p": ("P", 10**15, "1e15"),
+    "e": ("E", 10**18, "1e18"),
+    "ki": ("Ki", 2**10, "2^10"),
+    "mi": ("Mi", 2**20, "2^20"),
+    "gi": ("Gi", 2**30, "2^30"),
+    "ti": ("Ti", 2**40, "2^40"),
+}
 _LARGEST = 1e18
 
 
-def _symbol(prefix: str) -> str:
-    return prefix if prefix == "k" else prefix.upper()
+def _scaled(
+    name: str, measures: str, prefixes: str, printed: str, *, exact: str = "", largest: float = _LARGEST
+) -> Iterator[Unit]:
+    """Yield a unit for each prefix, `-` for none. `printed` are the words after it, the first of which is the text.
+
+    `exact` is what a multiple counts. The largest sample is so large in the unit without a prefix.
+    """
+    text, *words = printed.split(",")
+    for prefix in prefixes.replace("-", "").split(" "):
+        symbol, factor, times = _PREFIXES[prefix]
+        yield Unit(
+            name=f"{prefix}{name}",
+            measures=measures,
+            text=f"{symbol}{text}",
+            exact=f"{times} {exact}" if exact and times else "",
+            spellings=tuple(f"{symbol}{word}" for word in words),
+            maximum=largest / factor,
+        )
 
 
 def _time(name: str, text: str, maximum: float, *spellings: str) -> Unit:
     return Unit(name=name, measures="time", text=text, maximum=maximum, spellings=spellings)
-
-
-def _bytes_per_s(prefix: str) -> Unit:
-    """Return a decimal data rate: programs print MB/s for 1e6 bytes per second."""
-    symbol, power = _symbol(prefix), _PREFIXES[prefix]
-    words = ("B/s", "B/sec", "Bytes/s", "byte/s", "bytes/s", "Bytes/sec", "bytes/sec", "Bps")
-    spellings = (f"{symbol}{word}" for word in words)
-    return Unit(
-        name=f"{prefix}byte_s",
-        measures="data rate",
-        text=f"{symbol}B/s",
-        exact=f"1e{power} bytes/s" if prefix else "",
-        spellings=(*spellings, f"{symbol}B/s/rank"),
-        maximum=_LARGEST / 10**power,
-    )
-
-
-def _binary_bytes_per_s(prefix: str, power: int) -> Unit:
-    text = f"{prefix.upper()}iB/s"
-    return Unit(
-        name=f"{prefix}ibyte_s",
-        measures="data rate",
-        text=text,
-        exact=f"2^{power} bytes/s",
-        spellings=(text, f"{prefix.upper()}iB/sec", f"{text}/rank"),
-        maximum=1e18 / 2**power,
-    )
-
-
-def _bits_per_s(prefix: str) -> Unit:
-    symbol, power = _symbol(prefix), _PREFIXES[prefix]
-    spellings = (
-        f"{symbol}bit/s",
-        f"{symbol}bits/s",
-        f"{symbol}bit/sec",
-        f"{symbol}bits/sec",
-        f"{symbol}b/s",
-        f"{symbol}b/sec",
-        f"{symbol}bps",
-    )
-    return Unit(
-        name=f"{prefix}bit_s",
-        measures="data rate",
-        text=f"{symbol}bit/s",
-        exact=f"1e{power} bits/s",
-        spellings=spellings,
-        maximum=_LARGEST / 10**power,
-    )
-
-
-def _flops(prefix: str) -> Unit:
-    symbol = _symbol(prefix)
-    words = (
-        "flops",
-        "FLOPS",
-        "flop/s",
-        "FLOP/s",
-        "Flop/s",
-        "Flops",
-        "FLOPs",
-        "FLOP/S",
-        "flop/sec",
-        "flops/seconds",
-        "F/s",
-    )
-    return Unit(
-        name=f"{prefix}flop_s",
-        measures="operation rate",
-        text=f"{symbol}flop/s",
-        spellings=tuple(f"{symbol}{word}" for word in words),
-        maximum=1e21 / 10 ** _PREFIXES[prefix],
-    )
-
-
-def _teps(prefix: str) -> Unit:
-    text = f"{_symbol(prefix)}TEPS"
-    return Unit(name=f"{prefix}teps", measures="edge rate", text=text, spellings=(text,), maximum=_LARGEST)
-
-
-def _iops(prefix: str) -> Unit:
-    text = f"{prefix}IOPS"
-    spellings = (text, f"{prefix}iops", f"{prefix}ops/sec", f"{prefix}ops/s", f"{prefix}op/s")
-    measures = "operation rate of storage"
-    return Unit(name=f"{prefix}iops", measures=measures, text=text, spellings=spellings, maximum=1e15)
 
 
 #: What programs count per second: word in a unit's name -> (word for people, what programs print before `/s`).
@@ -240,30 +184,22 @@ _COUNTED = {
     "event": ("events", "events"),
 }
 #: What programs print for such rates without a slash.
-_RATES_BY_NAME = {
-    "lup_s": ("LUPS",),
-    "update_s": ("UPS",),
-    "packet_s": ("pps",),
-}
+_RATES_BY_NAME = {"lup": ("LUPS",), "update": ("UPS",), "packet": ("pps",)}
 
 
 def _counted(word: str, prefix: str) -> Unit:
     text, *printed = _COUNTED[word]
+    symbol = _PREFIXES[prefix][0]
     symbols = {"m": ("M", "Mega ", "mega"), "g": ("G", "Giga ", "giga")}.get(prefix, (prefix,))
-    name = f"{prefix}{word}_s"
-    by_name = tuple(f"{_symbol(prefix)}{rate}" for rate in _RATES_BY_NAME.get(f"{word}_s", ()))
+    endings = ("/s", "/sec", "/second", " / second", "/(second/iteration)")
+    by_name = (f"{symbol}{rate}" for rate in _RATES_BY_NAME.get(word, ()))
+    every = (f"{mark}{thing}{per}" for mark in symbols for thing in printed for per in endings)
     return Unit(
-        name=name,
-        measures="zone rate" if word == "zone" else "message rate" if word == "message" else RATE,
-        text=f"{_symbol(prefix)}{text}/s" if prefix else f"{text}/s",
-        spellings=by_name
-        + tuple(
-            f"{symbol}{thing}{per}"
-            for symbol in symbols
-            for thing in printed
-            for per in ("/s", "/sec", "/second", " / second", "/(second/iteration)")
-        ),
-        maximum=1e18,
+        name=f"{prefix}{word}_s",
+        measures=f"{word} rate" if word in ("zone", "message") else RATE,
+        text=f"{symbol}{text}/s",
+        spellings=(*by_name, *every),
+        maximum=_LARGEST,
     )
 
 
@@ -276,6 +212,11 @@ def _per(time: str, text: str, *spellings: str) -> Unit:
     return _unit(f"per_{time}", RATE, f"1/{text}", f"1/{text}", *spellings)
 
 
+#: What programs print after a prefix.
+_BYTES = "B/s,B/sec,Bytes/s,byte/s,bytes/s,Bytes/sec,bytes/sec,Bps"
+_BITS = "bit/s,bits/s,bit/sec,bits/sec,b/s,b/sec,bps"
+_FLOPS = "flops,FLOPS,flop/s,FLOP/s,Flop/s,Flops,FLOPs,FLOP/S,flop/sec,flops/seconds,F/s"
+
 UNITS: tuple[Unit, ...] = (
     _time("ns", "ns", 1e15, "nsec", "nanoseconds"),
     _time("us", "µs", 1e12, "usec", "usecs", "microseconds", "µsec"),
@@ -285,47 +226,32 @@ UNITS: tuple[Unit, ...] = (
     _time("hour", "h", 1e5, "hours", "Hours"),
     _unit("bytes", "size", "bytes", "B", "byte"),
     Unit(name="hops", measures="hops", text="hops", maximum=1e6),
-    *map(_bytes_per_s, ("", "k", "m", "g", "t")),
-    *(_binary_bytes_per_s(prefix, power) for prefix, power in (("k", 10), ("m", 20), ("g", 30), ("t", 40))),
-    *map(_bits_per_s, ("m", "g", "t")),
-    *map(_flops, ("", "m", "g", "t", "p", "e")),
-    *map(_teps, ("", "k", "m", "g", "t")),
-    *map(_iops, ("", "k")),
+    # programs print MB/s for 1e6 bytes per second
+    *_scaled("byte_s", "data rate", "- k m g t", f"B/s,{_BYTES},B/s/rank", exact="bytes/s"),
+    *_scaled("byte_s", "data rate", "ki mi gi ti", "B/s,B/s,B/sec,B/s/rank", exact="bytes/s"),
+    *_scaled("bit_s", "data rate", "m g t", f"bit/s,{_BITS}", exact="bits/s"),
+    *_scaled("flop_s", "operation rate", "- m g t p e", f"flop/s,{_FLOPS}", largest=1e21),
+    *_scaled("teps", "edge rate", "- k m g t", "TEPS,TEPS"),
+    *_scaled("iops", "operation rate of storage", "- k", "IOPS,IOPS,iops,ops/sec,ops/s,op/s"),
     *(_counted(word, prefix) for word in _COUNTED for prefix in ("", "k", "m", "g")),
-    *(
-        _per(*row)
-        for row in (
-            ("ns", "ns", "1/nsec"),
-            ("us", "µs", "1/us"),
-            ("ms", "ms"),
-            ("s", "s", "1/sec", "/s", "Hz"),
-            ("hour", "h", "1/hour"),
-            ("day", "d", "1/day", "/day"),
-        )
-    ),
+    _per("ns", "ns", "1/nsec"),
+    _per("us", "µs", "1/us"),
+    _per("ms", "ms"),
+    _per("s", "s", "1/sec", "/s", "Hz"),
+    _per("hour", "h", "1/hour"),
+    _per("day", "d", "1/day", "/day"),
     _unit("ns_per_day", RATE, "ns/d", "ns/day"),
     _unit("hour_per_ns", "time per step", "h/ns", "hours/ns", "hour/ns"),
     _unit("tau_per_day", RATE, "tau/d", "tau/day"),
-    Unit(
-        name="sypd",
-        measures=RATE,
-        text="SYPD",
-        spellings=("simulated_years/day", "simyears/day"),
-        maximum=1e12,
-    ),
-    Unit(name="sdpd", measures=RATE, text="SDPD", spellings=("simulated_days/day",), maximum=1e12),
+    _unit("sypd", RATE, "SYPD", "simulated_years/day", "simyears/day"),
+    _unit("sdpd", RATE, "SDPD", "simulated_days/day"),
     _unit("us_per_zone_cycle", "grind time", "µs/zone/cycle", "us/z/c", "us/zone/cycle"),
     _unit("ns_per_unknown", "grind time", "ns/unknown", "ns/unknown/iteration"),
     _unit("s_per_unknown", "grind time", "s/unknown", "(seconds/iteration)/unknowns"),
-    Unit(name="joule", measures=ENERGY, text="J", spellings=("Joule", "Joules", "joules"), maximum=1e15),
-    Unit(name="kjoule", measures=ENERGY, text="kJ", spellings=("Joules (kJ)", "kilojoules"), maximum=1e12),
-    Unit(name="watt", measures="power", text="W", spellings=("Watt", "Watts", "watts"), maximum=1e12),
-    Unit(
-        name="gflop_s_per_watt",
-        measures="efficiency",
-        text="Gflop/s/W",
-        spellings=("GFlops/W", "Gflops/watt"),
-    ),
+    _unit("joule", ENERGY, "J", "Joule", "Joules", "joules"),
+    _unit("kjoule", ENERGY, "kJ", "Joules (kJ)", "kilojoules"),
+    _unit("watt", "power", "W", "Watt", "Watts", "watts"),
+    _unit("gflop_s_per_watt", "efficiency", "Gflop/s/W", "GFlops/W", "Gflops/watt"),
     Unit(
         name="percent", measures="share", text="%", spellings=("percents", "pct"), minimum=-1e9, maximum=1e9
     ),

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from click.testing import CliRunner
 from repository.test_page_commands import refused
 from support.commands import CHECKOUT
 
-from railyard.cli import COMMANDS, RENAMED, cli
+from railyard.cli import COMMANDS, cli
 
 pytestmark = pytest.mark.unit
 
@@ -86,10 +85,3 @@ def words(parameter: click.Parameter) -> str:
     if isinstance(parameter, click.Option):
         return ",".join([*parameter.opts, *parameter.secondary_opts])
     return parameter.make_metavar(CONTEXTS["railyard"])
-
-
-@pytest.mark.parametrize(("former", "name"), RENAMED.items())
-def test_a_former_name_works_and_prints_the_name(former: str, name: str) -> None:
-    done = CliRunner().invoke(cli, [former, "--help"])
-    assert done.exit_code == 0 and f"{former} is now called {name}" in done.output
-    assert f"Usage: cli {name} " in done.output

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from railyard.analysis.text.datatable import DataTable
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_Row = TypeVar("_Row")
 
 
 @click.command(epilog=example("railyard compare placement=plain placement=custom"))
@@ -116,29 +117,25 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
     """
     from railyard.analysis.judge import over, text
 
-    side = _side(chosen)
-    rows = over.dated(_entries(root), side, foms)
-    _require(rows, side, root)
+    rows = _rows(over.dated, chosen, root, foms)
     _print(as_json and text.dates_document(rows), text.changes_table(rows), text.changes_sentence(rows))
 
 
-@series.command("sizes", epilog=example("railyard series sizes check=halo_3d"))
+@series.command(epilog=example("railyard series sizes check=halo_3d"))
 @_options
-def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
+def sizes(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
     """Show weak and strong scaling: speedup and efficiency over the number of ranks.
 
     KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
     """
     from railyard.analysis.judge import over, text
 
-    side = _side(chosen)
-    rows = over.scaled(_entries(root), side, foms)
-    _require(rows, side, root)
+    rows = _rows(over.scaled, chosen, root, foms)
     sentence = f"{len(rows)} series have at least two numbers of ranks."
     _print(as_json and text.sizes_document(rows), text.sizes_table(rows), sentence)
 
 
-@series.command("allocations", epilog=example("railyard series allocations check=halo_3d"))
+@series.command(epilog=example("railyard series allocations check=halo_3d"))
 @_options
 @option(
     "--limit limit_percent",
@@ -146,7 +143,7 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
     click.FloatRange(min=0, min_open=True),
     5.0,
 )
-def allocations_(
+def allocations(
     *, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool, limit_percent: float
 ) -> None:
     """Show how much the same run differs between sets of nodes, and whether that is steady or variable.
@@ -155,19 +152,20 @@ def allocations_(
     """
     from railyard.analysis.judge import over, text
 
-    side = _side(chosen)
-    rows = over.spreads(_entries(root), side, foms, limit_percent)
-    _require(rows, side, root)
+    rows = _rows(functools.partial(over.spreads, limit_percent=limit_percent), chosen, root, foms)
     document = as_json and text.allocations_document(rows, limit_percent)
     _print(document, text.allocations_table(rows), text.allocations_sentence(rows, limit_percent))
 
 
-def _require(rows: Sequence[object], side: Side | None, root: Path) -> None:
-    """Raise InputError if there is no row because the side chooses no record."""
+def _rows(find: Callable[..., list[_Row]], chosen: str, root: Path, foms: Sequence[str]) -> list[_Row]:
+    """Return the rows that `find` makes of the chosen records; InputError if the choice is of no record."""
     from railyard.analysis.judge import sides
 
+    side = _side(chosen)
+    rows = find(_entries(root), side, foms)
     if side is not None and not rows:
         sides.require(side, _entries(root))
+    return rows
 
 
 def _entries(root: Path) -> Iterator[Entry]:
