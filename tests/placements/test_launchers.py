@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from support.commands import CHECKOUT
 from support.mpis import matrix
 
 from railyard.base.errors import InputError
