@@ -1,1 +1,1 @@
-"""Matrices of all pairs of nodes that `pt2pt --pairs` writes: the worst pairs, the worst nodes, an image."""
+"""Read matrices of all pairs of nodes that `pt2pt --pairs` writes: the worst pairs, the worst nodes, an image."""
