@@ -1,4 +1,4 @@
-"""Configure Sphinx for `make docs`. Nothing is fetched; theme and search are local (docs/decisions/0005-site.md)."""
+"""Configure Sphinx for `make docs`. Nothing is fetched; theme and search are local (docs/decisions/README.md)."""
 
 from __future__ import annotations
 

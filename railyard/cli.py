@@ -66,8 +66,11 @@ GROUPS = {
 IN_JOB_SCRIPTS = {
     "granted": ("jobs.cli:granted", "Place a job on the nodes that were granted (in job scripts)."),
     "enough": ("analysis.plan.enough:enough", "Decide whether a job needs more rounds (in job scripts)."),
-    "strays": ("jobs.nodes.node_cli:strays", "End what a launch left behind (in job scripts)."),
-    "together": ("jobs.cli:together", "Run a program while others load the network (in job scripts)."),
+    "end-launch": ("jobs.nodes.node_cli:end_launch", "End what a launch left behind (in job scripts)."),
+    "launch-roles": (
+        "jobs.cli:launch_roles",
+        "Run a program while others load the network (in job scripts).",
+    ),
 }
 COMMANDS = {name: entry for group in (*GROUPS.values(), IN_JOB_SCRIPTS) for name, entry in group.items()}
 

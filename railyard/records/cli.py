@@ -140,8 +140,8 @@ def check(ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, as_js
             for line in listing.fault_lines(verdict.faults):
                 click.echo(f"{verdict.source}: {line}")
         for verdict in done:
-            if verdict.not_again:
-                click.echo(f"{verdict.source}: figures not computed again: {verdict.not_again}")
+            if verdict.not_recomputed:
+                click.echo(f"{verdict.source}: figures not computed again: {verdict.not_recomputed}")
         click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
     ctx.exit(1 if bad or not done else 0)
 
@@ -166,7 +166,7 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
                 "source": verdict.source,
                 "id": verdict.id,
                 "sha256": verdict.sha256,
-                "not_computed_again": verdict.not_again,
+                "not_computed_again": verdict.not_recomputed,
                 "faults": [{"field": fault.field, "text": fault.text} for fault in verdict.faults],
             }
             for verdict in done

@@ -27,15 +27,15 @@ Progress = Callable[[Iterable[Path], int], Iterable[Path]]
 class Checked:
     """The result of checking one record file or file of a bag, which is good if it has no faults.
 
-    `sha256` is that of the file. `not_again` is why modelled or simulated figures were not computed again; empty if
-    they were.
+    `sha256` is that of the file. `not_recomputed` is the reason why modelled or simulated figures were not computed
+    again, empty if they were.
     """
 
     source: str
     id: str
     sha256: str
     faults: Sequence[Fault]
-    not_again: str = ""
+    not_recomputed: str = ""
 
 
 #: Function from (source, bytes of the file, valid record) to the result.
@@ -108,7 +108,7 @@ def _judged(source: str, content: bytes, read: Record, *, is_strict: bool) -> Ch
         id=read.id,
         sha256=hashlib.sha256(content).hexdigest(),
         faults=rules.faults(read, content) if is_strict else [],
-        not_again=computed.not_again(read) if is_strict else "",
+        not_recomputed=computed.why_not_recomputed(read) if is_strict else "",
     )
 
 
