@@ -20,7 +20,6 @@ OTHER = {
     r": [\w-]+\.(conf|def|html|json|lock|sif|txt|ya?ml)$": "files that railyard reads or writes somewhere",
     r": (data/bid|records/<)": "files in a bag",
     r": (provenance|tables)\.": "fields of a record",
-    r": placement\.(hostfile|hosts|rankfile)$": "files that `railyard place` writes",
     r": code\.(begun|ended|WHEN)$": "files of a stage directory",
     r": railyard\.Placed$": "an attribute of the package, made by its `__getattr__`",
     r"setup\.py: railyard/suite$": "files in the wheel",
