@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from railyard.applications.reading import Output, Parser, Reading, single
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
 from railyard.records import units
 from railyard.records.json_io import Json
@@ -92,9 +93,7 @@ class Patterns:
 
 def load(document: Mapping[str, Json]) -> Patterns:
     """Return the patterns in a job's JSON."""
-    limits = {name: Limit(**limit) for name, limit in document["limits"].items()}
-    figures = {name: Figure(**figure) for name, figure in document["figures"].items()}
-    return Patterns(**{**document, "limits": limits, "figures": figures})
+    return decoded(Patterns, document)
 
 
 def parser(patterns: Patterns) -> Parser:

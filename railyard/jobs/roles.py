@@ -68,15 +68,6 @@ class Roles:
         """Return the roles as the job's file and the record hold them."""
         return dataclasses.asdict(self)
 
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Roles:
-        """Return the roles that a document holds."""
-        loads = {
-            name: [Companion(**{**companion, "role": Role(companion["role"])}) for companion in companions]
-            for name, companions in document["loads"].items()
-        }
-        return cls(rule=document["rule"], victim_nodes=document["victim_nodes"], loads=loads)
-
 
 def chosen(
     check: str, names: Sequence[str], rule: str, victim_nodes: int, *, on_a_machine: bool, program: str = ""

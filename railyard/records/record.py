@@ -16,10 +16,11 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
-from railyard.records import benchmark, json_io, spans, text_rules
+from railyard.records import benchmark, json_io, text_rules
 from railyard.records.benchmark import Series, Unmeasured
-from railyard.records.folded import health, tables
+from railyard.records.folded import tables
 from railyard.records.folded.health import Health
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
@@ -335,7 +336,7 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
         sha256=digest,
         created=document["created"],
         origin=Origin(document["origin"]),
-        system=System(**document["system"]),
+        system=decoded(System, document["system"]),
         case=_parse_case(document["case"], source),
         status=Status(document["status"]),
         reason=document["reason"],
@@ -373,65 +374,42 @@ def _with_figures(launch: Mapping[str, Json], field: str) -> Iterator[tuple[str,
         yield f"{field}.roles[{number}].series", role["series"]
 
 
-_STATUS = {str(member): member for member in Status}
-_VERDICT = {str(member): member for member in Verdict}
-_SOFTWARE = {str(member): member for member in Software}
-_TUPLES = ("studies", "placements", "nic_policies", "grid", "block", "cube", "devices")
-
-
 def _parse_case(item: Mapping[str, Json], source: str) -> Case:
-    tuples = {name: tuple(item[name]) for name in _TUPLES if item.get(name) is not None}
-    topology = item["topology"] and Topology(
-        **{**item["topology"], "extents": tuple(item["topology"]["extents"])}
-    )
-    software = tuple(map(Software, item.get("software", [Software.NATIVE])))
-    allocation = item["allocation"]
-    allocation = {**allocation, "nodes": tables.unfold_nodes(allocation["nodes"], source)}
-    return Case(**{**item, **tuples, "topology": topology, "software": software, "allocation": allocation})
+    nodes = tables.unfold_nodes(item["allocation"]["nodes"], source)
+    return decoded(Case, item, allocation={**item["allocation"], "nodes": nodes})
 
 
 def _parse_launch(
     item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
 ) -> Launch:
-    parsed = {
-        "status": _STATUS[item["status"]],
-        "placement_verdict": _VERDICT[item["placement_verdict"]],
-        "ranks": views.ranks(item["ranks"], f"{place}.ranks"),
-        "series": benchmark.parse_series(item["series"], figures),
-        "not_measured": tuple(
-            Unmeasured(**{**entry, "fom": figures[entry["fom"]]}) for entry in item["not_measured"]
+    roles = item.get("roles")
+    return decoded(
+        Launch,
+        item,
+        ranks=views.ranks(item["ranks"], f"{place}.ranks"),
+        series=benchmark.parse_series(item["series"], figures),
+        not_measured=tuple(Unmeasured(**{**one, "fom": figures[one["fom"]]}) for one in item["not_measured"]),
+        guard=_parse_guard(item.get("guard")),
+        nics=views.nics(item.get("nics"), f"{place}.nics"),
+        roles=roles
+        and tuple(
+            _parse_beside(role, views, figures, f"{place}.roles[{number}]")
+            for number, role in enumerate(roles)
         ),
-        "guard": _parse_guard(item.get("guard")),
-        "nics": views.nics(item.get("nics"), f"{place}.nics"),
-        "health": health.parse(item.get("health")),
-        "nic_verdict": _VERDICT[item.get("nic_verdict", "cannot-tell")],
-        "software": _SOFTWARE[item.get("software", Software.NATIVE)],
-        "spans": spans.parse(item.get("spans")),
-        "roles": None if item.get("roles") is None else _parse_roles(item["roles"], views, figures, place),
-    }
-    return Launch(**{**item, **parsed})
-
-
-def _parse_roles(
-    items: Sequence[Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
-) -> tuple[Beside, ...]:
-    return tuple(
-        _parse_beside(item, views, figures, f"{place}.roles[{number}]") for number, item in enumerate(items)
     )
 
 
 def _parse_beside(
     item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
 ) -> Beside:
-    parsed = {
-        "status": Status(item["status"]),
-        "hosts": views.hosts(item["hosts"], f"{place}.hosts"),
-        "placement_verdict": Verdict(item["placement_verdict"]),
-        "ranks": views.ranks(item["ranks"], f"{place}.ranks"),
-        "series": benchmark.parse_series(item["series"], figures),
-        "nics": views.nics(item["nics"], f"{place}.nics"),
-    }
-    return Beside(**{**item, **parsed})
+    return decoded(
+        Beside,
+        item,
+        hosts=views.hosts(item["hosts"], f"{place}.hosts"),
+        ranks=views.ranks(item["ranks"], f"{place}.ranks"),
+        series=benchmark.parse_series(item["series"], figures),
+        nics=views.nics(item["nics"], f"{place}.nics"),
+    )
 
 
 def _parse_guard(item: Mapping[str, Json] | None) -> Guard | None:

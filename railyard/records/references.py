@@ -18,6 +18,7 @@ import yaml
 
 from railyard.base import yaml_io
 from railyard.base.checkout import CHECKOUT
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
 from railyard.records import benchmark, comparable, units, watched
 from railyard.records.benchmark import Labels
@@ -195,8 +196,8 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
     return Entry(
         about=About(**given),
         references={name: _reference(*bounds) for name, bounds in variables.items()},
-        history=tuple(map(_past, about.get("history", ()))),
-        suspects=tuple(map(_past, about.get("suspects", ()))),
+        history=tuple(decoded(Past, past) for past in about.get("history", ())),
+        suspects=tuple(decoded(Past, past) for past in about.get("suspects", ())),
         values={
             _declared(name, about): tuple(
                 Point(median=median, noise=noise, record=record) for median, noise, record in points
@@ -204,11 +205,6 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
             for name, points in about.get("values", {}).items()
         },
     )
-
-
-def _past(past: Mapping[str, Json]) -> Past:
-    suspected = {name: (median, noise) for name, (median, noise) in past.get("suspected", {}).items()}
-    return Past(**{**past, "accepted": tuple(past.get("accepted", ())), "suspected": suspected})
 
 
 def _declared(variable: str, about: Mapping[str, Json]) -> Fom:

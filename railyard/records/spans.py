@@ -37,11 +37,6 @@ class Spans:
     group_nodes: Mapping[str, int] | None
 
 
-def parse(item: Mapping[str, Json] | None) -> Spans | None:
-    """Return the spread from a launch's field `spans`, which may be None."""
-    return None if item is None else Spans(**item)
-
-
 def coordinates(nodes: Iterable[Mapping[str, Json]]) -> dict[str, tuple[int, ...]]:
     """Return name -> coordinate of the nodes that have one."""
     return {node["name"]: tuple(node["coordinate"]) for node in nodes if node["coordinate"]}

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from railyard.base.checkout import RESULTS
+from railyard.base.decoded import decoded
 
 FOLDER = RESULTS / "studies"
 
@@ -130,13 +130,4 @@ def of(names: Iterable[str]) -> list[Study]:
 def _load(path: Path) -> Study:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where PyYAML has it
     document = yaml.load(path.read_text(encoding="utf-8"), loader)
-    published = [
-        Published(**{**item, "compare": _contrast(item["compare"]) if "compare" in item else None})
-        for item in document.pop("published")
-    ]
-    rows = [Row(**row) for row in document.pop("rows", ())]
-    return Study(name=path.stem, published=published, rows=rows, **document)
-
-
-def _contrast(entry: Mapping[str, Any]) -> Contrast:
-    return Contrast(**{**entry, "shown": Shown(entry.get("shown", Shown.CHANGE))})
+    return decoded(Study, {"name": path.stem, **document})

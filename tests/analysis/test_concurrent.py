@@ -13,6 +13,7 @@ from support import evidence, forgeries
 from railyard.analysis.cases import cases, impacts
 from railyard.analysis.figures import concurrent
 from railyard.analysis.stats.verdicts import Finding
+from railyard.base.decoded import decoded
 from railyard.jobs import launching
 from railyard.jobs.roles import Roles, placed, victims
 from railyard.jobs.roles import program as program_of
@@ -164,7 +165,7 @@ def rendered(launcher: str, load: str, companion: dict[str, Any], copies: tuple[
     """A record with the lines that a job writes for its launches and the programs beside them."""
 
     def change(document: dict[str, Any]) -> None:
-        roles = Roles.read(read.case.roles or {})
+        roles = decoded(Roles, read.case.roles or {})
         granted = allocate(catalog.load("gemini-2x2x2"), "snake", block=None, seed=read.case.seed)
         for launch in document["launches"]:
             name, stem = launch["placement"], f"launch-{launch['index']:03d}"

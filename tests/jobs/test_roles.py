@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from support.records import rows
 
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
 from railyard.jobs import load_evidence, roles
 from railyard.jobs.job import job_folder
@@ -80,7 +81,7 @@ def test_too_few_nodes_for_a_load_are_refused() -> None:
 
 def test_roles_survive_their_document() -> None:
     said = asked("incast.program", "copies", rule="random:3", victim_nodes=2)
-    again = Roles.read(json.loads(json.dumps(said.document())))
+    again = decoded(Roles, json.loads(json.dumps(said.document())))
     assert again.document() == json.loads(json.dumps(said.document()))
 
 

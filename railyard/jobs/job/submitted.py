@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
 from railyard.base.json_files import json_object
 from railyard.jobs.job.spec import JobSpec
@@ -209,8 +210,7 @@ def _fields(value: Any) -> dict[str, Any]:
 def read_placed(folder: Path) -> Placed:
     """Return the assigned hosts of all ranks; `NOT_PLACED` if the job ended before it placed them."""
     document = json_object(folder / PLACED)
-    others = [Assigned(**other) for other in document.get("others", [])]
-    return Placed(**{**document, "others": others}) if document else NOT_PLACED
+    return decoded(Placed, document) if document else NOT_PLACED
 
 
 def read(folder: Path) -> Submitted:
@@ -219,14 +219,6 @@ def read(folder: Path) -> Submitted:
     name = document.get("format")
     if name != FORMAT:
         raise InputError(str(folder), FILE, name, f"a stage directory with {FORMAT}")
-    names = {item.name for item in fields(Site)}
-    roles = document["roles"]
-    return Submitted(
-        **{
-            **document,
-            "spec": JobSpec.of(document["spec"]),
-            "site": Site(**{key: value for key, value in document["site"].items() if key in names}),
-            "roles": None if roles is None else Roles.read(roles),
-            "launches": [Planned(**launch) for launch in document["launches"]],
-        }
-    )
+    names = {item.name for item in fields(Site)}  # a partition has more than these
+    site = Site(**{key: value for key, value in document["site"].items() if key in names})
+    return decoded(Submitted, document, site=site)

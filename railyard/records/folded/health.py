@@ -64,11 +64,3 @@ class Health:
     read: Mapping[str, Sequence[str]]
     not_read: Mapping[str, Sequence[str]]
     events: tuple[Event, ...]
-
-
-def parse(item: Mapping[str, Json] | None) -> Health | None:
-    """Return the health of a launch from its JSON; None for a launch whose counters nobody read."""
-    if item is None:
-        return None
-    events = tuple(Event(**{**event, "kind": Kind(event["kind"])}) for event in item["events"])
-    return Health(read=item["read"], not_read=item["not_read"], events=events)
