@@ -32,14 +32,7 @@ from railyard.records.image_engines.base import ImageEngine
 from railyard.records.record import Record, Software
 from railyard.records.store import entries
 
-IMAGE = {
-    "file": "railyard.sif",
-    "sha256": "5a" * 32,
-    "size_bytes": 62_914_560,
-    "mpi_model": "hybrid",
-    "apptainer": "1.4.5",
-    "labels": {"railyard.mpi": "Open MPI 4.1.4"},
-}
+IMAGE = synthetic.IMAGE
 IMAGE_OF_ANOTHER = {**{k: v for k, v in IMAGE.items() if k != "apptainer"}, "engine": "hullrun 0.3"}
 BOTH = ["native", "image"]
 

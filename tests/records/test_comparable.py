@@ -38,14 +38,7 @@ def fewer_nodes() -> dict[str, Any]:
 SYSTEM = {"name": "vtorus", "partition": "netns", "environment": "openmpi"}
 CODE = synthetic.provenance()["railyard"]
 MACHINE = synthetic.provenance()["machine"]
-IMAGE = {
-    "file": "railyard.sif",
-    "sha256": "5a" * 32,
-    "size_bytes": 62_914_560,
-    "mpi_model": "hybrid",
-    "apptainer": "1.4.5",
-    "labels": {"railyard.mpi": "Open MPI 4.1.4"},
-}
+IMAGE = synthetic.IMAGE
 PARAMETERS = synthetic.case()["parameters"]
 JOB: dict[str, Any] = {"variables": {}, "modules": [], "libraries": []}
 #: Field of a setting -> a job that differs from `job()` in it, and in as little else as can be.

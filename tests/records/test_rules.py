@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import evidence, forgeries
+from support import evidence, forgeries, synthetic
 from support.commands import CHECKOUT
 from support.records.rows import of_rows, with_rows
 
@@ -166,12 +166,7 @@ def test_a_program_in_a_launchers_place_has_the_line_of_the_family_that_the_reco
 
 
 PLAIN = evidence.good(origin="measured")
-IMAGE = {
-    "file": "railyard.sif",
-    "sha256": "5a" * 32,
-    "size_bytes": 2718281,
-    "labels": {"railyard.mpi": "Open MPI 4.1.4"},
-}
+IMAGE = {name: part for name, part in synthetic.IMAGE.items() if name not in {"mpi_model", "apptainer"}}
 APPTAINER = "apptainer --quiet exec /opt/images/railyard.sif"
 BOUND = image_engines.engines()["apptainer"].command(
     Path("/opt/images/railyard.sif"), Bound(folder=Path("/opt/mpi"), has_pmix=True)

@@ -36,6 +36,15 @@ TORUS = {
 
 Series = list[dict[str, Any]]
 SeriesOf = Callable[[random.Random, str, str], Series]
+#: An image as provenance has it.
+IMAGE = {
+    "file": "railyard.sif",
+    "sha256": "5a" * 32,
+    "size_bytes": 62_914_560,
+    "mpi_model": "hybrid",
+    "apptainer": "1.4.5",
+    "labels": {"railyard.mpi": "Open MPI 4.1.4"},
+}
 
 
 def hosts(extents: Sequence[int]) -> list[str]:

@@ -131,13 +131,7 @@ def _print(console: Console, found: Sequence[Cell], on: Machine) -> None:
     for name in dict.fromkeys(cell.placement for cell in found):
         table.add_row(name, *(by_place.get((name, column), "-") for column in columns))
     console.print(table)
-    for why in dict.fromkeys(f"{c.verdict}: {c.why}" for c in found if c.why):
-        console.print(why, markup=False)
-    counts = {
-        verdict: sum(c.verdict == verdict for c in found)
-        for verdict in ("proved", "refused", "absent", "WRONG")
-    }
-    console.print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    mpis.summarise(console, [(cell.verdict, cell.why) for cell in found])
 
 
 def placements(on: Machine = PRETENDED) -> dict[str, Placement]:

@@ -11,12 +11,14 @@ import os
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from support.records import rows
 
 from railyard.base.checkout import CHECKOUT
@@ -178,3 +180,11 @@ def torus(topology: Topology, name: str, shape: Shape) -> Iterator[str]:
         yield name
     finally:
         lifecycle.down(name)
+
+
+def summarise(console: Console, cells: Sequence[tuple[str, str]]) -> None:
+    """Print each reason of a table's cells once, then how many cells have each verdict."""
+    for why in dict.fromkeys(f"{verdict}: {why}" for verdict, why in cells if why):
+        console.print(why, markup=False)
+    counts = Counter(verdict for verdict, _ in cells)
+    console.print(", ".join(f"{counts[one]} {one}" for one in ("proved", "refused", "absent", "WRONG")))

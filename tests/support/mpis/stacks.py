@@ -203,10 +203,4 @@ def _print(console: Console, found: list[Cell], placed: Placement) -> None:
         cells = {each.policy: each.text() for each in found if (each.mpi, each.stack) == (mpi, str(stack))}
         table.add_row(mpi, str(stack), *(cells[policy] for policy in POLICIES))
     console.print(table)
-    for why in dict.fromkeys(f"{each.verdict}: {each.why}" for each in found if each.why):
-        console.print(why, markup=False)
-    counts = {
-        verdict: sum(each.verdict == verdict for each in found)
-        for verdict in ("proved", "refused", "absent", "WRONG")
-    }
-    console.print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    mpis.summarise(console, [(cell.verdict, cell.why) for cell in found])
