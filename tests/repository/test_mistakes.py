@@ -40,7 +40,7 @@ def error_of(words: str) -> str:
             "expected values that one record has together",
         ),
         (
-            f"over sizes check=halo {EXAMPLE}",
+            f"series sizes check=halo {EXAMPLE}",
             "SIDE: no record has check=halo; "
             "expected check=amg_profile, lulesh_profile, minife_profile, minighost_profile, multirail_halo",
         ),

@@ -33,6 +33,7 @@ NAMESPACE = "railyard-bag"
 SIGNATURE = "tagmanifest-sha256.txt.sig"
 TAGS = ("bag-info.txt", "bagit.txt", "manifest-sha256.txt")
 FORMAT = "railyard-bid/1"
+BID = "data/bid.json"
 RECORDS = "data/records/"
 MOST_FILES = 200_000
 MOST_FILE_BYTES = 64 << 20
@@ -137,7 +138,7 @@ def write(
     described |= {"nodes": bid.nodes} if bid.nodes is not None else {}
     described |= {"pledges": dict(bid.pledges)} if bid.pledges else {}
     text_rules.check(described, "bid")
-    contents["data/bid.json"] = json_io.text(described).encode("ascii")
+    contents[BID] = json_io.text(described).encode("ascii")
     try:
         _write(folder, contents, bid)
     except OSError as error:
@@ -299,20 +300,7 @@ def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
         for name, digest in sorted(named.items())
         if not name.startswith(RECORDS)
     }
-    try:
-        bid = json_io.loads(contents["data/bid.json"].decode("ascii"), f"{folder}: data/bid.json")
-        opened_bid = Bid(
-            bidder=_text(bid, "bidder"),
-            tier=_text(bid, "tier"),
-            attachments=_attachments(contents),
-            nodes=_nodes(bid),
-            pledges=_pledges(bid),
-        )
-    except (KeyError, TypeError, UnicodeDecodeError) as error:
-        raise InputError(
-            str(folder), "data/bid.json", problem="no bid", valid=f"a bid of {FORMAT}"
-        ) from error
-    text_rules.check(bid, str(folder))
+    opened_bid = _bid(f"{folder}: {BID}", contents)
     stated = re.search(rb"^Source-Organization: (.*)$", content(folder, TAGS[0], tags[TAGS[0]]), re.MULTILINE)
     if stated is None or stated[1].decode(errors="replace") != opened_bid.bidder:
         raise InputError(
@@ -321,31 +309,22 @@ def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
     return opened_bid, sums
 
 
-def _text(bid: Mapping[str, Json], name: str) -> str:
-    if not isinstance(bid[name], str) or bid["format"] != FORMAT:
-        raise TypeError(name)
-    return str(bid[name])
-
-
-def _nodes(bid: Mapping[str, Json]) -> int | None:
-    nodes = bid.get("nodes")
-    if nodes is not None and (type(nodes) is not int or not 0 < nodes < 1 << 31):
-        raise TypeError("nodes")
-    return nodes
-
-
-def _pledges(bid: Mapping[str, Json]) -> dict[str, float]:
-    given = bid.get("pledges", {})
-    if not isinstance(given, dict) or any(
-        type(value) not in {int, float} or not 1 / MOST_PLEDGED <= value <= MOST_PLEDGED
-        for value in given.values()
-    ):
-        raise TypeError("pledges")
-    return {name: float(value) for name, value in given.items()}
-
-
-def _attachments(contents: Mapping[str, bytes]) -> tuple[str, ...]:
-    return tuple(PurePosixPath(name).name for name in contents if name.startswith("data/attachments/"))
+def _bid(source: str, contents: Mapping[str, bytes]) -> Bid:
+    """Return the bid in the files of a bag; raises InputError for none, and for one that violates its schema."""
+    if BID not in contents:
+        raise InputError(source, "", problem="missing", valid=f"a bid of {FORMAT}")
+    bid = json_io.loads_bytes(contents[BID], source)
+    json_io.validate(bid, "bid-v1.json", source)
+    text_rules.check(bid, source)
+    return Bid(
+        bidder=bid["bidder"],
+        tier=bid["tier"],
+        attachments=tuple(
+            PurePosixPath(name).name for name in contents if name.startswith("data/attachments/")
+        ),
+        nodes=bid.get("nodes"),
+        pledges={name: float(value) for name, value in bid.get("pledges", {}).items()},
+    )
 
 
 def _manifest(folder: Path, name: str) -> dict[str, str]:
