@@ -30,6 +30,8 @@ from railyard.placements.nics.policies import NicPolicy, policies
 from railyard.placements.orders.choices import choices
 from railyard.placements.orders.rank_orders import orders
 from railyard.placements.orders.word import Word
+from railyard.records import levels
+from railyard.records.levels import Level
 from railyard.records.record import Origin
 
 TITLE = "How many times as fast as the baseline"
@@ -46,7 +48,13 @@ _OPEN = ("o", 5)
 def sentences(judged: Judged) -> list[str]:
     """Return the answer, a sentence per side and per system; empty if nothing is compared."""
     sides = words.answers(judged.sides) if judged.sides else []
-    return [*sides, *(_best(members) for members in _by_baseline(judged.standings))]
+    mixed = levels.sentence(level for case in judged.grouped for level in _levels(case))
+    best = (_best(members) for members in _by_baseline(judged.standings))
+    return [*filter(None, [mixed]), *sides, *best]
+
+
+def _levels(case: Case) -> Iterator[Level]:
+    return (levels.of(record.document)[0] for record in case.records)
 
 
 def drawing(judged: Judged) -> Drawing | None:
@@ -88,6 +96,7 @@ def conditions(grouped: Sequence[Case]) -> dict[str, str]:
         "MPI": _listed(re.split(r",|\. ", library)[0] for library in libraries),
         **{f"{origin} numbers": ORIGIN_NOTES[origin] for origin in origins},
         "dates": " to ".join(sorted({days[0], days[-1]})),
+        "level of evidence": _listed(level.text for case in grouped for level in _levels(case)),
         "evidence": f"{counted(len(records), 'record')} of {counted(jobs, 'job')}",
         "written by railyard": _listed(written),
         "sha256 of the records' digests": digest,
