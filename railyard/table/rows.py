@@ -37,7 +37,7 @@ OF_A_PAIR = {
 
 @dataclass(slots=True)
 class Rows:
-    """Rows as tuples in the order of the columns; those of a launch and a point begin with the number of what they are of."""
+    """Rows as tuples in the order of the columns; a launch and a point begin with the number of what has them."""
 
     records: list[tuple[Any, ...]] = field(default_factory=list)
     launches: list[tuple[Any, ...]] = field(default_factory=list)
