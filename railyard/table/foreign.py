@@ -79,7 +79,9 @@ def results(
         raise InputError(path.name, "", problem="a file that no reader knows", valid=KNOWN)
     try:
         read = [_with(result, stated, when) for result in reader(file)]
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except InputError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
         problem = f"a file of another form ({type(error).__name__}: {error})"
         raise InputError(path.name, "", problem=problem, valid=KNOWN) from error
     if not any(result.points or result.reason for result in read):
