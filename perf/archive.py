@@ -73,7 +73,7 @@ def make(root: Path, first: int, count: int) -> None:
 
 
 def questions() -> Iterator[tuple[str, str]]:
-    """Yield the questions of docs/table.md in SQL, with what they ask."""
+    """Yield the questions of docs/table.md in SQL, with their text."""
     yield from pages.questions("docs/table.md")
 
 

@@ -56,7 +56,7 @@ GROUPS = {
         "why": ("analysis.why:why", "Say what may have made the slow launches of a record slow."),
         "results": (
             "table.cli:results",
-            "Add, import, list, show and check records; export a table for SQL.",
+            "Add, import, list, check and export records.",
         ),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
     },

@@ -1,6 +1,6 @@
 """Write the table of an archive as Parquet files below DIR/system=NAME/month=YYYY-MM/, only what is new.
 
-Models: the table itself says which records it has, so that there is no other state to lose. A file has whole records,
+Models: the table itself shows which records it has, so that there is no other state to lose. A file has whole records,
 and appears whole or not at all; one process writes at a time. Processes are forked before polars is imported, because
 its threads do not survive a fork. Leaves out: records that were deleted from the archive; they stay in the table.
 """
@@ -95,7 +95,7 @@ def keys(folder: Path) -> set[Key]:
         frame = polars.scan_parquet(there, hive_partitioning=False).select(
             "system", "record_id", "schema_version"
         )
-        rows = frame.unique().collect().rows()
+        rows = frame.unique().collect(engine="streaming").rows()
     except polars.exceptions.PolarsError as error:
         raise InputError(
             str(folder), "", problem=_line(error), valid="a table of railyard, or a new folder"

@@ -17,12 +17,12 @@ from typing import Any
 import orjson
 
 from railyard.placements.topology import catalog
-from railyard.records import levels, units
+from railyard.records import units
 from railyard.records.comparable import BUILD
 from railyard.records.folded import columns as folded
 from railyard.records.folded import tables
 from railyard.records.json_io import Json
-from railyard.records.store import entries
+from railyard.records.store import entries, levels
 from railyard.table.columns import OF_LAUNCH, OF_POINT, VERSION
 
 #: Rates of one pair of nodes, or of one node: what the NICs of a node limit. Others are of a rank, or of many nodes.

@@ -23,10 +23,11 @@ from railyard.analysis.judge.rows import Point, Row, Source
 from railyard.analysis.stats import score
 from railyard.analysis.stats.score import Ratio, Score
 from railyard.base.errors import InputError
-from railyard.records import json_io, levels
+from railyard.records import json_io
 from railyard.records.comparable import NAMED_OF_SIDES, SIDES_ROW
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
+from railyard.records.store import levels
 from railyard.records.store.entries import Entry
 from railyard.records.units import Fom
 

@@ -30,9 +30,9 @@ from railyard.placements.nics.policies import NicPolicy, policies
 from railyard.placements.orders.choices import choices
 from railyard.placements.orders.rank_orders import orders
 from railyard.placements.orders.word import Word
-from railyard.records import levels
-from railyard.records.levels import Level
 from railyard.records.record import Origin
+from railyard.records.store import levels
+from railyard.records.store.levels import Level
 
 TITLE = "How many times as fast as the baseline"
 BY_LIBRARY = next(name for name, policy in policies().items() if policy.by_library)
@@ -48,7 +48,8 @@ _OPEN = ("o", 5)
 def sentences(judged: Judged) -> list[str]:
     """Return the answer, a sentence per side and per system; empty if nothing is compared."""
     sides = words.answers(judged.sides) if judged.sides else []
-    mixed = levels.sentence(level for case in judged.grouped for level in _levels(case))
+    compared = (one.case for one in judged.cases if one.comparisons and len(one.case.combinations) > 1)
+    mixed = levels.sentence(level for case in compared for level in _levels(case))
     best = (_best(members) for members in _by_baseline(judged.standings))
     return [*filter(None, [mixed]), *sides, *best]
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from railyard.base.errors import InputError
-from railyard.records import benchmark, levels, noise, record
+from railyard.records import benchmark, noise, record
 from railyard.records.benchmark import Labels, Series
 from railyard.records.comparable import BUILD, unnamed
 from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
-from railyard.records.store import archive
+from railyard.records.store import archive, levels
 from railyard.records.units import Fom
 
 #: Environment variables in which CI services name the commit that they test.

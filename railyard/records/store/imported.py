@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.records import json_io, levels, record, text_rules
+from railyard.records import json_io, record, text_rules
 from railyard.records.json_io import Json
-from railyard.records.levels import IMPORTED, Level
-from railyard.records.store import archive, folders
+from railyard.records.store import archive, folders, levels
 from railyard.records.store.entries import Entry
+from railyard.records.store.levels import IMPORTED, Level
 
 FOLDER = ".imported"
 SCHEMA = "import-v1.json"
@@ -78,7 +78,7 @@ def document(result: Result, file: str, content: bytes) -> dict[str, Json]:
         )
     needed = {name: getattr(result, name) for name in _NEEDED}
     lacks = [words for name, words in _NEEDED.items() if needed[name] in ("", None)]
-    kept = ("check", "benchmark", "created", "system", "partition", "environment", "nodes", "job")
+    copied = ("check", "benchmark", "created", "system", "partition", "environment", "nodes", "job")
     launch = {
         "ranks": result.ranks,
         "elapsed_s": result.elapsed_s,
@@ -101,7 +101,7 @@ def document(result: Result, file: str, content: bytes) -> dict[str, Json]:
             "level": int(Level.IMPORTED if lacks else Level.RAN),
             "lacks": lacks,
             "source": {"tool": result.tool, "file": file, "sha256": hashlib.sha256(content).hexdigest()},
-            **{name: getattr(result, name) for name in kept},
+            **{name: getattr(result, name) for name in copied},
             "parameters": dict(result.parameters),
             **needed,
             "launches": [launch],

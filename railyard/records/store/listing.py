@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from railyard.records import levels
 from railyard.records.record import Record, combination_name
-from railyard.records.store import entries
+from railyard.records.store import entries, levels
 from railyard.records.store.entries import Entry
 
 if TYPE_CHECKING:
