@@ -76,7 +76,7 @@ mpis: setup  ## Open MPI 5, MPICH 5 and Intel MPI from their wheels into build/m
 image: setup node-image  ## build the image of a node for the torus engine docker, and install Python's docker
 	@$(INSTALL) $(DEVELOP) docker
 
-parquet: $(STAMPS)/venv  ## polars (180 MB), for `railyard report --parquet` and ReFrame's --performance-compare
+parquet: $(STAMPS)/venv  ## polars (180 MB), for `railyard results export` and ReFrame's --performance-compare
 	@$(INSTALL) $(DEVELOP) polars polars-runtime-32
 
 node-image: docker-tools

@@ -12,7 +12,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-ROOMS = ("base", "placements", "records", "applications", "jobs", "torus", "analysis", "tender")
+ROOMS = ("base", "placements", "records", "applications", "jobs", "torus", "analysis", "table", "tender")
 #: Parts of these rooms that run something or write into the checkout, and nothing that reads imports.
 LEFT_OUT = (
     *(

@@ -24,6 +24,8 @@ from railyard.doctor import inventory
 from railyard.jobs import complaints
 from railyard.jobs.nodes import allocated_nodes
 from railyard.placements.hosts import in_job, sources
+from railyard.records.store import imported
+from railyard.table import foreign
 
 PUBLIC = CHECKOUT / "tests/data/public"
 CASES = sorted(path.parent for path in PUBLIC.glob("**/case.yaml"))
@@ -121,9 +123,27 @@ def output(case: Case, path: Path) -> dict[str, Any]:
     return {**value, **{name: part for name, part in read.items() if name in value}}
 
 
+def import_(case: Case, path: Path) -> dict[str, Any]:
+    """Return what is stored of another tool's results; the figures that the case names must be among them."""
+    results, content = foreign.results(path, stated={"system": "s"}, units={})
+    documents = [imported.document(result, path.name, content) for result in results]
+    for document in documents:
+        imported.check(document, path.name)
+    points = [point for one in documents for point in one["launches"][0]["figures"]]
+    there = [[point[name] for name in ("fom", "labels", "value", "unit")] for point in points]
+    wanted = case["value"]["figures"]
+    return {
+        "tool": documents[0]["source"]["tool"],
+        "system": documents[0]["system"],
+        "level": documents[0]["level"],
+        "results": len(documents),
+        "figures": [one for one in wanted if one in there],
+    }
+
+
 READERS: dict[str, Callable[[Case, Path], Any]] = {
     reader.__name__: reader for reader in (coordinates, hosts, nics, address, sinfo, stderr, environment)
-}
+} | {"import": import_}
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
@@ -136,7 +156,7 @@ def test_what_a_site_has_is_read_or_refused_with_a_reason(
     is_output = folder.parent.name == "outputs"
     assert case["what"] and (is_output or re.match(r"https?://", case["source"]))
     for number, (how, saved) in enumerate(
-        SAVED.items() if reader in (coordinates, hosts) else [("as it is", bytes)]
+        SAVED.items() if reader in (coordinates, hosts, import_) else [("as it is", bytes)]
     ):
         path = tmp_path / str(number) / file
         path.parent.mkdir()

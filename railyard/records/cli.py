@@ -30,7 +30,7 @@ from railyard.base.errors import InputError, RunError, did_you_mean
 from railyard.base.progress import track
 from railyard.records import record
 from railyard.records.json_io import Json
-from railyard.records.store import archive, entries, index, listing
+from railyard.records.store import archive, entries, imported, index, listing
 from railyard.records.store.entries import Entry
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def list_(
             raise InputError(flag, "", date, "a UTC date such as 2026-11-21")
     chosen = (
         entry
-        for entry in index_of(root).entries(values=False)
+        for entry in itertools.chain(index_of(root).entries(values=False), imported.entries(root))
         if system in (None, entry.head["system"])
         and check_name in (None, entry.head["check"])
         and since <= entry.head["created"][:10] <= (until or "9")
@@ -109,6 +109,9 @@ def _no_record(root: Path, system: str | None, check_name: str | None) -> InputE
 def show(name: str, root: Path, as_json: bool) -> None:
     """Show the record NAME: a file, or an id (or its beginning) in the archive."""
     path = find(name, root)
+    if imported.is_path(path):
+        click.echo(path.read_text() if as_json else imported.text(path), nl=not as_json)
+        return
     (read,) = archive.iterate([path])
     click.echo(record.text(read) if as_json else listing.record_text(read), nl=not as_json)
 
@@ -239,7 +242,9 @@ def find(name: str, root: Path) -> Path:
     """
     if Path(name).is_file():
         return Path(name)
-    paths = [path for path in archive.paths(root) if path.stem[11:].startswith(name)]
+    paths = [
+        path for path in [*archive.paths(root), *imported.paths(root)] if path.stem[11:].startswith(name)
+    ]
     if len(paths) != 1:
         wanted = f"a record's file, or an id in {root}" if not paths else "enough digits for one record"
         raise InputError("NAME", "", name if not paths else f"{name}: {len(paths)} records", wanted)

@@ -274,14 +274,7 @@ def parse(content: bytes, source: str) -> Record:
 
 def validate(document: Json, source: str) -> Record:
     """Return the record in a JSON document; raises InputError, which names field, value and what is valid there."""
-    json_io.validate(document, "record-v2.json", source)
-    text_rules.check(document, source)
-    digest = content_sha256(document)
-    for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
-        if document[field] != wanted:
-            raise InputError(
-                source, field, document[field], f"{wanted}, the hash of the content: the record was changed"
-            )
+    digest = check(document, source)
     record = _parse(document, source, digest)
     _check_times(record)
     _check_launches(record)
@@ -292,6 +285,22 @@ def validate(document: Json, source: str) -> Record:
             source, "provenance.torus", problem="no virtual torus", valid="one, because origin is emulated"
         )
     return record
+
+
+def check(document: Json, source: str) -> str:
+    """Return the sha256 of a document that its schema accepts and that matches it; InputError for another one.
+
+    A record must fit more rules, which `validate` knows.
+    """
+    json_io.validate(document, "record-v2.json", source)
+    text_rules.check(document, source)
+    digest = content_sha256(document)
+    for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
+        if document[field] != wanted:
+            raise InputError(
+                source, field, document[field], f"{wanted}, the hash of the content: the record was changed"
+            )
+    return digest
 
 
 def from_content(content: Mapping[str, Json], source: str) -> Record:

@@ -10,6 +10,7 @@ from typing import Any
 
 from railyard.base.checkout import CHECKOUT, RESULTS, TOPOLOGIES
 from railyard.reference import catalogue, checks, pictures, tables, variables
+from railyard.table import columns
 
 SCHEMAS = (*sorted((RESULTS / "schema").glob("*.json")), TOPOLOGIES / "schema.json")
 
@@ -48,6 +49,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "variables": variables.page,
     "catalogue": catalogue.page,
     "schemas": schemas,
+    "columns": columns.page,
 }
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 
-import polars
 import pytest
 from support import synthetic
 from support.commands import CHECKOUT
@@ -78,11 +76,3 @@ def test_a_label_cannot_end_its_line(text: str) -> None:
     row = {"fom": figures.fom("latency_us"), "median": 1.0, "system": text}
     (line,) = [each for each in exports.openmetrics([row]).splitlines() if not each.startswith("#")]
     assert SAMPLE.fullmatch(line)
-
-
-def test_parquet_has_the_rows_of_the_csv_with_numbers_as_numbers() -> None:
-    rows = list(exports.rows(JUDGED))
-    found = polars.read_parquet(io.BytesIO(exports.parquet(rows)))
-    assert found.height == len(rows) and found["fom"].to_list() == [row["fom"] for row in rows]
-    assert found["median"].dtype == polars.Float64
-    assert found["median"].to_list() == [row.get("median") for row in rows]

@@ -41,6 +41,7 @@ NOT_RUN = {
     r"\bdoctor\b": "inspects a machine of the reader's: tests/doctor",
     r"\btender (?!preset)": "needs bags and keys of bidders: tests/tender/test_tender.py",
     r"\breport (-o|results/vtorus)|compare (check=\w+,)?placement|date=|why RECORD": "reads the reader's archive",
+    r"results import": "needs files of other tools: tests/table",
     r"results list|--strict": "reads the reader's archive",
     r"placement-cost system=NAME": "reads the archive of the reader's cluster: tests/torus/slurm",
     r"references (update|show)": "needs records of a committed version: tests/analysis",

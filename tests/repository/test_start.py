@@ -78,5 +78,6 @@ def test_packages_that_few_users_need_may_be_absent(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
     assert docker_engine.tori() == set()
     assert docker_engine.missing("an/image").endswith("docker is not installed; run: make image")
-    done = CliRunner().invoke(cli, ["report", "--parquet", str(tmp_path / "rows"), str(tmp_path)])
+    words = ["results", "export", "--parquet", str(tmp_path / "table"), "--archive", str(tmp_path)]
+    done = CliRunner().invoke(cli, words)
     assert "run: make parquet" in str(done.exception) + done.output

@@ -102,3 +102,9 @@ def _code(text: str) -> Iterator[tuple[int, str]]:
         if fence == "" or (fence is None and is_indented):
             yield number, line
         is_before_blank = not line.strip()
+
+
+def questions(page: str) -> list[tuple[str, str]]:
+    """Return the questions of a page in bold, with the SQL below each."""
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    return re.findall(r"^\*\*([^*]+\?)\*\*\n\n```sql\n(.*?)```$", text, re.MULTILINE | re.DOTALL)

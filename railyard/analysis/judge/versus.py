@@ -27,6 +27,7 @@ from railyard.records import json_io
 from railyard.records.comparable import NAMED_OF_SIDES, SIDES_ROW
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
+from railyard.records.store import levels
 from railyard.records.store.entries import Entry
 from railyard.records.units import Fom
 
@@ -55,7 +56,8 @@ class Versus:
     """The whole comparison of sides.
 
     `counts` and `foms` are those of `railyard.analysis.judge.rows.Gathered`. `scores` has a value for each origin and
-    each side but the baseline; None is a score of no case. `refused` states what could not be compared and why.
+    each side but the baseline; None is a score of no case. `refused` states what could not be compared and why,
+    and that records of several levels of evidence were compared.
     """
 
     sides: Sequence[str]
@@ -127,7 +129,7 @@ def compare(
         foms=gathered.foms,
         rows=judged,
         scores=score.scores(scored),
-        refused=_refused(judged, names),
+        refused=[*_refused(judged, names), *filter(None, [_mixed_levels(judged)])],
     )
 
 
@@ -202,6 +204,13 @@ def _differs(of_sides: Iterable[Sequence[Point]]) -> list[str]:
 
 def _text(value: Json) -> str:
     return value if isinstance(value, str) else json_io.canonical(value)
+
+
+def _mixed_levels(judged: Sequence[SideRow]) -> str:
+    """Return a warning if rows that sides share have records of several levels of evidence."""
+    compared = (row.row.sides.values() for row in judged if row.is_shared)
+    points = itertools.chain.from_iterable(itertools.chain.from_iterable(compared))
+    return levels.sentence(point.entry.own["level"] for point in points)
 
 
 def _refused(judged: Sequence[SideRow], names: Sequence[str]) -> list[str]:

@@ -31,6 +31,8 @@ from railyard.placements.orders.choices import choices
 from railyard.placements.orders.rank_orders import orders
 from railyard.placements.orders.word import Word
 from railyard.records.record import Origin
+from railyard.records.store import levels
+from railyard.records.store.levels import Level
 
 TITLE = "How many times as fast as the baseline"
 BY_LIBRARY = next(name for name, policy in policies().items() if policy.by_library)
@@ -46,7 +48,14 @@ _OPEN = ("o", 5)
 def sentences(judged: Judged) -> list[str]:
     """Return the answer, a sentence per side and per system; empty if nothing is compared."""
     sides = words.answers(judged.sides) if judged.sides else []
-    return [*sides, *(_best(members) for members in _by_baseline(judged.standings))]
+    compared = (one.case for one in judged.cases if one.comparisons and len(one.case.combinations) > 1)
+    mixed = levels.sentence(level for case in compared for level in _levels(case))
+    best = (_best(members) for members in _by_baseline(judged.standings))
+    return [*filter(None, [mixed]), *sides, *best]
+
+
+def _levels(case: Case) -> Iterator[Level]:
+    return (levels.of(record.document)[0] for record in case.records)
 
 
 def drawing(judged: Judged) -> Drawing | None:
@@ -88,6 +97,7 @@ def conditions(grouped: Sequence[Case]) -> dict[str, str]:
         "MPI": _listed(re.split(r",|\. ", library)[0] for library in libraries),
         **{f"{origin} numbers": ORIGIN_NOTES[origin] for origin in origins},
         "dates": " to ".join(sorted({days[0], days[-1]})),
+        "level of evidence": _listed(level.text for case in grouped for level in _levels(case)),
         "evidence": f"{counted(len(records), 'record')} of {counted(jobs, 'job')}",
         "written by railyard": _listed(written),
         "sha256 of the records' digests": digest,

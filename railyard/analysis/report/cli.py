@@ -7,7 +7,6 @@ anything is written, and each file appears whole or not at all. Heavy imports (m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -38,11 +37,6 @@ from railyard.records.store import archive
 @option("--baseline", "The side that changes are relative to.  [default: the first]")
 @option("--json json_file", "Summary for programs, as well.", FILE)
 @option("--figures folder", "Folder for every figure as an SVG file.", FOLDER)
-@option(
-    "--parquet parquet_file",
-    "The rows of the CSV as an Apache Parquet file, as well; needs polars (`make parquet`).",
-    FILE,
-)
 @option("-q --quiet", "No summary on the terminal.", is_flag=True)
 def report(
     *,
@@ -53,7 +47,6 @@ def report(
     baseline: str | None,
     json_file: Path | None,
     folder: Path | None,
-    parquet_file: Path | None,
     quiet: bool,
 ) -> None:
     """Write one self-contained HTML page, or another format, from RECORDS.
@@ -62,18 +55,16 @@ def report(
     archive of this checkout, `results/`. Systems of one origin that ran the same are compared with each
     other, the first by name as baseline, unless --compare names sides.
     """
-    if parquet_file is not None and find_spec("polars") is None:
-        raise RunError("--parquet: Python's polars is not installed; run: make parquet")
     from railyard.analysis.cases import modelled  # imported here: takes 1 s, and --help does not need it
     from railyard.analysis.judge.judged import judge
     from railyard.analysis.report import exports, screen
     from railyard.analysis.report.exports import Format
 
-    if output is None and form == "html" and not (folder or parquet_file):
+    if output is None and form == "html" and not folder:
         output = Path("report.html")
     read, chosen = load(records or (ARCHIVE,)), Format(form)
     judged = judge(modelled.records(read), sides, baseline)
-    recorded = judge(read, sides, baseline) if chosen in exports.DATA or json_file or parquet_file else judged
+    recorded = judge(read, sides, baseline) if chosen in exports.DATA or json_file else judged
     content = (
         exports.text(recorded if chosen in exports.DATA else judged, chosen)
         if output or form != "html"
@@ -90,8 +81,6 @@ def report(
         _make(folder)
     for path, content in written:
         write(path, content)
-    if parquet_file is not None:
-        write(parquet_file, exports.parquet(exports.rows(recorded)))
     if output is None and form != "html":
         click.echo(content, nl=False)
     elif not quiet:

@@ -3,9 +3,9 @@
 Models: one function per format, from judged cases to text. Text from a stranger's record is escaped for its format.
 Services that watch figures over time get a gauge, or a measure, for each figure of merit, with the median over launches
 and its interval: OpenMetrics 1.0 (https://prometheus.io/docs/specs/om/open_metrics_spec/), Bencher's JSON
-(https://bencher.dev/docs/reference/bencher-metric-format), Apache Parquet
-(https://parquet.apache.org/docs/file-format/). Leaves out: the HTML page (`railyard.analysis.report.page`), and times
-of measurement, which the services set on arrival.
+(https://bencher.dev/docs/reference/bencher-metric-format). Leaves out: the HTML page
+(`railyard.analysis.report.page`), the table of launches (`railyard.table`), and times of measurement, which the
+services set on arrival.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from railyard.analysis.cases import cases, comparison, slow, tables
 from railyard.analysis.cases.cases import Case, Combination, Tally
@@ -34,9 +33,6 @@ from railyard.analysis.stats.verdicts import Finding
 from railyard.records import json_io
 from railyard.records.json_io import Json
 from railyard.records.units import Fom
-
-if TYPE_CHECKING:
-    from polars import Series
 
 
 class Format(StrEnum):
@@ -397,25 +393,6 @@ def bencher(rows: Iterable[Mapping[str, object]]) -> str:
             metric |= {"lower_value": row["interval_low"], "upper_value": row["interval_high"]}
         benchmarks.setdefault(name, {}).setdefault(str(row["fom"])[:MOST_OF_A_MEASURE], metric)
     return json.dumps(benchmarks, indent=1, sort_keys=True) + "\n"
-
-
-def parquet(rows: Iterable[Mapping[str, object]]) -> bytes:
-    """Return the rows as a Parquet file: text columns and columns of double precision, empty cells as null."""
-    import polars  # imported here: takes 1 s, and the other formats do not need it
-
-    records = list(rows)
-    names = list(dict.fromkeys(name for row in records for name in row))
-    frame = polars.DataFrame([_column(name, [row.get(name) for row in records]) for name in names])
-    file = io.BytesIO()
-    frame.write_parquet(file)
-    return file.getvalue()
-
-
-def _column(name: str, values: Sequence[object]) -> Series:
-    import polars
-
-    is_number = all(value is None or isinstance(value, int | float) for value in values)
-    return polars.Series(name, values, dtype=polars.Float64 if is_number else polars.String, strict=False)
 
 
 def _with_values(rows: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:

@@ -147,7 +147,13 @@ def is_record_name(name: str) -> bool:
 
 def paths_of_system(folder: Path) -> list[Path]:
     """Return the record files of one system's folder, sorted by name."""
-    return sorted(path for path in folder.glob("*.json*") if is_record_name(path.name) and path.is_file())
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as files:
+        return [
+            folder / name
+            for name in sorted(file.name for file in files if is_record_name(file.name) and file.is_file())
+        ]
 
 
 def iterate(files: Iterable[Path], refused: Callable[[InputError], None] | None = None) -> Iterator[Record]:

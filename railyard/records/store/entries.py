@@ -21,7 +21,7 @@ from railyard.records.benchmark import Labels, Series
 from railyard.records.comparable import BUILD, unnamed
 from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
-from railyard.records.store import archive
+from railyard.records.store import archive, levels
 from railyard.records.units import Fom
 
 #: Environment variables in which CI services name the commit that they test.
@@ -85,6 +85,7 @@ def _own(read: Record) -> dict[str, Json]:
         "allocation": allocation(read.case.allocation["nodes"]),
         "status": str(read.status),
         "reason": read.reason,
+        "level": int(levels.of(read.document)[0]),
         "noise_percent": noise.floor_percent(read),
         **counts(read.launches),
     }
@@ -108,7 +109,7 @@ def _setting(read: Record) -> dict[str, Json]:
         "benchmark": case.benchmark,
         "parameters": {name: part for name, part in case.parameters.items() if name not in BUILD},
         "program": {name: part for name, part in case.parameters.items() if name in BUILD},
-        "subject": _subject(job),
+        "subject": subject(job),
         "studies": list(case.studies),
         "topology": case.topology.name if case.topology else "",
         "topology_sha256": case.topology.sha256 if case.topology else "",
@@ -152,7 +153,7 @@ def _job(job: Mapping[str, Json] | None) -> str:
     return canonical({**job, "variables": variables})
 
 
-def _subject(job: Mapping[str, Json] | None) -> str:
+def subject(job: Mapping[str, Json] | None) -> str:
     """Return the commit of the user's own repository that a CI service tested; empty if the record has none."""
     variables = job["variables"] if job else {}
     return next((str(variables[name]) for name in SUBJECT if name in variables), "")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from railyard.records.record import Record, combination_name
-from railyard.records.store import entries
+from railyard.records.store import entries, levels
 from railyard.records.store.entries import Entry
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _COLUMNS = (
     ("origin", 9),
     ("system", 16),
     ("check", 20),
+    ("level", 5),
     ("status", 12),
     ("ok", 5),
     ("void", 5),
@@ -32,7 +33,7 @@ _COLUMNS = (
     ("not measured", 12),
 )
 _INDEX, _NUMBER = re.compile(r"\[(\d+)\]"), re.compile(r"^\d+(?= )")
-_NUMBERS = frozenset({"ok", "void", "failed", "not measured"})
+_NUMBERS = frozenset({"level", "ok", "void", "failed", "not measured"})
 
 
 def table_lines(entries: Iterable[Entry]) -> Iterator[str]:
@@ -91,10 +92,13 @@ def record_text(read: Record) -> str:
     counted = ", ".join(
         f"{head[name]} {name.replace('_', ' ')}" for name in ("ok", "void", "failed", "not_measured")
     )
+    level, lacks = levels.of(read.document)
     facts = [
         ("record", f"{read.id} of {read.created}"),
         ("sha256", read.sha256),
         ("status", " ".join(filter(None, [str(read.status), read.reason and f"({read.reason})"]))),
+        ("level", level.text),
+        ("lacks", lacks),
         ("origin", str(read.origin)),
         ("system", f"{read.system.name}:{read.system.partition}+{read.system.environment}"),
         ("check", f"{read.case.check} ({read.case.benchmark})"),

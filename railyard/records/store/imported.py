@@ -1,0 +1,177 @@
+"""Store results of other tools: `<archive>/.imported/<system>/<date>-<id>.json`, with their origin, at level 0 or 1.
+
+Models: a document of its own format, which no reader of records takes. Such a result is therefore in the table and in
+lists, and never in a comparison, a strict check or a bag of a tender. Leaves out: how the files of other tools are read
+(`railyard.table.foreign`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from railyard.base.errors import InputError
+from railyard.records import json_io, record, text_rules
+from railyard.records.json_io import Json
+from railyard.records.store import archive, folders, levels
+from railyard.records.store.entries import Entry
+from railyard.records.store.levels import IMPORTED, Level
+
+FOLDER = ".imported"
+SCHEMA = "import-v1.json"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+#: What a result of level 1 has: field -> what the message names.
+_NEEDED = {
+    "command": "the command",
+    "exit_status": "the exit status",
+    "machine": "the machine",
+    "software": "software",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A figure that another tool wrote; `unit` is its own word, and `better` is `neither` where it names none."""
+
+    fom: str
+    unit: str
+    value: float
+    better: str = "neither"
+    labels: Mapping[str, str | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A result of another tool: one run of one program, with what the tool wrote about it; empty for what it did not.
+
+    `created` is a UTC time, of the file where the tool writes none.
+    """
+
+    tool: str
+    check: str
+    benchmark: str
+    created: str
+    points: Sequence[Point]
+    system: str = ""
+    partition: str = ""
+    environment: str = ""
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    nodes: int | None = None
+    ranks: int | None = None
+    job: str = ""
+    command: str = ""
+    exit_status: int | None = None
+    machine: str = ""
+    software: str = ""
+    elapsed_s: float | None = None
+    reason: str = ""
+
+
+def document(result: Result, file: str, content: bytes) -> dict[str, Json]:
+    """Return a result of a file as a document with its level, what it lacks for level 1, and its hash."""
+    if not _NAME.fullmatch(result.system):
+        raise InputError(
+            file, "system", result.system, "a name of letters, digits, '.', '_' and '-': --system NAME"
+        )
+    needed = {name: getattr(result, name) for name in _NEEDED}
+    lacks = [words for name, words in _NEEDED.items() if needed[name] in ("", None)]
+    copied = ("check", "benchmark", "created", "system", "partition", "environment", "nodes", "job")
+    launch = {
+        "ranks": result.ranks,
+        "elapsed_s": result.elapsed_s,
+        "status": "failed" if result.reason else "ok",
+        "reason": result.reason,
+        "figures": [
+            {
+                "fom": one.fom,
+                "unit": one.unit,
+                "better": one.better,
+                "labels": dict(one.labels),
+                "value": one.value,
+            }
+            for one in result.points
+        ],
+    }
+    return record.sealed(
+        {
+            "format": IMPORTED,
+            "level": int(Level.IMPORTED if lacks else Level.RAN),
+            "lacks": lacks,
+            "source": {"tool": result.tool, "file": file, "sha256": hashlib.sha256(content).hexdigest()},
+            **{name: getattr(result, name) for name in copied},
+            "parameters": dict(result.parameters),
+            **needed,
+            "launches": [launch],
+        }
+    )
+
+
+def add(document: Mapping[str, Json], root: Path) -> Path:
+    """Add a result to the archive at `root` and return its file; one that is there already is left alone."""
+    check(document, document["source"]["file"])
+    folder = folders.make(root, FOLDER)
+    folders.make(folder, document["system"])
+    path: Path = folder / document["system"] / f"{document['created'][:10]}-{document['id']}.json"
+    if not path.exists():
+        archive.write_whole(path, json_io.text(document), replace=True)
+    return path
+
+
+def paths(root: Path) -> list[Path]:
+    """Return the files of the imported results of an archive, sorted."""
+    return archive.paths(root / FOLDER)
+
+
+def entries(root: Path) -> Iterator[Entry]:
+    """Yield an entry of each imported result, without values, for lists."""
+    for path in paths(root):
+        document = json_io.read(path)
+        check(document, str(path))
+        (launch,) = document["launches"]
+        counts = {"ok": int(launch["status"] == "ok"), "failed": int(launch["status"] == "failed")}
+        head = {
+            name: document[name] for name in ("id", "sha256", "created", "level", "system", "check", "source")
+        }
+        own = {**head, "origin": "imported", "status": launch["status"], "reason": launch["reason"]}
+        yield Entry(str(path.relative_to(root)), {}, {**own, **counts, "void": 0, "not_measured": 0}, ())
+
+
+def text(path: Path) -> str:
+    """Return an imported result as text: where it came from, what it lacks, and its figures."""
+    document = json_io.read(path)
+    check(document, str(path))
+    level, lacks = levels.of(document)
+    source, (launch,) = document["source"], document["launches"]
+    facts = {
+        "level": level.text,
+        "lacks": lacks,
+        "origin": f"imported: {source['tool']}",
+        "file": source["file"],
+    }
+    facts |= {
+        name: document[name] for name in ("created", "system", "check", "command", "machine", "software")
+    }
+    points = (
+        f"{' '.join([one['fom'], *(f'{name} {value}' for name, value in one['labels'].items())])}: "
+        f"{one['value']:g} {one['unit']}"
+        for one in launch["figures"]
+    )
+    return "\n".join([*(f"{name:<12} {value}" for name, value in facts.items() if value), "", *points])
+
+
+def is_path(path: Path) -> bool:
+    """Return whether a file is where imported results are."""
+    return path.parent.parent.name == FOLDER
+
+
+def check(document: Json, source: str) -> None:
+    """Raise InputError for a document that the schema refuses, or that does not match its hash."""
+    json_io.validate(document, SCHEMA, source)
+    text_rules.check(document, source)
+    if (digest := record.content_sha256(document)) != document["sha256"] or digest[:12] != document["id"]:
+        raise InputError(
+            source, "sha256", document["sha256"], f"{digest}, the hash of the content: it was changed"
+        )

@@ -1,0 +1,184 @@
+"""Turn the documents of records and imported results into the rows of the table, column by column.
+
+Models: three lists of tuples, of records, launches and points, in which a launch has the number of its record and a
+point the number of its launch: what rows have in common is made once, and repeated by the writer. Leaves out: the
+columns (`railyard.table.columns`) and files (`railyard.table.parquet`).
+"""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from railyard.placements.topology import catalog
+from railyard.records import units
+from railyard.records.comparable import BUILD
+from railyard.records.folded import columns as folded
+from railyard.records.folded import tables
+from railyard.records.json_io import Json
+from railyard.records.store import entries, levels
+from railyard.table.columns import OF_LAUNCH, OF_POINT, VERSION
+
+#: Rates of one pair of nodes, or of one node: what the NICs of a node limit. Others are of a rank, or of many nodes.
+OF_A_PAIR = {
+    "pt2pt": ("pair_bandwidth_gbyte_s",),
+    "topobw": ("bandwidth_gbyte_s",),
+    "osu_bw": ("bandwidth_gbyte_s",),
+    "imb": ("bandwidth_gbyte_s",),
+    "linktest": ("bandwidth_gbyte_s",),
+}
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows as tuples in the order of the columns; a launch and a point begin with the number of what has them."""
+
+    records: list[tuple[Any, ...]] = field(default_factory=list)
+    launches: list[tuple[Any, ...]] = field(default_factory=list)
+    points: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def add(self, document: Mapping[str, Json]) -> None:
+        """Add the rows of a record, or of an imported result."""
+        is_import = document.get("format") == levels.IMPORTED
+        limit = None if is_import else limit_gbyte_s(document)
+        head = (_imported if is_import else _recorded)(document, limit)
+        benchmark = document["benchmark"] if is_import else document["case"]["benchmark"]
+        limited = OF_A_PAIR.get(benchmark, ()) if limit else ()
+        launches, points = [], []
+        for number, launch in enumerate(document["launches"]):
+            launches.append(
+                (len(self.records), *_launch(number, launch, None if is_import else document["tables"]))
+            )
+            at = len(self.launches) + number
+            rows = [
+                (at, *point, point[4] / limit if limit and point[0] in limited else None)
+                for point in (_imported_points(launch) if is_import else _points(launch, document["figures"]))
+            ]
+            points += rows or [(at, *[None] * len(OF_POINT))]
+        self.records.append(head)  # from here on nothing fails: a bad document leaves no row
+        self.launches += launches or [(len(self.records) - 1, *[None] * len(OF_LAUNCH))]
+        self.points += points or [(len(self.launches) - 1, *[None] * len(OF_POINT))]
+
+
+def _recorded(document: Mapping[str, Json], limit: float | None) -> tuple[Any, ...]:
+    case, provenance, system = document["case"], document["provenance"], document["system"]
+    machine, mpi, run = provenance["machine"], provenance["mpi"], document.get("run")
+    names = tables.unfold_names(
+        case["allocation"]["nodes"]["names"], document["id"], "case.allocation.nodes.names"
+    )
+    parameters = {name: value for name, value in case["parameters"].items() if name not in BUILD}
+    return (
+        *_head(document),
+        document["origin"],
+        "",
+        *_dates(document["created"]),
+        *(system["name"], system["partition"], system["environment"]),
+        *(case["check"], case["benchmark"], _json(parameters), (case["topology"] or {}).get("name", "")),
+        *(len(names), entries.allocation([{"name": name} for name in names])),
+        *(str(run["job"]) if run else document["sha256"], document["status"]),
+        f"{machine['hostname']}: {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}",
+        *(mpi["library"] if mpi else "", provenance["railyard"]["git_commit"] or ""),
+        *(entries.subject(provenance.get("job")), limit),
+    )
+
+
+def _imported(document: Mapping[str, Json], _limit: float | None) -> tuple[Any, ...]:
+    source = document["source"]
+    return (
+        *_head(document),
+        "imported",
+        f"{source['tool']}: {source['file']} {source['sha256']}",
+        *_dates(document["created"]),
+        *(document["system"], document["partition"], document["environment"]),
+        *(document["check"], document["benchmark"], _json(document["parameters"]), ""),
+        *(document["nodes"], "", document["job"] or document["sha256"], "ok"),
+        *(document["machine"], document["software"], "", "", None),
+    )
+
+
+def _head(document: Mapping[str, Json]) -> tuple[Any, ...]:
+    level, lacks = levels.of(document)
+    return VERSION, document["sha256"], document["id"], int(level), lacks
+
+
+def _dates(created: str) -> tuple[datetime, str]:
+    return datetime.fromisoformat(created), created[:7]
+
+
+def _launch(number: int, launch: Mapping[str, Json], shared: Mapping[str, Json] | None) -> tuple[Any, ...]:
+    """Return the columns of a launch; `shared` are the tables of its record, None for an imported one."""
+    is_void = launch["status"] == "ok" and (launch.get("guard") or {}).get("verdict") == "void"
+    started = launch.get("started")
+    ranks = launch.get("ranks")
+    return (
+        number,
+        *(launch.get("placement", ""), launch.get("nic_policy", ""), launch.get("software", "native")),
+        *(
+            launch.get("repeat", number),
+            "void" if is_void else launch["status"],
+            _reason(launch, is_void=is_void),
+        ),
+        *(datetime.fromisoformat(started) if started else None, launch.get("elapsed_s")),
+        _ranks(ranks, shared) if shared else ranks,
+        *(launch.get("placement_verdict", "cannot-tell"), launch.get("nic_verdict", "cannot-tell")),
+    )
+
+
+def _reason(launch: Mapping[str, Json], *, is_void: bool) -> str:
+    return "; ".join(launch["guard"]["reasons"]) if is_void else str(launch["reason"])
+
+
+def _ranks(named: Mapping[str, str] | None, shared: Mapping[str, Json]) -> int:
+    return len(folded.unfold(shared["columns"][named["host"]], "", "tables.columns")) if named else 0
+
+
+def _points(launch: Mapping[str, Json], figures: Mapping[str, Json]) -> Iterator[tuple[Any, ...]]:
+    for series in launch["series"]:
+        declared, samples = figures[series["fom"]], series["samples"]
+        value = samples[0] if len(samples) == 1 else statistics.median(samples)
+        labels = _json(series["labels"]) if series["labels"] else "{}"
+        yield (
+            *(series["fom"], _unit(declared["unit"]), declared["better"], labels),
+            *(float(value), float(min(samples)), float(max(samples)), len(samples)),
+        )
+
+
+def _imported_points(launch: Mapping[str, Json]) -> Iterator[tuple[Any, ...]]:
+    for point in launch["figures"]:
+        value = float(point["value"])
+        words = point["fom"], _unit(point["unit"]), point["better"], _json(point["labels"])
+        yield (*words, value, value, value, 1)
+
+
+@functools.cache
+def _unit(text: str) -> str:
+    unit = units.find(text)
+    return unit.name if unit else text
+
+
+def _json(value: Json) -> str:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def limit_gbyte_s(document: Mapping[str, Json]) -> float | None:
+    """Return the rate of all NICs of a node; None without a topology that ships with railyard.
+
+    On a virtual torus rates are scaled, and so are those that its programs measure.
+    """
+    stated, torus = document["case"]["topology"], document["provenance"]["torus"]
+    rate = _rate_gbyte_s(stated["name"], stated["sha256"]) if stated else None
+    return rate * torus["rate_scale"] if rate and torus else rate
+
+
+@functools.cache
+def _rate_gbyte_s(name: str, sha256: str) -> float | None:
+    topology = catalog.load(name) if name in catalog.known() else None
+    if topology is None or topology.sha256 != sha256:
+        return None
+    return topology.rails * topology.host_rate_gbyte_s
