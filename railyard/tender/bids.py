@@ -82,7 +82,12 @@ def read(path: Path, allowed: Path | None = None, *, again: bool = False) -> Rea
 
 
 def read_all(paths: Sequence[Path], allowed: Path | None = None, *, again: bool = False) -> list[Read]:
-    """Read several bids as `read` does, with one set of processes."""
+    """Read several bids as `read` does, with one set of processes.
+
+    Raises InputError for a bid that is not there, and for a list of signers with a line that has no key.
+    """
+    if allowed is not None:
+        bag.signers(allowed)  # a mistake in the buyer's own file is no bidder's fault
     for path in paths:
         if not path.exists():
             raise InputError(str(path), "", problem="not there", valid="a bag's folder or a bundle")
@@ -176,12 +181,13 @@ def _judge(task: _Task) -> _Verdict:
             record = bag.parse(task.path, task.name, content)
         else:
             record = bundle.parse(task.path, bundle.Member(path=task.name, content=content))
+        reduced = judged.of_record(record, content)
     except InputError as error:
         text = str(error).removeprefix(f"{error.source}: ")
         return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
     strict = rules.faults(record, content)
     named = [dataclasses.replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict]
-    return _Verdict(task.name, judged.of_record(record, content), named)
+    return _Verdict(task.name, reduced, named)
 
 
 def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:

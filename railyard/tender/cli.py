@@ -146,7 +146,8 @@ def check(
     wanted = request.load(request_file)
     read = bids.read(bid, allowed_signers, again=again)
     rules = completeness.check(wanted, read)
-    click.echo(f"{read.bid.bidder}: {len(read.records)} records, {read.signed.text}, sha256 {read.digest}")
+    digest = f", sha256 {read.digest}" if read.digest else ""
+    click.echo(f"{read.bid.bidder}: {len(read.records)} records, {read.signed.text}{digest}")
     for rule in rules:
         click.echo(f"{'missing' if rule.faults else 'ok':<8} {rule.name}: {rule.text}")
         for line in (*map(_line, rule.faults), *map(_line, rule.notes)):

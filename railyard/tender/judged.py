@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 import orjson
@@ -44,8 +44,8 @@ class Judged:
 
     `nodes` are those on which ranks ran, at most `granted`. `setting` is what changes the work and is no parameter.
     Records with one text `work` are of one case. `allocation` is a digest of the set of nodes, `hosts` their
-    first and last names. `started` is of the first launch, `ended` of the last. `up_s` is when the clock of the
-    boot began, in seconds since 1970, as the launches give it; None if they do not. `facts` and `files` are what jobs
+    first and last names. `started` is of the first launch. `ended_s` is when the last one ended, `up_s` when the clock
+    of the boot began, both in seconds since 1970, as the launches give them; `up_s` is None if they do not. `facts` and `files` are what jobs
     of a bid share (`railyard.tender.agreement`), `marks` what copies share (`railyard.tender.copies`).
     """
 
@@ -55,7 +55,7 @@ class Judged:
     path: str
     created: str
     started: str
-    ended: str
+    ended_s: float
     origin: Origin
     system: str
     commit: str
@@ -100,7 +100,7 @@ def of_record(read: Record, content: bytes = b"") -> Judged:
         path=archive.name_of(read, content),
         created=read.created,
         started=min((launch.started for launch in read.launches if launch.started), default=read.created),
-        ended=_ended(read),
+        ended_s=_ended_s(read),
         origin=read.origin,
         system=read.system.name,
         commit=commit,
@@ -155,20 +155,21 @@ def _where(case: Case) -> dict[str, Json]:
     return {"allocation": order, "block": list(case.block or ()), "cube": list(case.cube or ())}
 
 
-def _ended(read: Record) -> str:
-    """Return when the last launch ended; a record is made some time later."""
-    ends = (
-        datetime.fromisoformat(launch.started) + timedelta(seconds=launch.elapsed_s or 0.0)
-        for launch in read.launches
-        if launch.started
-    )
-    return max(ends, default=datetime.fromisoformat(read.created)).isoformat()
+def seconds(time: str) -> float:
+    """Return the seconds since 1970 of a time."""
+    return datetime.fromisoformat(time).timestamp()
+
+
+def _ended_s(read: Record) -> float:
+    """Return when the last launch ended; a record is made some time later. It may be a time that no calendar has."""
+    ends = (seconds(launch.started) + (launch.elapsed_s or 0.0) for launch in read.launches if launch.started)
+    return max(ends, default=seconds(read.created))
 
 
 def _up_s(read: Record) -> float | None:
     for launch in read.launches:
         if launch.started and launch.begun_monotonic_s is not None:
-            return datetime.fromisoformat(launch.started).timestamp() - launch.begun_monotonic_s
+            return seconds(launch.started) - launch.begun_monotonic_s
     return None
 
 

@@ -1,4 +1,4 @@
-"""Rules about commands: a launch's line is the one that the case gives, with no other word, variable or operator."""
+"""Check commands: a launch's line is the one that the case gives, with no other word, variable or operator."""
 
 from __future__ import annotations
 
