@@ -90,7 +90,7 @@ def of_record(read: Record, content: bytes = b"") -> Judged:
     case, run = read.case, read.run
     setting, environment = _setting(read), read.system.environment
     commit = str(read.provenance["railyard"]["git_commit"])
-    nodes = max((len(launch.ranks.counts()) for launch in read.launches if launch.is_result), default=0)
+    nodes = max((len(launch.ranks.hosts) for launch in read.launches if launch.is_result), default=0)
     work = [case.check, case.parameters, setting, nodes, environment, commit, read.provenance["mpi"]]
     names = sorted(rebuilt.names(read))
     return Judged(

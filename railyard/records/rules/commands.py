@@ -20,7 +20,7 @@ from railyard.placements.orders.placement import Placement, place
 from railyard.records import image_engines, looks, programs
 from railyard.records.json_io import Json
 from railyard.records.programs import Free, Given, Word
-from railyard.records.record import Beside, Launch, Origin, Record, Software
+from railyard.records.record import COMPUTED, Beside, Launch, Origin, Record, Software
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, answers, ended_well, rule
 
@@ -52,7 +52,7 @@ ENDS = {"nccl_tests": ("perf", "perfpy")}
 #: Words by which a launch on a real machine counts its NICs.
 COUNTED = ("env", "RAILYARD_NICS=launch-N.nics")
 #: How railyard starts a launch that is computed; nothing that ran was started so.
-COMPUTES = {Origin.SIMULATED: ("railyard", "sim"), Origin.MODELLED: ("railyard", "model")}
+COMPUTES = frozenset({("railyard", "sim"), ("railyard", "model")})
 #: Beginning of the fault of words between railyard's own line and the program; a tender may allow such words.
 OWN_OPTIONS = "launcher options of its own: "
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -275,8 +275,7 @@ def _lines(read: Record, launch: Launch, first: str) -> Iterator[LaunchLine]:
                 family=launcher if first == wrapper else "",
                 stated=str(read.case.parameters.get("nic_settings", "")),
             ):
-                computes = line.words[:2] if line.words[:2] in COMPUTES.values() else None
-                if computes == COMPUTES.get(read.origin):
+                if read.origin in COMPUTED or line.words[:2] not in COMPUTES:
                     yield line
         except InputError:
             continue
