@@ -121,7 +121,7 @@ def _judge(task: _Task) -> _Verdict:
             record = bag.parse(task.path, task.name, content)
         else:
             record = bundle.parse(task.path, bundle.Member(path=task.name, content=content))
-        reduced = judged.of_record(record, content)
+        reduced = judged.of_record(record)
     except InputError as error:
         text = str(error).removeprefix(f"{error.source}: ")
         return _Verdict(task.name, None, [Fault(field=task.name, text=text)])

@@ -13,10 +13,10 @@ from railyard.base.errors import as_seen
 from railyard.records import json_io, text_rules
 from railyard.records.record import Origin
 from railyard.records.rules.registry import Fault
-from railyard.records.rules.times import CLOCKS_S, SECOND_S
+from railyard.records.rules.times import CLOCKS_S, SECOND_S, seconds
 from railyard.tender import agreement, copies, measured
 from railyard.tender.bids import Read
-from railyard.tender.judged import Judged, seconds
+from railyard.tender.judged import Judged
 from railyard.tender.measured import Measured, Meets
 from railyard.tender.presets import Rule
 from railyard.tender.request import OF_A_SYSTEM, OF_A_TORUS, OF_TWO_SYSTEMS, Case, Tender
