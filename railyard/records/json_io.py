@@ -237,7 +237,7 @@ def _has_other_digits(written: bytes) -> bool:
     That is a number with an exponent, or one below 0.0001.
     """
     ends = (exponent.start() for exponent in _EXPONENT.finditer(written))
-    return any(small in written for small in _SMALL) or any(
+    return (b"0.0000" in written and any(small in written for small in _SMALL)) or any(
         _NUMBER.search(written, max(0, end - _MOST_DIGITS), end) for end in ends
     )
 
@@ -273,7 +273,7 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
         return
     has_containers = _has_containers(value)
     if is_array and not has_containers:
-        parts.append(_row(value))
+        parts.append(_numbers(value) or _line(value))
         return
     inner = (value.values() if is_object else value) if has_containers else ()
     if not any(isinstance(item, dict) or (isinstance(item, list) and _has_containers(item)) for item in inner):
@@ -286,10 +286,8 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
     for name, key in _keys(tuple(value)) if is_object else [(index, "") for index in range(len(value))]:
         if scalar := _SCALARS.get(type(item := value[name])):
             parts.append(f"{begin}{deeper}{key}{scalar(item)}")
-        elif type(item) is list and item and not _has_containers(item):
-            parts.append(f"{begin}{deeper}{key}{_row(item)}")
-        elif not item:
-            parts.append(f"{begin}{deeper}{key}{_line(item)}")
+        elif type(item) is list and (line := _numbers(item)):
+            parts.append(f"{begin}{deeper}{key}{line}")
         else:
             parts.append(f"{begin}{deeper}{key}")
             _write(parts, item, deeper)
@@ -308,16 +306,16 @@ def _line(value: Json) -> str:
     return "".join(_ONE_SHOT(value, 0))
 
 
-def _row(values: list[Json]) -> str:
-    """Return an array of scalars on one line: by orjson if these are numbers with digits as the standard library's."""
+def _numbers(values: list[Json]) -> str:
+    """Return an array of numbers on one line, by orjson; empty for other arrays, and where digits may be unusual."""
+    if not values or type(values[0]) not in (float, int):
+        return ""
     try:
         encoded = orjson.dumps(values)
     except TypeError:  # an integer of more than 64 bits, or a subclass of str or int
-        return _line(values)
-    is_certain = (
-        b'"' not in encoded and b"e" not in encoded and b"l" not in encoded and b"0.0000" not in encoded
-    )
-    return encoded.decode().replace(",", ", ") if is_certain else _line(values)
+        return ""
+    is_certain = encoded.translate(None, b"0123456789.,-") == b"[]" and b"0.0000" not in encoded
+    return encoded.decode().replace(",", ", ") if is_certain else ""
 
 
 def _has_containers(value: Json) -> bool:
