@@ -43,8 +43,10 @@ def facts_of(read: Record) -> dict[str, str]:
 
 
 def files_of(read: Record) -> dict[str, str]:
-    """Return the digests of the programs and libraries of a job, by name."""
-    files = ((read.run or {}).get("ended") or {}).get("files") or {}
+    """Return the digests of the programs and libraries of a job, and of its image, by name."""
+    image = read.provenance.get("image")
+    files = {image["file"]: image["sha256"]} if image else {}
+    files |= ((read.run or {}).get("ended") or {}).get("files") or {}
     return {name: digest or "not readable" for name, digest in files.items()}
 
 

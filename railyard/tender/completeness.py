@@ -365,7 +365,7 @@ def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[
                 yield _against(tender, (bid, other), field, text)
             elif read.boot in boots - shared:
                 shared.add(read.boot)
-                yield _of_record(read, "run.boot", f"the machine and the boot of a record of {name}", Note)
+                yield _of_record(read, "run.boot", f"ran on the computer of a record of {name}", Note)
 
 
 def _against(tender: Tender, bids: tuple[Read, Read], field: str, text: str) -> Fault | Note:

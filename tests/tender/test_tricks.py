@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from support.records.played_tender import CHALLENGE, PAGE, run
 
 from railyard.records.record import Record
 from railyard.records.store import archive
+from railyard.tender import agreement, judged
 
 Document = dict[str, Any]
 Change = Callable[[Document], object]
@@ -340,7 +342,20 @@ def test_what_jobs_of_one_bid_do_not_share_is_named_and_the_tender_may_allow_it(
     shown = run("check", bag, "--request", asked).output
     is_ok = "ok       one-machine" in shown
     assert words in shown and is_ok is (name != "clock"), "no tender allows another clock"
-    assert name != "clock" or "may_differ" not in shown, "advice that would not help"
+    assert name != "clock" or "clock; expected" not in shown, "advice that would not help"
+
+
+def test_jobs_in_two_images_of_one_name_are_named() -> None:
+    first = good()
+    of_image = [
+        judged.of_record(dataclasses.replace(read, provenance={**read.provenance, "image": image}))
+        for read, image in (
+            (first, {"file": "a.sif", "sha256": "1" * 64}),
+            (later(10, first), {"file": "a.sif", "sha256": "2" * 64}),
+        )
+    ]
+    ((name, field, text),) = agreement.differences(of_image)
+    assert (name, field.split(": ")[1]) == ("files", "a.sif") and "sha256 222222222222; record" in text
 
 
 def test_jobs_on_other_nodes_of_one_machine_agree(asked: Path, tmp_path: Path) -> None:
