@@ -276,7 +276,9 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
         parts.append(_numbers(value) or _line(value))
         return
     inner = (value.values() if is_object else value) if has_containers else ()
-    if not any(isinstance(item, dict) or (isinstance(item, list) and _has_containers(item)) for item in inner):
+    if not any(
+        isinstance(item, dict) or (isinstance(item, list) and _has_containers(item)) for item in inner
+    ):
         line = _line(value)
         if len(newline) - 1 + len(line) <= WIDTH:
             parts.append(line)

@@ -1,4 +1,4 @@
-"""Read a bid, a bag or a bundle of records, and apply the strict check to each record.
+"""Read a bid, which is a bag of records, and apply the strict check to each record.
 
 Models: every record is read and judged once. Many are judged by one process per processor, in batches, which return
 what the tender needs of them. Records of one case share what follows from the case alone. Leaves out: the rules
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import hashlib
 import itertools
 import os
 from collections.abc import Iterator, Sequence
@@ -23,15 +22,14 @@ from railyard.base.errors import InputError
 from railyard.base.parent import workers
 from railyard.records import rules
 from railyard.records.rules.registry import Fault
-from railyard.records.store import bag, bundle
+from railyard.records.store import bag
 from railyard.records.store.bag import Bid, Signed
 from railyard.tender import judged
 from railyard.tender.judged import Judged, Ran
 
 #: Number of records below which no other processes are started.
 _FEW = 200
-#: Number of records that a process judges at a time, and of those that are read from a bundle ahead.
-_BATCH, _PART = 25, 2000
+_BATCH = 25
 #: Objects between two garbage collections, which find nothing because records have no reference cycles.
 _BEFORE_RUBBISH = 200_000
 
@@ -40,7 +38,7 @@ _BEFORE_RUBBISH = 200_000
 class Read:
     """A bid as it was read. `broken` lists faults of the file itself, and of records that cannot be read.
 
-    `digest` is the sha256 of the file that has the sums of all others of a bag, or of the bundle.
+    `digest` is the sha256 of the file that has the sums of all others.
     """
 
     path: Path
@@ -53,12 +51,11 @@ class Read:
 
 
 class _Task(NamedTuple):
-    """A record to judge: its path, and in a bag its expected digest, in a bundle its bytes."""
+    """A record to judge: the bag, the path in it, and the expected digest."""
 
     path: Path
     name: str
-    digest: str = ""
-    content: bytes = b""
+    digest: str
 
 
 class _Verdict(NamedTuple):
@@ -87,7 +84,7 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
         bag.signers(allowed)  # a mistake in the buyer's own file is no bidder's fault
     for path in paths:
         if not path.exists():
-            raise InputError(str(path), "", problem="not there", valid="a bag's folder or a bundle")
+            raise InputError(str(path), "", problem="not there", valid="a bag's folder")
     opened = [_opened(path, allowed) for path in paths]
     with ExitStack() as stack:
         stack.callback(gc.set_threshold, *gc.get_threshold())
@@ -103,24 +100,17 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
 
 
 def _verdicts(tasks: Iterator[_Task], pool: ProcessPoolExecutor | None) -> Iterator[_Verdict]:
-    """Yield the verdict on each record, in order; with a pool records are handed out in parts."""
-    if pool is None:
-        yield from map(_judge, tasks)
-        return
-    while part := list(itertools.islice(tasks, _PART)):
-        yield from pool.map(_judge, part, chunksize=_BATCH)
+    """Return the verdict on each record, in order."""
+    return map(_judge, tasks) if pool is None else pool.map(_judge, tasks, chunksize=_BATCH)
 
 
 def _judge(task: _Task) -> _Verdict:
     try:
-        content = bag.content(task.path, task.name, task.digest) if task.digest else task.content
+        content = bag.content(task.path, task.name, task.digest)
     except InputError as error:
         return _Verdict(task.name, None, [Fault(field="", text=str(error))], is_whole=False)
     try:
-        if task.digest:
-            record = bag.parse(task.path, task.name, content)
-        else:
-            record = bundle.parse(task.path, bundle.Member(path=task.name, content=content))
+        record = bag.parse(task.path, task.name, content)
         reduced = judged.of_record(record)
     except InputError as error:
         text = str(error).removeprefix(f"{error.source}: ")
@@ -131,36 +121,31 @@ def _judge(task: _Task) -> _Verdict:
 
 
 def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:
-    """Return the bid with its records; a bag or a bundle that is not whole has none."""
+    """Return the bid with its records; a bag that is not whole has none."""
     records: list[Judged] = []
     faults: list[Fault] = []
     broken = list(bid.broken)
-    try:
-        for verdict in verdicts:
-            if not verdict.is_whole:
-                return dataclasses.replace(bid, broken=verdict.faults, digest="")
-            if verdict.record is None:
-                broken += verdict.faults
-            else:
-                records.append(verdict.record)
-                faults += verdict.faults
-    except InputError as error:  # the bundle ends badly
-        return dataclasses.replace(bid, broken=[Fault(field="", text=str(error))], digest="")
+    for verdict in verdicts:
+        if not verdict.is_whole:
+            return dataclasses.replace(bid, broken=verdict.faults, digest="")
+        if verdict.record is None:
+            broken += verdict.faults
+        else:
+            records.append(verdict.record)
+            faults += verdict.faults
     return dataclasses.replace(bid, records=records, faults=faults, broken=broken)
 
 
 def _opened(path: Path, allowed: Path | None) -> tuple[Read, Iterator[_Task]]:
-    """Return a bid without its records, and the records to judge. A bundle has a sign-off and no signature."""
+    """Return a bid without its records, and the records to judge."""
     try:
-        if bag.is_bag(path):
-            bid, sums = bag.opened(path)
-            signed, digest = bag.signed(path, allowed), bag.digest(path)
-            tasks = (_Task(path, name, digest=of_file) for name, of_file in sums)
-        else:
-            bid, signed = Bid(bidder=bundle.manifest_of(path).signed_off_by, tier="baseline"), Signed()
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            tasks = (_Task(path, member.path, content=member.content) for member in bundle.members(path))
+        if not bag.is_bag(path):
+            raise InputError(
+                str(path), "", problem="no bag", valid="a folder that `railyard tender pack` wrote"
+            )
+        bid, sums = bag.opened(path)
+        signed, digest = bag.signed(path, allowed), bag.digest(path)
+        tasks = (_Task(path, name, of_file) for name, of_file in sums)
     except InputError as error:
         bid = Bid(bidder=path.name, tier="baseline")
         return Read(path=path, bid=bid, signed=Signed(), broken=[Fault(field="", text=str(error))]), iter(())

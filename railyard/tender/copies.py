@@ -2,11 +2,11 @@
 
 Models: each series gets marks of 64 bits, which survive what a copier does. One is the order of its samples by size,
 which any scale, shift, mirror or small noise leaves alone. The others are their sorted distances from a quartile, fine
-and coarse, which a scale or a new order leaves alone, the coarse ones with some noise, too. Rates are inverted first, so
-that a rate and its time have one mark. Equal marks are
-found by sorting, not in pairs. A mark is made only of series whose equality cannot be chance: it must determine `BITS`
-bits after ties, which coarse clocks leave, and after a trend or a beat, which make one order likely. Short series are
-marked by their exact samples, and together over the launches of a combination, if the clock's tick is small enough.
+and coarse, which a scale or a new order leaves alone; the coarse ones survive some noise, too. Rates are inverted
+first, so that a rate and its time have one mark. Equal marks are found by sorting, not in pairs. A mark is made only of
+series whose equality cannot be chance: it must determine `BITS` bits after ties, which coarse clocks leave, and after a
+trend or a beat, which make one order likely. Short series are marked by their exact samples, and together over the
+launches of a combination, if the clock's tick is small enough.
 
 Leaves out: copies with noise above the distances of samples, and single launches of one sample.
 """
@@ -49,7 +49,9 @@ class Copy(NamedTuple):
     original_launch: int
 
 
-@np.errstate(all="ignore")  # of samples beyond the range of a ratio, which no rule of the strict check accepts
+@np.errstate(
+    all="ignore"
+)  # of samples beyond the range of a ratio, which no rule of the strict check accepts
 def marks_of(read: Record) -> bytes:
     """Return the marks of a record of a run: pairs of 64 bits, a launch and its mark."""
     if read.origin not in figures.RAN:

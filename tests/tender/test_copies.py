@@ -209,7 +209,9 @@ HONEST: dict[str, Drawn] = {
     "waves": waves,
     "an outlier": with_outlier,
     "bimodal": bimodal,
-    "a sweep": lambda chance: 100 + np.arange(100) * (1 + chance.random()) + 0.01 * chance.standard_normal(100),
+    "a sweep": lambda chance: (
+        100 + np.arange(100) * (1 + chance.random()) + 0.01 * chance.standard_normal(100)
+    ),
     "two samples": lambda chance: np.round(100 + chance.random(2), 2),
     "one sample": lambda chance: np.round(100 + 10 * chance.random(1), 1),
 }

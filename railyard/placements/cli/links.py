@@ -94,7 +94,7 @@ def links(
     for name in placements.split(","):
         placed = options.placed(name, granted, sent).indices
         loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong)
-        loads_by_name[name] = loads if left is None else left.beside(loads)
+        loads_by_name[name] = loads if left is None else left.added_to(loads)
     if as_json:
         click.echo(json.dumps({name: _document(loads) for name, loads in loads_by_name.items()}))
     else:

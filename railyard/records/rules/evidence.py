@@ -1,7 +1,7 @@
 """Demand evidence: a bidder's record must hold more than a valid one, such as enough launches and verified data.
 
 If the record names a study, the study's minimum of launches and samples applies. Leaves out: the validity of the record
-itself (`railyard.records.record`), the bundle that contains it (`railyard.records.store.bundle`), whether the numbers
+itself (`railyard.records.record`), the bag that contains it (`railyard.records.store.bag`), whether the numbers
 are good.
 """
 
@@ -77,7 +77,11 @@ def enough_launches(read: Record) -> Iterator[Fault]:
 @rule("samples")
 def enough_samples(read: Record) -> Iterator[Fault]:
     """Every series has as many samples as its study needs."""
-    least = 1 if read.origin in COMPUTED else max([1, *(study.samples for study in studies.of(read.case.studies))])
+    least = (
+        1
+        if read.origin in COMPUTED
+        else max([1, *(study.samples for study in studies.of(read.case.studies))])
+    )
     for field, launch in _results(read):
         for index, series in enumerate(launch.series):
             if len(series.samples) < (1 if units.is_counted(series.fom) else least):
