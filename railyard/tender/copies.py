@@ -73,7 +73,8 @@ def marks_of(read: Record) -> bytes:
             else:
                 key = (*combination, fom, frozenset(series.labels.items()))
                 short.setdefault(key, []).append(one)
-    marks = [*map(_marks, rows.values()), *map(_marks_of_short, short.values())]
+    with np.errstate(all="ignore"):  # a sample such as 5e-324 has no ratio
+        marks = [*map(_marks, rows.values()), *map(_marks_of_short, short.values())]
     if not marks:
         return b""
     joined = np.concatenate(marks)
