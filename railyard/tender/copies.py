@@ -49,9 +49,6 @@ class Copy(NamedTuple):
     original_launch: int
 
 
-@np.errstate(
-    all="ignore"
-)  # of samples beyond the range of a ratio, which no rule of the strict check accepts
 def marks_of(read: Record) -> bytes:
     """Return the marks of a record of a run: pairs of 64 bits, a launch and its mark."""
     if read.origin not in figures.RAN:
