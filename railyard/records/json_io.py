@@ -62,7 +62,14 @@ _ONE_SHOT = c_make_encoder(
 _IN_ORDER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _CONTAINERS = (dict, list)
 #: How the standard library writes a value of each type, without the way there.
-_SCALARS: dict[type, Callable[[Any], str]] = {str: encode_basestring_ascii, int: int.__repr__}
+_SCALARS: dict[type, Callable[[Any], str]] = {
+    str: encode_basestring_ascii,
+    int: int.__repr__,
+    bool: {True: "true", False: "false"}.__getitem__,
+    type(None): lambda _: "null",
+    float: lambda value: float.__repr__(value) if math.isfinite(value) else _line(value),
+}
+_PLAIN = frozenset(_SCALARS)
 
 
 def read(path: Path) -> Json:
@@ -230,7 +237,7 @@ def _has_other_digits(written: bytes) -> bool:
     That is a number with an exponent, or one below 0.0001.
     """
     ends = (exponent.start() for exponent in _EXPONENT.finditer(written))
-    return any(small in written for small in _SMALL) or any(
+    return (b"0.0000" in written and any(small in written for small in _SMALL)) or any(
         _NUMBER.search(written, max(0, end - _MOST_DIGITS), end) for end in ends
     )
 
@@ -264,21 +271,25 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
     if not value or not (is_object or is_array):
         parts.append(_line(value))
         return
-    inner = [item for item in (value.values() if is_object else value) if isinstance(item, _CONTAINERS)]
-    if is_array and not inner:
-        parts.append(_row(value))
+    has_containers = _has_containers(value)
+    if is_array and not has_containers:
+        parts.append(_numbers(value) or _line(value))
         return
-    if not any(map(_has_containers, inner)):
+    inner = (value.values() if is_object else value) if has_containers else ()
+    if not any(
+        isinstance(item, dict) or (isinstance(item, list) and _has_containers(item)) for item in inner
+    ):
         line = _line(value)
         if len(newline) - 1 + len(line) <= WIDTH:
             parts.append(line)
             return
     deeper = newline + " "
     begin, end = "{}" if is_object else "[]"
-    for name in sorted(value) if is_object else range(len(value)):
-        key = f"{encode_basestring_ascii(str(name))}: " if is_object else ""
+    for name, key in _keys(tuple(value)) if is_object else [(index, "") for index in range(len(value))]:
         if scalar := _SCALARS.get(type(item := value[name])):
             parts.append(f"{begin}{deeper}{key}{scalar(item)}")
+        elif type(item) is list and (line := _numbers(item)):
+            parts.append(f"{begin}{deeper}{key}{line}")
         else:
             parts.append(f"{begin}{deeper}{key}")
             _write(parts, item, deeper)
@@ -286,26 +297,33 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
     parts.append(f"{newline}{end}")
 
 
+@functools.lru_cache(maxsize=4096)
+def _keys(names: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the keys of an object in order, each with its text."""
+    return [(name, f"{encode_basestring_ascii(str(name))}: ") for name in sorted(names)]
+
+
 def _line(value: Json) -> str:
     """Return a value on one line, with a blank after each comma and colon."""
     return "".join(_ONE_SHOT(value, 0))
 
 
-def _row(values: list[Json]) -> str:
-    """Return an array of scalars on one line: by orjson if these are numbers with digits as the standard library's."""
+def _numbers(values: list[Json]) -> str:
+    """Return an array of numbers on one line, by orjson; empty for other arrays, and where digits may be unusual."""
+    if not values or type(values[0]) not in (float, int):
+        return ""
     try:
         encoded = orjson.dumps(values)
     except TypeError:  # an integer of more than 64 bits, or a subclass of str or int
-        return _line(values)
-    is_certain = (
-        b'"' not in encoded and b"e" not in encoded and b"l" not in encoded and b"0.0000" not in encoded
-    )
-    return encoded.decode().replace(",", ", ") if is_certain else _line(values)
+        return ""
+    is_certain = encoded.translate(None, b"0123456789.,-") == b"[]" and b"0.0000" not in encoded
+    return encoded.decode().replace(",", ", ") if is_certain else ""
 
 
-def _has_containers(item: Json) -> bool:
-    """Return whether a part of a value keeps the value from being one line: an object, or an array of containers."""
-    return isinstance(item, dict) or any(isinstance(part, _CONTAINERS) for part in item)
+def _has_containers(value: Json) -> bool:
+    """Return whether an object or an array has another one in it."""
+    parts = value.values() if isinstance(value, dict) else value
+    return not _PLAIN.issuperset(map(type, parts)) and any(isinstance(part, _CONTAINERS) for part in parts)
 
 
 @functools.cache

@@ -43,37 +43,44 @@ def facts_of(read: Record) -> dict[str, str]:
 
 
 def files_of(read: Record) -> dict[str, str]:
-    """Return the digests of the programs and libraries of a job, by name."""
-    files = ((read.run or {}).get("ended") or {}).get("files") or {}
+    """Return the digests of the programs and libraries of a job, and of its image, by name."""
+    image = read.provenance.get("image")
+    files = {image["file"]: image["sha256"]} if image else {}
+    files |= ((read.run or {}).get("ended") or {}).get("files") or {}
     return {name: digest or "not readable" for name, digest in files.items()}
 
 
 def differences(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
-    """Yield (name, field, text) of each fact and file in which a job differs from the first job."""
+    """Yield (name, field, text) of each fact and file in which a job differs from the first job.
+
+    The name is empty for a file that changes a clock, which no tender can allow.
+    """
     first: dict[tuple[str, str], tuple[Judged, str]] = {}
     shown = set()
     run = sorted((read for read in records if read.origin in figures.RAN), key=lambda read: read.created)
-    largest = max((read.facts.get("node_names", "").split() for read in run), key=len, default=[])
+    forms = [(read, read.facts["node_names"]) for read in run if "node_names" in read.facts]
+    if forms:
+        first["node_names", ""] = max(forms, key=lambda one: len(one[1].split()))
     for read in run:
         for name, fact in read.facts.items():
             of = fact.partition(" ")[0] if name == "topology" and read.origin is not Origin.MEASURED else ""
             one, other = first.setdefault((name, of), (read, fact))
-            if name == "node_names":
-                other = fact if set(fact.split()) <= set(largest) else " ".join(largest)
             if not _is_like(name, fact, other) and (name, fact) not in shown:
                 shown.add((name, fact))
                 yield name, f"record {read.id}", f"{name} {fact}; record {one.id} has {other}"
-    yield from (("files", *difference) for difference in _files(run))
+    yield from _files(run)
 
 
 def _is_like(name: str, fact: str, other: str) -> bool:
     if name == "memory" and fact.isdigit() and other.isdigit():
         return abs(int(fact) - int(other)) <= MEMORY * int(other)
+    if name == "node_names":
+        return set(fact.split()) <= set(other.split())
     return fact == other
 
 
-def _files(records: Sequence[Judged]) -> Iterator[tuple[str, str]]:
-    """Yield (field, text) of each file with two digests, that some jobs of a case lack, or that changes a clock."""
+def _files(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
+    """Yield, as `differences` does, files with two digests, that some jobs of a case lack, or that change a clock."""
     digests: dict[str, tuple[Judged, str]] = {}
     jobs: dict[str, list[Judged]] = {}
     shown = set()
@@ -83,15 +90,16 @@ def _files(records: Sequence[Judged]) -> Iterator[tuple[str, str]]:
             one, other = digests.setdefault(name, (read, digest))
             if other != digest and (name, digest) not in shown:
                 shown.add((name, digest))
-                yield f"record {read.id}: {name}", f"sha256 {digest[:12]}; record {one.id} has {other[:12]}"
+                text = f"sha256 {digest[:12]}; record {one.id} has {other[:12]}"
+                yield "files", f"record {read.id}: {name}", text
     for name in filter(_CLOCKS.search, digests):
-        yield f"record {digests[name][0].id}: {name}", "a library that changes the program's clock"
+        yield "", f"record {digests[name][0].id}: {name}", "a library that changes the program's clock"
     for of_case in jobs.values():
         yield from _not_in_all(of_case)
 
 
-def _not_in_all(records: Sequence[Judged]) -> Iterator[tuple[str, str]]:
-    """Yield (field, text) of each file that some jobs of a case have and others lack."""
+def _not_in_all(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
+    """Yield, as `differences` does, each file that some jobs of a case have and others lack."""
     having: Mapping[str, list[Judged]] = {name: [] for read in records for name in read.files}
     for read in records:
         for name in read.files:
@@ -99,4 +107,4 @@ def _not_in_all(records: Sequence[Judged]) -> Iterator[tuple[str, str]]:
     for name, some in having.items():
         if len(some) < len(records) and not name.endswith(_SCRIPT):
             text = f"among the files of {len(some)} of the {len(records)} jobs of this case"
-            yield f"record {some[0].id}: {name}", text
+            yield "files", f"record {some[0].id}: {name}", text

@@ -69,6 +69,7 @@ def page(result: Evaluation) -> str:
         first_fault=_first_fault,
         changes=trust.changes()[0],
         worse=list(_worse(scored)),
+        ahead=_ahead(scored) if scored[1:] else 0,
         bounds=bounds,
     )
 
@@ -119,7 +120,13 @@ def _worse(lines: Sequence[Line]) -> Iterator[tuple[str, str, Interval]]:
         yield from ((line.bidder, name, it) for name, it in line.cases.items() if (it.high or it.value) < 1)
 
 
-def _first_fault(line: Line) -> tuple[str, str]:
-    """Return the first rule with a fault, and the beginning of the fault's text."""
+def _first_fault(line: Line) -> tuple[str, str, str]:
+    """Return the first rule with a fault, the beginning of the fault's text, and what the rule demands."""
     rule = next(rule for rule in line.rules if rule.faults)
-    return rule.name, textwrap.shorten(rule.faults[0].text, MOST_OF_A_FAULT, placeholder=" ...")
+    return rule.name, textwrap.shorten(rule.faults[0].text, MOST_OF_A_FAULT, placeholder=" ..."), rule.text
+
+
+def _ahead(lines: Sequence[Line]) -> int:
+    """Return in how many cases the first bid has a higher speedup than the second."""
+    first, second = lines[0].cases, lines[1].cases
+    return sum(first[name].value > second[name].value for name in first)

@@ -36,11 +36,6 @@ signers_option = option(
 )
 
 
-again_option = option(
-    "--again", "Judge again also the records that this checker found without a fault before.", is_flag=True
-)
-
-
 @click.group(cls=Commands)
 def tender() -> None:
     """Write, check and evaluate the bids of a tender."""
@@ -137,16 +132,14 @@ def _pledge(text: str) -> tuple[str, float]:
 @click.argument("bid", type=PATH)
 @request_option
 @signers_option
-@again_option
 @click.pass_context
-def check(
-    ctx: click.Context, *, bid: Path, request_file: Path, allowed_signers: Path | None, again: bool
-) -> None:
+def check(ctx: click.Context, *, bid: Path, request_file: Path, allowed_signers: Path | None) -> None:
     """Check whether BID (a bag) is complete, rule by rule. Ends with 0 or 1."""
     wanted = request.load(request_file)
-    read = bids.read(bid, allowed_signers, again=again)
+    read = bids.read(bid, allowed_signers)
     rules = completeness.check(wanted, read)
-    click.echo(f"{read.bid.bidder}: {len(read.records)} records, {read.signed.text}, sha256 {read.digest}")
+    digest = f", sha256 {read.digest}" if read.digest else ""
+    click.echo(f"{read.bid.bidder}: {len(read.records)} records, {read.signed.text}{digest}")
     for rule in rules:
         click.echo(f"{'missing' if rule.faults else 'ok':<8} {rule.name}: {rule.text}")
         for line in (*map(_line, rule.faults), *map(_line, rule.notes)):
@@ -162,7 +155,6 @@ def check(
 @click.argument("given", nargs=-1, required=True, type=PATH, metavar="BIDS...")
 @request_option
 @signers_option
-@again_option
 @format_option(list(text.FORMATS))
 @output_option()
 @click.pass_context
@@ -172,7 +164,6 @@ def evaluate(
     given: tuple[Path, ...],
     request_file: Path,
     allowed_signers: Path | None,
-    again: bool,
     form: str,
     output: Path | None,
 ) -> None:
@@ -181,7 +172,7 @@ def evaluate(
     Ends with 1 if no bid is complete.
     """
     wanted = request.load(request_file)
-    result = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers, again=again))
+    result = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers))
     result = dataclasses.replace(result, made=_made(request_file))
     _write(text.FORMATS[form](result), output)
     ctx.exit(0 if any(line.score for line in result.lines) else 1)

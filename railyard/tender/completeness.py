@@ -8,13 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from railyard.base.errors import as_seen
 from railyard.records import json_io, text_rules
 from railyard.records.record import Origin
 from railyard.records.rules.registry import Fault
-from railyard.records.rules.times import CLOCKS_S, SECOND_S
+from railyard.records.rules.times import CLOCKS_S, SECOND_S, seconds
 from railyard.tender import agreement, copies, measured
 from railyard.tender.bids import Read
 from railyard.tender.judged import Judged
@@ -189,7 +188,8 @@ def one_machine(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         if name in tender.may_differ:
             yield Note(field=field, text=text)
         else:
-            yield Fault(field=field, text=f"{text}; expected one, or `may_differ: [{name}]` in the tender")
+            advice = f"; expected no difference, or `may_differ: [{name}]` in the tender" if name else ""
+            yield Fault(field=field, text=f"{text}{advice}")
 
 
 def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -206,13 +206,9 @@ def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         sorted(measured_on, key=lambda read: (read.allocation, read.started))
     ):
         is_same = one.allocation == other.allocation and one.allocation != ""
-        if is_same and (early_s := _seconds(one.ended) - _seconds(other.started)) > SECOND_S:
+        if is_same and (early_s := one.ended_s - seconds(other.started)) > SECOND_S:
             text = f"{other.started}: {early_s:.0f} s before record {one.id} of the same nodes ended"
             yield _of_record(other, "started", text)
-
-
-def _seconds(time: str) -> float:
-    return datetime.fromisoformat(time).timestamp()
 
 
 def parameters(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -369,7 +365,7 @@ def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[
                 yield _against(tender, (bid, other), field, text)
             elif read.boot in boots - shared:
                 shared.add(read.boot)
-                yield _of_record(read, "run.boot", f"the machine and the boot of a record of {name}", Note)
+                yield _of_record(read, "run.boot", f"ran on the computer of a record of {name}", Note)
 
 
 def _against(tender: Tender, bids: tuple[Read, Read], field: str, text: str) -> Fault | Note:

@@ -1,11 +1,12 @@
 """Find launches, series and records that are copies of others: exact, scaled, shifted, or in another order.
 
-Models: each series gets two marks of 64 bits, which survive what a copier does. One is the order of its samples by
-size, which any scale, shift or small noise leaves alone. The other is their sorted distances from a quartile, which a
-scale or a new order leaves alone. Rates are inverted first, so that a rate and its time have one mark. Equal marks are
-found by sorting, not in pairs. A mark is made only of series whose equality cannot be chance: it must determine `BITS`
-bits after ties, which coarse clocks leave, and after a trend or a beat, which make one order likely. Short series are
-marked by their exact samples, and together over the launches of a combination, if the clock's tick is small enough.
+Models: each series gets marks of 64 bits, which survive what a copier does. One is the order of its samples by size,
+which any scale, shift, mirror or small noise leaves alone. The others are their sorted distances from a quartile, fine
+and coarse, which a scale or a new order leaves alone; the coarse ones survive some noise, too. Rates are inverted
+first, so that a rate and its time have one mark. Equal marks are found by sorting, not in pairs. A mark is made only of
+series whose equality cannot be chance: it must determine `BITS` bits after ties, which coarse clocks leave, and after a
+trend or a beat, which make one order likely. Short series are marked by their exact samples, and together over the
+launches of a combination, if the clock's tick is small enough.
 
 Leaves out: copies with noise above the distances of samples, and single launches of one sample.
 """
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 #: Least information of a mark. 10,000 records have about 2^40 pairs of series, so that 1 in 2^16 such tenders has a
 #: coincidence.
 BITS = 56.0
-#: Steps between the quartiles of a series.
-STEPS = 1 << 12
-#: Least number of samples that can have `BITS` bits.
-LEAST = 12
+#: Steps between the quartiles of a series: of short series, and those of coarse marks.
+STEPS, COARSE = 1 << 12, (1 << 9, 1 << 6)
+#: Least number of samples that can have `BITS` bits, and of those whose coarse marks can.
+LEAST, LEAST_COARSE = 12, 16
 #: Number of the "launch" of all launches of a record.
 ALL = 0xFFFF
 
@@ -69,7 +70,8 @@ def marks_of(read: Record) -> bytes:
             else:
                 key = (*combination, fom, frozenset(series.labels.items()))
                 short.setdefault(key, []).append(one)
-    marks = [*map(_marks, rows.values()), *map(_marks_of_short, short.values())]
+    with np.errstate(all="ignore"):  # a sample such as 5e-324 has no ratio
+        marks = [*map(_marks, rows.values()), *map(_marks_of_short, short.values())]
     if not marks:
         return b""
     joined = np.concatenate(marks)
@@ -88,12 +90,14 @@ def _marks(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Marks:
     np.put_along_axis(ranks, order, np.arange(count)[None], axis=1)
     ties = (ordered[:, 1:] == ordered[:, :-1]).sum(axis=1)
     factorials = _factorials(count)
-    of_order = factorials[count] - factorials[ties + 1] - _foreseen(ranks)
-    steps, of_steps = _steps(ordered)
+    of_order = factorials[count] - factorials[ties + 1] - _foreseen(ranks) - 1
+    order = np.where(order[:, :1] < order[:, -1:], order, order[:, ::-1])  # of a series and its mirror one
     whose = np.array([launch for launch, _, _ in series], dtype=np.uint64)
+    sizes = (STEPS, *COARSE) if count >= LEAST_COARSE else (STEPS,)
+    kinds = [(order, of_order), *(_steps(ordered, steps) for steps in sizes)]
     marks = [
         np.stack([whose, _hashed(cells, salt)], axis=1)[bits >= BITS]
-        for salt, cells, bits in ((1, order, of_order), (2, steps, of_steps))
+        for salt, (cells, bits) in enumerate(kinds, 4)
     ]
     return np.concatenate(marks)
 
@@ -104,8 +108,8 @@ def _factorials(count: int) -> Floats:
     return np.concatenate([[0.0], np.cumsum(np.log2(np.arange(1, count + 1)))])
 
 
-def _steps(ordered: Floats) -> tuple[Ints, Floats]:
-    """Return the distances of sorted samples from a quartile, and the bits of each row that they determine.
+def _steps(ordered: Floats, most: int = STEPS) -> tuple[Ints, Floats]:
+    """Return the distances of sorted samples from a quartile, in steps, and the bits of each row that they determine.
 
     As many equal pairs as are seen come from `levels` values that are equally likely. Even distances, as of a sweep,
     determine little.
@@ -113,10 +117,11 @@ def _steps(ordered: Floats) -> tuple[Ints, Floats]:
     count = ordered.shape[1]
     low, high = ordered[:, count // 4, None], ordered[:, 3 * count // 4, None]
     spread = np.where(high > low, high - low, np.inf)
-    steps = np.floor((ordered - low) / spread * STEPS).clip(-(2**62), 2**62).astype(np.int64)
-    gaps = np.diff(steps)
-    levels = count * count / 2 / np.maximum((gaps == 0).sum(axis=1), 0.5)
-    uneven = (gaps.std(axis=1) / np.maximum(gaps.mean(axis=1), 1)).clip(1e-9, 1)
+    steps = np.floor((ordered - low) / spread * most).clip(-(2**62), 2**62).astype(np.int64)
+    gaps = np.diff(ordered)
+    levels = count * count / 2 / np.maximum((np.diff(steps) == 0).sum(axis=1), 0.5)
+    levels = np.minimum(levels, steps[:, -1] - steps[:, 0] + 1)
+    uneven = (gaps.std(axis=1) / gaps.mean(axis=1).clip(5e-324)).clip(1e-9, 1)
     return steps, count * np.log2(levels * uneven) - _factorials(count)[count]
 
 
@@ -158,7 +163,7 @@ def _foreseen(ranks: Ints) -> Floats:
     variance = (count * count - 1) / 12
     beat = [np.mean(centered[:, lag:] * centered[:, :-lag], axis=1) for lag in (1, 2)]
     strongest = np.max(np.abs([np.mean(centered * position, axis=1), *beat]), axis=0) / variance
-    bits: Floats = -count / 2 * np.log2(1 - np.minimum(strongest, 0.999) ** 2)
+    bits: Floats = -count / 2 * np.log2(1 - np.minimum(strongest, 1 - 1e-9) ** 2)
     return bits
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import orjson
@@ -18,7 +17,8 @@ from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Case, Launch, Origin, Record
 from railyard.records.rules import rebuilt
-from railyard.records.store import archive, entries
+from railyard.records.rules.times import seconds
+from railyard.records.store import entries
 from railyard.records.units import Fom
 from railyard.tender import agreement, copies
 
@@ -29,7 +29,6 @@ class Ran(NamedTuple):
     It is a tuple because a bid may have a hundred thousand launches.
     """
 
-    place: int
     placement: str
     nic_policy: str
     is_result: bool
@@ -40,26 +39,24 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One record. `nics` is a number, None if not recorded. `path` is its path in a bag.
+    """One record. `nics` is a number, None if not recorded.
 
     `nodes` are those on which ranks ran, at most `granted`. `setting` is what changes the work and is no parameter.
     Records with one text `work` are of one case. `allocation` is a digest of the set of nodes, `hosts` their
-    first and last names. `started` is of the first launch, `ended` of the last. `up_s` is when the clock of the
-    boot began, in seconds since 1970, as the launches give it; None if they do not. `facts` and `files` are what jobs
-    of a bid share (`railyard.tender.agreement`), `marks` what copies share (`railyard.tender.copies`).
+    first and last names. `started` is of the first launch. `ended_s` is when the last one ended, `up_s` when the clock
+    of the boot began, both in seconds since 1970, as the launches give them; `up_s` is None if they do not. `facts` and
+    `files` are what jobs of a bid share (`railyard.tender.agreement`), `marks` what copies share
+    (`railyard.tender.copies`).
     """
 
     id: str
     sha256: str
-    schema: str
-    path: str
     created: str
     started: str
-    ended: str
+    ended_s: float
     origin: Origin
     system: str
     commit: str
-    version: str
     check: str
     benchmark: str
     parameters: Mapping[str, Json]
@@ -85,26 +82,23 @@ class Judged:
     launches: tuple[Ran, ...]
 
 
-def of_record(read: Record, content: bytes = b"") -> Judged:
-    """Return what a tender needs of a record; `content` are its file's bytes."""
+def of_record(read: Record) -> Judged:
+    """Return what a tender needs of a record."""
     case, run = read.case, read.run
     setting, environment = _setting(read), read.system.environment
     commit = str(read.provenance["railyard"]["git_commit"])
-    nodes = max((len(launch.ranks.counts()) for launch in read.launches if launch.is_result), default=0)
+    nodes = max((len(launch.ranks.hosts) for launch in read.launches if launch.is_result), default=0)
     work = [case.check, case.parameters, setting, nodes, environment, commit, read.provenance["mpi"]]
     names = sorted(rebuilt.names(read))
     return Judged(
         id=read.id,
         sha256=read.sha256,
-        schema=str(read.document["schema"]),
-        path=archive.name_of(read, content),
         created=read.created,
         started=min((launch.started for launch in read.launches if launch.started), default=read.created),
-        ended=_ended(read),
+        ended_s=_ended_s(read),
         origin=read.origin,
         system=read.system.name,
         commit=commit,
-        version=str(read.provenance["railyard"]["version"]),
         check=case.check,
         benchmark=case.benchmark,
         parameters=case.parameters,
@@ -155,27 +149,22 @@ def _where(case: Case) -> dict[str, Json]:
     return {"allocation": order, "block": list(case.block or ()), "cube": list(case.cube or ())}
 
 
-def _ended(read: Record) -> str:
-    """Return when the last launch ended; a record is made some time later."""
-    ends = (
-        datetime.fromisoformat(launch.started) + timedelta(seconds=launch.elapsed_s or 0.0)
-        for launch in read.launches
-        if launch.started
-    )
-    return max(ends, default=datetime.fromisoformat(read.created)).isoformat()
+def _ended_s(read: Record) -> float:
+    """Return when the last launch ended; a record is made some time later. It may be a time that no calendar has."""
+    ends = (seconds(launch.started) + (launch.elapsed_s or 0.0) for launch in read.launches if launch.started)
+    return max(ends, default=seconds(read.created))
 
 
 def _up_s(read: Record) -> float | None:
     for launch in read.launches:
         if launch.started and launch.begun_monotonic_s is not None:
-            return datetime.fromisoformat(launch.started).timestamp() - launch.begun_monotonic_s
+            return seconds(launch.started) - launch.begun_monotonic_s
     return None
 
 
 def _ran(read: Record, launch: Launch) -> Ran:
     is_counted = launch.is_result
     return Ran(
-        place=launch.index,
         placement=launch.placement,
         nic_policy=launch.nic_policy,
         is_result=is_counted,

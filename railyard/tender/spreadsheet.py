@@ -87,7 +87,7 @@ def _notes(result: Evaluation) -> Iterator[Row]:
     for line in result.lines:
         for rule in line.rules:
             yield from ([line.bidder, rule.name, note.field, note.text] for note in rule.notes)
-        yield [line.bidder, "", "sha256", line.digest]
+        yield from [[line.bidder, "", "sha256", line.digest]] if line.digest else []
     yield [result.made]
 
 

@@ -55,7 +55,8 @@ def _markdown(result: Evaluation) -> Iterator[str]:
     yield "\n## What was measured\n"
     for line in result.lines:
         yield from (f"- {_plain(line.bidder)}: {_plain(note)}" for note in line.notes)
-        yield f"- {_plain(line.bidder)}: sha256 of the bid {line.digest}"
+        if line.digest:
+            yield f"- {_plain(line.bidder)}: sha256 of the bid {line.digest}"
     if result.trust:
         yield "\n## What is taken on trust\n"
         yield from (f"- {_plain(subject)}: {_plain(sentence)}" for subject, sentence in result.trust)

@@ -249,6 +249,23 @@ UNREAD: dict[str, Any] = {
 }
 
 ALL: Mapping[str, Forgery] = {
+    "a program of which no digest could be made": Forgery(
+        "program-digest",
+        "no digest of halo",
+        lambda d: [d["run"][when]["files"].update(halo=None) for when in ("written", "ended")],
+    ),
+    "a measurement started by the model": Forgery(
+        "command",
+        "begins with 'railyard', which no launcher of railyard writes for",
+        lambda d: change_commands(
+            d, lambda line: re.sub("mpirun .*? halo ", "railyard model --hostfile a t.yml halo ", line)
+        ),
+    ),
+    "a file of no launch": Forgery(
+        "command",
+        "not one plain command",
+        lambda d: change_commands(d, lambda line: line.replace("launch-000.", "launch-N.")),
+    ),
     "a source that nobody checked": Forgery(
         "source",
         "without the recipe's checksum",

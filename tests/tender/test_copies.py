@@ -159,6 +159,8 @@ COPIES: dict[str, Callable[[Samples], Samples]] = {
     "squeezed to the fastest": lambda times: times.min() + (times - times.min()) * 0.1,
     "logarithms": lambda times: 1000 * np.log(times),
     "rounded": lambda times: np.round(times * 0.9, 6),
+    "mirrored": lambda times: 20_000 - times,
+    "rotated, with noise": lambda times: np.roll(times, 3) + 0.001 * np.sin(np.arange(20)),
 }
 
 
@@ -207,6 +209,9 @@ HONEST: dict[str, Drawn] = {
     "waves": waves,
     "an outlier": with_outlier,
     "bimodal": bimodal,
+    "a sweep": lambda chance: (
+        100 + np.arange(100) * (1 + chance.random()) + 0.01 * chance.standard_normal(100)
+    ),
     "two samples": lambda chance: np.round(100 + chance.random(2), 2),
     "one sample": lambda chance: np.round(100 + 10 * chance.random(1), 1),
 }

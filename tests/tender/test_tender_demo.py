@@ -52,7 +52,7 @@ def test_two_bids_are_ranked_and_the_third_shows_in_one_line_why_it_is_not(demo:
         ),
         ("How certain is that?", "With a certainty of 95 %, the lead is between 22.8 % and 23.7 %."),
         ("What does the score mean?", "The reference system scores 1."),
-        ("Which bids are not ranked, and why?", "swift Ltd: a job was left out"),
+        ("Which bids are not ranked, and why?", "swift Ltd does not follow this rule: Every session"),
         ("What was taken on trust?", "No bid was measured on a real machine"),
         ("Who signed, and when?", "brisk Ltd: brisk@example.org; measured 2026-11-28."),
         ("What would change the result?", "No weight of a single case, halved, doubled or left out"),

@@ -1,4 +1,4 @@
-"""Apptainer: runs a SIF file, or a folder that it unpacked, and reads the image's labels.
+"""Run a SIF file, or a folder that Apptainer unpacked, and read the image's labels.
 
 Leaves out how images are built (docs/node-image.md).
 """

@@ -23,8 +23,9 @@ def constant(read: Record) -> Iterator[Fault]:
     """Samples of a time or a rate differ from one another, unless they are few or have few digits."""
     for field, launch in ended_well(read) if read.origin in RAN else ():
         for index, series in enumerate(launch.series):
-            digits = _digits(series) - ALIKE
-            if digits * (len(series.samples) - 1) >= CHANCE and min(series.samples) == max(series.samples):
+            if min(series.samples) != max(series.samples):
+                continue
+            if (_digits(series) - ALIKE) * (len(series.samples) - 1) >= CHANCE:
                 text = f"{len(series.samples)} samples of {series.samples[0]:.12g}, all alike"
                 yield Fault(field=f"{field}.series[{index}].samples", text=text)
 

@@ -106,9 +106,8 @@ def program_digest(read: Record) -> Iterator[Fault]:
     """The benchmark's program is among the digests, where it ran natively."""
     if read.run is None or read.origin is Origin.MODELLED or read.case.software == (Software.IMAGE,):
         return
-    if read.case.benchmark in own() and read.case.benchmark not in (
-        (read.run["ended"] or {}).get("files") or {}
-    ):
+    files = (read.run["ended"] or {}).get("files") or {}
+    if read.case.benchmark in own() and not files.get(read.case.benchmark):
         yield Fault(field="run.ended.files", text=f"no digest of {read.case.benchmark}")
 
 

@@ -1,4 +1,4 @@
-"""Rules about commands: a launch's line is the one that the case gives, with no other word, variable or operator."""
+"""Check commands: a launch's line is the one that the case gives, with no other word, variable or operator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from railyard.placements.orders.placement import Placement, place
 from railyard.records import image_engines, looks, programs
 from railyard.records.json_io import Json
 from railyard.records.programs import Free, Given, Word
-from railyard.records.record import Beside, Launch, Origin, Record, Software
+from railyard.records.record import COMPUTED, Beside, Launch, Origin, Record, Software
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, answers, ended_well, rule
 
@@ -51,6 +51,8 @@ PYTHON = Free(r"(?:[^\0]*/)?python[0-9.]*", "python3")
 ENDS = {"nccl_tests": ("perf", "perfpy")}
 #: Words by which a launch on a real machine counts its NICs.
 COUNTED = ("env", "RAILYARD_NICS=launch-N.nics")
+#: How railyard starts a launch that is computed; nothing that ran was started so.
+COMPUTES = frozenset({("railyard", "sim"), ("railyard", "model")})
 #: Beginning of the fault of words between railyard's own line and the program; a tender may allow such words.
 OWN_OPTIONS = "launcher options of its own: "
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -88,7 +90,8 @@ def command(read: Record) -> Iterator[Fault]:
         text = f"{as_seen(site)[:200]}, a launcher of its own; expected none, or one that the tender names"
         yield Fault(field="provenance.reframe.wrapper", text=text, options=site, named_in="launchers")
     for field, launch in ended_well(read):
-        text = launch.command.replace(f"launch-{launch.index:03d}.", "launch-N.")
+        text = launch.command.replace("launch-N.", "launch-?.")
+        text = text.replace(f"launch-{launch.index:03d}.", "launch-N.")
         combined = launch.placement, launch.nic_policy, str(launch.software)
         key = "command", *combined, len(launch.ranks), launch.guard is None, outside, text
         if key not in verdicts:
@@ -100,7 +103,7 @@ def command(read: Record) -> Iterator[Fault]:
         if problem:
             options = problem.removeprefix(OWN_OPTIONS) if problem.startswith(OWN_OPTIONS) else ""
             yield Fault(field=f"{field}.command", text=as_seen(problem)[:300], options=options)
-        yield from _beside(read, field, launch, shlex.split(body))
+        yield from _beside(read, field, launch, body)
 
 
 def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
@@ -127,8 +130,11 @@ def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
     return f"begins with {shown!r}, which no launcher of railyard writes for {launch.placement}", ""
 
 
-def _beside(read: Record, field: str, launch: Launch, victim: Sequence[str]) -> Iterator[Fault]:
-    """Yield faults of programs beside the measured one: not those of the load, or other words than a job writes."""
+def _beside(read: Record, field: str, launch: Launch, body: str) -> Iterator[Fault]:
+    """Yield faults of programs beside the measured one: not those of the load, or other words than a job writes.
+
+    `body` are the words of the measured program.
+    """
     load = spec.split_load(launch.placement)[1]
     kinds = list((read.case.roles or {}).get("loads", {}).get(load, ()))
     roles = launch.roles or ()
@@ -138,7 +144,7 @@ def _beside(read: Record, field: str, launch: Launch, victim: Sequence[str]) -> 
         text = f"{[role.name for role in roles]}; the load of {launch.placement} has {names}"
         yield Fault(field=f"{field}.roles", text=as_seen(text)[:300])
         return
-    stem = f"launch-{launch.index:03d}"
+    stem, victim = f"launch-{launch.index:03d}", shlex.split(body) if roles else []
     for number, (role, kind) in enumerate(zip(roles, kinds, strict=True)):
         own = f"{stem}.{role.name}"
         files = ["--ready", f"{own}.ready", "--stop", f"{stem}.stop", "--json", f"{own}.json"]
@@ -186,7 +192,7 @@ def _possible(read: Record, launch: Launch, first: str) -> list[LaunchLine]:
     """Return the lines by which railyard may start a launch that begin with a word."""
     possible = answers(read)
     counts, site = rebuilt.counts_nics(read, launch), rebuilt.site_launcher(read)
-    key = "lines", launch.placement, launch.nic_policy, len(launch.ranks), counts, site, first
+    key = "lines", read.origin, launch.placement, launch.nic_policy, len(launch.ranks), counts, site, first
     if key not in possible:
         possible[key] = list(_lines(read, launch, first))
     lines: list[LaunchLine] = possible[key]
@@ -259,7 +265,7 @@ def _lines(read: Record, launch: Launch, first: str) -> Iterator[LaunchLine]:
     wrapper, launcher = rebuilt.site_launcher(read)
     for placed in _placed(read, launch.placement, len(launch.ranks)):
         try:
-            yield from lines.possible(
+            for line in lines.possible(
                 placed,
                 launch.nic_policy,
                 launch.placement,
@@ -268,7 +274,9 @@ def _lines(read: Record, launch: Launch, first: str) -> Iterator[LaunchLine]:
                 by_script=rebuilt.counts_nics(read, launch),
                 family=launcher if first == wrapper else "",
                 stated=str(read.case.parameters.get("nic_settings", "")),
-            )
+            ):
+                if read.origin in COMPUTED or line.words[:2] not in COMPUTES:
+                    yield line
         except InputError:
             continue
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from railyard.base import check_sources
 from railyard.records import launch_order, studies
-from railyard.records.record import Origin, Record, combination_name
+from railyard.records.record import COMPUTED, Record, combination_name
 from railyard.records.rules.registry import Fault, ended_well, rule
 from railyard.records.store import challenge
 
@@ -63,7 +63,7 @@ def studies_by_check() -> Mapping[str, frozenset[str]]:
 @rule("computed-once")
 def computed(read: Record) -> Iterator[Fault]:
     """What is computed and launched again gives the same figures, bit for bit."""
-    if read.origin is Origin.SIMULATED or read.origin is Origin.MODELLED:
+    if read.origin in COMPUTED:
         first: dict[object, object] = {}
         for field, launch in ended_well(read):
             key = launch.placement, launch.nic_policy, launch.software

@@ -13,15 +13,21 @@ from collections.abc import Iterator
 
 from railyard.placements.orders import spec
 from railyard.records import studies, units
-from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
+from railyard.records.record import (
+    COMPUTED,
+    Guarded,
+    Launch,
+    Origin,
+    Record,
+    Status,
+    Verdict,
+    combination_name,
+)
 from railyard.records.rules.registry import Fault, fields, rule
 from railyard.records.units import Fom
 
 #: The least number of launches per combination without a study: fewer give no 95 % interval of the median.
 LAUNCHES = 6
-SAMPLES = 1
-#: Origins whose packets crossed NICs with readable counters.
-WITH_NICS = frozenset({Origin.EMULATED, Origin.MEASURED})
 DEFAULT_POLICIES = frozenset({"library-default", "default"})
 
 
@@ -59,9 +65,8 @@ def guarded(read: Record) -> Iterator[Fault]:
 @rule("launches")
 def enough_launches(read: Record) -> Iterator[Fault]:
     """Every combination has as many results as its study needs, or 6."""
-    least = max([LAUNCHES, *(study.launches for study in studies.of(read.case.studies))])
-    if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
-        least = 1
+    needed = [LAUNCHES, *(study.launches for study in studies.of(read.case.studies))]
+    least = 1 if read.origin in COMPUTED else max(needed)
     counted = Counter((launch.placement, launch.nic_policy, launch.software) for _, launch in _results(read))
     for combination in itertools.product(read.case.placements, read.case.nic_policies, read.case.software):
         if counted[combination] < least:
@@ -72,9 +77,11 @@ def enough_launches(read: Record) -> Iterator[Fault]:
 @rule("samples")
 def enough_samples(read: Record) -> Iterator[Fault]:
     """Every series has as many samples as its study needs."""
-    least = max([SAMPLES, *(study.samples for study in studies.of(read.case.studies))])
-    if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
-        least = 1
+    least = (
+        1
+        if read.origin in COMPUTED
+        else max([1, *(study.samples for study in studies.of(read.case.studies))])
+    )
     for field, launch in _results(read):
         for index, series in enumerate(launch.series):
             if len(series.samples) < (1 if units.is_counted(series.fom) else least):
@@ -136,7 +143,7 @@ def placed(read: Record) -> Iterator[Fault]:
 @rule("nic-evidence")
 def nic_evidence(read: Record) -> Iterator[Fault]:
     """Every node has its NICs' bytes, and they prove the NIC policy."""
-    if read.origin not in WITH_NICS:
+    if read.origin in COMPUTED:
         return
     for field, launch in _results(read):
         is_uncounted = read.origin is Origin.MEASURED and launch.nic_policy in DEFAULT_POLICIES

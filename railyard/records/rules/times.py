@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from railyard.records import provenance
-from railyard.records.record import Launch, Origin, Record
+from railyard.records.record import COMPUTED, Launch, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
 #: The resolution of `created`, which has whole seconds; that of `started` may be the same.
@@ -25,14 +25,15 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Return the seconds since 1970 of a time."""
     return datetime.fromisoformat(text).timestamp()
 
 
 @rule("started")
 def started(read: Record) -> Iterator[Fault]:
     """A launch that ended has a start and a duration above 0, unless it was computed."""
-    if read.origin is Origin.MODELLED or read.origin is Origin.SIMULATED:
+    if read.origin in COMPUTED:
         return
     for field, launch in ended_well(read):
         if launch.started is None:
@@ -48,7 +49,7 @@ def sequence(read: Record) -> Iterator[Fault]:
     for index, launch in enumerate(read.launches):
         if launch.started is None:
             continue
-        started_s = _seconds(launch.started)
+        started_s = seconds(launch.started)
         if started_s + SECOND_S < earliest:
             text = f"{launch.started}: {earliest - started_s:.1f} s before the launches before it ended"
             yield Fault(field=f"launches[{index}].started", text=text)
@@ -58,7 +59,7 @@ def sequence(read: Record) -> Iterator[Fault]:
 @rule("created")
 def created(read: Record) -> Iterator[Fault]:
     """The record was made after its last launch ended, and not in the checker's future."""
-    created_s, (_, last_s) = _seconds(read.created), _span_s(read)
+    created_s, (_, last_s) = seconds(read.created), _span_s(read)
     if created_s > now().timestamp() + CLOCKS_S:
         yield Fault(field="created", text=f"{read.created} is in the future")
     if created_s + SECOND_S < last_s:
@@ -70,19 +71,19 @@ def job_times(read: Record) -> Iterator[Fault]:
     """The job was written before its first launch and ended after its last, when the record was made."""
     if read.run is None or read.run["written"] is None or read.run["ended"] is None:
         return
-    written_s, ended_s = (_seconds(read.run[when]["time"]) for when in ("written", "ended"))
+    written_s, ended_s = (seconds(read.run[when]["time"]) for when in ("written", "ended"))
     first_s, last_s = _span_s(read)
     if written_s > first_s + SECOND_S:
         yield Fault(field="run.written.time", text="after the first launch")
     if ended_s + SECOND_S < last_s:
         yield Fault(field="run.ended.time", text="before the last launch ended")
-    if abs(_seconds(read.created) - ended_s) > SECOND_S:
+    if abs(seconds(read.created) - ended_s) > SECOND_S:
         yield Fault(field="created", text=f"{read.created}; the job ended at {read.run['ended']['time']}")
 
 
 def _span_s(read: Record) -> tuple[float, float]:
     """Return when the first launch began and the last one ended; without a launch an interval that has no time."""
-    spans = [(_seconds(run.started), run.elapsed_s or 0.0) for run in read.launches if run.started]
+    spans = [(seconds(run.started), run.elapsed_s or 0.0) for run in read.launches if run.started]
     begins, ends = (start_s for start_s, _ in spans), (start_s + taken_s for start_s, taken_s in spans)
     return min(begins, default=float("inf")), max(ends, default=float("-inf"))
 
@@ -99,8 +100,8 @@ def commit_first(read: Record) -> Iterator[Fault]:
     committed = None if commit is None else _committed(commit)
     written = (read.run or {}).get("written") or {}
     times = [read.created, written.get("time"), *(launch.started for launch in read.launches)]
-    earliest = min(filter(None, times), key=_seconds)
-    if committed is not None and _seconds(earliest) + CLOCKS_S < committed.timestamp():
+    earliest = min(filter(None, times), key=seconds)
+    if committed is not None and seconds(earliest) + CLOCKS_S < committed.timestamp():
         text = f"{commit[:12]} was committed at {committed:%Y-%m-%dT%H:%M:%S%z}, after {earliest}"
         yield Fault(field="provenance.railyard.git_commit", text=text)
 
@@ -111,7 +112,7 @@ def session(read: Record) -> Iterator[Fault]:
     reframe = read.provenance["reframe"] or {}
     match = re.match(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z)-", str(reframe.get("session", "")))
     first = next((launch.started for launch in read.launches if launch.started), None)
-    if match and first and _seconds(match[1]) > _seconds(first) + SECOND_S:
+    if match and first and seconds(match[1]) > seconds(first) + SECOND_S:
         yield Fault(field="provenance.reframe.session", text=f"{match[1]} is after the first launch, {first}")
     if read.run is not None and read.run["session"] != reframe.get("session"):
         yield Fault(field="run.session", text="another session than provenance.reframe's")
@@ -124,7 +125,7 @@ def monotonic(read: Record) -> Iterator[Fault]:
     for field, launch in ended_well(read):
         start_s, end_s = launch.begun_monotonic_s, launch.ended_monotonic_s
         if start_s is None or end_s is None:
-            if read.run is not None and read.origin in {Origin.EMULATED, Origin.MEASURED}:
+            if read.run is not None and read.origin not in COMPUTED:
                 yield Fault(field=f"{field}.begun_monotonic_s", text="no monotonic times")
             continue
         timed.append((field, launch, start_s, end_s))
@@ -137,6 +138,6 @@ def monotonic(read: Record) -> Iterator[Fault]:
                 field=f"{field}.begun_monotonic_s", text=f"{later_s} is before the launch before it ended"
             )
         elif one.started and other.started:
-            drift = _seconds(other.started) - _seconds(one.started) - (later_s - since)
+            drift = seconds(other.started) - seconds(one.started) - (later_s - since)
             if abs(drift) > DRIFT_S + 1e-3 * (later_s - since):
                 yield Fault(field=f"{field}.started", text=f"{drift:+.1f} s against the monotonic times")

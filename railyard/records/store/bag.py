@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import itertools
 import os
 import re
 import shutil
@@ -186,7 +187,7 @@ def signed(folder: Path, allowed: Path | None = None) -> Signed:
     Each line counts, as in `ssh-keygen -Y verify`; a key that no line accepts is a problem. Raises InputError for a
     file that cannot be read, and RunError where there is no ssh-keygen.
     """
-    lines = None if allowed is None else _lines(allowed)
+    lines = None if allowed is None else signers(allowed)
     if not os.path.lexists(folder / SIGNATURE):
         return Signed()
     try:
@@ -232,22 +233,38 @@ def _verified(folder: Path, signature: bytes, content: bytes, lines: Mapping[int
     return Signed(key=key, lines=tuple(accepted))
 
 
-def _lines(allowed: Path) -> dict[int, str]:
-    """Return number -> line of a file of allowed signers, without comments."""
+def signers(allowed: Path) -> dict[int, str]:
+    """Return number -> line of a file of allowed signers, without comments; raises InputError for a line of no key."""
+    valid = "lines NAME KEYTYPE KEY, as ssh-keygen reads them"
     try:
         lines = allowed.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         problem = getattr(error, "strerror", None) or "no text"
-        raise InputError(str(allowed), "", problem=problem, valid="lines NAME KEYTYPE KEY") from error
-    return {number: line for number, line in enumerate(lines, 1) if not line.lstrip().startswith("#")}
+        raise InputError(str(allowed), "", problem=problem, valid=valid) from error
+    stated = {number: line for number, line in enumerate(lines, 1) if line.split("#")[0].strip()}
+    for number, line in stated.items():
+        if not any(_fingerprints(line)):
+            raise InputError(str(allowed), f"line {number}", line, valid)
+    return stated
 
 
 def _fingerprints(line: str) -> Iterator[str]:
-    """Yield the fingerprint of each word of a line that may be a key."""
-    for word in line.split():
+    """Yield the fingerprint of each word of a line that is a key, after a word that is its type."""
+    for kind, word in itertools.pairwise(line.split()):
         with contextlib.suppress(ValueError):
-            blob = base64.b64decode(word, validate=True) if word.startswith("AAAA") else b""
-            yield f"SHA256:{base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip('=')}"
+            blob = base64.b64decode(word, validate=True)
+            if _fields(blob)[:1] == [kind.encode()]:
+                yield f"SHA256:{base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip('=')}"
+
+
+def _fields(blob: bytes) -> list[bytes]:
+    """Return the fields of a key, each after its length in four bytes; none of a key that is cut off."""
+    fields, at = list[bytes](), 0
+    while at < len(blob):
+        end = at + 4 + int.from_bytes(blob[at : at + 4])
+        fields.append(blob[at + 4 : end])
+        at = end
+    return fields if at == len(blob) else []
 
 
 def _keygen(folder: Path, arguments: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
