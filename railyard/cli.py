@@ -54,7 +54,6 @@ GROUPS = {
         ),
         "series": ("analysis.judge.cli:series", "Show records over dates, sizes or allocations."),
         "why": ("analysis.why:why", "Say what may have made the slow launches of a record slow."),
-        "pairs": ("analysis.pairs.cli:pairs", "Show the matrices of all pairs that pt2pt has written."),
         "results": ("records.cli:results", "Add, list, show, check, pack and unpack records."),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
     },
