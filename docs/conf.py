@@ -69,6 +69,11 @@ def link_to_included_pages(_app: Sphinx, name: str, source: list[str]) -> None:
             source[0] = source[0].replace(f"]({path}", f"]({page}")
 
 
+def with_glossary(_app: Sphinx, name: str, source: list[str]) -> None:
+    """End each page with a link to the glossary."""
+    source[0] += f"\n\n[Glossary]({'../' * name.count('/')}reference/glossary.md)\n"
+
+
 def with_prompts(_app: Sphinx, doctree: nodes.document) -> None:
     """Show a prompt before each command of a block without a language that contains nothing else."""
     for block in list(doctree.findall(nodes.literal_block)):
@@ -121,6 +126,7 @@ def setup(app: Sphinx) -> None:
     """Register the hooks."""
     app.connect("build-finished", make_accessible)
     app.connect("source-read", link_to_included_pages)
+    app.connect("source-read", with_glossary)
     app.connect("env-get-outdated", commands_change)
     app.connect("sphinx-click-process-epilog", with_literal_examples)
     app.connect("sphinx-click-process-options", with_plain_paths)
