@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +18,9 @@ from railyard.placements.linkload.patterns import make, patterns
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders import spec
 from railyard.placements.topology import fault_words
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 HEADINGS = (
     "slowest\nlink\nms",
@@ -89,11 +93,11 @@ def links(
     wrong = fault_words.parse(granted.topology, faults)
     model.check_faults(wrong)
     sent = options.traffic or _modelled(options, pattern, within=within, sizes=sizes, cells=cells)
-    left = options.left(granted.topology)
+    left, nics = options.left(granted.topology), options.rank_nics(granted.topology)
     loads_by_name = {}
     for name in placements.split(","):
         placed = options.placed(name, granted, sent).indices
-        loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong)
+        loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong, nics=nics)
         loads_by_name[name] = loads if left is None else left.beside(loads)
     if as_json:
         click.echo(json.dumps({name: _document(loads) for name, loads in loads_by_name.items()}))
@@ -143,6 +147,28 @@ def _print(topology: str, loads_by_name: dict[str, LinkLoads], slowest: int) -> 
             rate = f"{link.link_class}, {left:.2f} GB/s"
             text = f"{name}: {link.name} ({rate}): {size / 1e6:.4g} MB, {seconds * 1e3:.4g} ms"
             console.print(text, highlight=False)
+    if any(loads.nics for loads in loads_by_name.values()):
+        console.print(_rails_table(loads_by_name))
+
+
+def _rails_table(loads_by_name: dict[str, LinkLoads]) -> Table:
+    """Return what each rail's NICs send, and its leaf with most bytes over spines."""
+    from rich import box
+    from rich.table import Table
+
+    headings = ("rail", "sent by\nNICs\nMB", "busiest\nNIC\nMB", "over\nspines\nMB", "busiest\nleaf", "\n\nMB")
+    table = Table("", *headings, title="by rail", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name, loads in loads_by_name.items():
+        leaves = loads.leaves()
+        for rail, sent in enumerate(loads.host_out_bytes):
+            own = {leaf.name: leaf.up_bytes for leaf in leaves if leaf.rail == rail}
+            busiest = max(own, key=lambda leaf: own[leaf])
+            sizes = (sent.sum(), sent.max(), sum(own.values()))
+            numbers = (f"{size / 1e6:.4g}" for size in sizes)
+            table.add_row(
+                "" if rail else name, str(rail), *numbers, busiest, f"{own[busiest] / 1e6:.4g}"
+            )
+    return table
 
 
 def _document(loads: LinkLoads) -> dict[str, Any]:
@@ -158,8 +184,22 @@ def _document(loads: LinkLoads) -> dict[str, Any]:
             "mean": float(loads.injected_bytes.mean()),
             "max": float(loads.injected_bytes.max()),
         },
+        **_by_rail(loads),
         "links": [
             {"link": link.name, "class": str(link.link_class), "bytes": size, "seconds": seconds}
             for link, size, seconds in loads.slowest(loads.link_s.size)
         ],
     }
+
+
+def _by_rail(loads: LinkLoads) -> dict[str, Any]:
+    """Return the bytes of every NIC and leaf, where the ranks' NICs are known."""
+    if loads.nics is None:
+        return {}
+    both = zip(loads.host_out_bytes, loads.host_in_bytes, strict=True)
+    nics = [
+        {"node": node.name, "nic": f"nic{rail}", "tx_bytes": sent, "rx_bytes": received}
+        for rail, ways in enumerate(both)
+        for node, sent, received in zip(loads.topology.nodes, *(way.tolist() for way in ways), strict=True)
+    ]
+    return {"nics_policy": loads.nics.policy, "nics": nics, "leaves": [asdict(leaf) for leaf in loads.leaves()]}
