@@ -12,6 +12,7 @@ import click
 from railyard.base.commands import COUNT, FILE, example, json_option, option
 from railyard.base.errors import InputError
 from railyard.placements.cli.options import UNKNOWN, SharedOptions, shared
+from railyard.placements.linkload import counted as counted_bytes
 from railyard.placements.linkload import model, traffic
 from railyard.placements.linkload.model import PROTOCOLS, LinkLoads
 from railyard.placements.linkload.patterns import make, patterns
@@ -64,6 +65,12 @@ MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().i
     "separated by semicolons.",
     default="",
 )
+@option(
+    "--counted",
+    "Compare the first placement's bytes per NIC and leaf with the counters of a launch: JSON of `railyard torus "
+    "counters NAME --since FILE --json`.",
+    FILE,
+)
 @json_option("Print JSON, with every link of every placement.")
 @option("--plot", "File (.svg, .png) for a heat map of the last placement.", FILE)
 def links(
@@ -77,10 +84,14 @@ def links(
     protocol: str,
     slowest: int,
     faults: str,
+    counted: Path | None,
     as_json: bool,
     plot: Path | None,
 ) -> None:
-    """Predict bytes and seconds on every link of TOPOLOGY under some placements. Nothing is run."""
+    """Predict bytes and seconds on every link of TOPOLOGY under some placements. Nothing is run.
+
+    With --counted, end with status 1 if a NIC or leaf counted other bytes than predicted.
+    """
     if plot is not None:
         from railyard.placements.linkload import (
             heatmap,  # the plotting library takes longer to load than the model to run
@@ -99,7 +110,9 @@ def links(
         placed = options.placed(name, granted, sent).indices
         loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong, nics=nics)
         loads_by_name[name] = loads if left is None else left.beside(loads)
-    if as_json:
+    if counted is not None:
+        _compare(next(iter(loads_by_name.values())), sent, counted, as_json=as_json)
+    elif as_json:
         click.echo(json.dumps({name: _document(loads) for name, loads in loads_by_name.items()}))
     else:
         _print(granted.topology.name, loads_by_name, slowest)
@@ -107,6 +120,24 @@ def links(
         name, loads = list(loads_by_name.items())[-1]
         what = options.matrix.name if options.matrix else pattern
         heatmap.draw(loads, f"{what} on {granted.topology.name}, placement {name}", plot)
+
+
+def _compare(loads: LinkLoads, sent: Traffic, path: Path, *, as_json: bool) -> None:
+    """Print what differs from the counters, and end with status 1 if anything does."""
+    if loads.nics is None:
+        raise InputError("--counted", "", problem="the ranks' NICs are not known", valid="with --nics POLICY")
+    result = counted_bytes.compared(loads, counted_bytes.read(path), float(sent.size_bytes.min() if len(sent.size_bytes) else 1))
+    if as_json:
+        click.echo(json.dumps(counted_bytes.document(result)))
+    else:
+        nics = sum(part.is_nic for part in result.parts)
+        leaves = len({part.host for part in result.parts if not part.is_nic})
+        verdict = "differ" if result.findings else "equal the model's to the message"
+        click.echo(f"bytes of {nics} NICs and {leaves} leaves, {result.rounds:g} rounds: {verdict}")
+        for finding in result.findings:
+            click.echo(f"  {finding}")
+    if result.findings:
+        raise SystemExit(1)
 
 
 def _modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:

@@ -37,7 +37,7 @@ TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock ticks, and
 NIC_PORT = 128  # port number in a MAC address: ports from this number on lead to nodes
 NIC_GATEWAY = "169.254.0.1"
 FIRST_RAIL_TABLE = 100
-SECOND_CHOICE = 100  # metric of routes that no packet takes, because the usual routes have 0
+SECOND_CHOICE = 100  # first metric, one per rail, of routes that no packet takes, because the usual routes have 0
 BRIDGE_PORTS = 1023  # ports of a Linux bridge (BR_MAX_PORTS without port 0), such as the management network
 HEALTHY = Faults()
 LOWEST_ROUTER_RATE_BIT_S = 1e3
@@ -384,7 +384,7 @@ def _routes_to_other_rails(topology: Topology, node: Node, rail: int, route: Rou
     own_prefixes = [f"{addresses.node_address(topology, node, other_rail)}/32" for other_rail in other_rails]
     prefixes = [*(addresses.rail_prefix(topology, other) for other in other_rails), *own_prefixes]
     return [
-        f"route add {prefix} {via} src {route.source} {route.tcp} metric {SECOND_CHOICE}"
+        f"route add {prefix} {via} src {route.source} {route.tcp} metric {SECOND_CHOICE + rail}"
         for prefix in prefixes
     ]
 
