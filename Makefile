@@ -167,8 +167,9 @@ lint: $(STAMPS)/develop  ## ruff, mypy --strict, clang-format, shellcheck, yamll
 lint-workflows: $(STAMPS)/develop  ## actionlint over the workflows; compiled by Go where it is not installed
 	actionlint=$$(tools/install-actionlint) && $$actionlint -shellcheck $(BIN)/shellcheck
 
-links:  ## ask for every external link of the documents; needs the internet, so a workflow does it once a week
-	python3 tools/check_links.py
+links: $(STAMPS)/venv $(STAMPS)/docs-venv  ## ask for every external link of the site; needs the internet, so a workflow does it once a week
+	$(BIN)/python -m railyard.reference docs/reference
+	$(DOCS)/sphinx-build --quiet --keep-going -b linkcheck -d build/doctrees docs build/links
 
 analyze: test-tools  ## cppcheck over the C and C++ sources
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \

@@ -15,16 +15,16 @@ from railyard.jobs import canary as judgement
 
 @rfm.simple_test
 class canary(RepeatedCheck):
-    """All nodes of the allocation in a ring, all pairs at once: latency and bandwidth by the relation of two nodes."""
+    """All nodes of the allocation in a ring, all pairs at once: latency and bandwidth by the proximity of two nodes."""
 
-    descr = "Every node with the next in a minute: pairs that stand out among those of their relation"
+    descr = "Every node with the next in a minute: pairs that stand out among those of their proximity"
     tags = {"canary", "production"}
     benchmark = "pt2pt"
     torus = "dual-rail-small"
     placements = ["plain"]
     launches = 1
 
-    #: How many times worse than the median pair of the same relation a pair must be to fail the check.
+    #: How many times worse than the median pair of the same proximity a pair must be to fail the check.
     #:
     #: :type: :class:`float`
     #: :default: ``2``
@@ -48,7 +48,7 @@ class canary(RepeatedCheck):
         if self.is_dry_run():
             return True
         sn.evaluate(self.every_launch_is_good())
-        for relation in judgement.judge(self.record, self.factor):
-            getlogger().info(f"canary: {relation.text}")
+        for group in judgement.judge(self.record, self.factor):
+            getlogger().info(f"canary: {group.text}")
         wrong = judgement.fault(self.record, self.factor)
         return sn.assert_eq(wrong, "", msg=f"{wrong} (record: {self.record_path})")

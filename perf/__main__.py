@@ -24,7 +24,6 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "up": ("up and down of gemini-4x4x4", lambda _: vtorus.bring_up()),
     "fidelity": ("payload rate of every link, also with five faults; a launch", lambda _: vtorus.fidelity()),
     "same": ("one placement twice (A/A): how far apart the medians are", same.measure),
-    "shapes": ("one message, and 64 nodes at once, against the line rate by MTU", lambda _: vtorus.shapes()),
     "rings": ("full rings in the router's network alone, beside theory", lambda _: rings.measure()),
     "topobw": ("injected faults that topobw names, and false alarms without one", topobw.measure),
     "fit-rivals": (

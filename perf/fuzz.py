@@ -1,4 +1,4 @@
-"""Read hostile bundles, records, topologies, tender files, files of sites and outputs of programs.
+"""Read hostile bags, records, topologies, tender files, files of sites and outputs of programs.
 
 Reports tracebacks, time and memory.
 

@@ -1,4 +1,4 @@
-"""Count false alarms and detections of the gate (`railyard.analysis.references.simulated`) over made-up histories.
+"""Count false alarms and detections of the gate (`support.records.histories`) over made-up histories.
 
 Models: 1, 16 and 48 variables on quiet machines (run-to-run spreads of 1 and 2 %, each variable's own or common to
 all), on hosted runners whose machines differ by 5 and 10 % from run to run, and on two kinds of machine that are 8 %
@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from rich.table import Table
+from support.records import histories
+from support.records.histories import Machine
 
 from perf.vtorus import console
-from railyard.analysis.references import simulated
-from railyard.analysis.references.simulated import Machine
 
 HISTORIES, RECORDS = 100, 10
 _QUIET = Machine(variables=1, launch_noise=0.01, run_to_run=0.01)
@@ -37,11 +37,11 @@ MACHINES = [
 def measure() -> list[dict[str, Any]]:
     """Print the share of histories, or of variables, for each machine and trial."""
     table = Table(
-        "variables", "run to run", "records before", *simulated.TRIALS, title=f"{HISTORIES} histories"
+        "variables", "run to run", "records before", *histories.TRIALS, title=f"{HISTORIES} histories"
     )
     rows = []
     for machine in MACHINES:
-        shares = simulated.shares(machine, histories=HISTORIES, records=RECORDS)
+        shares = histories.shares(machine, histories=HISTORIES, records=RECORDS)
         spread = f"{machine.run_to_run:.0%}, common {machine.common:.0%}"
         spread += f", kinds {machine.apart:.0%} apart{', named' * machine.is_named}" if machine.apart else ""
         percents = (f"{share:.1%}" for share in shares.values())

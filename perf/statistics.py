@@ -3,7 +3,7 @@
 Models: launches and jobs with a known effect through the functions that reports call: sides
 (`railyard.analysis.judge.versus`), combinations (`railyard.analysis.cases.judgement`), intervals, impact factors,
 series over dates. Sides differ in number and spread, and noise has several shapes. Two sides are equal if their
-medians are. Leaves out real machines (`python -m perf same`), and the gate (`python -m perf gate`).
+medians are. Leaves out real machines, and the gate (`python -m perf gate`).
 
 A case is drawn many times. What a draw shows has a group, which is a row of the table in docs/report.md: its text ends,
 after a colon, with what is counted, and that has a limit.
@@ -90,10 +90,7 @@ SPREADS = (1.0, 3.0, 10.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """One case of a group: how often something happened in its draws, and the limits, if any.
-
-    `error_of_mean` is the standard error where the share is no share of draws.
-    """
+    """One case of a group: how often something happened in its draws, and the limits, if any."""
 
     group: str
     what: str
@@ -101,7 +98,6 @@ class Rate:
     draws: int
     least: float = 0.0
     most: float = 1.0
-    error_of_mean: float | None = None
 
     @property
     def share(self) -> float:
@@ -111,8 +107,6 @@ class Rate:
     @property
     def error(self) -> float:
         """Return the standard error of the share, by Agresti and Coull: it is above 0 for a share of 0 or 1, too."""
-        if self.error_of_mean is not None:
-            return self.error_of_mean
         near = (self.count + 1) / (self.draws + 2)
         return math.sqrt(near * (1 - near) / self.draws)
 
@@ -140,7 +134,6 @@ def rates(count: int = DRAWS, seed: int = SEED) -> Iterator[Rate]:
             full, draws = f"{name}, {what}: {counted}", len(happened)
             if draws:
                 yield Rate(group=group, what=full, count=sum(happened), draws=draws, least=least, most=most)
-    yield from costs_of_until(count, seed)
 
 
 def _generators(count: int, seed: int) -> Iterator[Chance]:
@@ -400,13 +393,13 @@ def _impact(statistic: Statistic, launches: int, noise: Shape, chance: Chance) -
 
 # ---- jobs that end at `until=2%` ----
 
-#: The least and largest noise of launches by job, and the largest cost as a share of a fixed design's launches.
-UNTIL = ((0.005, 0.04, 0.55), (0.02, 0.02, 0.8))
+#: The least and largest noise of launches by job.
+UNTIL = ((0.005, 0.04), (0.02, 0.02))
 
 
 def of_until() -> Iterator[Case]:
     """Yield jobs of two combinations that end where their interval is narrow."""
-    for shape, (least, most, _) in itertools.product(SHAPES, UNTIL):
+    for shape, (least, most) in itertools.product(SHAPES, UNTIL):
         yield f"{shape}, {_noise(least, most)}", partial(_ended, SHAPES[shape], least, most)
 
 
@@ -414,22 +407,6 @@ def _ended(noise: Shape, least: float, most: float, chance: Chance) -> Shown:
     job = _two_combinations(noise, least, most, chance)
     bounds = _compared(job[:, : _rounds(job)], looks.TESTS).group("1").change_interval
     return {"interval of a ratio where until=2% ended the job: covers": _contains(bounds, 0.0)}
-
-
-def costs_of_until(count: int, seed: int) -> Iterator[Rate]:
-    """Yield the launches of these jobs, as a share of the fewest with which 95 % of them are as narrow."""
-    for shape, (least, most, dearest) in itertools.product(SHAPES, UNTIL):
-        jobs = [_two_combinations(SHAPES[shape], least, most, chance) for chance in _generators(count, seed)]
-        rounds, fixed = list(map(_rounds, jobs)), _fixed_design(jobs)
-        noise = _noise(least, most)
-        yield Rate(
-            group=f"launches of until=2%, of a fixed design as narrow in 95 % of jobs: {noise}",
-            what=f"until=2%, {shape}, {noise}: launches, of a fixed design's {fixed}",
-            count=sum(rounds),
-            draws=count * fixed,
-            most=dearest,
-            error_of_mean=float(np.std(rounds)) / fixed / math.sqrt(count),
-        )
 
 
 def _noise(least: float, most: float) -> str:
@@ -442,24 +419,13 @@ def _two_combinations(noise: Shape, least: float, most: float, chance: Chance) -
     return np.asarray(spread * noise(chance, (2, MOST_ROUNDS)))
 
 
-def _is_narrow(job: Array, rounds: int, looked: float) -> bool:
-    return enough.is_enough(enough.half_widths([_compared(job[:, :rounds], looked)]), 2.0)
-
-
 def _rounds(job: Array) -> int:
-    """Return the number of rounds after which a job ends."""
-    planned = looks.rounds(MOST_ROUNDS)
-    return next((count for count in planned if _is_narrow(job, count, looks.TESTS)), MOST_ROUNDS)
+    """Return the number of rounds after which a job ends, because its interval is narrow or it has no more."""
 
+    def is_narrow(rounds: int) -> bool:
+        return enough.is_enough(enough.half_widths([_compared(job[:, :rounds], looks.TESTS)]), 2.0)
 
-def _fixed_design(jobs: Sequence[Array]) -> int:
-    """Return the fewest launches with which 95 % of the jobs have an interval as narrow."""
-    low, high = 3, MOST_ROUNDS
-    while high - low > 1:
-        middle = (low + high) // 2
-        narrow = sum(_is_narrow(job, middle, 1.0) for job in jobs)
-        low, high = (low, middle) if narrow >= 0.95 * len(jobs) else (middle, high)
-    return high
+    return next(filter(is_narrow, looks.rounds(MOST_ROUNDS)), MOST_ROUNDS)
 
 
 # ---- the table ----

@@ -55,7 +55,6 @@ GROUPS = {
         ),
         "series": ("analysis.judge.cli:series", "Show records over dates, sizes or allocations."),
         "why": ("analysis.why:why", "Say what may have made the slow launches of a record slow."),
-        "pairs": ("analysis.pairs.cli:pairs", "Show the matrices of all pairs that pt2pt has written."),
         "results": ("records.cli:results", "Add, list, show, check, pack and unpack records."),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
     },
@@ -68,8 +67,11 @@ GROUPS = {
 IN_JOB_SCRIPTS = {
     "granted": ("jobs.cli:granted", "Place a job on the nodes that were granted (in job scripts)."),
     "enough": ("analysis.plan.enough:enough", "Decide whether a job needs more rounds (in job scripts)."),
-    "strays": ("jobs.nodes.node_cli:strays", "End what a launch left behind (in job scripts)."),
-    "together": ("jobs.cli:together", "Run a program while others load the network (in job scripts)."),
+    "end-launch": ("jobs.nodes.node_cli:end_launch", "End what a launch left behind (in job scripts)."),
+    "launch-roles": (
+        "jobs.cli:launch_roles",
+        "Run a program while others load the network (in job scripts).",
+    ),
 }
 #: Former name of a command -> its name. Former names work in this release, and print a line.
 RENAMED = {"over": "series", "where": "node-info"}

@@ -72,7 +72,7 @@ def nics(case: Case, path: Path) -> list[str]:
     left_out = {one.name: one.why_not for one in every if one.why_not not in inventory.UNLISTED}
     assert left_out == case["left_out"]
     chosen = [one for one in every if not one.why_not]
-    assert sysfs.together(chosen) == case.get("together", sysfs.together(chosen))
+    assert sysfs.ports_of_one_card(chosen) == case.get("together", sysfs.ports_of_one_card(chosen))
     return [f"{one.name} {one.fabric}" for one in chosen]
 
 

@@ -10,7 +10,7 @@
  * under load can then run where only one program can, such as in a simulation.
  *
  * After GPCNeT's congestors (Chunduri et al., SC'19). Leaves out: the victim, and starting both programs
- * (`railyard together`).
+ * (`railyard launch-roles`).
  */
 #include "congestor/patterns.h"
 #include "counters/nics.h"

@@ -115,14 +115,14 @@ static void note_set(struct run *run, const struct set *set, const struct team_r
 
 /* Collective. Measures one set of pairs; returns false on all ranks if its data were wrong. */
 static bool run_set(struct run *run, struct set *set, const struct evidence_list *evidence,
-                    struct matrix *matrix, struct series_list *list) {
+                    struct series_list *list) {
     const struct engine_config *engine = &run->config.engine;
     struct team_result *result = check_alloc(1, sizeof *result);
     bool good = true;
     if (set->team.pairs == 0) {
         series_missing(set, engine, list);
     } else {
-        good = team_measure(&set->team, engine, benchmark.options.program, matrix, result);
+        good = team_measure(&set->team, engine, benchmark.options.program, result);
         run->measured++;
         run->verified += good;
         if (good && check_rank() == 0) {
@@ -141,21 +141,13 @@ static bool run_set(struct run *run, struct set *set, const struct evidence_list
 int pairs_measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
     struct run *run = state;
     int sets = pairing.set_count(run);
-    const char *pairs = run->config.pairs;
-    struct problem problem = {0};
-    struct matrix *matrix = NULL;
-    if (pairs)
-        matrix = matrix_open(pairs, &run->layout.nodes, &run->config.engine, evidence, &problem);
     bool good = true;
-    if (problem_agree(&problem, benchmark.options.program))
-        return EXIT_NOT_WRITTEN;
     run->sets = check_alloc((size_t)sets, sizeof *run->sets);
     for (int i = 0; good && i < sets; i++) {
         pairing.make_set(run, i, &run->sets[i]);
-        good = run_set(run, &run->sets[i], evidence, matrix, list);
+        good = run_set(run, &run->sets[i], evidence, list);
         team_free(&run->sets[i].team);
     }
-    matrix_close(matrix);
     for (int i = 0; i < POINTS_MAX && run->of_sets[i] != NULL; i++)
         series_over_sets(&run->sets[0], &run->point[i], run->of_sets[i], run->measured,
                          run->short_sum[i] / run->measured, list);

@@ -9,7 +9,7 @@
 
 #include "engine/benchmark.h"
 #include "lib/ranks/coordinates.h"
-#include "pt2pt/matrix.h"
+#include "pt2pt/nodes.h"
 #include "pt2pt/series.h"
 
 /* ---- options ---- */
@@ -31,7 +31,6 @@ struct pt2pt_config {
     const struct pattern *pattern;         /* pt2pt */
     struct number_list steps;              /* pt2pt */
     bool every_rank;                       /* pt2pt: each rank counts as a node */
-    const char *pairs;                     /* pt2pt: file for matrices of all pairs */
     struct engine_config engine;
 };
 

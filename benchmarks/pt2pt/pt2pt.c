@@ -138,9 +138,6 @@ static const struct option_row rows[] = {
         "ranks of each node that take part, at equal steps: one a NIC, one a core", parse_numbers,
         FIELD(per_node)),
     ROW_COORDINATES("none: nodes in the order of their ranks", FIELD(coordinates)),
-    ROW_ABSENT("pairs", "FILE", "none", "a path that all ranks can write",
-               "file with a matrix of all pairs for each test and size, written while they are measured",
-               parse_text, FIELD(pairs)),
     ROWS_ENGINE("8,64KiB,1MiB", "latency,bandwidth,rate"),
 };
 
@@ -148,10 +145,9 @@ static void settle(void *configuration, const struct options_given *given, struc
     const struct pt2pt_config *config = configuration;
     pairs_settle(configuration, given, problem);
     bool one = config->per_node.count == 1 && config->per_node.value[0] == 1;
-    if (!one && (config->pairs || config->pattern->steps == ALL_STEPS))
-        problem_set(problem, "--%s %s: of one rank of each node; expected --per-node 1",
-                    config->pairs ? "pairs" : "pattern",
-                    config->pairs ? config->pairs : config->pattern->name);
+    if (!one && config->pattern->steps == ALL_STEPS)
+        problem_set(problem, "--pattern %s: of one rank of each node; expected --per-node 1",
+                    config->pattern->name);
 }
 
 /* ---- the sets ---- */

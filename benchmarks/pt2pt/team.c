@@ -261,27 +261,8 @@ static void free_recording(struct recording *record) {
     free(record);
 }
 
-/* Notes the values of the pairs that this rank leads, where its clock can measure their samples. */
-static void fill_matrix(const struct team *team, const struct engine_config *config,
-                        const struct recording *record, struct matrix *matrix) {
-    int leads = 0;
-    for (int i = 0; i < team->pairs; i++) {
-        if (team->pair[i].from != check_rank())
-            continue;
-        for (int p = 0; p < record->points; p++) {
-            const struct part *part = &record->part[p];
-            if (short_percent(part->samples, part->count) > 0)
-                continue;
-            matrix_note(matrix, config, &record->point[p], p, team->pair[i].to,
-                        part->unit_s + (size_t)leads * (size_t)part->count, part->count);
-        }
-        leads++;
-    }
-    matrix_write(matrix);
-}
-
 bool team_measure(const struct team *team, const struct engine_config *config, const char *program,
-                  struct matrix *matrix, struct team_result *result) {
+                  struct team_result *result) {
     struct problem problem = {0};
     struct recording *record = check_alloc(1, sizeof *record);
     MPI_Comm comm = MPI_COMM_NULL;
@@ -297,8 +278,6 @@ bool team_measure(const struct team *team, const struct engine_config *config, c
     }
     idle_barrier();
     bool good = !problem_agree(&problem, program);
-    if (good && matrix != NULL)
-        fill_matrix(team, config, record, matrix);
     if (good)
         collect(team, record, result);
     free_recording(record);

@@ -10,7 +10,6 @@
 #define RAILYARD_PT2PT_TEAM_H
 
 #include "pt2pt/engine.h"
-#include "pt2pt/matrix.h"
 
 #include <stdbool.h>
 
@@ -45,10 +44,9 @@ struct team_result {
 struct team team_make(int pairs);
 void team_free(struct team *team);
 
-/* Collective. Runs all points; false on all ranks when data were wrong, with the message printed. The values
- * of the pairs go into `matrix`, too, unless that is NULL. */
+/* Collective. Runs all points; false on all ranks when data were wrong, with the message printed. */
 bool team_measure(const struct team *team, const struct engine_config *config, const char *program,
-                  struct matrix *matrix, struct team_result *result);
+                  struct team_result *result);
 void team_result_free(struct team_result *result);
 
 /* On rank 0, to be freed. The team's: for data, those of all pairs over the whole of each sample; for a time,

@@ -1,1 +1,1 @@
-"""Records -> statistics -> figures -> report. Sees measurements only through the package `results`."""
+"""Turn records into statistics, figures and the report."""

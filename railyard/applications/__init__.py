@@ -1,1 +1,1 @@
-"""Third-party programs' own output, read into railyard's benchmark output (docs/applications.md)."""
+"""Read third-party programs' own output into railyard's benchmark output (docs/applications.md)."""

@@ -110,7 +110,7 @@ def pci(device: Path) -> str:
     return "/".join(parts[first:])
 
 
-def together(chosen: Sequence[Device]) -> list[str]:
+def ports_of_one_card(chosen: Sequence[Device]) -> list[str]:
     """Return one text for each card with several of these devices: they share its PCI slot."""
     cards: dict[str, list[str]] = {}
     for device in chosen:

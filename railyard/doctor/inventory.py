@@ -248,7 +248,7 @@ def nics(root: Path) -> tuple[Nic, ...]:
 def nic_notes(root: Path) -> tuple[str, ...]:
     """Return one text for each card with several NICs, and one for all devices with hardware that are no NICs."""
     every = sysfs.devices(root)
-    shared = sysfs.together([device for device in every if not device.why_not])
+    shared = sysfs.ports_of_one_card([device for device in every if not device.why_not])
     left_out = [f"{device.name} ({device.why_not})" for device in every if device.why_not not in UNLISTED]
     return (*shared, *([f"left out: {', '.join(left_out)}"] if left_out else []))
 

@@ -1,9 +1,9 @@
-"""Find pairs of nodes that are much worse than other pairs of the same relation: the verdict of the canary. Pure.
+"""Find pairs of nodes that are much worse than other pairs of the same proximity: the verdict of the canary. Pure.
 
 Models: every pair of hosts of a record's launches with its median latency or bandwidth at each size, grouped by how the
 two hosts are related (same switch, same group, other group, other switch). A pair stands out if it is `FACTOR` times
-worse than the median of its relation. Where ranks share processors, on a virtual torus, only the bandwidth of the
-largest messages fails a check. Leaves out: a relation that is bad as a whole, which only a reference shows.
+worse than the median of its proximity. Where ranks share processors, on a virtual torus, only the bandwidth of the
+largest messages fails a check. Leaves out: a proximity that is bad as a whole, which only a reference shows.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from railyard.records import spans
 from railyard.records.record import Origin, Record
 from railyard.records.units import Better, Fom
 
-#: Times worse than the median pair of the same relation.
+#: Times worse than the median pair of the same proximity.
 FACTOR = 2.0
-UNKNOWN = "relation not known"
-#: Figure of merit, bytes of a message, relation.
+UNKNOWN = "proximity not known"
+#: Figure of merit, bytes of a message, proximity.
 Key = tuple[Fom, int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """The pairs of one relation and figure of merit; `bad` are the pairs that stand out, the worst first."""
+class PairGroup:
+    """The pairs of one proximity and figure of merit; `bad` are the pairs that stand out, the worst first."""
 
     name: str
     fom: Fom
@@ -47,8 +47,8 @@ class Relation:
         return f"{line}; {one} to {other} {value:.4g} {unit}{more}"
 
 
-def judge(record: Record, factor: float = FACTOR) -> list[Relation]:
-    """Return every relation of every figure of merit of pairs, the nearest relation first."""
+def judge(record: Record, factor: float = FACTOR) -> list[PairGroup]:
+    """Return every proximity of every figure of merit of pairs, the nearest first."""
     nodes = spans.coordinates(record.case.allocation["nodes"])
     samples: dict[Key, dict[tuple[str, str], list[float]]] = {}
     for launch in record.launches:
@@ -59,17 +59,17 @@ def judge(record: Record, factor: float = FACTOR) -> list[Relation]:
             if not series.fom.startswith("pair_") or not {"from", "to"} <= series.labels.keys():
                 continue
             ends = (str(series.labels["from"]), str(series.labels["to"]))
-            related = spans.relation(*ends, spans.places(ends, nodes), has_groups=has_groups)
+            related = spans.proximity(*ends, spans.places(ends, nodes), has_groups=has_groups)
             key = series.fom, int(series.labels.get("size_bytes", 0)), str(related or UNKNOWN)
             samples.setdefault(key, {}).setdefault(ends, []).append(statistics.median(series.samples))
-    order = [*map(str, spans.Relation), UNKNOWN]
+    order = [*map(str, spans.Proximity), UNKNOWN]
     return [
-        _relation(key, {ends: statistics.median(values) for ends, values in samples[key].items()}, factor)
+        _pair_group(key, {ends: statistics.median(values) for ends, values in samples[key].items()}, factor)
         for key in sorted(samples, key=lambda key: (*key[:2], order.index(key[2])))
     ]
 
 
-def _relation(key: Key, pairs: dict[tuple[str, str], float], factor: float) -> Relation:
+def _pair_group(key: Key, pairs: dict[tuple[str, str], float], factor: float) -> PairGroup:
     fom, size_bytes, name = key
     median = statistics.median(pairs.values())
     lower = fom.better is Better.LOWER
@@ -79,19 +79,15 @@ def _relation(key: Key, pairs: dict[tuple[str, str], float], factor: float) -> R
     }
     bad = sorted((ends for ends in pairs if worse[ends] > factor), key=lambda ends: -worse[ends])
     rows = [(*ends, pairs[ends]) for ends in bad]
-    return Relation(name=name, fom=fom, size_bytes=size_bytes, pairs=len(pairs), median=median, bad=rows)
+    return PairGroup(name=name, fom=fom, size_bytes=size_bytes, pairs=len(pairs), median=median, bad=rows)
 
 
 def fault(record: Record, factor: float = FACTOR) -> str:
     """Return the pairs that stand out, in one line; empty if there is none."""
-    relations = judge(record, factor)
-    largest = max((relation.size_bytes for relation in relations), default=0)
+    groups = judge(record, factor)
+    largest = max((group.size_bytes for group in groups), default=0)
     bulk = [
-        relation
-        for relation in relations
-        if relation.size_bytes == largest and relation.fom.unit.measures == "data rate"
+        group for group in groups if group.size_bytes == largest and group.fom.unit.measures == "data rate"
     ]
-    wrong = [
-        relation for relation in (relations if record.origin is Origin.MEASURED else bulk) if relation.bad
-    ]
-    return "; ".join(f"{relation.text}: more than {factor:g} times worse" for relation in wrong)
+    wrong = [group for group in (groups if record.origin is Origin.MEASURED else bulk) if group.bad]
+    return "; ".join(f"{group.text}: more than {factor:g} times worse" for group in wrong)

@@ -11,8 +11,7 @@ import click
 from railyard.base import host_names
 from railyard.base.commands import FOLDER, example, option
 from railyard.base.errors import InputError
-from railyard.jobs import interrupted, stagedir
-from railyard.jobs import together as several
+from railyard.jobs import companions, interrupted, stagedir
 from railyard.jobs.job import job_folder, submitted
 from railyard.jobs.nodes import allocated_nodes as granting
 
@@ -61,7 +60,7 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
         )
 
 
-@click.command(epilog=example("railyard together launch-007 --congestor noise='srun noise' -- srun halo"))
+@click.command(epilog=example("railyard launch-roles launch-007 --congestor noise='srun noise' -- srun halo"))
 @click.argument("stem")
 @option("--congestor", "Loads the network while the victim runs.", multiple=True, metavar="NAME=COMMAND")
 @option(
@@ -72,11 +71,11 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
 )
 @option("--copy", "A copy of the victim, started with it.", multiple=True, metavar="NAME=COMMAND")
 @click.argument("victim", nargs=-1, required=True, type=click.UNPROCESSED)
-def together(stem: str, victim: tuple[str, ...], **others: tuple[str, ...]) -> None:
+def launch_roles(stem: str, victim: tuple[str, ...], **others: tuple[str, ...]) -> None:
     """Run the command VICTIM while other programs load the network (in job scripts); STEM begins the names of files.
 
     The victim starts when every congestor has made the file STEM.NAME.ready. When the victim has ended, the file
     STEM.stop ends the congestors. If one ends earlier, the launch is void, and the exit status is 75.
     """
-    companions = [(option, text) for option, texts in others.items() for text in texts]
-    sys.exit(several.run(lambda: several.read(Path(), stem, companions, victim)))
+    programs = [(option, text) for option, texts in others.items() for text in texts]
+    sys.exit(companions.run(lambda: companions.read(Path(), stem, programs, victim)))

@@ -62,7 +62,7 @@ def first(path: Path) -> str:
 
 def explained(path: Path) -> str:
     """Return the line that explains a failure, and what notices are beside it; empty if there is neither."""
-    return "; ".join(filter(None, (first(path), beside(path))))
+    return "; ".join(filter(None, (first(path), notices(path))))
 
 
 def last(path: Path) -> str:
@@ -70,13 +70,13 @@ def last(path: Path) -> str:
     return next((line for kind, line in reversed(_classified(path)) if kind < Kind.NOTICE), "")
 
 
-def beside(path: Path) -> str:
+def notices(path: Path) -> str:
     """Return the first notice of a standard error and the number of the others, in one line; empty if there is none."""
-    notices = [line for kind, line in _classified(path) if kind is Kind.NOTICE]
-    if not notices:
+    texts = [line for kind, line in _classified(path) if kind is Kind.NOTICE]
+    if not texts:
         return ""
-    more = f" and {len(notices) - 1} more in {path.name}" if notices[1:] else ""
-    return f"notice beside it: {notices[0][:MOST_CHARACTERS]}{more}"
+    more = f" and {len(texts) - 1} more in {path.name}" if texts[1:] else ""
+    return f"notice beside it: {texts[0][:MOST_CHARACTERS]}{more}"
 
 
 def _classified(path: Path) -> list[tuple[Kind, str]]:

@@ -7,7 +7,7 @@ A placement's name contains the load (`plain+incast`). The victim has the same n
 Loads: the congestor's patterns (`incast`, `alltoall`, `broadcast`, `allreduce`, `permutation`), several of them at once
 with a full stop between (`incast.alltoall`), `program` (any program, started again until the victim has ended), and
 `copies`. Leaves out: how the nodes are divided (`railyard.placements.orders.division`), who starts the programs
-(`railyard.jobs.together`), and what they left (`railyard.jobs.beside`).
+(`railyard.jobs.companions`), and what they left (`railyard.jobs.load_evidence`).
 """
 
 from __future__ import annotations

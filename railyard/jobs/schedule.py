@@ -95,13 +95,13 @@ def lines(
     run = [
         f"export RAILYARD_EVIDENCE={stem}.evidence",
         f"{_READ}; echo {_NOW} > {stem}.begun",
-        f"{limited(together(launch), limit_s, in_turn=in_turn)} > {stem}.out 2> {stem}.err; status=$?",
+        f"{limited(with_companions(launch), limit_s, in_turn=in_turn)} > {stem}.out 2> {stem}.err; status=$?",
         f"{_READ}; echo $status {_NOW} > {stem}.ended",
     ]
     if limit_s:
         reached = "|".join(map(str, LIMIT_STATUS))
         run.append(
-            f"if grep -qE '^({reached}) ' {stem}.ended; then railyard strays {stem} 2>> {stem}.err; fi"
+            f"if grep -qE '^({reached}) ' {stem}.ended; then railyard end-launch {stem} 2>> {stem}.err; fi"
         )
     name = combination_name(launch.placement, launch.nic_policy, launch.software)
     if of:
@@ -173,8 +173,8 @@ def limited(command: str, limit_s: int, *, in_turn: bool = False) -> str:
     return f"{before}timeout --foreground -k 30 {limit_s} {command[len(before) :]}"
 
 
-def together(launch: Planned) -> str:
-    """Return the command of a launch: its own, or `railyard together` with it and its companions."""
+def with_companions(launch: Planned) -> str:
+    """Return the command of a launch: its own, or `railyard launch-roles` with it and its companions."""
     if not launch.roles:
         return launch.command
     match = ASSIGNMENTS.match(launch.command)
@@ -187,7 +187,9 @@ def together(launch: Planned) -> str:
             f"{role['name']}={role['command']}",
         )
     ]
-    return f"{before}railyard together {launch.stem} {shlex.join(words)} -- {launch.command[len(before) :]}"
+    return (
+        f"{before}railyard launch-roles {launch.stem} {shlex.join(words)} -- {launch.command[len(before) :]}"
+    )
 
 
 def cubic(slots: int) -> list[int]:

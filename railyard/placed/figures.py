@@ -107,7 +107,7 @@ def unknown(own: Mapping[str, Figure]) -> list[str]:
     ]
 
 
-def of(test: Any) -> dict[str, Figure]:
+def performance_variables(test: Any) -> dict[str, Figure]:
     """Return the performance variables of a test, of either of ReFrame's two forms."""
     patterns = getattr(test, "perf_patterns", None) or {}
     own = {

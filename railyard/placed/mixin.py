@@ -217,14 +217,14 @@ class Placed(_Variables):
         """Evaluate the performance functions for each good launch, make the record, and report medians to ReFrame."""
         if self.is_dry_run() or self._judges_itself():
             return
-        of = figures.of(self)
-        if unknown := figures.unknown(of):
+        own = figures.performance_variables(self)
+        if unknown := figures.unknown(own):
             words = f"unit not registered, so recorded as a count without a better direction: {', '.join(unknown)}"
             getlogger().warning(f"{self.short_name}: {words}; expected a unit of railyard/records/units.py")
-        self._judged(of)
+        self._judged(own)
         if wrong := self._wrong():
             raise SanityError(wrong)
-        foms = {str(fom): (name, of[name].unit) for name, fom in figures.declared(of).items()}
+        foms = {str(fom): (name, own[name].unit) for name, fom in figures.declared(own).items()}
         foms = foms or {str(figures.WALL_TIME): ("elapsed", "s")}
         self.perf_patterns = None
         self.perf_variables = {

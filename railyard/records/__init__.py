@@ -1,1 +1,1 @@
-"""Records: what one job measured, with its evidence, and the append-only archive that stores them."""
+"""Store what one job measured, with its evidence, in records and an append-only archive."""

@@ -1,6 +1,6 @@
-"""`railyard results`: add, list, show, check, pack and unpack records.
+"""`railyard results`: add, list, show and check records.
 
-Models: the files, folders and bundles that the user names, and what is printed. All input is read and judged before
+Models: the files, folders and bags that the user names, and what is printed. All input is read and judged before
 anything is written. Lists of many records come from the index (`railyard.records.store.index`); checks of many records
 show their progress.
 """
@@ -18,21 +18,19 @@ import click
 
 from railyard.base.checkout import ARCHIVE
 from railyard.base.commands import (
-    FILE,
     PATH,
     Commands,
     archive_option,
     example,
     json_option,
     option,
-    output_option,
     print_json,
 )
 from railyard.base.errors import InputError, RunError, did_you_mean
 from railyard.base.progress import track
 from railyard.records import record
 from railyard.records.json_io import Json
-from railyard.records.store import archive, bundle, entries, index, listing
+from railyard.records.store import archive, entries, index, listing
 from railyard.records.store.entries import Entry
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ _BATCH = 1000
 
 @click.group(cls=Commands)
 def results() -> None:
-    """Add, list, show, check, pack and unpack records."""
+    """Add, list, show and check records."""
 
 
 @results.command(epilog=example("railyard results add 2026-11-21-f66b539d3db7.json"))
@@ -121,7 +119,7 @@ def show(name: str, root: Path, as_json: bool) -> None:
 @json_option()
 @click.pass_context
 def check(ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, as_json: bool) -> None:
-    """Check PATHS: record files, archives or bundles; without any, the checkout's archive. Ends with 0 or 1.
+    """Check PATHS: record files, archives or bags; without any, the checkout's archive. Ends with 0 or 1.
 
     Every record must be valid and fit its id. With --strict it must also hold the evidence that a decision
     needs: enough launches and samples, verified data, proof of placement and NICs, the verdict of the guard, one unit
@@ -142,8 +140,8 @@ def check(ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, as_js
             for line in listing.fault_lines(verdict.faults):
                 click.echo(f"{verdict.source}: {line}")
         for verdict in done:
-            if verdict.not_again:
-                click.echo(f"{verdict.source}: figures not computed again: {verdict.not_again}")
+            if verdict.not_recomputed:
+                click.echo(f"{verdict.source}: figures not computed again: {verdict.not_recomputed}")
         click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
     ctx.exit(1 if bad or not done else 0)
 
@@ -168,38 +166,12 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
                 "source": verdict.source,
                 "id": verdict.id,
                 "sha256": verdict.sha256,
-                "not_computed_again": verdict.not_again,
+                "not_computed_again": verdict.not_recomputed,
                 "faults": [{"field": fault.field, "text": fault.text} for fault in verdict.faults],
             }
             for verdict in done
         ],
     }
-
-
-@results.command(epilog=example("railyard results pack --signed-off-by 'Ada <ada@example.org>'"))
-@click.argument("records", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@output_option("The bundle to write.", default=Path("railyard-results.tar.gz"))
-@option("--signed-off-by signed", "Name and address of who answers for these records.", required=True)
-@option("--note", "One line for the reader.", default="")
-def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> None:
-    """Pack RECORDS (files or archives; without any, the checkout's archive) into one file with their sha256 sums."""
-    files = [path for given in records or (ARCHIVE,) for path in files_of(given)]
-    digest = bundle.pack(list(progress(files, len(files))), output, signed_off_by=signed, note=note)
-    count = len(bundle.manifest_of(output).files)
-    click.echo(f"wrote {output}: {count} record{'' if count == 1 else 's'}\nsha256 {digest}")
-
-
-@results.command(epilog=example("railyard results unpack railyard-results.tar.gz"))
-@click.argument("file", type=FILE)
-@archive_option()
-def unpack(file: Path, root: Path) -> None:
-    """Verify the bundle FILE and add its records to the archive; one with any fault adds nothing."""
-    manifest = bundle.manifest_of(file)
-    count = bundle.unpack(file, root)
-    click.echo(
-        f"added {count} record{'' if count == 1 else 's'} to {root}; not signed, claims to be from "
-        f"{manifest.signed_off_by}"
-    )
 
 
 def index_of(root: Path) -> index.Index:

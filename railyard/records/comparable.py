@@ -51,20 +51,16 @@ FIELDS: Mapping[str, Field] = {
     "check": Field(AGREE, AGREE, AGREE, AGREE, AGREE),
     "benchmark": Field(AGREE, AGREE, AGREE, AGREE, AGREE),
     "parameters": Field(AGREE, AGREE, AGREE, AGREE, FREE),
-    "ranks": Field(
-        FREE, AGREE, AGREE, AGREE, FREE
-    ),  # free in a pool because parameters and launches determine the ranks
+    # free in a pool because parameters and launches determine the ranks
+    "ranks": Field(FREE, AGREE, AGREE, AGREE, FREE),
     "program": Field(AGREE, FREE, NAMED, AGREE, AGREE),  # which build ran: the parameters of `BUILD`
     "subject": Field(AGREE, FREE, NAMED, FREE, FREE),
-    "git_commit": Field(
-        AGREE, FREE, NAMED, AGREE, AGREE
-    ),  # free in a reference because it exists to find a slower commit
+    # free in a reference because it exists to find a slower commit
+    "git_commit": Field(AGREE, FREE, NAMED, AGREE, AGREE),
     "git_dirty": Field(AGREE, FREE, NAMED, FREE, FREE),
     "mpi": Field(AGREE, FREE, NAMED, AGREE, AGREE),
     "machine": Field(AGREE, FREE, NAMED, FREE, FREE),
-    "processors": Field(
-        AGREE, FREE, FREE, FREE, FREE
-    ),  # a part of `machine`; references name it beside the digest
+    "processors": Field(AGREE, FREE, FREE, FREE, FREE),  # a part of `machine`, which references name
     "environment": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
     "partition": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
     "topology": Field(AGREE, FREE, NAMED, FREE, FREE),  # the name; the next field is a digest of the content

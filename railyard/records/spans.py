@@ -18,7 +18,7 @@ from railyard.records.json_io import Json
 Coordinates = Mapping[str, tuple[int, ...]]
 
 
-class Relation(StrEnum):
+class Proximity(StrEnum):
     """The smallest part of the network that contains two nodes, nearest first."""
 
     NODE = "same node"
@@ -65,15 +65,15 @@ def of_hosts(hosts: Collection[str], at: Coordinates, *, has_groups: bool) -> Sp
     )
 
 
-def relation(one: str, other: str, at: Coordinates, *, has_groups: bool) -> Relation | None:
+def proximity(one: str, other: str, at: Coordinates, *, has_groups: bool) -> Proximity | None:
     """Return how two hosts are related; `at` is host -> coordinate. None if one of them has no coordinate."""
     if one == other:
-        return Relation.NODE
+        return Proximity.NODE
     first, second = at.get(one), at.get(other)
     if first is None or second is None:
         return None
     if first == second:
-        return Relation.SWITCH
+        return Proximity.SWITCH
     if not has_groups:
-        return Relation.OTHER_SWITCH
-    return Relation.GROUP if first[0] == second[0] else Relation.OTHER_GROUP
+        return Proximity.OTHER_SWITCH
+    return Proximity.GROUP if first[0] == second[0] else Proximity.OTHER_GROUP

@@ -1,6 +1,6 @@
-"""Check all records in files, archives, bundles and bags for `railyard results check`, and list the faults of each.
+"""Check all records in files, archives and bags for `railyard results check`, and list the faults of each.
 
-Models: a record that cannot be read is a fault, and the check goes on with the others. A bundle that is wrong itself (a
+Models: a record that cannot be read is a fault, and the check goes on with the others. A bag that is wrong itself (a
 wrong sum, an extra file) is one refused entry. Leaves out: the rules (`railyard.records.record`,
 `railyard.records.rules`).
 """
@@ -18,24 +18,24 @@ from railyard.records import rules
 from railyard.records.record import Record
 from railyard.records.rules import computed
 from railyard.records.rules.registry import Fault
-from railyard.records.store import archive, bag, bundle
+from railyard.records.store import archive, bag
 
 Progress = Callable[[Iterable[Path], int], Iterable[Path]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The result of checking one record file or bundle member, which is good if it has no faults.
+    """The result of checking one record file or file of a bag, which is good if it has no faults.
 
-    `sha256` is that of the file. `not_again` is why modelled or simulated figures were not computed again; empty if
-    they were.
+    `sha256` is that of the file. `not_recomputed` is the reason why modelled or simulated figures were not computed
+    again, empty if they were.
     """
 
     source: str
     id: str
     sha256: str
     faults: Sequence[Fault]
-    not_again: str = ""
+    not_recomputed: str = ""
 
 
 #: Function from (source, bytes of the file, valid record) to the result.
@@ -43,7 +43,7 @@ Judge = Callable[[str, bytes, Record], Checked]
 
 
 def check_paths(paths: Sequence[Path], is_strict: bool, progress: Progress) -> Iterator[Checked]:
-    """Check all records in files, archives, bundles and bags, in the order given, and yield the result of each.
+    """Check all records in files, archives and bags, in the order given, and yield the result of each.
 
     `progress` wraps the files of an archive. Raises InputError for a path that does not exist.
     """
@@ -51,15 +51,13 @@ def check_paths(paths: Sequence[Path], is_strict: bool, progress: Progress) -> I
     for path in paths:
         if not path.exists():
             raise InputError(
-                str(path), "", problem="no such file", valid="a record, an archive's folder or a bundle"
+                str(path), "", problem="no such file", valid="a record, an archive's folder or a bag"
             )
         if bag.is_bag(path):
             yield from check_bag(path, judge)
         elif path.is_dir():
             files = archive.paths(path) or archive.paths_of_system(path)
             yield from (check_file(file, judge) for file in progress(files, len(files)))
-        elif bundle.is_bundle(path):
-            yield from check_bundle(path, judge)
         else:
             yield check_file(path, judge)
 
@@ -74,21 +72,6 @@ def check_file(path: Path, judge: Judge) -> Checked:
     except InputError as error:
         return _refused(str(path), content, _reason(error))
     return judge(str(path), content, read)
-
-
-def check_bundle(path: Path, judge: Judge) -> Iterator[Checked]:
-    """Yield the result of each record in a bundle, and a refused entry for a bundle that contradicts its manifest."""
-    try:
-        for member in bundle.members(path):
-            source = f"{path}: {member.path}"
-            try:
-                read = bundle.parse(path, member)
-            except InputError as error:
-                yield _refused(source, member.content, _reason(error))
-            else:
-                yield judge(source, member.content, read)
-    except InputError as error:
-        yield _refused(str(path), b"", _reason(error))
 
 
 def check_bag(path: Path, judge: Judge) -> Iterator[Checked]:
@@ -115,12 +98,8 @@ def check_bag(path: Path, judge: Judge) -> Iterator[Checked]:
 
 
 def signature(path: Path) -> str:
-    """Return who signed a bag or claims to have made a bundle, in one line; empty for other files and folders."""
-    if bag.is_bag(path):
-        return bag.signed(path).text
-    if path.is_file() and bundle.is_bundle(path):
-        return f"not signed; claims to be from {bundle.manifest_of(path).signed_off_by}"
-    return ""
+    """Return who signed a bag, in one line; empty for other files and folders."""
+    return bag.signed(path).text if bag.is_bag(path) else ""
 
 
 def _judged(source: str, content: bytes, read: Record, *, is_strict: bool) -> Checked:
@@ -129,7 +108,7 @@ def _judged(source: str, content: bytes, read: Record, *, is_strict: bool) -> Ch
         id=read.id,
         sha256=hashlib.sha256(content).hexdigest(),
         faults=rules.faults(read, content) if is_strict else [],
-        not_again=computed.not_again(read) if is_strict else "",
+        not_recomputed=computed.why_not_recomputed(read) if is_strict else "",
     )
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from railyard.base.checkout import CHECKOUT, RESULTS, TOPOLOGIES
 from railyard.reference import catalogue, checks, pictures, tables, variables
@@ -14,13 +15,32 @@ SCHEMAS = (*sorted((RESULTS / "schema").glob("*.json")), TOPOLOGIES / "schema.js
 
 
 def schemas() -> str:
-    """Return the page of the JSON Schemas of records, bids, tenders and topologies, as they are."""
-    parts = ["# Formats, field by field\n\n[Formats](../formats.md) explains them.\n"]
+    """Return the page of the JSON Schemas of records, bids, tenders and topologies, as they are, with a record."""
+    parts = [
+        "# Formats, field by field\n\n[Formats](../formats.md) explains them.\n",
+        "\n## A record\n\n",
+        _record(),
+    ]
     for path in SCHEMAS:
         title = json.loads(path.read_text()).get("title", path.stem)
         name = f"../../{path.relative_to(CHECKOUT)}"
         parts.append(f"\n## {title}\n\n```{{literalinclude}} {name}\n:language: json\n```\n")
     return "".join(parts)
+
+
+def _record() -> str:
+    """Return a record of the examples, with the first members alone of each list."""
+    path = min((RESULTS / "example").glob("*/*.json"))
+    return f"```json\n{json.dumps(_shortened(json.loads(path.read_text())), indent=1)}\n```\n"
+
+
+def _shortened(part: Any) -> Any:
+    """Return a document with at most two members of each list, and at most 60 characters of each text."""
+    if isinstance(part, dict):
+        return {name: _shortened(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [*map(_shortened, part[:2]), *["..."] * (len(part) > 2)]
+    return f"{part[:60]}..." if isinstance(part, str) and len(part) > 60 else part
 
 
 PAGES: Mapping[str, Callable[[], str]] = {

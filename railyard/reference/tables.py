@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import yaml
+
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.placements import launchers
@@ -28,8 +30,11 @@ from railyard.placements.orders.word import Word
 from railyard.placements.topology import catalog
 from railyard.reference import coverage
 from railyard.reference.markdown import code, table
+from railyard.tender import completeness, metrics
 
-PAGES = (CHECKOUT / "docs/placements.md", CHECKOUT / "docs/coverage.md")
+PAGES = tuple(
+    CHECKOUT / f"docs/{name}.md" for name in ("architecture", "coverage", "howto/ci", "placements", "tender")
+)
 BLOCK = re.compile(r"(<!-- generated: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 #: Four ranks on two nodes with a NUMA node for each rank: no launcher refuses a binding for their number.
 TOPOLOGY, GRID, RANKS_PER_NODE = "dual-rail-small", (4,), 2
@@ -215,6 +220,41 @@ def _assigned(variables: Mapping[str, str]) -> str:
     return " ".join(code(f"{name}={value}") for name, value in variables.items())
 
 
+def _rooms() -> str:
+    """Return the rooms in the order of their imports, each with the first line of its package."""
+    order = re.findall(
+        r"^    (\S+(?: <- \S+)+)$", (CHECKOUT / "docs/architecture.md").read_text(), re.MULTILINE
+    )
+    rooms = [
+        room for line in order for room in line.split(" <- ") if (CHECKOUT / room / "__init__.py").is_file()
+    ]
+    lines = [(CHECKOUT / room / "__init__.py").read_text().partition("\n")[0].strip('"') for room in rooms]
+    return table(
+        ["room", "what it does"], [(code(f"{room}/"), line) for room, line in zip(rooms, lines, strict=True)]
+    )
+
+
+def _action_inputs() -> str:
+    """Return the inputs of railyard's GitHub action, from its file."""
+    inputs = yaml.safe_load((CHECKOUT / "action.yml").read_text())["inputs"]
+    rows = [
+        (code(name), " ".join(one["description"].split()), code(one["default"]))
+        for name, one in inputs.items()
+    ]
+    return table(["input", "meaning", "default"], rows)
+
+
+def _tender_metrics() -> str:
+    rows = [(code(metric), one.formula, one.meaning, one.source) for metric, one in metrics.FORMULAS.items()]
+    return table(["`metric`", "score", "what it means", "source"], rows)
+
+
+def _tender_rules() -> str:
+    rules = (*completeness.RULES, *completeness.ACROSS)
+    rows = [(code(rule.__name__.replace("_", "-")), (rule.__doc__ or "").strip()) for rule in rules]
+    return table(["rule", "what it demands"], rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "parts": _parts,
     "orders-example": _example,
@@ -225,5 +265,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "launchers": _launchers,
     "local-ranks": _local_ranks,
     "stacks": _stacks,
+    "rooms": _rooms,
+    "ci-inputs": _action_inputs,
+    "tender-metrics": _tender_metrics,
+    "tender-rules": _tender_rules,
     **coverage.TABLES,
 }

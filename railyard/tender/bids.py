@@ -1,4 +1,4 @@
-"""Read a bid, a bag or a bundle of records, and apply the strict check to each record.
+"""Read a bid, which is a bag of records, and apply the strict check to each record.
 
 Models: every record is read and judged once. Many are judged by one process per processor, in batches, which return
 what the tender needs of them. Judgements of earlier runs without a fault are in `railyard.tender.kept`. Records of one
@@ -11,7 +11,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import gc
-import hashlib
 import itertools
 import os
 import pickle
@@ -26,7 +25,7 @@ from railyard.base.errors import InputError
 from railyard.base.parent import workers
 from railyard.records import rules
 from railyard.records.rules.registry import Fault
-from railyard.records.store import bag, bundle
+from railyard.records.store import bag
 from railyard.records.store.bag import Bid, Signed
 from railyard.tender import judged, kept
 from railyard.tender.judged import Judged, Ran
@@ -42,7 +41,7 @@ _BEFORE_RUBBISH = 200_000
 class Read:
     """A bid as it was read. `broken` lists faults of the file itself, and of records that cannot be read.
 
-    `digest` is the sha256 of the file that has the sums of all others of a bag, or of the bundle.
+    `digest` is the sha256 of the file that has the sums of all others.
     """
 
     path: Path
@@ -55,12 +54,11 @@ class Read:
 
 
 class _Task(NamedTuple):
-    """A record to judge: its path, and in a bag its expected digest, in a bundle its bytes."""
+    """A record to judge: the bag, the path in it, and the expected digest."""
 
     path: Path
     name: str
-    digest: str = ""
-    content: bytes = b""
+    digest: str
 
 
 class _Verdict(NamedTuple):
@@ -85,7 +83,7 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None, *, again: bool 
     """Read several bids as `read` does, with one set of processes."""
     for path in paths:
         if not path.exists():
-            raise InputError(str(path), "", problem="not there", valid="a bag's folder or a bundle")
+            raise InputError(str(path), "", problem="not there", valid="a bag's folder")
     opened = [_opened(path, allowed) for path in paths]
     with ExitStack() as stack:
         stack.callback(gc.set_threshold, *gc.get_threshold())
@@ -131,18 +129,13 @@ class _Many:
 
 
 def _key(task: _Task) -> bytes:
-    return kept.key_of(task.digest or hashlib.sha256(task.content).hexdigest(), _place(task))
-
-
-def _place(task: _Task) -> str:
-    return f"{'bag' if task.digest else 'bundle'} {task.name}"
+    return kept.key_of(task.digest, f"bag {task.name}")
 
 
 def _again(task: _Task, record: Judged) -> _Verdict:
     """Return the verdict of an earlier run on a record, after comparing the file's digest."""
     try:
-        if task.digest:
-            bag.content(task.path, task.name, task.digest)
+        bag.content(task.path, task.name, task.digest)
     except InputError as error:
         return _Verdict(task.name, None, [Fault(field="", text=str(error))], is_whole=False)
     return _Verdict(task.name, record, [])
@@ -168,14 +161,11 @@ def _judge_all(batch: Sequence[_Task]) -> list[_Verdict]:
 
 def _judge(task: _Task) -> _Verdict:
     try:
-        content = bag.content(task.path, task.name, task.digest) if task.digest else task.content
+        content = bag.content(task.path, task.name, task.digest)
     except InputError as error:
         return _Verdict(task.name, None, [Fault(field="", text=str(error))], is_whole=False)
     try:
-        if task.digest:
-            record = bag.parse(task.path, task.name, content)
-        else:
-            record = bundle.parse(task.path, bundle.Member(path=task.name, content=content))
+        record = bag.parse(task.path, task.name, content)
     except InputError as error:
         text = str(error).removeprefix(f"{error.source}: ")
         return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
@@ -185,36 +175,31 @@ def _judge(task: _Task) -> _Verdict:
 
 
 def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:
-    """Return the bid with its records; a bag or a bundle that is not whole has none."""
+    """Return the bid with its records; a bag that is not whole has none."""
     records: list[Judged] = []
     faults: list[Fault] = []
     broken = list(bid.broken)
-    try:
-        for verdict in verdicts:
-            if not verdict.is_whole:
-                return dataclasses.replace(bid, broken=verdict.faults, digest="")
-            if verdict.record is None:
-                broken += verdict.faults
-            else:
-                records.append(verdict.record)
-                faults += verdict.faults
-    except InputError as error:  # the bundle ends badly
-        return dataclasses.replace(bid, broken=[Fault(field="", text=str(error))], digest="")
+    for verdict in verdicts:
+        if not verdict.is_whole:
+            return dataclasses.replace(bid, broken=verdict.faults, digest="")
+        if verdict.record is None:
+            broken += verdict.faults
+        else:
+            records.append(verdict.record)
+            faults += verdict.faults
     return dataclasses.replace(bid, records=records, faults=faults, broken=broken)
 
 
 def _opened(path: Path, allowed: Path | None) -> tuple[Read, Iterator[_Task]]:
-    """Return a bid without its records, and the records to judge. A bundle has a sign-off and no signature."""
+    """Return a bid without its records, and the records to judge."""
     try:
-        if bag.is_bag(path):
-            bid, sums = bag.opened(path)
-            signed, digest = bag.signed(path, allowed), bag.digest(path)
-            tasks = (_Task(path, name, digest=of_file) for name, of_file in sums)
-        else:
-            bid, signed = Bid(bidder=bundle.manifest_of(path).signed_off_by, tier="baseline"), Signed()
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            tasks = (_Task(path, member.path, content=member.content) for member in bundle.members(path))
+        if not bag.is_bag(path):
+            raise InputError(
+                str(path), "", problem="no bag", valid="a folder that `railyard tender pack` wrote"
+            )
+        bid, sums = bag.opened(path)
+        signed, digest = bag.signed(path, allowed), bag.digest(path)
+        tasks = (_Task(path, name, of_file) for name, of_file in sums)
     except InputError as error:
         bid = Bid(bidder=path.name, tier="baseline")
         return Read(path=path, bid=bid, signed=Signed(), broken=[Fault(field="", text=str(error))]), iter(())

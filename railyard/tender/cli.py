@@ -142,7 +142,7 @@ def _pledge(text: str) -> tuple[str, float]:
 def check(
     ctx: click.Context, *, bid: Path, request_file: Path, allowed_signers: Path | None, again: bool
 ) -> None:
-    """Check whether BID (a bag or a bundle) is complete, rule by rule. Ends with 0 or 1."""
+    """Check whether BID (a bag) is complete, rule by rule. Ends with 0 or 1."""
     wanted = request.load(request_file)
     read = bids.read(bid, allowed_signers, again=again)
     rules = completeness.check(wanted, read)
@@ -176,7 +176,7 @@ def evaluate(
     form: str,
     output: Path | None,
 ) -> None:
-    """Rank BIDS (bags or bundles) by the tender's metric with intervals; incomplete bids have no score.
+    """Rank BIDS (bags) by the tender's metric with intervals; incomplete bids have no score.
 
     Ends with 1 if no bid is complete.
     """

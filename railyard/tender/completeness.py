@@ -78,7 +78,7 @@ def by_hand(tender: Tender) -> Iterator[tuple[str, Rule]]:
 
 
 def readable(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
-    """The bag or bundle is whole, and every file in it is a valid record."""
+    """The bag is whole, and every file in it is a valid record."""
     yield from bid.broken
     if not bid.broken and not bid.records:
         yield Fault(field="records", text="none")

@@ -1,1 +1,1 @@
-"""The machine you do not have: a virtual torus of network namespaces. plan (pure) -> apply (the kernel)."""
+"""Make the machine that you do not have: a virtual torus of network namespaces."""

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.records import figures
+from support.records import figures, histories
+from support.records.histories import Machine
 
-from railyard.analysis.references import limits, simulated, update
-from railyard.analysis.references.simulated import Machine
+from railyard.analysis.references import limits, update
 from railyard.records import references
 from railyard.records.references import Past, Point
 
@@ -25,7 +25,7 @@ V0 = figures.fom("a_us").named("plain/v0_us")
 @pytest.mark.parametrize("machine", [OWN, SHARED], ids=["own", "shared"])
 def test_ten_records_find_10_percent_and_small_steps_without_false_alarms(machine: Machine) -> None:
     """Reduced; `python -m perf gate` has the figures."""
-    shares = simulated.shares(machine, histories=6)
+    shares = histories.shares(machine, histories=6)
     assert shares["any false alarm in 50 pushes"] <= 1 / 6
     assert shares["finds 10 % at once"] >= 5 / 6
     assert shares["finds steps of 1 % before the tenth"] >= 5 / 6
@@ -33,7 +33,7 @@ def test_ten_records_find_10_percent_and_small_steps_without_false_alarms(machin
 
 def test_one_slow_launch_in_six_neither_fails_a_run_nor_blinds_the_next() -> None:
     chance = np.random.default_rng(1)
-    history = simulated.History(Machine(variables=5, launch_noise=0.005, run_to_run=0.005), chance)
+    history = histories.History(Machine(variables=5, launch_noise=0.005, run_to_run=0.005), chance)
     for number in range(12):
         times = history.machine.launches(chance, np.ones(5))
         times[V0][number % 6] *= 1.5
@@ -62,10 +62,10 @@ def test_a_variable_that_many_launches_leave_noisy_is_judged_by_its_own_spread()
 
 
 def test_an_accepted_change_is_in_the_history_and_the_new_level_is_judged() -> None:
-    history = simulated.History(OWN, np.random.default_rng(3))
+    history = histories.History(OWN, np.random.default_rng(3))
     while history.fewest < 10:
-        history.worse(simulated.same(OWN))
-    slower = simulated.same(OWN)
+        history.worse(histories.same(OWN))
+    slower = histories.same(OWN)
     slower[0] = 1.3
     assert [line.split()[0] for line in history.worse(slower)] == ["plain/v0_us"]
     times = OWN.launches(history.chance, slower)
@@ -80,7 +80,7 @@ def test_an_accepted_change_is_in_the_history_and_the_new_level_is_judged() -> N
 @pytest.mark.parametrize("machine", [HOSTED, KINDS], ids=["hosted", "kinds"])
 def test_unlike_machines_are_no_alarm_and_hide_no_slower_variable(machine: Machine) -> None:
     """Before, 57 % of histories had a false alarm, and of two kinds of machine a quarter of all pushes."""
-    shares = simulated.shares(machine, histories=6)
+    shares = histories.shares(machine, histories=6)
     assert shares["any false alarm in 50 pushes"] <= 2 / 6
     assert (
         shares["finds 10 % of one variable within 5"]
@@ -90,14 +90,14 @@ def test_unlike_machines_are_no_alarm_and_hide_no_slower_variable(machine: Machi
 
 
 def test_a_red_run_that_a_later_one_refutes_enters_the_history_and_survives_the_file(tmp_path: Path) -> None:
-    history = simulated.History(OWN, np.random.default_rng(4))
+    history = histories.History(OWN, np.random.default_rng(4))
     while history.fewest < 10:
-        history.worse(simulated.same(OWN))
-    assert len(history.worse(1.10 * simulated.same(OWN))) == 40
+        history.worse(histories.same(OWN))
+    assert len(history.worse(1.10 * histories.same(OWN))) == 40
     (suspect,) = history.entries[0].suspects
     file = tmp_path / "references.yaml"
     file.write_text(references.text({"check": {"case": history.entries[0]}}))
     assert references.load(file)["check"]["case"].suspects[0].suspected == suspect.suspected
-    assert not history.worse(simulated.same(OWN))
+    assert not history.worse(histories.same(OWN))
     assert not history.entries[0].suspects and history.fewest == 12
-    assert len(history.worse(1.10 * simulated.same(OWN))) == 40, "one such run does not blind the next"
+    assert len(history.worse(1.10 * histories.same(OWN))) == 40, "one such run does not blind the next"

@@ -1,4 +1,4 @@
-"""Results over the groups spanned, and pairs of hosts by relation, on a network with groups."""
+"""Results over the groups spanned, and pairs of hosts by proximity, on a network with groups."""
 
 from __future__ import annotations
 

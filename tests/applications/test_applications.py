@@ -602,13 +602,13 @@ def test_osu_s_programs_that_the_page_names_are_those_of_the_checks() -> None:
 
 def test_a_parser_of_a_site_s_package_reads_its_program(tmp_path: Path) -> None:
     """The package declares an entry point, and nothing else is edited."""
-    source = CHECKOUT / "railyard/applications/programs/stream.py"
-    (tmp_path / "my_site.py").write_text(source.read_text().replace('program="STREAM"', 'program="mine"'))
+    source = CHECKOUT / "railyard/applications/programs/hpl.py"
+    (tmp_path / "my_site.py").write_text(source.read_text().replace('program="HPL"', 'program="mine"'))
     about = tmp_path / "my_site-1.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-site\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[railyard.applications.programs]\nmine = my_site\n")
-    output = next((CHECKOUT / "tests/data/public/outputs").glob("stream-5*/output.txt"))
+    output = next((CHECKOUT / "tests/data/public/outputs").glob("hpl-2.3*/output.txt"))
     done = ran(
         BIN / "railyard", "application", "try", "mine", "--output", output, env={"PYTHONPATH": str(tmp_path)}
     )

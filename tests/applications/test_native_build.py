@@ -21,6 +21,7 @@ SPACK = """\
 echo "$LOGNAME $*" >>"$STUB/calls"
 case " $* " in
 *" install "*)
+    echo "==> Installing lulesh-2.0.3-nzhonfypstbv6gyug4s7h2xslmxojtrd [5/5]"
     [ ! -e "$STUB/waits" ] || until [ -e "$STUB/go" ]; do sleep 0.1; done
     for word; do [ ! -e "$word/mirrors.yaml" ] || cat "$word/mirrors.yaml" >>"$STUB/caches"; done
     [ ! -e "$STUB/fails" ] || { cat "$STUB/fails"; exit 1; }
@@ -100,6 +101,7 @@ def test_spack_rewrites_a_copy_and_two_mpis_stand_side_by_side(stubbed: Stubbed)
     for mpi in ("openmpi", "mpich"):
         done = stubbed.build(MPI=mpi)
         assert done.returncode == 0, done.stderr
+        assert "package 5 of 5: lulesh-2.0.3\n" in done.stderr
         assert (stubbed.environments / mpi / "view/bin/lulesh2.0").is_file()
     assert kept() == before
     names = sorted(

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.benchmark_runs import (
-    BIN,
-    ENVIRONMENT,
-    MPIRUN,
     PretendedTorus,
     block,
     document,
@@ -20,10 +15,6 @@ from support.benchmark_runs import (
     run,
     samples_of,
 )
-from support.waiting import wait_until
-
-from railyard.analysis.pairs import matrices
-from railyard.base.errors import InputError
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0", "--warmups", "0", "--repeats", "2"]
 QUICK = ["--sizes", "8", "--tests", "latency", *AT_ONCE]
@@ -123,75 +114,16 @@ def test_samples_too_short_for_the_clock_are_no_figure(sanitized: Path, tmp_path
     assert all("100 ticks" in s["reason"] for s in read["not_measured"])
 
 
-def test_the_pattern_all_and_its_matrix_refuse_samples_too_short_for_the_clock(
-    sanitized: Path, tmp_path: Path
-) -> None:
-    path, pairs = tmp_path / "p.json", tmp_path / "all.pairs"
-    arguments = ["--units", "ranks", "--pattern", "all", *QUICK, "--pairs", str(pairs), "--json", str(path)]
+def test_the_pattern_all_refuses_samples_too_short_for_the_clock(sanitized: Path, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    arguments = ["--units", "ranks", "--pattern", "all", *QUICK, "--json", str(path)]
     assert run("pt2pt", 3, *arguments, folder=sanitized, RAILYARD_TEST_TICK_S="1").status == 0
     read = document(path)
     assert samples_of(read) == {"under_sampled_percent": [100]}
     assert [s["fom"] for s in read["not_measured"]] == ["slowest_latency_us"]
-    assert all(point.measured.size == 0 for point in matrices.read(pairs).points)
 
 
-ALL_PAIRS = ["--units", "ranks", "--pattern", "shift", "--steps", "1-4", "--tests", "latency,bandwidth"]
-
-
-def test_a_matrix_has_the_median_of_every_pair(tmp_path: Path) -> None:
-    path = tmp_path / "all.pairs"
-    # Of two samples rates have another median.
-    arguments = [*ALL_PAIRS, "--sizes", "8,1KiB", *AT_ONCE[:-1], "3"]
-    read = measured("pt2pt", 5, *arguments, "--pairs", str(path), folder=tmp_path)
-    found = matrices.read(path)
-    assert len(found.points) == 4 and all(point.measured.size == 5 * 4 for point in found.points)
-    for series in read["series"]:
-        labels = series["labels"]
-        if "from_rank" in labels:
-            (point,) = (
-                one
-                for one in found.points
-                if (one.test, one.size_bytes) == (labels["test"], labels["size_bytes"])
-            )
-            value = point.values[labels["from_rank"], labels["to_rank"]]
-            assert value == pytest.approx(statistics.median(series["samples"]), rel=1e-6)
-
-
-def test_all_pairs_are_a_matrix_and_a_sample_for_each_step(tmp_path: Path) -> None:
-    path = tmp_path / "all.pairs"
-    arguments = ["--units", "ranks", "--pattern", "all", *QUICK, "--pairs", str(path)]
+def test_all_pairs_have_a_sample_for_each_step(tmp_path: Path) -> None:
+    arguments = ["--units", "ranks", "--pattern", "all", *QUICK]
     (slowest,) = measured("pt2pt", 5, *arguments, folder=tmp_path)["series"]
-    (point,) = matrices.read(path).points
     assert (slowest["fom"], len(slowest["samples"])) == ("slowest_latency_us", 4)
-    assert (point.values > 0).sum() == 20 and not point.values.diagonal().any()
-
-
-def test_a_run_that_is_killed_leaves_the_pairs_that_it_has_measured(tmp_path: Path) -> None:
-    path = tmp_path / "all.pairs"
-    options = ["--units", "ranks", "--pattern", "all", "--tests", "latency", "--sizes", "8", "--repeats", "3"]
-    options += ["--min-time-per-point", "1", "--warmup-time", "0", "--pairs", str(path)]
-    command = [*MPIRUN, "-n", "4", str(BIN / "pt2pt"), *options]
-    output = subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=output, stderr=output, env=ENVIRONMENT) as running:
-        wait_until(lambda: _has_a_pair(path), "a pair in the file")
-        running.terminate()
-    assert _has_a_pair(path)
-
-
-def _has_a_pair(path: Path) -> bool:
-    try:
-        return matrices.read(path).points[0].measured.size > 0
-    except InputError:
-        return False  # rank 0 has not written the head yet
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["--pairs", "/nowhere/all.pairs"], "--pairs /nowhere/all.pairs: cannot be written"),
-        (["--pairs", "x", "--per-node", "1,2"], "--pairs x: of one rank of each node"),
-    ],
-)
-def test_pairs_that_cannot_be_written_are_one_line(arguments: list[str], line: str) -> None:
-    done = run("pt2pt", 4, "--units", "ranks", *QUICK, *arguments)
-    assert done.status in (2, 3) and line in done.err and len(done.error_lines) == 1, done.err

@@ -15,7 +15,7 @@ from support.topology.topologies import gemini
 from railyard.jobs import launching
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes.counted import ENERGY
-from railyard.placed.figures import Figure, fault, of, suffix, unknown, values, variant
+from railyard.placed.figures import Figure, fault, performance_variables, suffix, unknown, values, variant
 from railyard.placed.mixin import in_own_size, reported
 from railyard.placements import launchers
 from railyard.placements.nics.lines import Verbatim
@@ -95,7 +95,7 @@ def test_the_bounds_of_a_reference_decide_the_direction() -> None:
             "*:both": (1, -0.1, 0.1),
         },
     )
-    assert {name: figure.fom(name).better for name, figure in of(test).items()} == {
+    assert {name: figure.fom(name).better for name, figure in performance_variables(test).items()} == {
         "up": "higher",
         "down": "lower",
         "both": "neither",
@@ -115,7 +115,7 @@ def test_the_reference_of_an_expected_failure_has_unit_and_direction_too() -> No
         perf_patterns=patterns,
         reference={"*:rate": xfail("bug 123", (50, -0.1, None, "points"))},
     )
-    (figure,) = of(test).values()
+    (figure,) = performance_variables(test).values()
     assert (figure.unit, figure.better) == ("points", "higher")
 
 

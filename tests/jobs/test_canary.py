@@ -1,4 +1,4 @@
-"""The canary: a pair that stands out among the pairs of its relation is named, near and far pairs are told apart."""
+"""The canary: a pair that stands out among the pairs of its proximity is named, near and far pairs are told apart."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def test_near_pairs_are_told_from_far_ones_and_none_stands_out() -> None:
     assert canary.fault(record()) == ""
 
 
-@pytest.mark.parametrize(("pair", "relation"), [("cd", "same switch"), ("de", "other switch")])
-def test_a_pair_that_stands_out_is_named_with_its_relation(pair: str, relation: str) -> None:
+@pytest.mark.parametrize(("pair", "proximity"), [("cd", "same switch"), ("de", "other switch")])
+def test_a_pair_that_stands_out_is_named_with_its_relation(pair: str, proximity: str) -> None:
     words = canary.fault(record(Origin.MEASURED, **{pair: 2.5}))
-    assert f"{relation}: median" in words and f"{pair[0]} to {pair[1]}" in words and "2 times worse" in words
+    assert f"{proximity}: median" in words and f"{pair[0]} to {pair[1]}" in words and "2 times worse" in words
 
 
 def test_small_messages_fail_no_virtual_torus_and_bulk_does() -> None:

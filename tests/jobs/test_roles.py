@@ -12,11 +12,11 @@ import pytest
 from support.records import rows
 
 from railyard.base.errors import InputError
-from railyard.jobs import beside, roles
-from railyard.jobs.beside import Companions
+from railyard.jobs import load_evidence, roles
 from railyard.jobs.job import job_folder
 from railyard.jobs.job.job_folder import JobFolder
 from railyard.jobs.job.submitted import NOT_PLACED, Planned
+from railyard.jobs.load_evidence import Companions
 from railyard.jobs.roles import Roles
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.topology import catalog
@@ -104,7 +104,7 @@ def write_launch(folder: Path, *, sent: int | None) -> None:
     (folder / "launch-000.roles").write_text(
         json.dumps(
             {
-                "format": beside.FORMAT,
+                "format": load_evidence.FORMAT,
                 "reasons": [],
                 "victim": {"begun_s": 100.0, "ended_s": 108.0},
                 "roles": [
@@ -124,8 +124,8 @@ def companions(path: Path, role: str = "congestor") -> Companions:
     )
     job: Any = SimpleNamespace(site=SimpleNamespace(devices=None))
     placed = dataclasses.replace(NOT_PLACED, roles={"plain": {"incast": ["n0", "n1"]}})
-    together = job_folder.launch(path, launch).together
-    return beside.read(JobFolder(path=path, job=job, placed=placed), launch, together, lambda *_: "")
+    companions = job_folder.launch(path, launch).companions
+    return load_evidence.read(JobFolder(path=path, job=job, placed=placed), launch, companions, lambda *_: "")
 
 
 def test_the_load_is_proved_by_the_bytes_of_its_own_nics(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_the_load_is_proved_by_the_bytes_of_its_own_nics(tmp_path: Path) -> None
     assert (found.fault, found.void, role["status"]) == ("", [], "ok")
     assert [nic.node for nic in role["nics"]] == ["n0", "n1"]
     assert (role["begun_s"], role["victim_s"], role["ended_s"]) == (-2.0, 8.0, 9.0)
-    assert beside.guard({"verdict": "ok", "reasons": []}, found) == {"verdict": "ok", "reasons": []}
+    assert load_evidence.guard({"verdict": "ok", "reasons": []}, found) == {"verdict": "ok", "reasons": []}
 
 
 @pytest.mark.parametrize(("sent", "words"), [(20, "sent 40 bytes"), (None, "nothing counted")])
@@ -144,7 +144,7 @@ def test_a_load_that_is_not_proved_makes_the_launch_void(
 ) -> None:
     write_launch(tmp_path, sent=sent)
     found = companions(tmp_path)
-    guard = beside.guard(None, found)
+    guard = load_evidence.guard(None, found)
     assert guard is not None and guard["verdict"] == "void" and words in guard["reasons"][0]
 
 

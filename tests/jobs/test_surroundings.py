@@ -18,7 +18,7 @@ from railyard.analysis.cases.cases import Case
 from railyard.jobs import schedule
 from railyard.jobs.job import job_folder
 from railyard.jobs.job.submitted import Planned
-from railyard.jobs.nodes import strays, surroundings
+from railyard.jobs.nodes import leftovers, surroundings
 from railyard.records import record
 
 
@@ -139,7 +139,7 @@ def test_strays_of_the_launch_are_ended_and_no_other_process(tmp_path: Path) -> 
     next_one = start("launch-001.evidence", tmp_path)
     elsewhere = start("launch-000.evidence", other)
     try:
-        assert strays.end_here(tmp_path, "launch-000") == [stray.pid]
+        assert leftovers.end_here(tmp_path, "launch-000") == [stray.pid]
         assert stray.wait(10) == -9
         assert next_one.poll() is None and elsewhere.poll() is None
     finally:

@@ -118,11 +118,11 @@ def test_with_the_counters_the_slowest_link_is_never_slower_than_without(seed: i
     links = np.random.default_rng(seed).choice(np.flatnonzero(topology.link_rates), 12, replace=False)
     left = np.ones(topology.link_rates.shape)
     left.flat[links] = share
-    beside = Background(left=left)
+    background = Background(left=left)
     effort = Effort(trials_per_rank=60)
     blind = place("optimised:1", granted, GRID, traffic=FACES, effort=effort)
-    seeing = place("optimised:1", granted, GRID, traffic=FACES, effort=replace(effort, background=beside))
-    slowest = [beside.beside(loads(topology, placed.indices)).slowest_s for placed in (blind, seeing)]
+    seeing = place("optimised:1", granted, GRID, traffic=FACES, effort=replace(effort, background=background))
+    slowest = [background.added_to(loads(topology, placed.indices)).slowest_s for placed in (blind, seeing)]
     assert slowest[1] <= slowest[0] * (1 + 1e-9)
 
 

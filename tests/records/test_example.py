@@ -46,13 +46,13 @@ def test_it_is_small_and_holds_what_the_campaign_asks_for() -> None:
         assert record.case.launches_per_combination >= 6
 
 
-def test_the_campaign_passes_the_strict_check_as_a_bundle(railyard: Run, tmp_path: Path) -> None:
+def test_the_campaign_passes_the_strict_check_as_a_bag(railyard: Run, tmp_path: Path) -> None:
     """Profiles say where the time goes and compare nothing: fewer launches than a decision needs will do."""
-    bundle = tmp_path / "example.tar.gz"
+    bag = tmp_path / "bag"
     files = [record.source for record in CAMPAIGN]
-    packed = railyard("results", "pack", *files, "-o", str(bundle), "--signed-off-by", "test")
+    packed = railyard("tender", "pack", *files, "-o", str(bag), "--bidder", "test")
     assert packed.returncode == 0, packed.stderr
-    checked = railyard("results", "check", "--strict", str(bundle))
+    checked = railyard("results", "check", "--strict", str(bag))
     assert checked.returncode == 0 and "2 records checked, 0 refused" in checked.stdout, checked.stdout
     for record in PROFILED:
         faults = rules.faults(record)

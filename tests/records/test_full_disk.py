@@ -20,7 +20,7 @@ FILL = """
 import json, sys
 from pathlib import Path
 from railyard.base.errors import InputError, RunError
-from railyard.records import record; from railyard.records.store import archive, bundle, index
+from railyard.records import record; from railyard.records.store import archive, bag, index
 source, disk = Path(sys.argv[1]), Path(sys.argv[2])
 root, said = disk / "archive", ""
 document = json.loads(source.read_text())
@@ -44,13 +44,10 @@ def refused(write):
     except RunError as error:
         return str(error)
     return ""
-packed = refused(lambda: bundle.pack([source], disk / "b.tar.gz", signed_off_by="test"))
-(bundled := Path(sys.argv[3])).parent.mkdir(exist_ok=True)
-bundle.pack([source], bundled, signed_off_by="test")
-unpacked = refused(lambda: bundle.unpack(bundled, root))
+packed = refused(lambda: bag.write(disk / "bag", [source], bag.Bid(bidder="test", tier="baseline")))
 entries = len(list(index.read(root).entries()))
 left = [path.name for path in disk.rglob("*") if path.is_file() and path.parent.parent != root]
-print(json.dumps({"packed": packed, "unpacked": unpacked, "entries": entries, "added": added, "left": left}))
+print(json.dumps({"packed": packed, "entries": entries, "added": added, "left": left}))
 """
 
 
@@ -61,7 +58,7 @@ def on_a_small_disk(tmp_path: Path, program: str) -> dict[str, Any]:
     if subprocess.run([*NAMESPACE, "64k", disk, "true"], capture_output=True).returncode:
         pytest.skip("this machine lets nobody mount a tmpfs in a namespace of its own")
     done = subprocess.run(
-        [*NAMESPACE, "64k", disk, sys.executable, "-c", program, RECORD, disk, tmp_path / "out" / "b.tar.gz"],
+        [*NAMESPACE, "64k", disk, sys.executable, "-c", program, RECORD, disk],
         capture_output=True,
         text=True,
         cwd=CHECKOUT,
@@ -79,9 +76,8 @@ def test_an_archive_on_a_full_disk_keeps_what_it_has(tmp_path: Path) -> None:
     assert found["files"] == found["records"] == found["added"] > 3
 
 
-def test_bundles_and_the_index_on_a_full_disk(tmp_path: Path) -> None:
-    """A bundle is refused in one line; the index is a cache and does without its file."""
+def test_bags_and_the_index_on_a_full_disk(tmp_path: Path) -> None:
+    """A bag is refused in one line; the index is a cache and does without its file."""
     found = on_a_small_disk(tmp_path, FILL + OTHERS)
-    for said in (found["packed"], found["unpacked"]):
-        assert "No space left on device" in said and "\n" not in said
+    assert "No space left on device" in found["packed"] and "\n" not in found["packed"]
     assert found["entries"] == found["added"] and found["left"] == []

@@ -22,7 +22,7 @@ from railyard.placements.hosts.sources import coordinates, csv_table
 from railyard.placements.topology import catalog
 from railyard.records import json_io, record
 from railyard.records.cli import results
-from railyard.records.store import archive, bundle
+from railyard.records.store import archive
 
 SMALL = synthetic.job(
     synthetic.case(extents=[2, 1, 1], launches_per_combination=1, placements=["plain"]),
@@ -139,13 +139,9 @@ def test_two_records_of_one_short_id_are_never_taken_for_one(
         record.validate(record.sealed({**SMALL.document, "case": case}), "r") for case in _two_cases()
     )
     assert one.id == other.id and one.sha256 != other.sha256
-    path = archive.add(one, tmp_path / "a")
+    archive.add(one, tmp_path / "a")
     with pytest.raises(InputError, match="another record of the same id"):
         archive.add(other, tmp_path / "a")
-    file = tmp_path / "other.json"
-    file.write_text(record.text(other))
-    with pytest.raises(InputError, match="two records of this id"):
-        bundle.pack([path, file], tmp_path / "b.tar.gz", signed_off_by="x")
 
 
 def _cut(whole: Any) -> Any:
@@ -154,13 +150,6 @@ def _cut(whole: Any) -> Any:
 
 def _two_cases() -> list[dict[str, Any]]:
     return [{**SMALL.document["case"], "seed": seed} for seed in (1, 2)]
-
-
-def test_a_record_packed_twice_is_counted_once(tmp_path: Path) -> None:
-    path = archive.add(SMALL, tmp_path / "a")
-    output = str(tmp_path / "b.tar.gz")
-    done = CliRunner().invoke(results, ["pack", str(path), str(path), "-o", output, "--signed-off-by", "x"])
-    assert done.exit_code == 0 and ": 1 record\n" in done.output
 
 
 def test_a_folder_that_cannot_be_synced_still_holds_the_record(

@@ -8,7 +8,7 @@ import pytest
 from support import evidence, forgeries
 
 from railyard.records import rules, spans
-from railyard.records.spans import Relation, Spans
+from railyard.records.spans import Proximity, Spans
 
 GRID = [4, 4]
 FLY = evidence.good(
@@ -73,9 +73,9 @@ def test_relations_of_two_hosts_from_the_nearest() -> None:
         }.items()
     )
     at = spans.places(hosts, nodes)
-    found = [spans.relation("a", other, at, has_groups=True) for other in hosts]
-    assert found == [Relation.NODE, Relation.SWITCH, Relation.GROUP, Relation.OTHER_GROUP, None]
-    assert spans.relation("a", "d", at, has_groups=False) == Relation.OTHER_SWITCH
+    found = [spans.proximity("a", other, at, has_groups=True) for other in hosts]
+    assert found == [Proximity.NODE, Proximity.SWITCH, Proximity.GROUP, Proximity.OTHER_GROUP, None]
+    assert spans.proximity("a", "d", at, has_groups=False) == Proximity.OTHER_SWITCH
 
 
 def test_a_short_name_that_two_nodes_share_is_no_place() -> None:

@@ -9,6 +9,7 @@ import functools
 import re
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from repository.test_help import CONTEXTS
@@ -103,8 +104,9 @@ def test_every_row_of_the_four_works_is_there() -> None:
     )
 
 
-def test_the_tables_are_those_of_the_studies() -> None:
-    assert tables.rewritten(PAGE.read_text()) == PAGE.read_text(), "run: make tables"
+@pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: page.stem)
+def test_the_tables_of_a_page_are_those_of_the_code_and_of_the_studies(page: Path) -> None:
+    assert tables.rewritten(page.read_text()) == page.read_text(), "run: make tables"
 
 
 @pytest.mark.parametrize("study", SECTIONS)

@@ -27,7 +27,6 @@ from railyard.torus.virtual import lifecycle
 NOT_RUN = {
     r"railyard fit |railyard matrix |traffic\.csv|RAILYARD_REORDER=": "needs a captured matrix: test_capture.py",
     r"railyard admit ": "needs a job, or takes a minute: tests/admit",
-    r"railyard pairs ": "needs a file of pt2pt: tests/analysis/stats/test_pairs.py",
     r"(^|sudo |=\S+ )(make|git|cmake) ": "installs, builds or fetches; `make test` and CI begin with it",
     r"(^|sudo |\" |=\S+ )(tools|containers)/|^docker |docker$|^unshare ": "needs an engine, or builds an image",
     r"reframe .*-r\b|reframe \.\.\.": "a job takes minutes; tests/checks, tests/ci and tests/torus run such jobs",

@@ -18,7 +18,7 @@ OTHER = {
     r": (pytest|venv|pip)$": "modules of Python and of packages",
     r": (drivers|linux|opal|prov|src)/": "sources of other projects",
     r": [\w-]+\.(conf|def|html|json|lock|sif|txt|ya?ml)$": "files that railyard reads or writes somewhere",
-    r": (data/bid|records/<)": "files in a bag or bundle",
+    r": (data/bid|records/<)": "files in a bag",
     r": (provenance|tables)\.": "fields of a record",
     r": placement\.(hostfile|hosts|rankfile)$": "files that `railyard place` writes",
     r": code\.(begun|ended|WHEN)$": "files of a stage directory",

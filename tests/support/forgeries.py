@@ -295,7 +295,7 @@ ALL: Mapping[str, Forgery] = {
         "series", "has the label from, which halo never writes", add_series({"from": "a", "to": "b"})
     ),
     "faster iterations of a variant": Forgery(
-        "relation", "no variant of the case", add_series({"variant": "copy"})
+        "contradiction", "no variant of the case", add_series({"variant": "copy"})
     ),
     "a label of one launch": Forgery("same-points", "is not as often there as in launch 0", label_of_first),
     "a pair of another machine": Forgery(
@@ -305,7 +305,7 @@ ALL: Mapping[str, Forgery] = {
         "series", "allreduce_us is no figure of halo", add_series({}, fom="allreduce_us")
     ),
     "a figure that was not measured": Forgery(
-        "relation", "no bandwidth_gbyte_s, which the program always writes", without_bandwidth
+        "contradiction", "no bandwidth_gbyte_s, which the program always writes", without_bandwidth
     ),
     "a check whose name begins alike": Forgery(
         "check-name",
@@ -417,12 +417,12 @@ ALL: Mapping[str, Forgery] = {
         ],
     ),
     "a figure left out of all launches": Forgery(
-        "relation",
+        "contradiction",
         "no pack_us, which the program always writes",
         lambda d: [launch.update(series=launch["series"][:3]) for launch in d["launches"]],
     ),
     "an exchange of half the time": Forgery(
-        "relation", "exchange_us is", scale_samples("exchange_us", 0.5, launches=99)
+        "contradiction", "exchange_us is", scale_samples("exchange_us", 0.5, launches=99)
     ),
     "a node that sent nothing": Forgery(
         "nic-bytes", "sent nothing", lambda d: [e.update(tx_bytes=0) for e in first(d)["nics"][:2]]
@@ -489,26 +489,30 @@ ALL: Mapping[str, Forgery] = {
         "in a launch of",
         then(scale_samples("iteration_us", 1e4), scale_samples("bandwidth_gbyte_s", 1e-4)),
     ),
-    "faster times alone": Forgery("relation", "bytes in an iteration", scale_samples("iteration_us", 0.9)),
+    "faster times alone": Forgery(
+        "contradiction", "bytes in an iteration", scale_samples("iteration_us", 0.9)
+    ),
     "higher rates alone": Forgery(
-        "relation", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)
+        "contradiction", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)
     ),
     "higher rates in all launches": Forgery(
-        "relation",
+        "contradiction",
         "196608 bytes in an iteration; expected 131072",
         scale_samples("bandwidth_gbyte_s", 1.5, launches=99),
     ),
     "lower times in all launches": Forgery(
-        "relation", "bytes in an iteration; expected 131072", scale_samples("iteration_us", 0.6, launches=99)
+        "contradiction",
+        "bytes in an iteration; expected 131072",
+        scale_samples("iteration_us", 0.6, launches=99),
     ),
     "a sample less": Forgery(
-        "relation", "not as many samples", lambda d: first(d)["series"][2]["samples"].pop()
+        "contradiction", "not as many samples", lambda d: first(d)["series"][2]["samples"].pop()
     ),
     "a part longer than the whole": Forgery(
-        "relation", "longer than the iteration", scale_samples("exchange_us", 2.0)
+        "contradiction", "longer than the iteration", scale_samples("exchange_us", 2.0)
     ),
     "repeats that were not made": Forgery(
-        "relation",
+        "contradiction",
         "repeats is 20",
         lambda d: [s.update(samples=s["samples"][:10]) for s in first(d)["series"]],
     ),
@@ -695,7 +699,7 @@ ALL: Mapping[str, Forgery] = {
     ),
     "iterations that all took the same time": Forgery("clock-digits", "all alike", constant_samples),
     "iterations whose parts take three times as long": Forgery(
-        "relation",
+        "contradiction",
         "together are 2.",
         then(scale_samples("pack_us", 8.9, 24), scale_samples("unpack_us", 11.0, 24)),
     ),

@@ -1,8 +1,8 @@
-"""Hostile input, drawn by seed: bundles, records, topologies, tender files and texts, and what reading each comes to.
+"""Hostile input, drawn by seed: bags, records, topologies, tender files and texts, and what reading each comes to.
 
 Models: a good input in which values are replaced, removed or nested, with digests and sums that fit, so that the change
 gets past them; and its bytes cut, turned and repeated. An input is read as the commands read it. It is refused in one
-line or accepted. Leaves out: archives that unpack to far more than they are (tests/records/test_bundle.py has them).
+line or accepted.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import gzip
-import hashlib
 import io
 import json
 import random
@@ -29,7 +27,7 @@ from railyard.base.checkout import CHECKOUT, TOPOLOGIES
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
 from railyard.records import json_io, record, rules
-from railyard.records.store import archive, bag, bundle
+from railyard.records.store import bag
 from railyard.tender import bids, request
 from support import evidence
 from support.inputs import texts
@@ -179,48 +177,10 @@ def _read_record(path: Path) -> bool:
     return not faults
 
 
-def _bundle(chance: random.Random, folder: Path) -> Path:
-    """A bundle whose bytes, tar or members were changed; or a bag, whose sums mostly fit."""
-    good = folder / "good.json"
+def _bag(chance: random.Random, folder: Path) -> Path:
+    """A bag of which a file was changed, whose sums mostly fit."""
+    good, path = folder / "good.json", folder / "bag"
     good.write_text(_good("measured"), encoding="ascii")
-    how = chance.random()
-    if how < 0.4:
-        return _bag(chance, folder, good)
-    path = folder / "bundle.tar.gz"
-    bundle.pack([good], path, signed_off_by="A <a@example.org>")
-    if how < 0.5:
-        path.write_bytes(_torn(path.read_bytes(), chance))
-    elif how < 0.7:
-        path.write_bytes(gzip.compress(_torn(gzip.decompress(path.read_bytes()), chance), mtime=0))
-    else:
-        _repack(path, chance)
-    return path
-
-
-def _repack(path: Path, chance: random.Random) -> None:
-    """Write the bundle again with a changed manifest, or with a changed record under a sum that fits."""
-    (member,) = bundle.members(path)
-    content = _record_text(chance)
-    entry: dict[str, Any] = {
-        "path": member.path,
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "bytes": len(content),
-    }
-    manifest: Any = {
-        "format": bundle.FORMAT,
-        "signed_off_by": "A <a@example.org>",
-        "note": "",
-        "files": [entry],
-    }
-    if chance.random() < 0.5:
-        manifest = changed(manifest, chance)
-    text = json.dumps(manifest, ensure_ascii=False).encode("utf-8", errors="surrogatepass")
-    parts = bundle._compressed([(bundle.MANIFEST, text), (member.path, content)])
-    path.write_bytes(b"".join(parts))
-
-
-def _bag(chance: random.Random, folder: Path, good: Path) -> Path:
-    path = folder / "bag"
     bag.write(path, [good], bag.Bid(bidder="A Ltd", tier="baseline", nodes=16, pledges={"halo": 1.0}))
     files = sorted(each for each in path.rglob("*") if each.is_file())
     chosen = chance.choice(files)
@@ -245,14 +205,11 @@ def _sum_again(path: Path) -> None:
     (path / "tagmanifest-sha256.txt").write_text(bag._sums(tags), encoding="utf-8")
 
 
-def _read_bundle(path: Path) -> bool:
+def _read_bag(path: Path) -> bool:
     found = bids.read(path)
     for each in (*found.broken, *found.faults):
         if "\n" in f"{each.field}{each.text}" or "cannot be applied" in each.text:
             raise AssertionError(each.text[:200])
-    if path.is_file():
-        bundle.unpack(path, path.parent / "archive")
-        return bool(archive.paths(path.parent / "archive"))
     return not found.broken
 
 
@@ -332,7 +289,7 @@ def _read_text(path: Path) -> bool:
 
 #: Kind -> who draws an input and writes it, and who reads it.
 KINDS: Mapping[str, tuple[Callable[[random.Random, Path], Path], Callable[[Path], bool]]] = {
-    "bundle": (_bundle, _read_bundle),
+    "bag": (_bag, _read_bag),
     "record": (_record, _read_record),
     "topology": (_topology, _read_topology),
     "tender": (_request, _read_request),

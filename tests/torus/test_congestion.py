@@ -82,7 +82,7 @@ def congestor(launch: str, name: str, hosts: Sequence[str], pattern: str = "inca
 
 
 def started(ring: str, launch: str, victim: str, *companions: str) -> subprocess.Popen[str]:
-    words = [f"{BIN}/railyard", "together", launch, *companions, "--", *shlex.split(victim)]
+    words = [f"{BIN}/railyard", "launch-roles", launch, *companions, "--", *shlex.split(victim)]
     return into_a_file(ring, launch, words)
 
 

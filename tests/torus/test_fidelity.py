@@ -148,7 +148,7 @@ def test_a_launch_beside_a_copy_that_load_made_void_is_launched_again(
     victim: list[str | Path] = [BIN / "railyard", "torus", "mpirun", name, "-np", "8", *HALO]
     words: list[str | Path] = [
         BIN / "railyard",
-        "together",
+        "launch-roles",
         "launch-000",
         f"--copy=copy=sh -c '{copy}'",
         "--",

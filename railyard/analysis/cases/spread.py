@@ -1,8 +1,8 @@
-"""Tabulate a case on a network with groups: results over the groups spanned, pairs of hosts by their relation.
+"""Tabulate a case on a network with groups: results over the groups spanned, pairs of hosts by their proximity.
 
 Models: launches that are results and whose records name the groups of their nodes (`spans`). A
 launch is one value, the median of its samples; rows are medians over launches. Launches in more groups have other
-placements, too, so the first table shows a relation and no cause. Leaves out: tests, curves, networks without groups.
+placements, too, so the first table shows a dependence and no cause. Leaves out: tests, curves, networks without groups.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from railyard.analysis.text.numbers import Format, size_text
 from railyard.records import spans
 from railyard.records.benchmark import Labels, Series
 from railyard.records.record import Launch, Record
-from railyard.records.spans import Relation
+from railyard.records.spans import Proximity
 from railyard.records.store import entries
 from railyard.records.units import Better, Fom
 
 _NUMBERS = frozenset({"groups", "median", "95 % interval", "n", "min to max", "pairs"})
 _FEWEST = 2
-RELATIONS = tuple(Relation)
+PROXIMITIES = tuple(Proximity)
 
 #: (figure of merit, labels, combination of the launch).
 What = tuple[Fom, Labels, str]
-#: The same, with a number of groups or an index into `RELATIONS`.
+#: The same, with a number of groups or an index into `PROXIMITIES`.
 Key = tuple[What, int]
 
 
@@ -44,11 +44,11 @@ class Captioned:
 
 
 def tables(case: Case) -> list[Captioned]:
-    """Return the tables that the case's records allow, each with at least two groups or relations to compare."""
+    """Return the tables that the case's records allow, each with at least two groups or proximities to compare."""
     placed = [(record, launch) for record, launch in cases.launches(case) if _has_groups(launch)]
     parts = (
         ("Over the groups that a launch's nodes are in; medians over launches", _over_groups(case, placed)),
-        ("By the relation of two hosts; medians over launches", _by_relation(case, placed)),
+        ("By the proximity of two hosts; medians over launches", _by_proximity(case, placed)),
     )
     return [Captioned(caption=caption, data=data) for caption, data in parts if data.rows]
 
@@ -74,7 +74,7 @@ def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
     return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
 
 
-def _by_relation(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
+def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
     by_launch: dict[Key, dict[int, list[float]]] = {}
     pairs: dict[Key, set[tuple[str, str]]] = {}
     for number, (record, launch) in enumerate(placed):
@@ -82,17 +82,17 @@ def _by_relation(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
         nodes = spans.coordinates(record.case.allocation["nodes"])
         at = spans.places({host for _, ends in between for host in ends}, nodes)
         for series, ends in between:
-            related = spans.relation(*ends, at, has_groups=True)
+            related = spans.proximity(*ends, at, has_groups=True)
             if related is not None:
-                key = (series.fom, _kept(series), _with(case, launch)), RELATIONS.index(related)
+                key = (series.fom, _kept(series), _with(case, launch)), PROXIMITIES.index(related)
                 by_launch.setdefault(key, {}).setdefault(number, []).append(statistics.median(series.samples))
                 pairs.setdefault(key, set()).add(ends)
-    columns = ("figure of merit", "with", "relation", "median", "95 % interval", "n", "min to max", "pairs")
+    columns = ("figure of merit", "with", "proximity", "median", "95 % interval", "n", "min to max", "pairs")
     rows = [
         (
             _title(of[0], of[1]),
             of[2],
-            str(RELATIONS[index]),
+            str(PROXIMITIES[index]),
             *_statistics(
                 [
                     Observation(value=statistics.median(pair_medians), job=placed[number][0].job)
@@ -136,7 +136,7 @@ def _size(labels: Labels) -> int:
 
 
 def _compared(keys: Iterable[Key]) -> list[Key]:
-    """Return, in order, the keys of what has at least two numbers of groups, or two relations."""
+    """Return, in order, the keys of what has at least two numbers of groups, or two proximities."""
     counts = Counter(of for of, _ in keys)
     return sorted((key for key in keys if counts[key[0]] >= _FEWEST), key=lambda key: (str(key[0]), key[1]))
 

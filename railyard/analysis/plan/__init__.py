@@ -1,1 +1,1 @@
-"""How many launches and jobs find a difference."""
+"""Compute how many launches and jobs find a difference."""

@@ -7,7 +7,7 @@
     code.*, boot.*    digests of what the launches run, and the machine's boot: .begun and .ended
     ended.json        the code when the record was made
     launch-NNN.*      .begun, .ended, .json, .out, .err, .evidence and .nics of each launch; `.roles` if it had
-                      companions (`railyard.jobs.together`)
+                      companions (`railyard.jobs.companions`)
     torus.json        the virtual torus, as `railyard torus status` reported it, or what else emulates the nodes
     enough            the number of rounds after which a job with `until` needed no more
     machine.json      the machine that the job ran on; where there is none, it is the one that reads
@@ -172,7 +172,7 @@ class LaunchFiles:
     `start` is when the launch had its turn on the machine. `complaint` is the line of its standard error that
     explains a failure, `evidence` what the virtual torus or the simulator measured. `is_cut_off`: the file of its
     start or its end exists and is not whole. `counted` is what the ranks counted on a real machine, None without the
-    file; `together` is what `railyard together` wrote, empty without companions.
+    file; `companions` is what `railyard launch-roles` wrote, empty without companions.
     """
 
     start: Start | None
@@ -181,7 +181,7 @@ class LaunchFiles:
     evidence: Mapping[str, Any]
     is_cut_off: bool
     counted: Counted | None
-    together: Mapping[str, Any]
+    companions: Mapping[str, Any]
 
     @property
     def elapsed_s(self) -> float | None:
@@ -203,7 +203,7 @@ def launch(path: Path, planned: Planned) -> LaunchFiles:
         evidence=evidence,
         is_cut_off=not end and (end_file if start else start_file).exists(),
         counted=Counted.read(path / f"{planned.stem}.nics"),
-        together=json_object(path / f"{planned.stem}.roles") if planned.roles else {},
+        companions=json_object(path / f"{planned.stem}.roles") if planned.roles else {},
     )
 
 

@@ -2,7 +2,8 @@
 
 Models: `convert` makes the benchmark output of a third-party program; `judge_nics` compares the NICs that sent with
 those that the policy assigned; `run` combines them. Leaves out the files themselves (`railyard.jobs.job.job_folder`),
-the record as a whole (`railyard.jobs.stagedir`), and what the companions of a victim left (`railyard.jobs.beside`).
+the record as a whole (`railyard.jobs.stagedir`), and what the companions of a victim left
+(`railyard.jobs.load_evidence`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from railyard.applications import launch as applications
-from railyard.jobs import beside, launching
+from railyard.jobs import launching, load_evidence
 from railyard.jobs.job import job_folder
 from railyard.jobs.job.job_folder import JobFolder, LaunchFiles, Start
 from railyard.jobs.job.submitted import FILE, Planned, Submitted, read
@@ -39,7 +40,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
         return _absent(launch, older)
     hosts, companions, fault = placed.hosts.get(launch.placement), None, ""
     if files.end and launch.roles:
-        companions = beside.read(folder, launch, files.together, functools.partial(convert, folder))
+        companions = load_evidence.read(folder, launch, files.companions, functools.partial(convert, folder))
     nics, obeyed = judge_nics(folder, launch, files)
     if files.end and hosts:
         fault = convert(folder, launch.stem, len(hosts)) or (companions.fault if companions else "")
@@ -57,7 +58,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
         ended_monotonic_s=files.end.monotonic_s if files.end else None,
         output=folder.path / f"{launch.stem}.json",
         expected_hosts=hosts,
-        guard=beside.guard(files.evidence.get("guard"), companions),
+        guard=load_evidence.guard(files.evidence.get("guard"), companions),
         roles=companions.roles if companions else None,
         nics=nics,
         health=files.counted.health(placed.own_names) if files.counted else files.evidence.get("health"),
@@ -106,10 +107,10 @@ def judge_nics(folder: JobFolder, launch: Planned, files: LaunchFiles) -> tuple[
 
     The bytes are those that the torus counted, or else those that the ranks wrote into the launch's file `.nics`.
     """
-    job, placed, nics = folder.job, folder.placed, beside.counted(files.evidence)
+    job, placed, nics = folder.job, folder.placed, load_evidence.counted(files.evidence)
     hosts = placed.hosts.get(launch.placement)
     if job.roles:
-        nics = beside.of_hosts(nics, hosts or ())
+        nics = load_evidence.of_hosts(nics, hosts or ())
     if not hosts:
         return nics, Found(verdict=NicVerdict.CANNOT_TELL)
     rows, assigned = placed.rows(launch.placement), placed.nics_by_row(launch.nic_policy)

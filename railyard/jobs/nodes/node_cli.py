@@ -1,4 +1,4 @@
-"""Define the commands `railyard node-info` and `strays`, which a job runs on each node. They start without numpy."""
+"""Define `railyard node-info` and `railyard end-launch`, which a job runs on each node. They start without numpy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from railyard.base.commands import FOLDER, example, option
-from railyard.jobs.nodes import node
-from railyard.jobs.nodes import strays as running
+from railyard.jobs.nodes import leftovers, node
 
 
 @click.command(epilog=example("railyard node-info"))
@@ -23,16 +22,16 @@ def node_info(into: Path | None) -> None:
         node.write(into)
 
 
-@click.command(epilog=example("railyard strays launch-007"))
+@click.command(epilog=example("railyard end-launch launch-007"))
 @click.argument("stem")
 @option("--here", "Look on this node alone.", is_flag=True)
-def strays(stem: str, here: bool) -> None:
+def end_launch(stem: str, here: bool) -> None:
     """End the processes that launch STEM (launch-007) of this job left behind (in job scripts, after a time limit)."""
     if here:
-        running.end_here(Path(), stem)
+        leftovers.end_here(Path(), stem)
     else:
         from railyard.jobs.job import launched  # the other commands start without it
 
         if late := launched.ended_late(Path(), stem):
             click.echo(f"railyard: {stem} {late}", err=True)
-        running.end_on_all_nodes(Path(), stem, os.environ)
+        leftovers.end_on_all_nodes(Path(), stem, os.environ)

@@ -1,1 +1,1 @@
-"""The commands `place`, `links`, `nics` and `coordinates`."""
+"""Define the commands `place`, `links`, `nics` and `coordinates`."""

@@ -109,7 +109,7 @@ def links(
     for name in placements.split(","):
         placed = options.placed(name, granted, sent).indices
         loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong, nics=nics)
-        loads_by_name[name] = loads if left is None else left.beside(loads)
+        loads_by_name[name] = loads if left is None else left.added_to(loads)
     if counted is not None:
         _compare(next(iter(loads_by_name.values())), sent, counted, as_json=as_json)
     elif as_json:

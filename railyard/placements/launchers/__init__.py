@@ -1,4 +1,4 @@
-"""Launchers: a placement as each launcher's arguments, environment and files. Pure: the caller writes the files.
+"""Render a placement as each launcher's arguments, environment and files; the caller writes the files.
 
 A module defines `LAUNCHER`, or several in a tuple `LAUNCHERS` (`railyard.placements.launchers.base`), and names its
 manual. The order `scheduler` passes the launcher nothing but its own block order. What a

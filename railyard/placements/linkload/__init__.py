@@ -1,1 +1,1 @@
-"""The link-load model: traffic, bytes and seconds per link, heat maps."""
+"""Compute bytes and seconds per link for a traffic pattern and a placement, and draw heat maps."""

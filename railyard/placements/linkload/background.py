@@ -42,7 +42,7 @@ class Background:
 
     left: Floats
 
-    def beside(self, loads: LinkLoads) -> LinkLoads:
+    def added_to(self, loads: LinkLoads) -> LinkLoads:
         """Return the same loads on what others leave of the links."""
         return dataclasses.replace(loads, rate_gbyte_s=loads.rate_gbyte_s * self.left)
 

@@ -1,1 +1,1 @@
-"""NIC policies, stack by stack, and the proof that one was obeyed."""
+"""Express NIC policies, stack by stack, and prove from byte counters that one was obeyed."""

@@ -1,1 +1,1 @@
-"""Allocations, and the orders that put ranks on their nodes."""
+"""Choose allocations, and the orders that put ranks on their nodes; optimise a placement."""

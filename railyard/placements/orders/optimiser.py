@@ -168,7 +168,7 @@ class _Search:
             loads = load(
                 allocation.topology, nodes, self.traffic, self.effort.protocol, nics=self.effort.nics
             )
-            loads = loads if background is None else background.beside(loads)
+            loads = loads if background is None else background.added_to(loads)
             slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
         return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)
 

@@ -1,1 +1,1 @@
-"""Topology kinds: nodes, routers, links, routes, faults and detours."""
+"""Model topology kinds: nodes, routers, links, routes, faults and detours."""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from railyard.base.members import members
 from railyard.records.programs import third_party
 from railyard.records.programs.base import Free, Given, Program, Word
-from railyard.records.programs.relation import Relation, Run, nothing
+from railyard.records.programs.contradictions import Contradictions, Run, nothing
 
 __all__ = [
     "PROGRAMS",
@@ -21,11 +21,11 @@ __all__ = [
     "Program",
     "Run",
     "Word",
+    "contradictions",
     "expected",
     "leader",
     "nothing",
     "options",
-    "relation",
     "what",
 ]
 
@@ -62,8 +62,8 @@ def expected(benchmark: str, given: Given) -> Sequence[Word] | None:
     return list(PROGRAMS[benchmark].options(given)) if benchmark in PROGRAMS else None
 
 
-def relation(benchmark: str) -> Relation:
+def contradictions(benchmark: str) -> Contradictions:
     """Return the function that yields what contradicts the case or other figures of a launch of a benchmark."""
     if benchmark in PROGRAMS:
-        return PROGRAMS[benchmark].relation
-    return third_party.relation(benchmark)
+        return PROGRAMS[benchmark].contradictions
+    return third_party.contradictions(benchmark)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from railyard.records.json_io import Json
-from railyard.records.programs.relation import Relation, Sent, no_bytes, nothing
+from railyard.records.programs.contradictions import Contradictions, Sent, no_bytes, nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,8 @@ class Program:
     `noun` names what it measures in a sentence: "the halo exchange". `needs` are the parameters that every case has,
     with their kinds; `may` are the others. `figures` maps each figure that the program writes to the names of the
     labels that its series may have, with blanks between.
-    `relation` yields what contradicts the case or other figures of a launch, `sent` the bytes that left each host.
+    `contradictions` yields what contradicts the case or other figures of a launch, and `sent` the bytes that left each
+    host.
     `follows` maps a figure that is a function of another at the same point to that other: they are one measurement.
     Of several others the first that a launch has counts.
     """
@@ -127,6 +128,6 @@ class Program:
     needs: Mapping[str, Kind]
     figures: Mapping[str, str]
     may: Mapping[str, Kind] = field(default_factory=dict)
-    relation: Relation = nothing
+    contradictions: Contradictions = nothing
     sent: Sent = no_bytes
     follows: Follows = field(default_factory=dict)

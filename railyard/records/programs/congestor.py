@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.relation import Run
+from railyard.records.programs.contradictions import Run
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -15,7 +15,7 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.option("--rounds", "rounds")
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case: a figure that is not there."""
     labels = {name: run.parameters[name] for name in ("pattern", "size_bytes") if name in run.parameters}
     yield from run.lacks(("round_us", "aggregate_bandwidth_gbyte_s"), **labels)
@@ -34,6 +34,6 @@ PROGRAM = Program(
     options=options,
     needs={"pattern": Kind.TEXT, "size_bytes": Kind.INTEGER, "rounds": Kind.INTEGER},
     figures=dict.fromkeys(("round_us", "aggregate_bandwidth_gbyte_s"), "pattern size_bytes"),
-    relation=relation,
+    contradictions=contradictions,
     sent=sent,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from railyard.records.programs import pairs
 from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.relation import Run, numbers
+from railyard.records.programs.contradictions import Run, numbers
 
 #: Least seconds of each point at the scale small, where no parameter names others.
 LEAST_S = 3.0
@@ -20,12 +20,12 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.timing(warmups=1, least_s=given.value("least_s", LEAST_S))
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case or other figures: points, and the figures of all pairs together."""
     for count in numbers(run.parameters.get("pairs_per_node")):
         for size in numbers(run.parameters.get("sizes_bytes")):
             yield from pairs.lacking(run, ["latency", *pairs.STREAMS], pairs_per_node=count, size_bytes=size)
-    yield from pairs.relation(run)
+    yield from pairs.contradictions(run)
 
 
 PROGRAM = Program(
@@ -40,6 +40,6 @@ PROGRAM = Program(
     },
     may={"least_s": Kind.NUMBER},
     figures=pairs.LABELS,
-    relation=relation,
+    contradictions=contradictions,
     sent=pairs.sent,
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from railyard.placements.arrays import np
 from railyard.records.json_io import Json
 from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
-from railyard.records.programs.relation import CLOCKS, Run, numbers, outside, words
+from railyard.records.programs.contradictions import CLOCKS, Run, numbers, outside, words
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -51,7 +51,7 @@ MOST_PARTS = 2.0
 FIGURES = ("iteration_us", "pack_us", "unpack_us", "exchange_us", "wait_us", "bandwidth_gbyte_s")
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case or other figures: series, samples, bytes and parts of an iteration."""
     variants = words(run.parameters.get("variants")) or ["manual"]
     for variant in variants:
@@ -130,7 +130,7 @@ PROGRAM = Program(
         **dict.fromkeys(("order", "stencil", "memory"), Kind.TEXT),
     },
     figures=dict.fromkeys(FIGURES, "variant"),
-    relation=relation,
+    contradictions=contradictions,
     sent=sent,
     follows={"bandwidth_gbyte_s": ("iteration_us",)},
 )

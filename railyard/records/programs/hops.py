@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from railyard.records.programs import pairs
 from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.relation import Run, numbers
+from railyard.records.programs.contradictions import Run, numbers
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -19,7 +19,7 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.timing()
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case: a test and size without a pair, or with another number of samples."""
     for test, figure in (("latency", "latency_us"), *((test, "bandwidth_gbyte_s") for test in pairs.STREAMS)):
         for size in numbers(run.parameters.get("sizes_bytes")):
@@ -42,6 +42,6 @@ PROGRAM = Program(
         **dict.fromkeys(("window", "repeats", "pairs_per_point"), Kind.INTEGER),
     },
     figures=pairs.LABELS,
-    relation=relation,
+    contradictions=contradictions,
     sent=pairs.sent,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.relation import Run, outside, unlike
+from railyard.records.programs.contradictions import Run, outside, unlike
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -23,7 +23,7 @@ FIGURES = (
 DETAIL_RANKS = 1024
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case or other figures: series, samples, the delay, and the noise of the ranks."""
     yield from run.lacks((*FIGURES, *(["rank_noise_percent"] if len(run.ranks) <= DETAIL_RANKS else [])))
     yield from run.counts(run.parameters.get("repeats"), (*FIGURES, "rank_noise_percent"))
@@ -46,5 +46,5 @@ PROGRAM = Program(
     options=options,
     needs={"quantum_s": Kind.NUMBER, "count": Kind.INTEGER, "repeats": Kind.INTEGER},
     figures={**dict.fromkeys(FIGURES, ""), "rank_noise_percent": "rank host"},
-    relation=relation,
+    contradictions=contradictions,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from railyard.records.benchmark import HOST_LABELS, Label
 from railyard.records.programs.base import SMALL
-from railyard.records.programs.relation import CLOCKS, Point, Run, outside, unlike
+from railyard.records.programs.contradictions import CLOCKS, Point, Run, outside, unlike
 
 #: Tests of bandwidth.
 STREAMS = ("bandwidth", "bibandwidth")
@@ -44,7 +44,7 @@ def counts(run: Run) -> Iterator[str]:
         yield from run.counts(run.parameters.get("repeats"), sorted(whole | {*ALONE}))
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the pairs: the slowest and mean latency, the rate of all pairs, and their overlap."""
     latencies = by_point(run, "pair_latency_us")
     for labels, (slowest, mean) in run.points("slowest_latency_us", "mean_latency_us"):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from railyard.records.programs import pairs
 from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.relation import Run, numbers
+from railyard.records.programs.contradictions import Run, numbers
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -19,13 +19,13 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.timing()
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case or other figures: points, samples, and the rate of all paths together."""
     for paths in numbers(run.parameters.get("paths")):
         for size in numbers(run.parameters.get("sizes_bytes")):
             yield from pairs.lacking(run, ["bandwidth"], paths=paths, size_bytes=size)
     yield from pairs.counts(run)
-    yield from pairs.relation(run)
+    yield from pairs.contradictions(run)
 
 
 PROGRAM = Program(
@@ -39,6 +39,6 @@ PROGRAM = Program(
         "repeats": Kind.INTEGER,
     },
     figures=pairs.LABELS,
-    relation=relation,
+    contradictions=contradictions,
     sent=pairs.sent,
 )

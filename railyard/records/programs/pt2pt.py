@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from railyard.records.programs import pairs
 from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
-from railyard.records.programs.relation import Run, numbers, words
+from railyard.records.programs.contradictions import Run, numbers, words
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -26,7 +26,7 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.timing(SMALL, warmups=1)
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case or other figures: points, and the figures of all pairs together."""
     if run.parameters.get("pattern") != "ring":  # checks/canary.py has these by itself
         for name in sorted({"tests", "window"} - run.parameters.keys()):
@@ -34,7 +34,7 @@ def relation(run: Run) -> Iterator[str]:
     tests = words(run.parameters.get("tests")) or ["latency", "bandwidth"]
     for size in numbers(run.parameters.get("sizes_bytes")):
         yield from pairs.lacking(run, tests, pattern=str(run.parameters.get("pattern")), size_bytes=size)
-    yield from pairs.relation(run)
+    yield from pairs.contradictions(run)
 
 
 PROGRAM = Program(
@@ -44,6 +44,6 @@ PROGRAM = Program(
     needs={"pattern": Kind.TEXT, "sizes_bytes": Kind.INTEGERS, "repeats": Kind.INTEGER},
     may={"tests": Kind.TEXTS, "window": Kind.INTEGER},
     figures=pairs.LABELS,
-    relation=relation,
+    contradictions=contradictions,
     sent=pairs.sent,
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from railyard.records.programs import pairs
 from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
-from railyard.records.programs.relation import Run, numbers, outside, unlike, words
+from railyard.records.programs.contradictions import Run, numbers, outside, unlike, words
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -37,7 +37,7 @@ BY_BLOCK = frozenset({"alltoall", "alltoallv", "allgather", "reduce-scatter"})
 RATES = ("algorithmic_bandwidth_gbyte_s", "bus_bandwidth_gbyte_s")
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case or other figures: series, both rates, the mean, and the splits."""
     for collective in words(run.parameters.get("collectives")):
         figures = ("slowest_us", "mean_us", "split_us", *(RATES if collective in BUS_SHARE else ()))
@@ -86,7 +86,7 @@ PROGRAM = Program(
         "split_us": f"{_POINT} from to",
         **dict.fromkeys(("slowest_us", "mean_us", *RATES, "dropped_count", "latest_start_us"), _POINT),
     },
-    relation=relation,
+    contradictions=contradictions,
     sent=sent,
     follows=dict.fromkeys(RATES, ("slowest_us",)),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.relation import Run, numbers, unlike, words
+from railyard.records.programs.contradictions import Run, numbers, unlike, words
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -24,7 +24,7 @@ FIGURES = (
 )
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case or other figures: series, and the efficiency of the counted bytes."""
     for ping in words(run.parameters.get("pings")) or ["send"]:
         for size in numbers(run.parameters.get("sizes_bytes")):
@@ -50,6 +50,6 @@ PROGRAM = Program(
     needs={"sizes_bytes": Kind.INTEGERS, "repeats": Kind.INTEGER},
     may={"pings": Kind.TEXTS, "group": Kind.TEXT},
     figures=dict.fromkeys(FIGURES, "ping payload size_bytes"),
-    relation=relation,
+    contradictions=contradictions,
     sent=sent,
 )

@@ -1,8 +1,8 @@
 """Relate the figures of third-party programs: a rate, its time, and the work that size and ranks determine.
 
 The parsers (`railyard.applications.programs`) compare the same numbers as a program prints them. A record has them
-without the printed digits, so that each relation names how many there are. Leaves out: programs that write one figure,
-and those whose figures are all rates.
+without the printed digits, so that each function names how many there are. Leaves out: programs that write one
+figure, and those whose figures are all rates.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from railyard.records.programs.base import Follows
-from railyard.records.programs.relation import Relation, Run, nothing, numbers, outside, unlike
+from railyard.records.programs.contradictions import Contradictions, Run, nothing, numbers, outside, unlike
 
 #: LULESH's edge of the whole mesh -> (iterations to the end, final origin energy as printed): LLNL's reference results;
 #: 15 and 20 by one domain.
@@ -152,8 +152,8 @@ def _osu(run: Run) -> Iterator[str]:
                 yield from outside(fom, mean, least, most)
 
 
-#: Benchmark -> its relation, for programs that are not railyard's own.
-_RELATIONS: Mapping[str, Relation] = {
+#: Benchmark -> the function that yields its contradictions, for programs that are not railyard's own.
+_CONTRADICTIONS: Mapping[str, Contradictions] = {
     "amg": _amg,
     "amg2023": _amg2023,
     "hpcg": _hpcg,
@@ -179,14 +179,14 @@ _FOLLOWS: Mapping[str, Follows] = {
 }
 
 
-def relation(benchmark: str) -> Relation:
-    """Return the relation of a program that is not railyard's own; OSU's programs have one."""
-    return _osu if benchmark.startswith("osu_") else _RELATIONS.get(benchmark, nothing)
+def contradictions(benchmark: str) -> Contradictions:
+    """Return the function that yields the contradictions of a program that is not railyard's own, such as OSU's."""
+    return _osu if benchmark.startswith("osu_") else _CONTRADICTIONS.get(benchmark, nothing)
 
 
 def is_known(benchmark: str) -> bool:
     """Return whether a parser of railyard reads the benchmark, so that its figures and labels are known."""
-    return benchmark.startswith("osu_") or benchmark in _RELATIONS
+    return benchmark.startswith("osu_") or benchmark in _CONTRADICTIONS
 
 
 def follows(benchmark: str) -> Follows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.relation import Run
+from railyard.records.programs.contradictions import Run
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -19,7 +19,7 @@ def options(given: Given) -> Iterator[Word]:
     yield from ("--routes", "strict" if given.is_emulated else "off")
 
 
-def relation(run: Run) -> Iterator[str]:
+def contradictions(run: Run) -> Iterator[str]:
     """Yield what contradicts the case: a link without its missing share, or with more samples than rounds of it."""
     for labels, (_, missing) in run.points("bandwidth_gbyte_s", "missing_percent"):
         if not missing:
@@ -45,6 +45,6 @@ PROGRAM = Program(
     figures=dict.fromkeys(
         ("bandwidth_gbyte_s", "missing_percent"), "link dimension direction class sharers links"
     ),
-    relation=relation,
+    contradictions=contradictions,
     sent=sent,
 )

@@ -19,7 +19,7 @@ from railyard.placements.launchers import files
 from railyard.placements.topology.base import Topology
 from railyard.records import programs
 from railyard.records.programs import Given
-from railyard.records.programs.relation import Point
+from railyard.records.programs.contradictions import Point
 from railyard.records.record import COMPUTED, Launch, Origin, Record
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, answers, ended_well, rule
@@ -44,7 +44,7 @@ def again(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"{field}.series", text=problem)
 
 
-def not_again(read: Record) -> str:
+def why_not_recomputed(read: Record) -> str:
     """Return in one line why figures of a computed record are not computed again; empty if all are."""
     reasons = (_computed(read, launch) for _, launch in ended_well(read) if read.origin in COMPUTED)
     return next((reason for reason in reasons if isinstance(reason, str)), "")

@@ -1,7 +1,7 @@
 """Demand evidence: a bidder's record must hold more than a valid one, such as enough launches and verified data.
 
 If the record names a study, the study's minimum of launches and samples applies. Leaves out: the validity of the record
-itself (`railyard.records.record`), the bundle that contains it (`railyard.records.store.bundle`), whether the numbers
+itself (`railyard.records.record`), the bag that contains it (`railyard.records.store.bag`), whether the numbers
 are good.
 """
 

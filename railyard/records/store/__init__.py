@@ -1,1 +1,1 @@
-"""Store and exchange records: the append-only archive and its index, listings, bundles, bags, sessions, challenges."""
+"""Store and exchange records: the append-only archive and its index, listings, bags, sessions, challenges."""

@@ -29,7 +29,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.
 
 
 def name_of(record: Record, content: bytes) -> str:
-    """Return a record's path below the root of an archive, bundle or bag; `content` are the bytes of its file.
+    """Return a record's path below the root of an archive or bag; `content` are the bytes of its file.
 
     The date is that of `created`, in UTC.
     """

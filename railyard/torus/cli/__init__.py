@@ -1,1 +1,1 @@
-"""The commands `torus` and its views of links."""
+"""Define the commands of `railyard torus` and its views of links."""

@@ -1,1 +1,1 @@
-"""C helpers of the virtual torus, and where their builds are."""
+"""Find the C helpers of the virtual torus: they enter a namespace, count, route, and let idle ranks sleep."""

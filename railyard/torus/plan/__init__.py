@@ -1,1 +1,1 @@
-"""Plan a virtual torus: namespaces, addresses, routes, shapers. Pure."""
+"""Plan a virtual torus: namespaces, addresses, routes, shapers."""

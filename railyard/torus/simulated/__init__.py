@@ -1,1 +1,1 @@
-"""The simulated torus: SimGrid's network, calibrations and SMPI."""
+"""Simulate the torus: SimGrid's network, calibrations and SMPI."""

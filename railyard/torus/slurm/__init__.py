@@ -1,1 +1,1 @@
-"""A Slurm cluster on the virtual torus."""
+"""Run a Slurm cluster on the virtual torus."""

@@ -1,1 +1,1 @@
-"""Life of a virtual torus: up, launch, status, faults, counters, fidelity, down."""
+"""Run the life of a virtual torus: up, launch, status, faults, counters, fidelity, down."""

@@ -119,7 +119,7 @@ def srun(torus: VirtualTorus, arguments: Sequence[str]) -> int:
     return _launch(torus, command, variables)
 
 
-def together(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
+def run_as_one(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     """Run a function whose launchers count as one launch; return its result.
 
     It is called again, up to RAILYARD_ATTEMPTS times, if load alone made the launch void.
@@ -140,7 +140,7 @@ def _launch(
     def once(granted: VirtualTorus) -> int:
         return launcher_process.start(granted, command, variables, host).wait()
 
-    return once(torus) if locks.is_together(torus.name) else _in_turn(torus, once)
+    return once(torus) if locks.is_part_of_launch(torus.name) else _in_turn(torus, once)
 
 
 def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:

@@ -43,8 +43,8 @@ PAUSE_S = 0.05
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
 #: A variable that is set in the namespaces of an ordinary user (`rootless`), who is root there.
 INSIDE_HOLDER = "RAILYARD_INSIDE"
-#: The variable that names the torus whose locks `railyard together` holds for the launchers that it starts.
-TOGETHER = "RAILYARD_TOGETHER"
+#: The variable that names the torus whose locks `railyard launch-roles` holds for the launchers that it starts.
+AS_ONE = "RAILYARD_ONE_LAUNCH"
 LAUNCH = "another launch on this machine to end"
 SHARED_FOLDERS = (Path("/dev/shm"), Path("/tmp"))
 OF_ROOT = Path("/run/railyard.launch")
@@ -80,16 +80,16 @@ def take_turn(*, inheritable: bool = False) -> list[int]:
 @contextlib.contextmanager
 def as_one_launch(torus: str) -> Iterator[None]:
     """Let launchers that start within the block run at the same time, on a torus whose locks this process holds."""
-    os.environ[TOGETHER] = torus
+    os.environ[AS_ONE] = torus
     try:
         yield
     finally:
-        del os.environ[TOGETHER]
+        del os.environ[AS_ONE]
 
 
-def is_together(torus: str) -> bool:
+def is_part_of_launch(torus: str) -> bool:
     """Return whether this process is started by one that holds the locks of a launch on the torus (`as_one_launch`)."""
-    return os.environ.get(TOGETHER) == torus and INSIDE_LAUNCH not in os.environ
+    return os.environ.get(AS_ONE) == torus and INSIDE_LAUNCH not in os.environ
 
 
 @contextlib.contextmanager

@@ -113,7 +113,7 @@ def _tree(path: Path) -> Any:
             except OSError:  # a folder where a file is, or a name that no file can have
                 continue
     chosen = [device for device in sysfs.devices(root / "sys") if not device.why_not]
-    return sysfs.together(chosen), inventory.nic_notes(root / "sys"), node.describe(root, {})
+    return sysfs.ports_of_one_card(chosen), inventory.nic_notes(root / "sys"), node.describe(root, {})
 
 
 TREE = """\

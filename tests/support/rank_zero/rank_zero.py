@@ -4,9 +4,8 @@
                hypothetical system of 10,000 Geminis)
     topobw     a run on all 200 cabinets of Titan, 9,600 routers and 19,200 nodes, with two bad routers (Ezell, CUG'13,
                section III.F): plan, verdict, blame and both reports
-    pt2pt      all pairs of 4,096 nodes: rank 0's row of the matrix, and its memory
 
-`rank_zero.c` takes MPI's place in all three.
+`rank_zero.c` takes MPI's place in both.
 
 Leaves out every message, and what MPI itself needs.
 """
@@ -14,7 +13,6 @@ Leaves out every message, and what MPI itself needs.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -45,12 +43,9 @@ def build(program: str) -> Path:
     """Compile one of the programs with topobw's own sources, its start and its tree of messages excepted."""
     made = Path(BUILT.name) / program
     folder = BENCHMARKS / program.removesuffix("_rank_zero")
-    own = folder.rglob("*.c") if folder.name in ("pt2pt", "topobw") else []
-    # The driver includes topobw's run.c; pt2pt has three more programs in its folder.
-    without = {"topobw.c", "run.c", "relay.c", "hops.c", "paths.c", "contention.c"}
+    own = folder.rglob("*.c") if folder.name == "topobw" else []
+    without = {"topobw.c", "run.c", "relay.c"}  # the driver includes run.c
     sources = [str(path) for path in own if path.name not in without]
-    if folder.name == "pt2pt":
-        sources.append(str(BENCHMARKS / "engine/benchmark.c"))
     named = ['-DRAILYARD_VERSION="made up"', f"-I{BENCHMARKS}"]
     libraries = [str(LIBRARIES / f"lib{name}.a") for name in ("railyard-counters", "railyard")]
     command = ["mpicc.openmpi", *FLAGS, *named, "-o", str(made), str(HERE / f"{program}.c")]
@@ -66,20 +61,6 @@ def counters(leaders: int = LEADERS) -> dict[str, Any]:
         group = BENCHMARKS / "counters/groups/gemini.txt"
         program = build("counters_rank_zero")
         return _run(program, str(group), str(leaders), str(folder / "text"), str(folder / "json"))
-
-
-def pt2pt(ranks: int, pairs: Path) -> int:
-    """Write rank 0's part of the matrix of all pairs of so many nodes; return the most bytes of its memory."""
-    quick = ["--repeats", "3", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
-    words = ["--pattern", "all", "--units", "ranks", "--tests", "latency", "--sizes", "8", *quick]
-    done = subprocess.run(
-        [build("pt2pt_rank_zero"), *words, "--pairs", pairs],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"RAILYARD_MADE_UP_RANKS": str(ranks)},
-    )
-    return int(done.stderr.rpartition("peak_bytes ")[2])
 
 
 def topobw(

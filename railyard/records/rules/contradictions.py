@@ -22,12 +22,12 @@ def _run(read: Record, launch: Launch) -> Run:
     )
 
 
-@rule("relation")
-def relation(read: Record) -> Iterator[Fault]:
+@rule("contradiction")
+def contradiction(read: Record) -> Iterator[Fault]:
     """Each figure is what the case and the other figures of its launch determine; none of the program's is missing."""
     if read.origin is Origin.MODELLED:
         return  # the model writes other figures, and all of them are computed again
-    contradictions = programs.relation(read.case.benchmark)
+    contradictions = programs.contradictions(read.case.benchmark)
     for field, launch in ended_well(read):
         for text in contradictions(_run(read, launch)):
             yield Fault(field=f"{field}.series", text=text[:300])

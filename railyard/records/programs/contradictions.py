@@ -1,6 +1,6 @@
-"""Check what the case and the other figures of a launch determine of each figure: what all relations share.
+"""Check what the case and the other figures of a launch determine of each figure: what all programs share.
 
-A relation yields a line for each contradiction. It never judges whether the numbers are good.
+A function yields a line for each contradiction. It never judges whether the numbers are good.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CLOCKS = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One launch, as a relation reads it."""
+    """One launch, as these functions read it."""
 
     parameters: Mapping[str, Json]
     ranks: Ranks
@@ -99,7 +99,7 @@ def words(value: Json) -> list[str]:
 
 
 #: Function from a launch to its contradictions.
-Relation = Callable[[Run], Iterator[str]]
+Contradictions = Callable[[Run], Iterator[str]]
 #: Function from a launch to (host, bytes that left it at least); the host is empty for all hosts together.
 Sent = Callable[[Run], Iterator[tuple[str, float]]]
 

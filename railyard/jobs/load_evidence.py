@@ -3,7 +3,7 @@
 A companion is a congestor or a copy that ran at the same time on other nodes. Models: the hosts, ranks, times, figures
 and NIC bytes of each, as the record contains them. A congestor's load is proved if the NICs of its nodes sent at least
 a tenth of one of its rounds while the victim ran. A copy's is proved if its NICs sent at least half of the victim's
-bytes. Every companion must have run on its assigned nodes. Leaves out how they are run (`railyard.jobs.together`).
+bytes. Every companion must have run on its assigned nodes. Leaves out how they are run (`railyard.jobs.companions`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Convert = Callable[[str, int], str]
 
 
 def read(folder: JobFolder, launch: Planned, results: Mapping[str, Any], convert: Convert) -> Companions:
-    """Return the companions of a launch; `results` are what `railyard together` wrote.
+    """Return the companions of a launch; `results` are what `railyard launch-roles` wrote.
 
     A launch without them has no companions and a fault.
     """
@@ -63,7 +63,7 @@ def read(folder: JobFolder, launch: Planned, results: Mapping[str, Any], convert
         return Companions(
             roles=[],
             reasons=[],
-            fault="railyard together wrote nothing about the programs beside it",
+            fault="railyard launch-roles wrote nothing about the programs beside it",
             void=[],
         )
     nics = counted(results)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from support import evidence, forgeries
 
 from railyard.analysis.cases import cases, impacts
-from railyard.analysis.figures import beside
+from railyard.analysis.figures import concurrent
 from railyard.analysis.stats.verdicts import Finding
 from railyard.jobs import launching
 from railyard.jobs.roles import Roles, placed, victims
@@ -83,7 +83,7 @@ def test_the_page_shows_the_factor_and_what_the_load_sent() -> None:
     assert average.value == pytest.approx(3.0, rel=0.1) and average.finding is Finding.WORSE
     assert average.low is not None and average.high is not None and average.low < 3.3 and average.high > 2.7
     assert found.sent_gbyte_s == pytest.approx(1.0)
-    (drawing,) = beside.drawings(case)
+    (drawing,) = concurrent.drawings(case)
     assert "under incast is on average" in drawing.statement and "a difference is shown" in drawing.statement
     assert {row[4] for row in drawing.data.rows} == {"average", "p99", "p99.9"}
 
@@ -105,7 +105,7 @@ def test_loads_with_too_few_launches_share_one_sentence() -> None:
         document["launches"] = [{**each, "index": at} for at, each in enumerate([*first.values(), more])]
 
     (case,) = cases.group([forgeries.changed(loaded("incast", INCAST, times=3.0), change)])
-    (drawing,) = beside.drawings(case)
+    (drawing,) = concurrent.drawings(case)
     assert drawing.statement.count("impact factors of") == 1
     assert re.search(r"incast [23]\.\d\d, alltoall [23]\.\d\d; without an interval", drawing.statement)
     assert drawing.statement.endswith("without an interval none is shown (n = 1 launch).")
@@ -117,7 +117,7 @@ def test_a_statistic_that_no_row_has_is_not_in_the_legend() -> None:
     (found,) = impacts.impacts(case)
     values = {str(each.statistic): each.value for each in found.factors}
     assert values["p99.9"] is None
-    (drawing,) = beside.drawings(case)
+    (drawing,) = concurrent.drawings(case)
     figure = Figure()
     drawing.paint(figure)
     legend = figure.axes[0].get_legend()
@@ -146,7 +146,7 @@ def test_the_slowest_copy_counts_against_one_alone() -> None:
     assert found.count == 3
     assert found.slowest.median == pytest.approx(1.5 * found.alone.median, rel=0.1)
     assert found.median.median == pytest.approx(1.2 * found.alone.median, rel=0.1)
-    assert "3 copies at once" in beside.drawings(case)[0].statement
+    assert "3 copies at once" in concurrent.drawings(case)[0].statement
 
 
 def test_the_strict_check_works_out_the_victim_s_nodes() -> None:

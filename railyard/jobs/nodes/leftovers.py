@@ -21,18 +21,18 @@ STEP_S = 120
 def end_here(folder: Path, stem: str, proc: Path = PROC) -> list[int]:
     """Kill every process of a launch on this node and return their numbers."""
     mark = f"RAILYARD_EVIDENCE={stem}.evidence".encode()
-    strays = [int(path.name) for path in proc.glob("[0-9]*") if _belongs(path, mark, folder.resolve())]
-    for pid in strays:
+    pids = [int(path.name) for path in proc.glob("[0-9]*") if _belongs(path, mark, folder.resolve())]
+    for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    return strays
+    return pids
 
 
 def end_on_all_nodes(folder: Path, stem: str, environment: Mapping[str, str]) -> None:
     """Kill every process of a launch on each node of this job."""
     end_here(folder, stem)
     if nodes := environment.get("SLURM_JOB_NUM_NODES"):
-        task = ["railyard", "strays", "--here", stem]
+        task = ["railyard", "end-launch", "--here", stem]
         step = [
             "srun",
             "--overlap",
@@ -57,7 +57,7 @@ def _belongs(process: Path, mark: bytes, folder: Path) -> bool:
         inside = (process / "cwd").resolve() == folder
     except OSError:
         return False
-    is_helper = int(process.name) in {os.getpid(), os.getppid()} or b"strays" in words
+    is_helper = int(process.name) in {os.getpid(), os.getppid()} or b"end-launch" in words
     return mark in variables and inside and not is_helper and not _is_script(words)
 
 

@@ -1,4 +1,4 @@
-"""Run one launch of several programs: a victim, and on other nodes congestors or copies (`railyard together`).
+"""Run one launch of several programs: a victim, and on other nodes congestors or copies (`railyard launch-roles`).
 
 The congestors start first. The victim starts when each has made its ready file. They load the network until the stop
 file exists, which means that the victim has ended, and then end by themselves. Copies start with the victim. A
@@ -9,10 +9,10 @@ congestor that ends before the victim leaves it without its load: everything is 
     launch-NNN.stop             the victim has ended
     launch-NNN.roles            how the programs ended, their times, and the bytes of all NICs during the victim's time
 
-All programs end with `railyard together`, however it ends. The files are in the stage directory, which all nodes of a
-job share. On a virtual torus all launchers are one launch: they share the machine's launch lock and the guard, and the
-torus counts the NICs. Elsewhere the congestors count them. Leaves out how the results are
-read (`railyard.jobs.beside`).
+All programs end with `railyard launch-roles`, however it ends. The files are in the stage directory, which all nodes of
+a job share. On a virtual torus all launchers are one launch: they share the machine's launch lock and the guard, and
+the torus counts the NICs. Elsewhere the congestors count them. Leaves out how the results are read
+(`railyard.jobs.load_evidence`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.base.parent import end_with
-from railyard.jobs.nodes import strays
+from railyard.jobs.nodes import leftovers
 from railyard.jobs.roles import PROGRAM, Role
 from railyard.jobs.schedule import ASSIGNMENTS
 from railyard.records.store import archive
@@ -133,7 +133,7 @@ def read(folder: Path, stem: str, companions: Sequence[tuple[str, str]], victim:
     for option, text in companions:
         name, _, command = text.partition("=")
         if not name or not command.strip() or name in {program.name for program in programs}:
-            raise InputError("together", f"--{option}", text, "NAME=COMMAND, each name once")
+            raise InputError("launch-roles", f"--{option}", text, "NAME=COMMAND, each name once")
         words, environment = taken_apart(command)
         programs.append(
             Program(
@@ -148,7 +148,7 @@ def read(folder: Path, stem: str, companions: Sequence[tuple[str, str]], victim:
         )
     if not programs:
         raise InputError(
-            "together", "", problem="no companion of the victim", valid="--congestor, --program or --copy"
+            "launch-roles", "", problem="no companion of the victim", valid="--congestor, --program or --copy"
         )
     main = Program(name="victim", role="victim", command=victim, environment={})
     return Launch(folder=folder, stem=stem, victim=main, companions=programs)
@@ -179,7 +179,7 @@ def run(make: Callable[[], Launch]) -> int:
     def on_torus(granted: VirtualTorus) -> int:
         return once(_counter(granted))
 
-    status = torus_launch.together(torus, on_torus) if torus else once(lambda: None)
+    status = torus_launch.run_as_one(torus, on_torus) if torus else once(lambda: None)
     _finish(tried[-1])
     return status
 
@@ -224,7 +224,7 @@ def _finish(launch: Launch) -> None:
     Ending them ends the counters of the torus's guard, too, so this runs after the guard has read them.
     """
     if any(program.forced for program in launch.everyone) or launch.reasons:
-        strays.end_on_all_nodes(launch.folder, launch.stem, os.environ)
+        leftovers.end_on_all_nodes(launch.folder, launch.stem, os.environ)
     _write(launch)
     for reason in launch.reasons:
         print(f"railyard: {reason}", file=sys.stderr, flush=True)

@@ -27,7 +27,7 @@ def start(
 ) -> subprocess.Popen[str]:
     words = [f"--{option}={name}={command(script, name)}" for name, script in companions.items()]
     return subprocess.Popen(
-        [BIN / "railyard", "together", "launch-000", *words, "--", "sh", "-c", victim],
+        [BIN / "railyard", "launch-roles", "launch-000", *words, "--", "sh", "-c", victim],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -126,21 +126,21 @@ def test_nobody_outlives_a_killed_launch(tmp_path: Path) -> None:
 
 
 def test_a_congestor_that_does_not_stop_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from railyard.jobs import together
+    from railyard.jobs import companions
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RAILYARD_TORUS", "")
-    monkeypatch.setattr(together, "STOP_S", 0.1)
+    monkeypatch.setattr(companions, "STOP_S", 0.1)
     deaf = command("touch {ready}; exec sleep 300", "deaf")
-    found = together.read(tmp_path, "launch-000", [("congestor", f"deaf={deaf}")], ["true"])
-    assert together.run(lambda: found) == together.VOID_STATUS
+    found = companions.read(tmp_path, "launch-000", [("congestor", f"deaf={deaf}")], ["true"])
+    assert companions.run(lambda: found) == companions.VOID_STATUS
     assert found.reasons == ["void: congestor deaf ended with status 143"]
 
 
 @pytest.mark.parametrize("text", ["incast", "=true", "incast="])
 def test_a_companion_without_name_or_command_is_refused(tmp_path: Path, text: str) -> None:
     done = subprocess.run(
-        [BIN / "railyard", "together", "launch-000", f"--copy={text}", "--", "true"],
+        [BIN / "railyard", "launch-roles", "launch-000", f"--copy={text}", "--", "true"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

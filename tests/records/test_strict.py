@@ -1,0 +1,153 @@
+"""The strict check, and the commands on an archive: what a bidder hands over is complete and unchanged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from support import evidence, synthetic
+from support.records.rows import of_rows, with_rows
+
+from railyard.base.errors import InputError
+from railyard.records import record, rules, studies
+from railyard.records.cli import results
+from railyard.records.record import Record
+from railyard.records.store import archive, bag
+from railyard.records.validate import Checked, check_paths
+
+GOOD = evidence.good()
+
+
+def strictly(path: Path) -> list[Checked]:
+    return list(check_paths([path], True, lambda files, _: files))
+
+
+def changed(change: Callable[[dict[str, Any]], object], of: Record = GOOD) -> Record:
+    """A record with something changed, and the id that fits."""
+    document = with_rows(of)
+    change(document)
+    return of_rows(document)
+
+
+def faults(change: Callable[[dict[str, Any]], object]) -> list[str]:
+    return [f"{each.field}: {each.text}" for each in rules.faults(changed(change))]
+
+
+# ---- strict ----
+
+
+def test_a_record_with_all_its_evidence_passes() -> None:
+    assert rules.faults(GOOD, record.text(GOOD).encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d["launches"][0]["guard"].update(verdict="cannot-tell"), "could not tell"),
+        (lambda d: d["launches"][0]["guard"].update(verdict="void", reasons=["busy"]), "void: busy"),
+        (lambda d: d["launches"][0].update(nics=[]), "launches[0].nics: no evidence"),
+        (lambda d: d["launches"][0].update(ranks=[]), "no evidence of where the ranks stood"),
+        (lambda d: d["provenance"]["railyard"].update(git_commit=None), "the commit is not known"),
+        (lambda d: d["provenance"].update(reframe=None), "provenance.reframe: missing"),
+        (lambda d: d["provenance"].update(mpi=None), "provenance.mpi: missing"),
+        (lambda d: d["provenance"]["machine"].update(kernel=""), "provenance.machine.kernel"),
+        (lambda d: d["case"].update(topology=None), "case.topology"),
+    ],
+)
+def test_missing_evidence_is_named(change: Any, words: str) -> None:
+    """What an honest job may lack, too; tests/support/forgeries.py has what was changed on purpose."""
+    found = faults(change)
+    assert any(words in each for each in found), found
+
+
+def test_a_time_and_a_rate_of_one_name_are_no_mixed_units() -> None:
+    """miniFE prints the seconds and the Mflop/s of its solver."""
+
+    def add_rate(document: dict[str, Any]) -> None:
+        for launch in document["launches"]:
+            launch["series"].append({**launch["series"][0], "fom": "iteration_mflop_s"})
+
+    assert not any("mixed units" in fault for fault in faults(add_rate))
+
+
+def test_too_few_launches_are_named_with_the_number_that_the_study_needs() -> None:
+    few = [each.text for each in rules.faults(evidence.good(launches=5))]
+    assert few == [
+        f"5 results of {placement} + {policy}; at least 6 are needed"
+        for placement in evidence.PLACEMENTS
+        for policy in evidence.POLICIES
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(studies.all_studies()))
+def test_studies_have_published_numbers_with_units(name: str) -> None:
+    study = studies.all_studies()[name]
+    assert study.launches >= 6 and study.published and study.citation
+    assert all(each.unit and each.figure and each.benchmark for each in study.published)
+
+
+def test_the_five_studies_are_there() -> None:
+    papers = {"pena2013", "pedretti2013", "ezell2013", "llnl-multirail"}
+    assert set(studies.all_studies()) == papers | {"dragonfly-placement"}
+
+
+# ---- the commands ----
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(results, [str(each) for each in arguments])
+
+
+def test_commands_from_adding_to_checking(tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    file.write_text(record.text(GOOD))
+    assert run("add", file, "--archive", tmp_path / "a").exit_code == 0
+    assert GOOD.id in run("list", "--archive", tmp_path / "a").output
+    assert json.loads(run("list", "--archive", tmp_path / "a", "--json").output)[0]["id"] == GOOD.id
+    shown = run("show", GOOD.id[:5], "--archive", tmp_path / "a")
+    assert "iteration: median" in shown.output
+    assert json.loads(run("show", GOOD.id, "--archive", tmp_path / "a", "--json").output)["id"] == GOOD.id
+    bag.write(tmp_path / "b", archive.paths(tmp_path / "a"), bag.Bid(bidder="A", tier="baseline"))
+    checked = run("check", "--strict", "--json", tmp_path / "b")
+    assert checked.exit_code == 0 and json.loads(checked.output)["ok"] is True
+    assert "not signed" in run("check", tmp_path / "b").output
+
+
+def test_list_chooses_by_system_check_and_date(tmp_path: Path) -> None:
+    archive.add(GOOD, tmp_path)
+
+    def count(*options: str) -> int:
+        return len(run("list", "--archive", tmp_path, *options).output.splitlines()) - 1
+
+    assert count() == count("--system", "vtorus") == count("--check", "halo_3d") == 1
+    day, before = (f"{evidence.CREATED - timedelta(days=ago):%Y-%m-%d}" for ago in (0, 1))
+    assert count("--since", day, "--until", day) == 1
+    for nothing in (["--system", "x"], ["--check", "x"], ["--since", "2099-01-01"], ["--until", before]):
+        assert isinstance(run("list", "--archive", tmp_path, *nothing).exception, InputError)
+    for option in ("--since", "--until"):
+        error = run("list", "--archive", tmp_path, option, "yesterday").exception
+        assert isinstance(error, InputError) and "yesterday" in str(error)
+
+
+def test_check_goes_on_after_a_bad_record_and_ends_with_1(tmp_path: Path) -> None:
+    path = archive.add(GOOD, tmp_path)
+    other = archive.add(evidence.good(seed=2), tmp_path)
+    path.write_bytes(path.read_bytes()[:500])
+    done = run("check", tmp_path)
+    assert done.exit_code == 1
+    assert "2 records checked, 1 refused" in done.output and str(other) not in done.output
+    assert run("check", tmp_path / "none").exit_code != 0
+    assert run("check", "--strict", synthetic_file(tmp_path)).exit_code == 1
+
+
+def synthetic_file(tmp_path: Path) -> Path:
+    """A valid record without evidence."""
+    path = tmp_path / "plain.json"
+    path.write_text(record.text(synthetic.halo(launches=2)))
+    assert [each.faults for each in check_paths([path], False, lambda files, _: files)] == [[]]
+    return path
