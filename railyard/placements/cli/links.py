@@ -126,7 +126,9 @@ def _compare(loads: LinkLoads, sent: Traffic, path: Path, *, as_json: bool) -> N
     """Print what differs from the counters, and end with status 1 if anything does."""
     if loads.nics is None:
         raise InputError("--counted", "", problem="the ranks' NICs are not known", valid="with --nics POLICY")
-    result = counted_bytes.compared(loads, counted_bytes.read(path), float(sent.size_bytes.min() if len(sent.size_bytes) else 1))
+    result = counted_bytes.compared(
+        loads, counted_bytes.read(path), float(sent.size_bytes.min() if len(sent.size_bytes) else 1)
+    )
     if as_json:
         click.echo(json.dumps(counted_bytes.document(result)))
     else:
@@ -187,7 +189,14 @@ def _rails_table(loads_by_name: dict[str, LinkLoads]) -> Table:
     from rich import box
     from rich.table import Table
 
-    headings = ("rail", "sent by\nNICs\nMB", "busiest\nNIC\nMB", "over\nspines\nMB", "busiest\nleaf", "\n\nMB")
+    headings = (
+        "rail",
+        "sent by\nNICs\nMB",
+        "busiest\nNIC\nMB",
+        "over\nspines\nMB",
+        "busiest\nleaf",
+        "\n\nMB",
+    )
     table = Table("", *headings, title="by rail", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name, loads in loads_by_name.items():
         leaves = loads.leaves()
@@ -196,9 +205,7 @@ def _rails_table(loads_by_name: dict[str, LinkLoads]) -> Table:
             busiest = max(own, key=lambda leaf: own[leaf])
             sizes = (sent.sum(), sent.max(), sum(own.values()))
             numbers = (f"{size / 1e6:.4g}" for size in sizes)
-            table.add_row(
-                "" if rail else name, str(rail), *numbers, busiest, f"{own[busiest] / 1e6:.4g}"
-            )
+            table.add_row("" if rail else name, str(rail), *numbers, busiest, f"{own[busiest] / 1e6:.4g}")
     return table
 
 
@@ -233,4 +240,8 @@ def _by_rail(loads: LinkLoads) -> dict[str, Any]:
         for rail, ways in enumerate(both)
         for node, sent, received in zip(loads.topology.nodes, *(way.tolist() for way in ways), strict=True)
     ]
-    return {"nics_policy": loads.nics.policy, "nics": nics, "leaves": [asdict(leaf) for leaf in loads.leaves()]}
+    return {
+        "nics_policy": loads.nics.policy,
+        "nics": nics,
+        "leaves": [asdict(leaf) for leaf in loads.leaves()],
+    }

@@ -29,7 +29,9 @@ FORMS = ", ".join(f"{reader.name} ({reader.does})" for reader in readers.readers
 @option("--launch", "Number of the record's launch, from 0.", click.IntRange(0), 0)
 @option("--plot", "File (.svg) for a picture of the first node with the bytes on it.", FILE)
 @json_option("Print JSON: every node's GPUs, NICs, distances and rails, and the findings.")
-def node_maps(dumps: tuple[str, ...], *, sent: Path | None, launch: int, plot: Path | None, as_json: bool) -> None:
+def node_maps(
+    dumps: tuple[str, ...], *, sent: Path | None, launch: int, plot: Path | None, as_json: bool
+) -> None:
     """Show GPU, NUMA domain, NIC, distance and rail of each node by its dump, and name what is wrong.
 
     NODE is by default the part of the file's name before the first full stop. Ends with status 1 if something is
@@ -71,7 +73,9 @@ def _bytes(path: Path, launch: int) -> dict[tuple[str, str], float]:
             return {(str(nic["node"]), str(nic["nic"])): float(nic["tx_bytes"]) for nic in nics}
         except (ValueError, KeyError, TypeError, IndexError) as error:
             problem = f"has no bytes of NICs in launch {launch} ({error})"
-            raise InputError(str(path), "launches", problem=problem, valid="a record with counters") from error
+            raise InputError(
+                str(path), "launches", problem=problem, valid="a record with counters"
+            ) from error
     sent = {}
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
@@ -109,8 +113,12 @@ def _lines(made: NodeMap) -> list[str]:
         distance = made.distances.get((gpu.name, nics[0]), "") if nics else ""
         numa = "-" if gpu.numa is None else gpu.numa
         rail = ",".join(str(rails[nic]) for nic in nics if nic in rails) or "-"
-        lines.append(f"  {gpu.name:16} NUMA {numa:<2} {','.join(nics) or '-':12} {distance or '-':4} rail {rail}")
-    others = [nic.name for nic in made.nics if nic.name not in {n for own in made.assigned.values() for n in own}]
+        lines.append(
+            f"  {gpu.name:16} NUMA {numa:<2} {','.join(nics) or '-':12} {distance or '-':4} rail {rail}"
+        )
+    others = [
+        nic.name for nic in made.nics if nic.name not in {n for own in made.assigned.values() for n in own}
+    ]
     return [*lines, *([f"  NICs of no GPU: {', '.join(others)}"] if others else [])]
 
 

@@ -64,7 +64,9 @@ def read(path: Path) -> dict[str, float]:
     except OSError as error:
         raise InputError("--counted", "", str(path), f"a readable file ({error.strerror})") from error
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError("--counted", str(path), problem=f"not such a document ({error})", valid=FORMATS) from error
+        raise InputError(
+            "--counted", str(path), problem=f"not such a document ({error})", valid=FORMATS
+        ) from error
 
 
 def compared(loads: LinkLoads, counted: Mapping[str, float], message_bytes: float) -> Comparison:
@@ -79,7 +81,9 @@ def compared(loads: LinkLoads, counted: Mapping[str, float], message_bytes: floa
     tolerance = message_bytes * rounds / 2
     result = Comparison(parts=parts, rounds=rounds, tolerance_bytes=tolerance, findings=())
     if ratio < 0.5:
-        problem = f"{100 * ratio:.0f} % of one round's bytes were counted: the traffic did not run in this time"
+        problem = (
+            f"{100 * ratio:.0f} % of one round's bytes were counted: the traffic did not run in this time"
+        )
         return Comparison(parts=parts, rounds=rounds, tolerance_bytes=tolerance, findings=(problem,))
     findings = (*_nic_findings(result, nics), *_leaf_findings(result, parts))
     return Comparison(parts=parts, rounds=rounds, tolerance_bytes=tolerance, findings=findings)

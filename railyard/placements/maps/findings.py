@@ -58,7 +58,9 @@ def _shared(made: NodeMap) -> Iterator[Finding]:
     spare = [nic.name for nic in made.nics if nic.name not in gpus and (nic.rate_gbit_s or 0) >= fast > 0]
     for nic, served in gpus.items():
         if len(served) > even or (len(served) > 1 and (idle or spare) and not made.used):
-            others = f"; {', '.join([*(i.name for i in idle), *spare][:4])} serves none" if idle or spare else ""
+            others = (
+                f"; {', '.join([*(i.name for i in idle), *spare][:4])} serves none" if idle or spare else ""
+            )
             assert nic in by_name
             yield Finding(
                 node=made.node, kind="shared NIC", text=f"{nic} serves {', '.join(sorted(served))}{others}"
@@ -91,7 +93,9 @@ def _narrow(node: str, devices: Sequence[Device]) -> Iterator[Finding]:
             if other.rate_gbit_s == device.rate_gbit_s and other.pcie_gbyte_s is not None
         ]
         if device.pcie_gbyte_s is not None and device.pcie_gbyte_s < max(twins):
-            text = f"PCIe of {device.name} has {device.pcie_gbyte_s:.3g} GB/s, of its twin {max(twins):.3g} GB/s"
+            text = (
+                f"PCIe of {device.name} has {device.pcie_gbyte_s:.3g} GB/s, of its twin {max(twins):.3g} GB/s"
+            )
             yield Finding(node=node, kind="narrow PCIe", text=text)
 
 
@@ -114,14 +118,17 @@ def _only(side: Sequence[Hashable], other: Sequence[Hashable]) -> list[Hashable]
 
 
 def _shown(items: Sequence[Hashable]) -> str:
-    texts = [" ".join(str(word) for word in item if word is not None) for item in items if isinstance(item, tuple)]
+    texts = [
+        " ".join(str(word) for word in item if word is not None) for item in items if isinstance(item, tuple)
+    ]
     return ", ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")
 
 
 def _parts(made: NodeMap) -> list[tuple[str, list[Hashable]]]:
     """Return what two nodes have to have in common: devices, then NICs of GPUs, then distances."""
     devices = [
-        (device.name, device.numa, device.pcie_gbyte_s, device.rate_gbit_s) for device in (*made.gpus, *made.nics)
+        (device.name, device.numa, device.pcie_gbyte_s, device.rate_gbit_s)
+        for device in (*made.gpus, *made.nics)
     ]
     distances = [(gpu, nic, name) for (gpu, nic), name in made.distances.items()]
     return [

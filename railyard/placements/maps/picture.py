@@ -15,7 +15,9 @@ def draw(made: NodeMap, sent: Mapping[str, float]) -> str:
     """Return the picture; `sent` are the bytes of the NICs by name, empty for a launch that was not counted."""
     gpu_row = {gpu.name: row for row, gpu in enumerate(made.gpus)}
     nics = [nic.name for nic in made.nics]
-    nics.sort(key=lambda nic: (min((gpu_row[g] for g, own in made.assigned.items() if nic in own), default=99),))
+    nics.sort(
+        key=lambda nic: (min((gpu_row[g] for g, own in made.assigned.items() if nic in own), default=99),)
+    )
     rows = max(len(made.gpus), len(nics), 1)
     height = 70 + rows * ROW
     lines = [

@@ -87,7 +87,9 @@ class Topology(Network):
     def ends(self) -> tuple[Destination, ...]:
         """Return the destination of every node; where all NICs are on one network those of each rail in turn."""
         rails = range(self.rails if self.is_fabric else 1)
-        return tuple(self.destination(node.coordinate, node.slot, rail) for rail in rails for node in self.nodes)
+        return tuple(
+            self.destination(node.coordinate, node.slot, rail) for rail in rails for node in self.nodes
+        )
 
     @cached_property
     def destinations(self) -> tuple[Destination, ...]:
@@ -147,7 +149,9 @@ class Topology(Network):
 
         `slot` is the destination node's, which decides the spine in a fat tree.
         """
-        return list(self.walk(Router(coordinate=source, rail=rail), self.destination(destination, slot, rail)))
+        return list(
+            self.walk(Router(coordinate=source, rail=rail), self.destination(destination, slot, rail))
+        )
 
     def closes_ring(self, link: Link) -> bool:
         """Return whether packets that never turn can come back to the link: buffers need a dateline there."""

@@ -243,9 +243,7 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
         tiles=entry.get("tiles", 1),
     )
     if topology.leaf_count > MOST_LEAVES:
-        raise InputError(
-            source, "rail_optimised.pods", topology.leaf_count, f"at most {MOST_LEAVES} leaves"
-        )
+        raise InputError(source, "rail_optimised.pods", topology.leaf_count, f"at most {MOST_LEAVES} leaves")
     if not topology.spines and topology.leaf_count > planes:
         valid = f"1 or more where a plane has {topology.leaf_count // planes} leaves"
         raise InputError(source, "rail_optimised.spines", 0, valid)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 
-from railyard.placements.topology.base import Block, Detours, Link, Node, Router, Topology
+from railyard.placements.topology.base import Detours, Link, Node, Router, Topology
 from railyard.placements.topology.parts import ALL_BITS
 
 EVERY_RAIL = "10.0.0.0/8"

@@ -37,7 +37,9 @@ TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock ticks, and
 NIC_PORT = 128  # port number in a MAC address: ports from this number on lead to nodes
 NIC_GATEWAY = "169.254.0.1"
 FIRST_RAIL_TABLE = 100
-SECOND_CHOICE = 100  # first metric, one per rail, of routes that no packet takes, because the usual routes have 0
+SECOND_CHOICE = (
+    100  # first metric, one per rail, of routes that no packet takes, because the usual routes have 0
+)
 BRIDGE_PORTS = 1023  # ports of a Linux bridge (BR_MAX_PORTS without port 0), such as the management network
 HEALTHY = Faults()
 LOWEST_ROUTER_RATE_BIT_S = 1e3

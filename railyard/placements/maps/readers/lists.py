@@ -27,7 +27,9 @@ def sysfs(text: str, node: str, source: str) -> NodeMap:
             for kind in ("gpus", "nics")
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(source, "", problem=f"not a node's description ({error})", valid="railyard node-info") from error
+        raise InputError(
+            source, "", problem=f"not a node's description ({error})", valid="railyard node-info"
+        ) from error
     return NodeMap(
         node=str(document.get("host") or node),
         source=source,

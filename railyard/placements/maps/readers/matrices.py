@@ -32,7 +32,9 @@ def nvidia(text: str, node: str, source: str) -> NodeMap:
         words = line.split()
         if words and words[0] in columns:
             if words[0] in rows:
-                raise InputError(source, f"line {number}", problem=f"{words[0]} is there twice", valid="each row once")
+                raise InputError(
+                    source, f"line {number}", problem=f"{words[0]} is there twice", valid="each row once"
+                )
             cells = words[1 : len(columns) + 1]
             wrong = next((cell for cell in cells if not _CELL.fullmatch(cell)), None)
             if wrong is not None or len(cells) < len(columns):
@@ -42,7 +44,9 @@ def nvidia(text: str, node: str, source: str) -> NodeMap:
             rows[words[0]], tails[words[0]] = cells, words[len(columns) + 1 :]
     lacking = [name for name in columns if name not in rows]
     if lacking or len(set(columns)) < len(columns):
-        raise InputError(source, "matrix", problem=f"no row of {', '.join(lacking[:4])}", valid="a row per column")
+        raise InputError(
+            source, "matrix", problem=f"no row of {', '.join(lacking[:4])}", valid="a row per column"
+        )
     _check_symmetry(columns, rows, source)
     legend = dict(match.groups() for line in lines if (match := _LEGEND.fullmatch(line.rstrip())))
     names = {column: legend.get(column, column) for column in columns}
@@ -54,9 +58,7 @@ def nvidia(text: str, node: str, source: str) -> NodeMap:
         kind="nvidia-smi",
         gpus=tuple(Device(name=gpu.lower(), numa=_numa(tails[gpu])) for gpu in gpus),
         nics=tuple(Device(name=names[nic]) for nic in nics),
-        distances={
-            (gpu.lower(), names[nic]): rows[gpu][columns.index(nic)] for gpu in gpus for nic in nics
-        },
+        distances={(gpu.lower(), names[nic]): rows[gpu][columns.index(nic)] for gpu in gpus for nic in nics},
     )
 
 
@@ -66,7 +68,9 @@ def _check_symmetry(columns: list[str], rows: dict[str, list[str]], source: str)
             there, back = rows[one][other_at], rows[other][at]
             if there != back or (there == "X") != (at == other_at):
                 problem = f"{one} to {other} is {there}, {other} to {one} is {back}"
-                raise InputError(source, "matrix", problem=problem, valid="one distance both ways, X on itself")
+                raise InputError(
+                    source, "matrix", problem=problem, valid="one distance both ways, X on itself"
+                )
 
 
 def _numa(tail: list[str]) -> int | None:
@@ -81,7 +85,9 @@ def rocm(text: str, node: str, source: str) -> NodeMap:
     counts = {rows.count(gpu) for gpu in rows}
     if not numa or (rows and (set(rows) != set(numa) or len(counts) > 1)):
         problem = f"matrices of {len(set(rows))} GPUs, NUMA nodes of {len(numa)}"
-        raise InputError(source, "Numa Nodes", problem=problem, valid="the whole output of rocm-smi --showtopo")
+        raise InputError(
+            source, "Numa Nodes", problem=problem, valid="the whole output of rocm-smi --showtopo"
+        )
     gpus = tuple(
         Device(name=f"gpu{gpu}", numa=domain if domain >= 0 else None) for gpu, domain in sorted(numa.items())
     )
@@ -92,9 +98,11 @@ READERS = (
     MapReader(
         name="nvidia-smi",
         does="the output of nvidia-smi topo -m",
-        matches=lambda text: re.search(r"^\s*GPU0\s+\S", _ANSI.sub("", text), re.MULTILINE) is not None
-        and "Weight between two GPUs" not in text
-        and "(Topology) Numa" not in text,
+        matches=lambda text: (
+            re.search(r"^\s*GPU0\s+\S", _ANSI.sub("", text), re.MULTILINE) is not None
+            and "Weight between two GPUs" not in text
+            and "(Topology) Numa" not in text
+        ),
         parse=nvidia,
     ),
     MapReader(

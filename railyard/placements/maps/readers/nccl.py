@@ -89,7 +89,9 @@ def _devices(
                 number = _number(net, "dev", source) or 0
                 rate = float(net.get("speed", "0") or 0) / 1000 or None
                 name = _text(net, "name", source)
-                yield _place(name, part, path[:-1] or path, numa, is_gpu=False, number=number, rate_gbit_s=rate)
+                yield _place(
+                    name, part, path[:-1] or path, numa, is_gpu=False, number=number, rate_gbit_s=rate
+                )
 
 
 def _place(
