@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """All parts, the rounds, the bytes by which a part may be off, and the findings (none: all is as the model has it)."""
+    """All parts, the rounds, the bytes by which a part may be off, and the findings: none if the model is right."""
 
     parts: tuple[Part, ...]
     rounds: float

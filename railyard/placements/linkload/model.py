@@ -68,9 +68,9 @@ class LinkLoads:
     `link_bytes` and `rate_gbyte_s` have the shape of `Topology.link_rates`; on a torus that is (X, Y, Z, 3, 2): the
     router that the link leaves, its dimension, its direction (0 plus, 1 minus). The rate is 0 where there is no link.
     With `nics` on rails that are networks of their own, both begin with an axis of rails. `host_out_bytes` and
-    `host_in_bytes` have shape (nodes,), with `nics` (rails, nodes); `injected_bytes` that of the routers' box (`extents`):
-    what the nodes of each router send to other routers (Pedretti et al., Figure 6). `hop_bytes` is payload x links
-    travelled, `hops_bytes[h]` the payload that travels h links.
+    `host_in_bytes` have shape (nodes,), with `nics` (rails, nodes); `injected_bytes` that of the routers' box
+    (`extents`): what the nodes of each router send to other routers (Pedretti et al., Figure 6). `hop_bytes` is payload
+    x links travelled, `hops_bytes[h]` the payload that travels h links.
     """
 
     topology: Topology
@@ -182,8 +182,8 @@ def load(
 ) -> LinkLoads:
     """Return the loads of `traffic` with rank k on node `nodes[k]` (index into `topology.nodes`; shape (ranks,)).
 
-    All bytes travel the first rail, or by the NICs of each rank. Raises InputError when there are more or fewer ranks than the traffic has, and RunError
-    where dead links leave no way.
+    All bytes travel the first rail, or by the NICs of each rank. Raises InputError when there are more or fewer ranks
+    than the traffic has, and RunError where dead links leave no way.
     """
     if len(nodes) != traffic.ranks:
         raise InputError("traffic", "ranks", traffic.ranks, f"{len(nodes)}, as many as are placed")

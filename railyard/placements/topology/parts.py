@@ -82,7 +82,7 @@ Detours = Mapping[tuple[Router, Destination], Link]
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Block:
-    """An aligned block of 2**`bits` addresses that begins at `offset` in the addresses of a rail; None: of each rail."""
+    """An aligned block of 2**`bits` addresses that begins at `offset` in those of a rail; None: of each rail."""
 
     offset: int
     bits: int

@@ -27,7 +27,7 @@ HEALTHY = Faults()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message from node to node, both as indices into `topology.nodes`, which is sent at 0; `rails` are of its NICs."""
+    """One message from node to node (indices into `topology.nodes`), sent at 0; `rails` are those of its NICs."""
 
     source: int
     target: int

@@ -17,10 +17,11 @@ A way of more links takes each of them for twice its time, and beyond twice as m
 limits that to twice. An address is a router and, in a fat tree, the spine that serves the node.
 
 A host of the simulation is a NIC of a node (`n0-0-0`, on rail 1 `n0-0-0.nic1`), so the sending NIC decides the rail.
-Where rails are joined (`planes`), the NIC that the message is for decides on which it arrives. A message between hosts of one node passes the node's memory. A message between nodes passes the sender's host link, the
-capacity that the nodes of its router share, the links between routers, and the same capacities at the receiver. On a
-route of more links than the calibration's reach, a message occupies each link for longer. Only what the ranks can reach
-is listed, so a block of a large machine costs no more than the block.
+Where rails are joined (`planes`), the NIC that a message is for decides on which it arrives. A message between hosts of
+one node passes the node's memory. A message between nodes passes the sender's host link, the capacity that the nodes of
+its router share, the links between routers, and the same capacities at the receiver. On a route of more links than the
+calibration's reach, a message occupies each link for longer. Only what the ranks can reach is listed, so a block of a
+large machine costs no more than the block.
 
 Leaves out the nodes of ranks (they are in a host file), and time.
 """

@@ -24,8 +24,9 @@ def tree(grid: Grid, size_bytes: tuple[float, ...], within: str) -> Traffic:
     grouped = groups(grid, within)
     child: Ints = np.arange(1, grouped.shape[1], dtype=np.int64)
     source, target = list[Ints](), list[Ints]()
+    group = grouped.astype(np.int64)
     for shift in (0, 1):
-        members = np.roll(grouped, -shift, axis=1)
+        members = np.roll(group, -shift, axis=1)
         low, high = members[:, child].ravel(), members[:, (child - 1) // 2].ravel()
         source += [low, high]
         target += [high, low]

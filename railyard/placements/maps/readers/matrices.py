@@ -18,7 +18,7 @@ _NUMA = re.compile(r"GPU\[(\d+)\]\s*:\s*\(Topology\) Numa Node:\s*(-?\d+)")
 
 
 def nvidia(text: str, node: str, source: str) -> NodeMap:
-    """Return the map of a matrix; InputError for a row or cell that is missing, and for one that contradicts another."""
+    """Return the map of a matrix; InputError for a row or cell that is missing, or contradicts another."""
     lines = _ANSI.sub("", text).splitlines()
     start = next(at for at, line in enumerate(lines) if re.match(r"\s*GPU0\s+GPU1|\s*GPU0\s+\S", line))
     columns = []
@@ -48,7 +48,7 @@ def nvidia(text: str, node: str, source: str) -> NodeMap:
             source, "matrix", problem=f"no row of {', '.join(lacking[:4])}", valid="a row per column"
         )
     _check_symmetry(columns, rows, source)
-    legend = dict(match.groups() for line in lines if (match := _LEGEND.fullmatch(line.rstrip())))
+    legend = {match[1]: match[2] for line in lines if (match := _LEGEND.fullmatch(line.rstrip()))}
     names = {column: legend.get(column, column) for column in columns}
     gpus = [column for column in columns if column.startswith("GPU")]
     nics = [column for column in columns if column not in gpus]

@@ -1,4 +1,4 @@
-"""The orders that follow rails: ranks that are neighbours take the same slot of different nodes, and so the same NIC."""
+"""The orders that follow rails: neighbouring ranks take the same slot of different nodes, and so the same NIC."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ORDERS = (
     ),
     RankOrder(
         name="by-rail",
-        does="neighbouring ranks take one slot of each node, sorted by group and switch: the same NIC under one-per-rank",
+        does="neighbouring ranks take one slot of each node, sorted by group and switch: one NIC under one-per-rank",
         place=by_rail,
         needs_coordinates=True,
         start=8,
