@@ -193,7 +193,7 @@ def _rails_table(loads_by_name: dict[str, LinkLoads]) -> Table:
         "rail",
         "sent by\nNICs\nMB",
         "busiest\nNIC\nMB",
-        "over\nspines\nMB",
+        "to other\nrouters\nMB",
         "busiest\nleaf",
         "\n\nMB",
     )

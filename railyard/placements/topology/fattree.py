@@ -7,8 +7,8 @@ traffic to the nodes of a leaf is spread over all spines. Leaves out trees of th
 A leaf's coordinate is (leaf, 0, 0), a spine's (spine, 0, 0) at level 1. Node order is leaf, then slot.
 
 Addresses in a rail: spine.leaf.slot, where `spine` is the one that serves the slot; 63.index.(253 + level) for a switch
-itself, which others do not reach (31 or 15 with more than four or eight rails). So a leaf needs one route of 16 bits for
-each spine, a spine one of 8 bits for each leaf and group of slots.
+itself, which others do not reach (31 or 15 with more than four or eight rails). So a leaf needs one route of 16 bits
+for each spine, a spine one of 8 bits for each leaf and group of slots.
 """
 
 from __future__ import annotations

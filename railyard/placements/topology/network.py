@@ -100,7 +100,7 @@ class Network(ABC):
 
     @property
     def is_fabric(self) -> bool:
-        """Return whether links, loads and routes are those of all rails; otherwise those of the first of equal rails."""
+        """Return whether links, loads and routes are those of all rails; otherwise of the first of equal rails."""
         return False
 
     @property
