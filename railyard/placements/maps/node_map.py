@@ -30,7 +30,8 @@ class Device:
 class NodeMap:
     """One node by one dump of the kind `kind`.
 
-    `distances` has the distance of each GPU and NIC, by name; it may be empty. `used` are the NICs that a library says
+    `distances` has the distance of each GPU and NIC, by name; it may be empty. `bridges` is how many PCI bridges a pair
+    has in common: more is nearer, among equal distances. `used` are the NICs that a library says
     a GPU uses, where a dump has that.
     """
 
@@ -40,6 +41,7 @@ class NodeMap:
     gpus: tuple[Device, ...] = ()
     nics: tuple[Device, ...] = ()
     distances: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    bridges: Mapping[tuple[str, str], int] = field(default_factory=dict)
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def distance(self, gpu: str, nic: str) -> int:

@@ -119,8 +119,8 @@ def _rails(nics: RankNics, one: int, other: int) -> tuple[int, int]:
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rails.machines(), st.randoms(use_true_random=False))
 def test_every_nic_is_reached_around_a_dead_cable_or_a_line_says_who_is_cut_off(
-    document: flies.Document, random
-) -> None:  # type: ignore[no-untyped-def]  # random.Random of Hypothesis
+    document: flies.Document, random: Random
+) -> None:
     topology = catalog.parse(document, source="test")
     cables = [link for link in topology.links() if link.step > 0]
     if not cables:

@@ -21,7 +21,7 @@ def machines(draw: st.DrawFn) -> flies.Document:
 
 def arrives(document: flies.Document, out: int, into: int) -> int:
     """Return the rail on which a packet arrives."""
-    planes = document["rail_optimised"]["planes"]
+    planes: int = document["rail_optimised"]["planes"]
     return into // planes * planes + out % planes
 
 
