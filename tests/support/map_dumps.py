@@ -17,9 +17,9 @@ CLASSES = {"g": "0x030200", "n": "0x020700", "b": "0x060400"}
 
 def nccl(text: str, speed: int = 400000) -> str:
     """Return the dump of NCCL_TOPO_DUMP_FILE."""
-    lines, bus = ['<system version="1">'], 0
-    for word in re.findall(r"\d+\((?=)|b\(|\)|[gn]\d+(?::[\w-]+)?|[GN][0-9a-f:.]+", text):
-        bus += 1
+    lines = ['<system version="1">']
+    words = re.findall(r"\d+\((?=)|b\(|\)|[gn]\d+(?::[\w-]+)?|[GN][0-9a-f:.]+", text)
+    for bus, word in enumerate(words):
         address, kind = f"0000:{bus:02x}:00.0", word[0].lower()
         if word[0].isdigit():
             lines.append(f'<cpu numaid="{word[:-1]}" affinity="ff" arch="x86_64" vendor="AuthenticAMD">')

@@ -52,7 +52,9 @@ class NodeMap:
     def nearest(self, gpu: str) -> list[str]:
         """Return the NICs nearest to a GPU, in order; empty where no distance is known."""
         far = {
-            nic.name: self.distance(gpu, nic.name) for nic in self.nics if (gpu, nic.name) in self.distances
+            nic.name: (self.distance(gpu, nic.name), -self.bridges.get((gpu, nic.name), 0))
+            for nic in self.nics
+            if (gpu, nic.name) in self.distances
         }
         return [nic for nic, distance in far.items() if distance == min(far.values())]
 

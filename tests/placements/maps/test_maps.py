@@ -1,4 +1,4 @@
-"""Maps of nodes: dumps as public threads and repositories have them, in our own wording; each read rightly or refused."""
+"""Maps of nodes: dumps as public threads and repositories have them, in our own wording, read rightly or refused."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NDV4 = " ".join(
     f"{k}(b({' '.join(f'G000{d}:00:00.0 N010{d}:00:00.0' for d in pair)}))"
     for k, pair in enumerate(("34", "12"))
 )
-UCX = "# Memory domain: mlx5_3\n#\n#      Transport: rc_mlx5\n#         Device: mlx5_3:1\n#           Type: network\n#\n"
+UCX = "# Memory domain: mlx5_3\n#\n#      Transport: rc_mlx5\n#         Device: mlx5_3:1\n#           Type: network\n"
 UCX += "#      Transport: self\n#         Device: memory0\n#      Transport: ud_mlx5\n#         Device: mlx5_3:1\n"
 OFI = "provider: verbs;ofi_rxm\n    fabric: IB-0xfe80\n    domain: irdma0\n    version: 206.0\n    type: FI_EP_RDM\n"
 OFI += "provider: shm\n    fabric: shm\n    domain: shm\n    version: 200.0\n    type: FI_EP_RDM\n"

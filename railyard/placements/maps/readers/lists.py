@@ -11,6 +11,7 @@ import re
 
 from railyard.base.errors import InputError
 from railyard.placements.maps.node_map import Device, MapReader, NodeMap
+from railyard.placements.maps.readers.nccl import common
 
 _UCX = re.compile(r"^#\s+Transport: (\S+)\s*\n#\s+Device: (\S+)", re.MULTILINE)
 _OFI = re.compile(r"^provider: (\S+)\n(?: +.*\n)*? +domain: (\S+)", re.MULTILINE)
@@ -38,6 +39,11 @@ def sysfs(text: str, node: str, source: str) -> NodeMap:
         nics=tuple(_device(nic[0], nic) for nic in nics),
         distances={
             (f"gpu{number}", nic[0]): _distance(gpu, nic) for number, gpu in enumerate(gpus) for nic in nics
+        },
+        bridges={
+            (f"gpu{number}", nic[0]): common(gpu[2].split("/"), nic[2].split("/"))
+            for number, gpu in enumerate(gpus)
+            for nic in nics
         },
     )
 

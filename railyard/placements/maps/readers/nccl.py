@@ -8,8 +8,9 @@ weights.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -63,6 +64,9 @@ def topology(text: str, node: str, source: str) -> NodeMap:
         nics=tuple(place.device for place in nics),
         distances={
             (gpu.device.name, nic.device.name): _distance(gpu.path, nic.path) for gpu in gpus for nic in nics
+        },
+        bridges={
+            (gpu.device.name, nic.device.name): common(gpu.path, nic.path) for gpu in gpus for nic in nics
         },
     )
 
@@ -124,6 +128,12 @@ def _pcie(pci: ElementTree.Element) -> float | None:
 
 def _serial(address: str) -> int:
     return int(re.sub(r"[^0-9a-fA-F]", "", address) or "0", 16)
+
+
+def common(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return how many parts two paths have in common, from their beginning."""
+    alike = (a == b for a, b in zip(one, other, strict=False))
+    return sum(1 for _ in itertools.takewhile(bool, alike))
 
 
 def _distance(one: tuple[int, ...], other: tuple[int, ...]) -> str:
