@@ -20,7 +20,9 @@ _HOST = r"^(?:.*?[ >])?([\w.-]+):\d+(?::\d+)? \[\d+\] NCCL INFO "
 _CHOICE = re.compile(
     r"NCCL INFO (\w+): (\d+) Bytes -> Algo (\w+) proto (\w+)(?:.*?channel\{Lo\.\.Hi\}=\{(\d+)\.\.(\d+)\})?"
 )
-_SEND = re.compile(_HOST + r"Channel \d+(?:/\d+)? : (\d+)\[\w+\] -> \d+\[\w+\] \[send\] via NET/\w+/(\d+)", re.MULTILINE)
+_SEND = re.compile(
+    _HOST + r"Channel \d+(?:/\d+)? : (\d+)\[\w+\] -> \d+\[\w+\] \[send\] via NET/\w+/(\d+)", re.MULTILINE
+)
 _USING = re.compile(_HOST + r"NET/\w+ ?: Using (\[0\].*)$", re.MULTILINE)
 _NIC = re.compile(r"\[(\d+)\](?:=\{\[\d+\] )?([\w.-]+)")
 _CHANNELS = re.compile(r"NCCL INFO (\d+) coll channels")

@@ -134,7 +134,7 @@ def _nic_findings(result: Comparison, nics: Sequence[Part]) -> Iterator[str]:
     if idle and len(used) < len(expected):
         lacking = ", ".join(f"nic{rail}" for rail in sorted({p.rail for p in idle}))
         yield f"{len(used)} NICs of a node carry bytes in place of {len(expected)}; idle: {lacking}"
-    for part in sorted(wrong, key=lambda p: -abs(result.off_bytes(p)))[:LISTED]:
+    for part in _worst(result, wrong):
         yield _line(result, part, "sent")
 
 
@@ -143,8 +143,15 @@ def _leaf_findings(result: Comparison, parts: Sequence[Part]) -> Iterator[str]:
     more = sum(max(0.0, result.off_bytes(p)) for p in leaves if p.name == "up")
     if more:
         yield f"{more / 1e6:.3g} MB more than expected leave leaves upwards: messages cross rails or pods"
-    for part in sorted(leaves, key=lambda p: -abs(result.off_bytes(p)))[:LISTED]:
+    for part in _worst(result, leaves):
         yield _line(result, part, "sent upwards" if part.name == "up" else "got from above")
+
+
+def _worst(result: Comparison, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts that lack most bytes, and those that have most too many."""
+    by_bytes = sorted(parts, key=result.off_bytes)
+    lacking = [part for part in by_bytes if result.off_bytes(part) < 0][: LISTED // 2]
+    return lacking + [part for part in reversed(by_bytes) if result.off_bytes(part) > 0][: LISTED // 2]
 
 
 def _line(result: Comparison, part: Part, does: str) -> str:
