@@ -17,7 +17,7 @@ have one rate.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from railyard.base.errors import InputError
@@ -153,6 +153,12 @@ class LinkLoads:
                 )
                 leaves.append(leaf)
         return leaves
+
+    def busiest_rail(self) -> LinkLoads:
+        """Return loads in the shape of `Topology.link_rates`: of each link those of its rail with most bytes."""
+        if self.link_bytes.shape == self.topology.link_rates.shape:
+            return self
+        return replace(self, link_bytes=self.link_bytes.max(axis=0), rate_gbyte_s=self.rate_gbyte_s[0])
 
     def link(self, flat: int) -> Link:
         """Return the link at an index into `link_bytes` in row-major order."""
