@@ -16,7 +16,7 @@ TOPOLOGY, CELLS, MESSAGE_BYTES = "rail-pod-small", "16384", "131072"
 #: The NIC of each local rank on all nodes, and on node n0-0-1; what is named.
 SETTINGS = {
     "right": ((0, 2, 4, 6), (0, 2, 4, 6), ()),
-    "half": ((0, 1, 2, 3), (0, 1, 2, 3), ("idle: nic4, nic6",)),
+    "half": ((0, 0, 2, 2), (0, 0, 2, 2), ("2 NICs of a node carry bytes in place of 4; idle: nic4, nic6",)),
     "crossed": ((0, 2, 4, 6), (2, 0, 4, 6), ("messages cross rails",)),
 }
 
