@@ -319,7 +319,8 @@ class Network : public routing::NetZoneImpl {
             visit(node.memory, 1);
             return;
         }
-        const int planes = description_.planes > 0 ? description_.planes : static_cast<int>(node.doors.size());
+        const int planes =
+            description_.planes > 0 ? description_.planes : static_cast<int>(node.doors.size());
         const int arrives = target.rail - target.rail % planes + source.rail % planes;
         const Door &door = node.doors[static_cast<std::size_t>(arrives)];
         const Way &way = description_.way(source.point, target.address);
