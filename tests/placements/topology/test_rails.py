@@ -22,7 +22,7 @@ from railyard.placements.nics import policies
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import Effort
-from railyard.placements.topology import catalog
+from railyard.placements.topology import catalog, link_tests
 from railyard.placements.topology.base import Router, Topology
 from railyard.placements.topology.faults import Faults
 from railyard.torus.native import messages as native
@@ -281,3 +281,12 @@ def test_rails_alone_need_no_spine() -> None:
     assert topology.last_router(topology.destination((0, 0, 0), 0, 5), 2) == Router(
         coordinate=(0, 0, 0), rail=2
     )
+
+
+def test_topobw_tests_every_cable_of_the_rail_that_it_is_for() -> None:
+    topology = flies.made("rail_optimised", {"pods": 2, "spines": 2}, nodes=2, rails=8)
+    for rail in (0, 5):
+        planned = link_tests.tests(topology, rail)
+        named = {test.name for phase in planned.phases for test in phase if not test.name.startswith("pair:")}
+        own = {link.name.replace(" ", ":", 1) for link in topology.links() if link.rail == rail}
+        assert named | {name.replace(" ", ":", 1) for name in planned.unused} == own and len(named) > 4
