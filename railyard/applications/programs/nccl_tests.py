@@ -60,8 +60,8 @@ def parse(text: str, left: str, source: str) -> Reading:
 
     What NCCL logged in the output of its choices and NICs is among the parameters.
     """
-    made = _parsed(text, left, source)
-    return dataclasses.replace(made, parameters={**made.parameters, **nccl_log.reported(text)})
+    run = _parsed(text, left, source)
+    return dataclasses.replace(run, parameters={**run.parameters, **nccl_log.reported(text)})
 
 
 def _parsed(text: str, left: str, source: str) -> Reading:

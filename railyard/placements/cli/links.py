@@ -130,7 +130,7 @@ def _compare(loads: LinkLoads, sent: Traffic, path: Path, *, as_json: bool) -> N
         loads, counted_bytes.read(path), float(sent.size_bytes.min() if len(sent.size_bytes) else 1)
     )
     if as_json:
-        click.echo(json.dumps(counted_bytes.document(result)))
+        click.echo(json.dumps(asdict(result)))
     else:
         nics = sum(part.is_nic for part in result.parts)
         leaves = len({part.host for part in result.parts if not part.is_nic})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +43,18 @@ def node_maps(
         raise InputError("--plot", "", str(plot), "a file that ends in .svg")
     maps = [_read(dump) for dump in dumps]
     counted = _bytes(sent, launch) if sent is not None else {}
-    found = checks.findings(maps)
+    problems = checks.findings(maps)
     if sent is not None:
-        found += checks.against_bytes(maps, counted)
+        problems += checks.against_bytes(maps, counted)
     if plot is not None:
         own = {nic: size for (node, nic), size in counted.items() if node == maps[0].node}
         plot.write_text(picture.draw(maps[0], own), encoding="utf-8")
     if as_json:
-        nodes = [_document(made) for made in maps]
-        click.echo(json.dumps({"nodes": nodes, "findings": [_finding(finding) for finding in found]}))
+        nodes = [_document(node_map) for node_map in maps]
+        click.echo(json.dumps({"nodes": nodes, "findings": [asdict(finding) for finding in problems]}))
     else:
-        _print(maps, found)
-    if found:
+        _print(maps, problems)
+    if problems:
         raise SystemExit(1)
 
 
@@ -87,71 +88,51 @@ def _bytes(path: Path, launch: int) -> dict[tuple[str, str], float]:
     return sent
 
 
-def _print(maps: list[NodeMap], found: list[Finding]) -> None:
+def _print(maps: list[NodeMap], problems: list[Finding]) -> None:
     """Print a line per GPU of the nodes that differ from those before, then the findings."""
     shown: dict[str, str] = {}
-    for made in maps:
-        lines = list(_lines(made))
+    for node_map in maps:
+        lines = list(_lines(node_map))
         text = "\n".join(lines)
         if text in shown:
-            click.echo(f"{made.node}: as {shown[text]}")
+            click.echo(f"{node_map.node}: as {shown[text]}")
             continue
-        shown[text] = made.node
-        click.echo(f"{made.node}: {len(made.gpus)} GPU(s), {len(made.nics)} NIC(s), by {made.kind}")
+        shown[text] = node_map.node
+        click.echo(
+            f"{node_map.node}: {len(node_map.gpus)} GPU(s), {len(node_map.nics)} NIC(s), by {node_map.kind}"
+        )
         click.echo(text)
-    for finding in found:
+    for finding in problems:
         click.echo(f"{finding.node}: {finding.kind}: {finding.text}")
-    if not found:
+    if not problems:
         click.echo(f"nothing wrong on {len(maps)} node{'s' if len(maps) > 1 else ''}")
 
 
-def _lines(made: NodeMap) -> list[str]:
-    rails = {nic: rail for rail, nic in enumerate(made.rails)}
+def _lines(node_map: NodeMap) -> list[str]:
+    rails = {nic: rail for rail, nic in enumerate(node_map.rails)}
     lines = []
-    for gpu in made.gpus:
-        nics = made.assigned.get(gpu.name, ())
-        distance = made.distances.get((gpu.name, nics[0]), "") if nics else ""
+    for gpu in node_map.gpus:
+        nics = node_map.assigned.get(gpu.name, ())
+        distance = node_map.distances.get((gpu.name, nics[0]), "") if nics else ""
         numa = "-" if gpu.numa is None else gpu.numa
         rail = ",".join(str(rails[nic]) for nic in nics if nic in rails) or "-"
         lines.append(
             f"  {gpu.name:16} NUMA {numa:<2} {','.join(nics) or '-':12} {distance or '-':4} rail {rail}"
         )
     others = [
-        nic.name for nic in made.nics if nic.name not in {n for own in made.assigned.values() for n in own}
+        nic.name
+        for nic in node_map.nics
+        if nic.name not in {n for own in node_map.assigned.values() for n in own}
     ]
     return [*lines, *([f"  NICs of no GPU: {', '.join(others)}"] if others else [])]
 
 
-def _document(made: NodeMap) -> dict[str, Any]:
-    rails = {nic: rail for rail, nic in enumerate(made.rails)}
+def _document(node_map: NodeMap) -> dict[str, Any]:
+    rails = {nic: rail for rail, nic in enumerate(node_map.rails)}
     return {
-        "node": made.node,
-        "source": made.source,
-        "kind": made.kind,
-        "gpus": [
-            {
-                "gpu": gpu.name,
-                "numa": gpu.numa,
-                "address": gpu.address,
-                "pcie_gbyte_s": gpu.pcie_gbyte_s,
-                "nics": list(made.assigned.get(gpu.name, ())),
-                "distances": {n.name: made.distances.get((gpu.name, n.name)) for n in made.nics},
-            }
-            for gpu in made.gpus
-        ],
-        "nics": [
-            {
-                "nic": nic.name,
-                "numa": nic.numa,
-                "address": nic.address,
-                "pcie_gbyte_s": nic.pcie_gbyte_s,
-                "rate_gbit_s": nic.rate_gbit_s,
-                "rail": rails.get(nic.name),
-            }
-            for nic in made.nics
-        ],
+        "node": node_map.node,
+        "kind": node_map.kind,
+        "gpus": [asdict(gpu) | {"nics": node_map.assigned.get(gpu.name, ())} for gpu in node_map.gpus],
+        "nics": [asdict(nic) | {"rail": rails.get(nic.name)} for nic in node_map.nics],
+        "distances": [[*pair, distance] for pair, distance in node_map.distances.items()],
     }
-
-
-def _finding(finding: Finding) -> dict[str, str]:
-    return {"node": finding.node, "kind": finding.kind, "text": finding.text}

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
@@ -81,12 +80,9 @@ def compared(loads: LinkLoads, counted: Mapping[str, float], message_bytes: floa
     tolerance = message_bytes * rounds / 2
     result = Comparison(parts=parts, rounds=rounds, tolerance_bytes=tolerance, findings=())
     if ratio < 0.5:
-        problem = (
-            f"{100 * ratio:.0f} % of one round's bytes were counted: the traffic did not run in this time"
-        )
-        return Comparison(parts=parts, rounds=rounds, tolerance_bytes=tolerance, findings=(problem,))
-    findings = (*_nic_findings(result, nics), *_leaf_findings(result, parts))
-    return Comparison(parts=parts, rounds=rounds, tolerance_bytes=tolerance, findings=findings)
+        few = f"{100 * ratio:.0f} % of one round's bytes were counted: the traffic did not run in this time"
+        return replace(result, findings=(few,))
+    return replace(result, findings=(*_nic_findings(result, nics), *_leaf_findings(result, parts)))
 
 
 def _parts(loads: LinkLoads, counted: Mapping[str, float]) -> Iterator[Part]:
@@ -158,21 +154,3 @@ def _line(result: Comparison, part: Part, does: str) -> str:
     name = f"{part.host} {part.name}" if part.is_nic else part.host
     expected = result.rounds * part.model_bytes
     return f"{name} {does} {part.counted_bytes / 1e6:.3g} MB, expected {expected / 1e6:.3g} MB"
-
-
-def document(result: Comparison) -> dict[str, Any]:
-    """Return a comparison as JSON has it."""
-    return {
-        "rounds": result.rounds,
-        "tolerance_bytes": result.tolerance_bytes,
-        "findings": list(result.findings),
-        "parts": [
-            {
-                "part": f"{part.host} {part.name}",
-                "rail": part.rail,
-                "expected_bytes": result.rounds * part.model_bytes,
-                "counted_bytes": part.counted_bytes,
-            }
-            for part in result.parts
-        ],
-    }

@@ -288,8 +288,8 @@ def _rates(topology: Topology, faults: Faults, rail: int = 0) -> Floats:
     """Return GB/s of the links of a rail in the shape of `Topology.link_rates`; those of dead links stay."""
     rates = topology.link_rates.copy()
     for name in faults.lost:
-        for place in map(topology.link_places.__getitem__, _on_table(topology, [name], rail)):
-            rates.flat[place] = faults.rate_gbyte_s(topology, topology.links_by_name[name])
+        for flat in map(topology.link_places.__getitem__, _on_table(topology, [name], rail)):
+            rates.flat[flat] = faults.rate_gbyte_s(topology, topology.links_by_name[name])
     return rates
 
 

@@ -28,51 +28,57 @@ class Finding:
 
 def findings(maps: Sequence[NodeMap]) -> list[Finding]:
     """Return the findings of every node, then the nodes that differ from the others."""
-    found = [finding for made in maps for finding in _of_node(made)]
+    problems = [finding for node_map in maps for finding in _of_node(node_map)]
     by_kind: dict[str, list[NodeMap]] = {}
-    for made in maps:
-        by_kind.setdefault(made.kind, []).append(made)
-    return found + [finding for alike in by_kind.values() for finding in _different(alike)]
+    for node_map in maps:
+        by_kind.setdefault(node_map.kind, []).append(node_map)
+    return problems + [finding for alike in by_kind.values() for finding in _different(alike)]
 
 
-def _of_node(made: NodeMap) -> Iterator[Finding]:
-    yield from _shared(made)
-    yield from _far(made)
-    for devices in (made.gpus, made.nics):
-        yield from _narrow(made.node, devices)
+def _of_node(node_map: NodeMap) -> Iterator[Finding]:
+    yield from _shared(node_map)
+    yield from _far(node_map)
+    for devices in (node_map.gpus, node_map.nics):
+        yield from _narrow(node_map.node, devices)
 
 
-def _shared(made: NodeMap) -> Iterator[Finding]:
+def _shared(node_map: NodeMap) -> Iterator[Finding]:
     """Yield the NICs that serve more GPUs than an even share of those near to any."""
-    near = {nic for gpu in made.gpus for nic in made.nearest(gpu.name)} | set(made.rails if made.used else ())
-    if not near or not made.assigned:
+    near = {nic for gpu in node_map.gpus for nic in node_map.nearest(gpu.name)} | set(
+        node_map.rails if node_map.used else ()
+    )
+    if not near or not node_map.assigned:
         return
-    even = -(-len(made.assigned) // len(near))
+    even = -(-len(node_map.assigned) // len(near))
     gpus: dict[str, list[str]] = {}
-    for gpu, nics in made.assigned.items():
+    for gpu, nics in node_map.assigned.items():
         for nic in nics:
             gpus.setdefault(nic, []).append(gpu)
-    by_name = {nic.name: nic for nic in made.nics}
-    idle = [nic for nic in made.nics if nic.name in near and nic.name not in gpus]
-    fast = max((nic.rate_gbit_s or 0 for nic in made.nics), default=0)
-    spare = [nic.name for nic in made.nics if nic.name not in gpus and (nic.rate_gbit_s or 0) >= fast > 0]
+    by_name = {nic.name: nic for nic in node_map.nics}
+    idle = [nic for nic in node_map.nics if nic.name in near and nic.name not in gpus]
+    fast = max((nic.rate_gbit_s or 0 for nic in node_map.nics), default=0)
+    spare = [nic.name for nic in node_map.nics if nic.name not in gpus and (nic.rate_gbit_s or 0) >= fast > 0]
     for nic, served in gpus.items():
-        if len(served) > even or (len(served) > 1 and (idle or spare) and not made.used):
+        if len(served) > even or (len(served) > 1 and (idle or spare) and not node_map.used):
             others = (
                 f"; {', '.join([*(i.name for i in idle), *spare][:4])} serves none" if idle or spare else ""
             )
             assert nic in by_name
             yield Finding(
-                node=made.node, kind="shared NIC", text=f"{nic} serves {', '.join(sorted(served))}{others}"
+                node=node_map.node,
+                kind="shared NIC",
+                text=f"{nic} serves {', '.join(sorted(served))}{others}",
             )
 
 
-def _far(made: NodeMap) -> Iterator[Finding]:
+def _far(node_map: NodeMap) -> Iterator[Finding]:
     """Yield the GPUs without a NIC in their NUMA domain, and those whose NIC is farther than most GPUs'."""
     best = {
-        gpu.name: min((made.distance(gpu.name, nic.name) for nic in made.nics), default=len(DISTANCES))
-        for gpu in made.gpus
-        if any((gpu.name, nic.name) in made.distances for nic in made.nics)
+        gpu.name: min(
+            (node_map.distance(gpu.name, nic.name) for nic in node_map.nics), default=len(DISTANCES)
+        )
+        for gpu in node_map.gpus
+        if any((gpu.name, nic.name) in node_map.distances for nic in node_map.nics)
     }
     if not best:
         return
@@ -81,7 +87,9 @@ def _far(made: NodeMap) -> Iterator[Finding]:
         if distance >= far or distance > usual:
             name = DISTANCES[distance] if distance < len(DISTANCES) else "not known"
             others = f", of most GPUs {DISTANCES[usual]}" if usual < distance else ""
-            yield Finding(node=made.node, kind="no near NIC", text=f"the nearest of {gpu} is {name}{others}")
+            yield Finding(
+                node=node_map.node, kind="no near NIC", text=f"the nearest of {gpu} is {name}{others}"
+            )
 
 
 def _narrow(node: str, devices: Sequence[Device]) -> Iterator[Finding]:
@@ -103,14 +111,14 @@ def _different(maps: Sequence[NodeMap]) -> Iterator[Finding]:
     """Yield the nodes that are not as most; with as many of each kind, those unlike the first are named."""
     counts = Counter(map(_signature, maps))
     most = max(counts.values())
-    usual = next(made for made in maps if counts[_signature(made)] == most)
-    for made in maps:
-        if _signature(made) != _signature(usual):
-            parts = zip(_parts(made), _parts(usual), strict=True)
+    usual = next(node_map for node_map in maps if counts[_signature(node_map)] == most)
+    for node_map in maps:
+        if _signature(node_map) != _signature(usual):
+            parts = zip(_parts(node_map), _parts(usual), strict=True)
             first = next(((a, b) for (_, a), (_, b) in parts if a != b), ("", ""))
             here, there = (_shown(_only(side, other)) for side, other in (first, first[::-1]))
             text = f"has {here or 'nothing'} where {usual.node} has {there or 'nothing'}"
-            yield Finding(node=made.node, kind="differs", text=text)
+            yield Finding(node=node_map.node, kind="differs", text=text)
 
 
 def _only(side: Sequence[Hashable], other: Sequence[Hashable]) -> list[Hashable]:
@@ -124,44 +132,44 @@ def _shown(items: Sequence[Hashable]) -> str:
     return ", ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")
 
 
-def _parts(made: NodeMap) -> list[tuple[str, list[Hashable]]]:
+def _parts(node_map: NodeMap) -> list[tuple[str, list[Hashable]]]:
     """Return what two nodes have to have in common: devices, then NICs of GPUs, then distances."""
     devices = [
         (device.name, device.numa, device.pcie_gbyte_s, device.rate_gbit_s)
-        for device in (*made.gpus, *made.nics)
+        for device in (*node_map.gpus, *node_map.nics)
     ]
-    distances = [(gpu, nic, name) for (gpu, nic), name in made.distances.items()]
+    distances = [(gpu, nic, name) for (gpu, nic), name in node_map.distances.items()]
     return [
         ("devices", list(devices)),
-        ("nics", list(made.assigned.items()) if made.used else []),
+        ("nics", list(node_map.assigned.items()) if node_map.used else []),
         ("distances", list(distances)),
     ]
 
 
-def _signature(made: NodeMap) -> Hashable:
-    return tuple((name, tuple(items)) for name, items in _parts(made))
+def _signature(node_map: NodeMap) -> Hashable:
+    return tuple((name, tuple(items)) for name, items in _parts(node_map))
 
 
 def against_bytes(maps: Sequence[NodeMap], sent: Mapping[tuple[str, str], float]) -> list[Finding]:
     """Return where the NICs that carried bytes are not those that GPUs get; nodes without counters are named."""
-    return [finding for made in maps for finding in _against(made, sent)]
+    return [finding for node_map in maps for finding in _against(node_map, sent)]
 
 
-def _against(made: NodeMap, sent: Mapping[tuple[str, str], float]) -> Iterator[Finding]:
-    own = {nic: size for (node, nic), size in sent.items() if node == made.node}
-    known = {nic.name for nic in made.nics}
-    if not own or known.isdisjoint(own):
-        text = f"the counters have {', '.join(sorted(own)[:4]) or 'no NIC'}, the dump {', '.join(sorted(known)[:4])}"
-        yield Finding(node=made.node, kind="not counted", text=text)
+def _against(node_map: NodeMap, sent: Mapping[tuple[str, str], float]) -> Iterator[Finding]:
+    own = {nic: size for (node, nic), size in sent.items() if node == node_map.node}
+    names = {nic.name for nic in node_map.nics}
+    if not own or names.isdisjoint(own):
+        text = f"the counters have {', '.join(sorted(own)[:4]) or 'no NIC'}, the dump {', '.join(sorted(names)[:4])}"
+        yield Finding(node=node_map.node, kind="not counted", text=text)
         return
-    even = sum(own.values()) / max(1, len(made.rails))
+    even = sum(own.values()) / max(1, len(node_map.rails))
     used = {nic for nic, size in own.items() if size > USED_SHARE * even}
-    for gpu, nics in made.assigned.items():
+    for gpu, nics in node_map.assigned.items():
         for nic in nics:
             if nic not in used:
                 others = ", ".join(sorted(used)) or "none"
                 text = f"the dump says {nic} for {gpu}, the counters say {others}"
-                yield Finding(node=made.node, kind="bytes elsewhere", text=text)
-    for nic in sorted(used - set(made.rails)):
+                yield Finding(node=node_map.node, kind="bytes elsewhere", text=text)
+    for nic in sorted(used - set(node_map.rails)):
         text = f"{nic} sent {own[nic] / 1e6:.4g} MB, and no GPU gets it"
-        yield Finding(node=made.node, kind="bytes elsewhere", text=text)
+        yield Finding(node=node_map.node, kind="bytes elsewhere", text=text)

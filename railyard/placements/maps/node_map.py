@@ -31,8 +31,8 @@ class NodeMap:
     """One node by one dump of the kind `kind`.
 
     `distances` has the distance of each GPU and NIC, by name; it may be empty. `bridges` is how many PCI bridges a pair
-    has in common: more is nearer, among equal distances. `used` are the NICs that a library says
-    a GPU uses, where a dump has that.
+    has in common: more is nearer, among equal distances. `used` are the NICs that a library reports
+    for a GPU, where a dump has that.
     """
 
     node: str
@@ -78,8 +78,8 @@ class NodeMap:
     @property
     def rails(self) -> tuple[str, ...]:
         """Return the NICs that GPUs get, in the order of the node's NICs; all NICs where no GPU has one."""
-        got = {nic for nics in self.assigned.values() for nic in nics}
-        return tuple(nic.name for nic in self.nics if nic.name in got or not got)
+        served = {nic for nics in self.assigned.values() for nic in nics}
+        return tuple(nic.name for nic in self.nics if nic.name in served or not served)
 
     def _match(self, gpu: str, taken: dict[str, str], seen: set[str]) -> bool:
         """Give a GPU one of its nearest NICs, if need be by giving others another of theirs."""
@@ -94,7 +94,7 @@ class NodeMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapReader:
-    """A form of dump: `matches` says whether a text is one, `parse(text, node, source)` returns its map."""
+    """A form of dump: `matches` shows whether a text is one, `parse(text, node, source)` returns its map."""
 
     name: str
     does: str

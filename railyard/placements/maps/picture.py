@@ -11,24 +11,24 @@ ROW, LEFT, WIDTH = 34, 20, 640
 COLOURS = {"PIX": "#1a7f37", "PXB": "#4b9c2d", "PHB": "#bf8700", "NODE": "#bf8700", "SYS": "#cf222e"}
 
 
-def draw(made: NodeMap, sent: Mapping[str, float]) -> str:
+def draw(node_map: NodeMap, sent: Mapping[str, float]) -> str:
     """Return the picture; `sent` are the bytes of the NICs by name, empty for a launch that was not counted."""
-    gpu_row = {gpu.name: row for row, gpu in enumerate(made.gpus)}
-    nics = [nic.name for nic in made.nics]
+    gpu_row = {gpu.name: row for row, gpu in enumerate(node_map.gpus)}
+    nics = [nic.name for nic in node_map.nics]
     nics.sort(
-        key=lambda nic: (min((gpu_row[g] for g, own in made.assigned.items() if nic in own), default=99),)
+        key=lambda nic: (min((gpu_row[g] for g, own in node_map.assigned.items() if nic in own), default=99),)
     )
-    rows = max(len(made.gpus), len(nics), 1)
+    rows = max(len(node_map.gpus), len(nics), 1)
     height = 70 + rows * ROW
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         'font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        f'<text x="{LEFT}" y="24" font-size="15" font-weight="bold">{escape(made.node)}</text>',
-        f'<text x="{LEFT + 120}" y="24" fill="#57606a">by {escape(made.kind)}; lines: nearest NIC, by distance</text>',
-        *_domains(made),
-        *_wires(made, gpu_row, nics),
-        *(_box(LEFT + 70, row, gpu.name) for row, gpu in enumerate(made.gpus)),
+        f'<text x="{LEFT}" y="24" font-size="15" font-weight="bold">{escape(node_map.node)}</text>',
+        f'<text x="{LEFT + 120}" y="24" fill="#57606a">by {escape(node_map.kind)}; nearest NICs by distance</text>',
+        *_domains(node_map),
+        *_wires(node_map, gpu_row, nics),
+        *(_box(LEFT + 70, row, gpu.name) for row, gpu in enumerate(node_map.gpus)),
         *(_box(330, row, nic) for row, nic in enumerate(nics)),
         *_bars(nics, sent),
     ]
@@ -47,11 +47,11 @@ def _box(x: float, row: int, name: str) -> str:
     )
 
 
-def _domains(made: NodeMap) -> Iterator[str]:
+def _domains(node_map: NodeMap) -> Iterator[str]:
     """Yield a bar for each run of GPUs of one NUMA domain."""
     first = 0
-    for row, gpu in enumerate(made.gpus):
-        last = row + 1 == len(made.gpus) or made.gpus[row + 1].numa != gpu.numa
+    for row, gpu in enumerate(node_map.gpus):
+        last = row + 1 == len(node_map.gpus) or node_map.gpus[row + 1].numa != gpu.numa
         if last and gpu.numa is not None:
             top, high = _y(first), (row - first) * ROW + 24
             yield f'<rect x="{LEFT}" y="{top}" width="56" height="{high}" rx="4" fill="#ddf4ff"/>'
@@ -60,10 +60,10 @@ def _domains(made: NodeMap) -> Iterator[str]:
             first = row + 1
 
 
-def _wires(made: NodeMap, gpu_row: Mapping[str, int], nics: list[str]) -> Iterator[str]:
-    for gpu, own in made.assigned.items():
+def _wires(node_map: NodeMap, gpu_row: Mapping[str, int], nics: list[str]) -> Iterator[str]:
+    for gpu, own in node_map.assigned.items():
         for nic in own:
-            name = made.distances.get((gpu, nic), "")
+            name = node_map.distances.get((gpu, nic), "")
             start, end = _y(gpu_row[gpu]) + 12, _y(nics.index(nic)) + 12
             colour = COLOURS.get(name, "#57606a")
             yield f'<line x1="190" y1="{start}" x2="330" y2="{end}" stroke="{colour}" stroke-width="2"/>'

@@ -7,9 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
-from support import map_dumps
 from support.commands import Run
-from support.map_dumps import graphs, matrix, nccl, rocm
+from support.topology import map_dumps
+from support.topology.map_dumps import graphs, matrix, nccl, rocm
 
 from railyard.base.errors import InputError
 from railyard.placements.maps import findings, readers

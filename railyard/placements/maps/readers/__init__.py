@@ -27,20 +27,22 @@ def parse(text: str, node: str, source: str) -> NodeMap:
     """Return the map in a text, as `read` does."""
     for reader in readers().values():
         if reader.matches(text):
-            made = reader.parse(text, node, source)
-            _check(made)
-            return made
+            node_map = reader.parse(text, node, source)
+            _check(node_map)
+            return node_map
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     problem = f"begins with {quoted(first)}, which no reader of maps does" if first else "it is empty"
     valid = "; ".join(f"{reader.name}, {reader.does}" for reader in readers().values())
     raise InputError(source, "line 1", problem=problem, valid=valid)
 
 
-def _check(made: NodeMap) -> None:
+def _check(node_map: NodeMap) -> None:
     """Raise InputError for a dump without devices, or with one named twice."""
-    devices = [device.name for device in (*made.gpus, *made.nics)]
+    devices = [device.name for device in (*node_map.gpus, *node_map.nics)]
     if not devices:
-        raise InputError(made.source, made.kind, problem="no GPU and no NIC", valid="one at least")
+        raise InputError(node_map.source, node_map.kind, problem="no GPU and no NIC", valid="one at least")
     twice = next((name for name in devices if devices.count(name) > 1), None)
     if twice:
-        raise InputError(made.source, made.kind, problem=f"{twice} is there twice", valid="each device once")
+        raise InputError(
+            node_map.source, node_map.kind, problem=f"{twice} is there twice", valid="each device once"
+        )

@@ -66,18 +66,18 @@ def _distance(one: tuple[str, int, str], other: tuple[str, int, str]) -> str:
 
 def ucx(text: str, node: str, source: str) -> NodeMap:
     """Return the NICs that UCX lists."""
-    found = [device for transport, device in _UCX.findall(text) if not _INSIDE.fullmatch(transport)]
-    return _listed(found, node, source, "ucx_info")
+    devices = [device for transport, device in _UCX.findall(text) if not _INSIDE.fullmatch(transport)]
+    return _listed(devices, node, source, "ucx_info")
 
 
 def ofi(text: str, node: str, source: str) -> NodeMap:
     """Return the NICs that libfabric lists."""
-    found = [domain for provider, domain in _OFI.findall(text) if not _INSIDE.fullmatch(provider)]
-    return _listed(found, node, source, "fi_info")
+    devices = [domain for provider, domain in _OFI.findall(text) if not _INSIDE.fullmatch(provider)]
+    return _listed(devices, node, source, "fi_info")
 
 
-def _listed(found: list[str], node: str, source: str, kind: str) -> NodeMap:
-    names = dict.fromkeys(re.sub(r":\d+$|-(xrc|dgram|rdm)$", "", name) for name in found)
+def _listed(devices: list[str], node: str, source: str, kind: str) -> NodeMap:
+    names = dict.fromkeys(re.sub(r":\d+$|-(xrc|dgram|rdm)$", "", name) for name in devices)
     return NodeMap(node=node, source=source, kind=kind, nics=tuple(Device(name=name) for name in names))
 
 

@@ -60,8 +60,8 @@ def topology(text: str, node: str, source: str) -> NodeMap:
         node=node,
         source=source,
         kind="nccl-topology",
-        gpus=tuple(place.device for place in gpus),
-        nics=tuple(place.device for place in nics),
+        gpus=tuple(gpu.device for gpu in gpus),
+        nics=tuple(nic.device for nic in nics),
         distances={
             (gpu.device.name, nic.device.name): _distance(gpu.path, nic.path) for gpu in gpus for nic in nics
         },
