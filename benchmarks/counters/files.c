@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { VALUE_BYTES = 64, TABLE_BYTES = 8192 };
+enum { VALUE_BYTES = 64, TABLE_BYTES = 16384 };
 
 static const char router_mark[] = "{router}";
 
@@ -134,11 +134,13 @@ static bool read_text(const char *path, char *text, size_t bytes) {
     return good;
 }
 
-/* The number that a text begins with. */
+/* The number that a text begins with, or that follows a word, as in "BS_200G". */
 static uint64_t first_number(const char *text) {
     char *end = NULL;
+    while (isalpha((unsigned char)*text) || *text == '_')
+        text++;
     unsigned long long value = strtoull(text, &end, 10);
-    return isdigit((unsigned char)text[0]) && strchr("@. \t\r\n", *end) ? value : COUNTER_UNCLEAR;
+    return isdigit((unsigned char)*text) && strchr("@.G \t\r\n", *end) ? value : COUNTER_UNCLEAR;
 }
 
 /* The number after a word of a text, or in the word's column of the next line. */

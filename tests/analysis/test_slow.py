@@ -87,7 +87,7 @@ def test_why_answers_each_cause_with_its_evidence(tmp_path: Any) -> None:
     path = tmp_path / "record.json"
     path.write_text(record.text(measured(1, slow_launch=6, flap=True)))
     done = CliRunner().invoke(why.why, [str(path)])
-    assert done.exit_code == 0 and "1 of 12 launches slow beside their like" in done.output, done.output
+    assert done.exit_code == 0 and "1 of 12 launches slower" in done.output, done.output
     assert "Launch 7 of 12 was" in done.output and "LINK_DOWNS 1 events" in done.output
     (found,) = json.loads(CliRunner().invoke(why.why, [str(path), "--json"]).output)
     answers = {suspect["cause"]: suspect["answer"] for suspect in found["suspects"]}

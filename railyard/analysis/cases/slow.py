@@ -1,25 +1,29 @@
 """Find the launches that were slower than their likes, and the error counters that explain them.
 
 Models: the slowness of a launch is the median over its series of its value over the median of the launches of its
-combination. A launch is slow if it lies beyond Tukey's upper fence, and by more than `LEAST_PERCENT`.
+combination, by the median of its samples and by their mean, which a single long iteration changes. A launch is slow if
+one of the two lies beyond Tukey's upper fence, and by more than `LEAST_PERCENT`.
 
-A counter explains a slow launch if its growth there, added up over all NICs, is more than `TIMES` that of every launch
-that was not slow. If the counter did not depend on the times, it would name this one of n launches with a probability
-of 1/n, which every statement contains. A counter that grows as much in other launches explains nothing, at any size.
+A counter explains a slow launch if two things hold. It is unusual: its growth on one NIC is more than `TIMES` that on
+any NIC in every launch of the job that was not slow. It is enough: by what one such event can cost (`COSTS_S`, the
+default is long), it can have taken `SHARE` of the time that was lost. If a counter did not depend on the times and grew
+in one of n launches alone, it would be in this one with a probability of 1/n, which every statement contains. An event
+that falls into one launch in x of a machine then explains a launch that is slow for another reason with a probability of
+(1 - 1/x) ** (n - 1) / x: at most 3.2 % with 12 launches, and 2 % with 19. A counter that grows as much in other launches
+explains nothing, at any size. `tests/analysis/test_slow.py` measures the rate.
 
 Leaves out: combinations with fewer than `ENOUGH` launches, events where the counters of a launch were not read, jobs
-that ran on other nodes (each job is looked at alone), and causes that no counter shows (`railyard why` lists what was
-looked at).
+that ran on other nodes (each job is looked at alone), and causes that no counter shows
+(`railyard.analysis.report.causes`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import statistics
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -27,13 +31,25 @@ from railyard.analysis.cases import cases, outliers
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.comparison import Statement
 from railyard.records.folded.health import Event
-from railyard.records.record import Launch, Record, Verdict
+from railyard.records.record import Launch, Origin, Record
 from railyard.records.store import entries
 from railyard.records.units import Better
 
 ENOUGH = 5
 LEAST_PERCENT = 5.0
 TIMES = 3
+SHARE = 0.1
+#: The longest that one event can hold up its NIC, in seconds: a replay is a round trip of the link and its timer, a
+#: corrected word nothing or a short interrupt, a packet sent again TCP's least timeout (RFC 6298; Linux 0.2 s).
+COSTS_S = {
+    **dict.fromkeys(("REPLAYS", "TX_REPLAYS", "RX_REPLAYS", "SYMBOL_ERRORS", "PCIE_CORRECTED"), 1e-4),
+    **dict.fromkeys(("MEMORY_CORRECTED", "OUT_OF_SEQUENCE", "RETRANSMISSIONS", "RETRANSMITTED"), 1e-3),
+    **dict.fromkeys(("TCP_RETRANSMITTED", "RX_DROPPED", "TX_DROPPED", "DROPS"), 0.2),
+    **dict.fromkeys(("OUTAGE_NS", "DELAYED_NS"), 1e-9),
+}
+LONG_S = 60.0
+#: Costs of a link that grow as its rate is scaled.
+SCALED = frozenset({"REPLAYS", "DROPS"})
 #: Events that stop a link are named before those that slow it down.
 WORST = ("LINK_DOWNS", "OUTAGES", "OUTAGE_NS", "SPEED", "RATE", "PCIE_WIDTH")
 #: The most events that a statement names.
@@ -42,44 +58,73 @@ SHOWN = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowLaunch:
-    """A launch of a record that was slower than its likes.
+    """A launch of a record, compared with the others of its combination.
 
-    `percent` is by how much, `of` the number of launches of its combination in its job. `causes` are the events of the
-    counters that explain it, those that stop a link first. `is_readable` is whether the counters of all
-    launches of the combination were read.
+    `percent` is by how much, `is_slow` whether that is unusual, `of` the number of launches of its combination in its job. `is_spike` is whether single
+    iterations made it slow, and not most of them. `causes` are the events of the counters that explain it, those that
+    stop a link first, and `by_chance` the number of launches into which they could have fallen. `is_readable` is
+    whether the counters of all launches of the job were read.
     """
 
     record: Record
     launch: Launch
     percent: float
     of: int
+    is_slow: bool
+    is_spike: bool
     causes: tuple[Event, ...]
+    by_chance: int
     is_readable: bool
+
+    @property
+    def slowed(self) -> str:
+        """Return which launch was slow and by how much."""
+        measure = "by the mean of its iterations " if self.is_spike else ""
+        name = f"Launch {self.launch.repeat + 1} of {self.of}"
+        return f"{name} was {measure}{self.percent:.0f} % slower than the median"
 
     def text(self) -> str:
         """Return the launch in a sentence."""
-        head = f"Launch {self.launch.repeat + 1} of {self.of} was {self.percent:.0f} % slower than the median"
         if self.causes:
             more = len(self.causes) - SHOWN
             named = "; ".join(event.text() for event in self.causes[:SHOWN])
             also = f"; and {more} more" if more > 0 else ""
-            return f"{head}; in it {named}{also} (by chance in 1 of {self.of})."
+            return f"{self.slowed}; in it {named}{also} (by chance in 1 of {self.by_chance})."
         rest = "no error counter explains it" if self.is_readable else "not all error counters were read"
-        return f"{head}; {rest}."
-
-    def suspects(self) -> list[Suspect]:
-        """Return what may have made the launch slow, the surest evidence first."""
-        return list(_suspects(self))
+        return f"{self.slowed}; {rest}."
 
 
-def launches(record: Record) -> list[SlowLaunch]:
-    """Return the slow launches of a record, in the order of the job."""
+def launches(record: Record, index: int | None = None) -> list[SlowLaunch]:
+    """Return the slow launches of a record, in the order of the job; with `index` this launch, slow or not."""
     of_combination: dict[cases.Combination, list[Launch]] = {}
     for launch in record.launches:
         if launch.is_result:
             of_combination.setdefault(cases.combination_of(launch), []).append(launch)
-    slow = [one for alike in of_combination.values() for one in _slow(record, alike)]
-    return sorted(slow, key=lambda one: one.launch.index)
+    measured = [how for alike in of_combination.values() for how in _measured(alike)]
+    slow = {launch.index for launch, _, _, is_slow in measured if is_slow}
+    compared = [launch for alike in of_combination.values() if len(alike) >= ENOUGH for launch in alike]
+    is_readable = all(launch.health is not None for launch in compared)
+    others = [_largest(launch) for launch in compared if launch.index not in slow and is_readable]
+    scale = (record.provenance["torus"] or {}).get("rate_scale") if record.origin is Origin.EMULATED else None
+    return [
+        SlowLaunch(
+            record=record,
+            launch=launch,
+            percent=percent,
+            of=sum(
+                1
+                for planned in record.launches
+                if cases.combination_of(planned) == cases.combination_of(launch)
+            ),
+            is_slow=is_slow,
+            is_spike=is_spike,
+            causes=_causes(launch, percent, others, scale or 1.0) if is_slow else (),
+            by_chance=len(others) + 1,
+            is_readable=is_readable,
+        )
+        for launch, percent, is_spike, is_slow in sorted(measured, key=lambda how: how[0].index)
+        if (is_slow if index is None else launch.index == index)
+    ]
 
 
 def statements(case: Case) -> list[Statement]:
@@ -92,130 +137,77 @@ def statements(case: Case) -> list[Statement]:
     ]
 
 
-def _slow(record: Record, alike: Sequence[Launch]) -> list[SlowLaunch]:
-    if len(alike) < ENOUGH:
-        return []
-    slowness = _slowness(alike)
+def without_marked(record: Record) -> Record:
+    """Return a record without the launches that an event explains, the same object if there is none."""
+    marked = {one.launch.index for one in launches(record) if one.causes}
+    if not marked:
+        return record
+    return dataclasses.replace(
+        record, launches=tuple(launch for launch in record.launches if launch.index not in marked)
+    )
+
+
+def _measured(alike: Sequence[Launch]) -> Iterable[tuple[Launch, float, bool, bool]]:
+    """Yield launches of a combination: slower by how many percent, by single iterations alone, whether it is slow."""
+    by_median, by_mean = _slowness(alike, statistics.median), _slowness(alike, statistics.fmean)
+    limits = [_limit(by_median), _limit(by_mean)]
+    for launch, middle, mean in zip(alike, by_median, by_mean, strict=True):
+        is_spike = middle <= limits[0] and mean > limits[1]
+        is_slow = len(alike) >= ENOUGH and (is_spike or middle > limits[0])
+        yield launch, 100 * math.expm1(mean if is_spike else middle), is_spike, is_slow
+
+
+def _limit(slowness: Sequence[float]) -> float:
     low, high = np.percentile(slowness, [25, 75])
-    limit = max(high + outliers.FENCE * (high - low), math.log1p(LEAST_PERCENT / 100))
-    is_slow = [value > limit for value in slowness]
-    grown = [_grown(launch) for launch in alike]
-    is_known = all(launch.health is not None for launch in alike)
-    others = [growth for growth, slow in zip(grown, is_slow, strict=True) if is_known and not slow]
-    return [
-        SlowLaunch(
-            record=record,
-            launch=launch,
-            percent=100 * math.expm1(value),
-            of=len(alike),
-            causes=_causes(launch, growth, others),
-            is_readable=is_known,
-        )
-        for launch, value, slow, growth in zip(alike, slowness, is_slow, grown, strict=True)
-        if slow
-    ]
+    return max(float(high + outliers.FENCE * (high - low)), math.log1p(LEAST_PERCENT / 100))
 
 
-def _slowness(alike: Sequence[Launch]) -> list[float]:
-    """Return the logarithm of how much slower each launch was than the median of all."""
+def _slowness(alike: Sequence[Launch], middle: Callable[[Sequence[float]], float]) -> list[float]:
+    """Return the logarithm of how much slower each launch was than the median of all; `middle` reduces its samples."""
     values = [
-        {key: entries.value_of(samples) for key, samples in entries.launch_samples(launch).items()}
+        {
+            key: statistics.median(middle(_as_times(key[0].better, samples)) for samples in of_pairs)
+            for key, of_pairs in entries.launch_samples(launch).items()
+            if key[0].better is not Better.NEITHER
+        }
         for launch in alike
     ]
     common = [key for key in values[0] if all(of_launch.get(key, 0.0) > 0 for of_launch in values)]
-    sign = {key: -1.0 if key[0].better is Better.HIGHER else 1.0 for key in common}
     usual = {key: statistics.median(of_launch[key] for of_launch in values) for key in common}
     return [
-        statistics.median(
-            [
-                sign[key] * math.log(of_launch[key] / usual[key])
-                for key in common
-                if key[0].better is not Better.NEITHER
-            ]
-            or [0.0]
-        )
+        statistics.median([math.log(of_launch[key] / usual[key]) for key in common] or [0.0])
         for of_launch in values
     ]
 
 
-def _grown(launch: Launch) -> Counter[str]:
-    grown: Counter[str] = Counter()
-    for event in launch.health.events if launch.health else ():
-        grown[event.event] += event.count
+def _as_times(better: Better, samples: Sequence[float]) -> Sequence[float]:
+    """Return samples of which more is worse: rates become times."""
+    if better is Better.LOWER:
+        return samples
+    return [1 / sample if sample > 0 else 0.0 for sample in samples]
+
+
+def _largest(launch: Launch) -> Mapping[str, int]:
+    """Return by how much each counter grew on the NIC where it grew most."""
+    grown: dict[str, int] = {}
+    for event in launch.health.faults if launch.health else ():
+        grown[event.event] = max(grown.get(event.event, 0), event.count)
     return grown
 
 
 def _causes(
-    launch: Launch, grown: Mapping[str, int], others: Sequence[Mapping[str, int]]
+    launch: Launch, percent: float, others: Sequence[Mapping[str, int]], scale: float
 ) -> tuple[Event, ...]:
-    """Return the events of the counters that grew in this launch as in none of the others, empty without others."""
-    unusual = {
-        name
-        for name, growth in grown.items()
-        if others and growth and all(growth > TIMES * other.get(name, 0) for other in others)
-    }
-    events = launch.health.events if launch.health else ()
-    named = [event for event in events if event.event in unusual]
+    """Return the events that are unusual among the other launches and can have cost enough; empty without others."""
+    lost_s = (launch.elapsed_s or 0.0) * percent / (100 + percent)
+    named = [
+        event
+        for event in (launch.health.faults if launch.health and others else ())
+        if all(event.count > TIMES * other.get(event.event, 0) for other in others)
+        and event.count * _cost_s(event, scale) >= SHARE * lost_s
+    ]
     return tuple(sorted(named, key=lambda event: (event.event not in WORST, -event.count)))
 
 
-# ---- what may have made a launch slow ----
-
-#: Counters of heat, as benchmarks/counters/groups/node.txt names them.
-HOT = "HOT_CORES"
-Answer = Literal["yes", "no", "unknown"]
-_OBEYED: Mapping[Verdict, Answer] = {
-    Verdict.OBEYED: "no",
-    Verdict.NOT_OBEYED: "yes",
-    Verdict.CANNOT_TELL: "unknown",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect:
-    """A possible cause of a slow launch: whether it was one, and the evidence in a line."""
-
-    cause: str
-    answer: Answer
-    evidence: str
-
-
-def _suspects(one: SlowLaunch) -> Iterator[Suspect]:
-    launch, health = one.launch, one.launch.health
-    moved, strayed = _OBEYED[launch.placement_verdict], _OBEYED[launch.nic_verdict]
-    yield Suspect(cause="ranks elsewhere", answer=moved, evidence=f"placement {launch.placement_verdict}")
-    reason = f": {launch.nic_reason}" if launch.nic_reason else ""
-    yield Suspect(cause="other NICs", answer=strayed, evidence=f"NIC policy {launch.nic_verdict}{reason}")
-    if one.causes:
-        yield Suspect(cause="errors", answer="yes", evidence="; ".join(event.text() for event in one.causes))
-    elif health is None or not one.is_readable:
-        evidence = "the error counters of this or another launch were not read"
-        yield Suspect(cause="errors", answer="unknown", evidence=evidence)
-    else:
-        count = sum(map(len, health.read.values()))
-        lacking = ", ".join(sorted({name for names in health.not_read.values() for name in names}))
-        other = "; others grew in other launches as well" if health.events else ""
-        blind = f"; not read: {lacking}" if lacking else ""
-        yield Suspect(cause="errors", answer="no", evidence=f"{count} counters were read{other}{blind}")
-    if health is not None and one.is_readable and any(HOT in names for names in health.read.values()):
-        hot = any(event.event == HOT for event in one.causes)
-        yield Suspect(cause="heat", answer="yes" if hot else "no", evidence=f"counter {HOT}")
-    else:
-        yield Suspect(cause="heat", answer="unknown", evidence="no core has a readable counter")
-    names = ", ".join(role.name for role in launch.roles or ())
-    yield Suspect(
-        cause="other programs",
-        answer="unknown",
-        evidence=f"in the same job: {names or 'none'}; other jobs are not seen",
-    )
-    if (guard := launch.guard) is not None:
-        bound = guard.figures.get("error_bound_percent")
-        load = "its error bound is not known" if bound is None else f"its times may be {bound:.1f} % too long"
-        answer: Answer = "unknown" if bound is None else "yes" if bound >= one.percent else "no"
-        yield Suspect(cause="this machine", answer=answer, evidence=load)
-        share = 100 * guard.figures.get("busiest_link_share", 0.0)
-        evidence = f"{guard.figures.get('busiest_link', 'no link')} sent at {share:.0f} % of its rate"
-        yield Suspect(cause="a full link", answer="unknown" if share > 90 else "no", evidence=evidence)
-    else:
-        yield Suspect(cause="a full link", answer="unknown", evidence="no link's counters were read")
-    yield Suspect(cause="noise", answer="unknown", evidence="the check `noise` measures each core")
+def _cost_s(event: Event, scale: float) -> float:
+    return COSTS_S.get(event.event, LONG_S) / (scale if event.event in SCALED else 1.0)
