@@ -17,7 +17,7 @@ from railyard.records.record import Record
 from railyard.records.store import archive
 
 if TYPE_CHECKING:
-    from railyard.analysis.cases.slow import SlowLaunch
+    from railyard.records.slow import SlowLaunch
 
 
 @click.command(epilog=example("railyard why 9f1c2ab0", "railyard why 9f1c2ab0 --launch 7"))
@@ -37,7 +37,7 @@ def why(name: str, root: Path, *, number: int | None, drain: bool, as_json: bool
     no or unknown, and its evidence; the first yes explains the launch. A yes that holds for the other launches, too,
     explains nothing. --drain runs nothing.
     """
-    from railyard.analysis.cases import slow
+    from railyard.records import slow
 
     (read,) = archive.iterate([find(name, root)])
     if number is not None and number > len(read.launches):
@@ -45,7 +45,11 @@ def why(name: str, root: Path, *, number: int | None, drain: bool, as_json: bool
     if number is not None and not (chosen := read.launches[number - 1]).is_result:
         reasons = "; ".join(chosen.guard.reasons) if chosen.is_void and chosen.guard else chosen.reason
         raise InputError("--launch", "", number, f"a launch with a result; this one has none: {reasons}")
-    launches = slow.launches(read, None if number is None else number - 1)
+    launches = [
+        one
+        for one in slow.launches(read, every=number is not None)
+        if number is None or one.launch.index == number - 1
+    ]
     if drain:
         click.echo("\n".join(_drains(read, launches)))
     elif as_json:

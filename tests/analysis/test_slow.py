@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from support import synthetic
 
 from railyard.analysis import why
-from railyard.analysis.cases import slow
-from railyard.records import record
+from railyard.records import record, slow
 from railyard.records.record import Record
 from railyard.records.rules import faults
 
@@ -91,7 +90,11 @@ def test_why_answers_each_cause_with_its_evidence(tmp_path: Any) -> None:
     assert "Launch 7 of 12 was" in done.output and "LINK_DOWNS 1 events" in done.output
     (found,) = json.loads(CliRunner().invoke(why.why, [str(path), "--json"]).output)
     answers = {suspect["cause"]: suspect["answer"] for suspect in found["suspects"]}
-    assert (answers["errors"], answers["ranks elsewhere"], answers["heat"]) == ("yes", "no", "unknown")
+    assert (answers["errors"], answers["ranks elsewhere"], answers["heat or frequency"]) == (
+        "yes",
+        "no",
+        "unknown",
+    )
 
 
 @pytest.mark.parametrize(

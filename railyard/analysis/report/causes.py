@@ -2,23 +2,23 @@
 
 Models: the causes in the order in which they are looked at; the first yes explains the launch. What the other launches
 of its combination have as well explains none of them. Leaves out: which launches were slow and the rule by which an
-error counter explains one (`railyard.analysis.cases.slow`), and the wording of a verdict.
+error counter explains one (`railyard.records.slow`), and the wording of a verdict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Literal
 
 import numpy as np
 
-from railyard.analysis.cases import cases, outliers, slow
-from railyard.analysis.cases.slow import SlowLaunch
+from railyard.analysis.cases import cases
 from railyard.analysis.text.numbers import counted
+from railyard.records import slow
 from railyard.records.folded.health import Event, Health, Kind, Others, Spell
 from railyard.records.record import Launch, Record, Verdict
+from railyard.records.slow import SlowLaunch
 from railyard.records.units import Better
 
 Answer = Literal["yes", "no", "unknown"]
@@ -44,28 +44,6 @@ class Suspect:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Iterations:
-    """The slow iterations of a launch: their numbers from 0, when each began, and when the last of all began.
-
-    Times are seconds since 1970, None for a program that does not record them.
-    """
-
-    slow: Sequence[int]
-    count: int
-    begun_s: Sequence[float] | None
-
-    def text(self) -> str:
-        """Return which iterations were slow, and when."""
-        few = ", ".join(str(number + 1) for number in self.slow[:5]) + (", ..." if len(self.slow) > 5 else "")
-        head = f"{len(self.slow)} of {self.count} were slow" + (f": {few}" if self.slow else "")
-        if not self.slow or self.begun_s is None:
-            return head
-        begin_s, end_s = (self.begun_s[number] for number in (self.slow[0], self.slow[-1]))
-        date = datetime.fromtimestamp(begin_s, UTC).isoformat(" ", "milliseconds").removesuffix("+00:00")
-        return f"{head}; the first began at {date} UTC, the last {end_s - begin_s:.2f} s later"
-
-
 def suspects(one: SlowLaunch, noise: Record | None = None) -> list[Suspect]:
     """Return what may have made a launch slow, in the order in which it is looked at.
 
@@ -75,9 +53,7 @@ def suspects(one: SlowLaunch, noise: Record | None = None) -> list[Suspect]:
     likes = [
         other
         for other in one.record.launches
-        if other.is_result
-        and other is not launch
-        and cases.combination_of(other) == cases.combination_of(launch)
+        if other.is_result and other is not launch and slow.alike(other, launch)
     ]
     reason = f": {launch.nic_reason}" if launch.nic_reason else ""
     placed = Suspect(
@@ -108,26 +84,6 @@ def suspects(one: SlowLaunch, noise: Record | None = None) -> list[Suspect]:
 def explained(answers: Iterable[Suspect]) -> str:
     """Return the first cause that explains the launch; empty if none does."""
     return next((suspect.cause for suspect in answers if suspect.answer == "yes"), "")
-
-
-def iterations(launch: Launch) -> Iterations | None:
-    """Return the slow iterations of a launch: those above Tukey's fence of its first series of times; None without."""
-    series = next(
-        (one for one in launch.series if one.fom.better is Better.LOWER and len(one.samples) >= 4), None
-    )
-    if series is None:
-        return None
-    low, high = np.percentile(series.samples, [25, 75])
-    limit = max(
-        high + outliers.FENCE * (high - low),
-        float(np.median(series.samples)) * (1 + slow.LEAST_PERCENT / 100),
-    )
-    begun = launch.reported.get("sample_begun_s")
-    return Iterations(
-        slow=[number for number, sample in enumerate(series.samples) if sample > limit],
-        count=len(series.samples),
-        begun_s=begun if isinstance(begun, list) and len(begun) == len(series.samples) else None,
-    )
 
 
 def _errors(one: SlowLaunch) -> Suspect:
@@ -232,10 +188,7 @@ def _share(launch: Launch) -> float:
 def _machine(one: SlowLaunch, likes: Sequence[Launch]) -> Suspect:
     """Answer by the guard of a virtual torus, whose nodes share one machine, and by why like launches were void."""
     cause = "this machine's load"
-    alike = cases.combination_of(one.launch)
-    void = [
-        launch for launch in one.record.launches if launch.is_void and cases.combination_of(launch) == alike
-    ]
+    void = [launch for launch in one.record.launches if launch.is_void and slow.alike(launch, one.launch)]
     reasons = sorted({reason for launch in void for reason in (launch.guard.reasons if launch.guard else ())})
     told = f"; {counted(len(void), 'like launch')} void: {'; '.join(reasons)}" if void else ""
     if one.launch.guard is None:
@@ -309,7 +262,7 @@ _PARTS = ("from", "to", "from_rank", "to_rank", "host", "rank")
 def _when(one: SlowLaunch) -> Suspect:
     """Answer whether single iterations were slow, when, and whether a scheduled fault of a torus falls on them."""
     cause = "single iterations"
-    if (found := iterations(one.launch)) is None:
+    if (found := slow.iterations(one.launch)) is None:
         return Suspect(cause=cause, answer="unknown", evidence="its samples are fewer than 4")
     health = one.launch.health
     hit = sorted(set(_hit(found, health.spells if health else ())))
@@ -317,10 +270,9 @@ def _when(one: SlowLaunch) -> Suspect:
     return Suspect(cause=cause, answer="yes" if one.is_spike else "no", evidence=f"{found.text()}{also}")
 
 
-def _hit(found: Iterations, spells: Sequence[Spell]) -> Iterator[str]:
-    begun = found.begun_s or ()
+def _hit(found: slow.Iterations, spells: Sequence[Spell]) -> Iterator[str]:
     for spell in spells:
-        for number in found.slow if begun else ():
-            end_s = begun[number + 1] if number + 1 < len(begun) else float("inf")
-            if spell.begin_s < end_s and spell.end_s > begun[number]:
+        for number in found.slow:
+            begin_s, end_s = found.span_s(number)
+            if spell.begin_s < end_s and spell.end_s > begin_s:
                 yield f"{spell.link} was {spell.what}"

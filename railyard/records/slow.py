@@ -6,11 +6,12 @@ one of the two lies beyond Tukey's upper fence, and by more than `LEAST_PERCENT`
 
 A counter explains a slow launch if two things hold. It is unusual: its growth on one NIC is more than `TIMES` that on
 any NIC in every launch of the job that was not slow. It is enough: by what one such event can cost (`COSTS_S`, the
-default is long), it can have taken `SHARE` of the time that was lost. If a counter did not depend on the times and grew
-in one of n launches alone, it would be in this one with a probability of 1/n, which every statement contains. An event
-that falls into one launch in x of a machine then explains a launch that is slow for another reason with a probability of
-(1 - 1/x) ** (n - 1) / x: at most 3.2 % with 12 launches, and 2 % with 19. A counter that grows as much in other launches
-explains nothing, at any size. `tests/analysis/test_slow.py` measures the rate.
+default is long), it can have taken `SHARE` of the time that was lost.
+
+If a counter did not depend on the times and grew in one of n launches alone, it would be in this one with a probability
+of 1/n, which every statement contains. An event that falls into one launch in x of a machine explains a launch that is
+slow for another reason with a probability of (1 - 1/x) ** (n - 1) / x: at most 3.2 % with 12 launches, 2 % with 19. A
+counter that grows as much in other launches explains nothing, at any size. `tests/analysis/test_slow.py` measures it.
 
 Leaves out: combinations with fewer than `ENOUGH` launches, events where the counters of a launch were not read, jobs
 that ran on other nodes (each job is looked at alone), and causes that no counter shows
@@ -24,17 +25,18 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 
-from railyard.analysis.cases import cases, outliers
-from railyard.analysis.cases.cases import Case
-from railyard.analysis.cases.comparison import Statement
+from railyard.records import benchmark
+from railyard.records.benchmark import Labels, Series
 from railyard.records.folded.health import Event
 from railyard.records.record import Launch, Origin, Record
-from railyard.records.store import entries
-from railyard.records.units import Better
+from railyard.records.units import Better, Fom
 
+#: Tukey's fence, as multiples of the distance of the quartiles.
+FENCE = 1.5
 ENOUGH = 5
 LEAST_PERCENT = 5.0
 TIMES = 3
@@ -56,14 +58,28 @@ WORST = ("LINK_DOWNS", "OUTAGES", "OUTAGE_NS", "SPEED", "RATE", "PCIE_WIDTH")
 SHOWN = 2
 
 
+#: Placement, NIC policy and software.
+Combination = tuple[str, str, str]
+
+
+def combination_of(launch: Launch) -> Combination:
+    """Return what launches that are alike share."""
+    return launch.placement, launch.nic_policy, str(launch.software)
+
+
+def alike(one: Launch, other: Launch) -> bool:
+    """Return whether two launches are of one combination."""
+    return combination_of(one) == combination_of(other)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowLaunch:
     """A launch of a record, compared with the others of its combination.
 
-    `percent` is by how much, `is_slow` whether that is unusual, `of` the number of launches of its combination in its job. `is_spike` is whether single
-    iterations made it slow, and not most of them. `causes` are the events of the counters that explain it, those that
-    stop a link first, and `by_chance` the number of launches into which they could have fallen. `is_readable` is
-    whether the counters of all launches of the job were read.
+    `percent` is how much slower it was, `is_slow` whether that is unusual, and `of` the number of launches of its
+    combination in its job. `is_spike` is whether single iterations made it slow, and not most of them. `causes` are the
+    events of the counters that explain it, those that stop a link first, and `by_chance` the number of launches into
+    which they could have fallen. `is_readable` is whether the counters of all launches of the job were read.
     """
 
     record: Record
@@ -94,15 +110,15 @@ class SlowLaunch:
         return f"{self.slowed}; {rest}."
 
 
-def launches(record: Record, index: int | None = None) -> list[SlowLaunch]:
-    """Return the slow launches of a record, in the order of the job; with `index` this launch, slow or not."""
-    of_combination: dict[cases.Combination, list[Launch]] = {}
+def launches(record: Record, *, every: bool = False) -> list[SlowLaunch]:
+    """Return the slow launches of a record, in the order of the job, or `every` launch with a result."""
+    of_combination: dict[Combination, list[Launch]] = {}
     for launch in record.launches:
         if launch.is_result:
-            of_combination.setdefault(cases.combination_of(launch), []).append(launch)
-    measured = [how for alike in of_combination.values() for how in _measured(alike)]
+            of_combination.setdefault(combination_of(launch), []).append(launch)
+    measured = [how for group in of_combination.values() for how in _measured(group)]
     slow = {launch.index for launch, _, _, is_slow in measured if is_slow}
-    compared = [launch for alike in of_combination.values() if len(alike) >= ENOUGH for launch in alike]
+    compared = [launch for group in of_combination.values() if len(group) >= ENOUGH for launch in group]
     is_readable = all(launch.health is not None for launch in compared)
     others = [_largest(launch) for launch in compared if launch.index not in slow and is_readable]
     scale = (record.provenance["torus"] or {}).get("rate_scale") if record.origin is Origin.EMULATED else None
@@ -111,11 +127,7 @@ def launches(record: Record, index: int | None = None) -> list[SlowLaunch]:
             record=record,
             launch=launch,
             percent=percent,
-            of=sum(
-                1
-                for planned in record.launches
-                if cases.combination_of(planned) == cases.combination_of(launch)
-            ),
+            of=sum(1 for planned in record.launches if alike(planned, launch)),
             is_slow=is_slow,
             is_spike=is_spike,
             causes=_causes(launch, percent, others, scale or 1.0) if is_slow else (),
@@ -123,27 +135,69 @@ def launches(record: Record, index: int | None = None) -> list[SlowLaunch]:
             is_readable=is_readable,
         )
         for launch, percent, is_spike, is_slow in sorted(measured, key=lambda how: how[0].index)
-        if (is_slow if index is None else launch.index == index)
+        if is_slow or every
     ]
 
 
-def statements(case: Case) -> list[Statement]:
-    """Return a sentence for each slow launch of a case that an event explains."""
-    return [
-        Statement(case.name(cases.combination_of(one.launch)) or one.record.id, one.text(), "slow")
-        for record in case.records
-        for one in launches(record)
-        if one.causes
-    ]
+def marked(record: Record) -> list[SlowLaunch]:
+    """Return the slow launches of a record that an event explains."""
+    if not any(launch.health and launch.health.faults for launch in record.launches):
+        return []
+    return [one for one in launches(record) if one.causes]
 
 
 def without_marked(record: Record) -> Record:
     """Return a record without the launches that an event explains, the same object if there is none."""
-    marked = {one.launch.index for one in launches(record) if one.causes}
-    if not marked:
-        return record
-    return dataclasses.replace(
-        record, launches=tuple(launch for launch in record.launches if launch.index not in marked)
+    indices = {one.launch.index for one in marked(record)}
+    kept = tuple(launch for launch in record.launches if launch.index not in indices)
+    return dataclasses.replace(record, launches=kept) if indices else record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Iterations:
+    """The iterations of a launch: how long each took, the numbers from 0 of the slow ones, and when each began.
+
+    `begun_s` is in seconds since 1970, None for a program that does not record it.
+    """
+
+    series: Series
+    slow: Sequence[int]
+    begun_s: Sequence[float] | None
+
+    def span_s(self, number: int) -> tuple[float, float]:
+        """Return when an iteration began, and when the next one did; for ever where that is not known."""
+        if self.begun_s is None:
+            return math.inf, math.inf
+        return self.begun_s[number], (*self.begun_s, math.inf)[number + 1]
+
+    def text(self) -> str:
+        """Return which iterations were slow, and when."""
+        few = ", ".join(str(number + 1) for number in self.slow[:5]) + (", ..." if len(self.slow) > 5 else "")
+        head = f"{len(self.slow)} of {len(self.series.samples)} were slow" + (f": {few}" if self.slow else "")
+        if not self.slow or self.begun_s is None:
+            return head
+        begin_s, end_s = (self.begun_s[number] for number in (self.slow[0], self.slow[-1]))
+        date = datetime.fromtimestamp(begin_s, UTC).isoformat(" ", "milliseconds").removesuffix("+00:00")
+        return f"{head}; the first began at {date} UTC, the last {end_s - begin_s:.2f} s later"
+
+
+def iterations(launch: Launch) -> Iterations | None:
+    """Return the slow iterations of a launch: those above Tukey's fence of its first series of times; None without."""
+    series = next(
+        (one for one in launch.series if one.fom.better is Better.LOWER and len(one.samples) >= 4), None
+    )
+    if series is None:
+        return None
+    low, high = np.percentile(series.samples, [25, 75])
+    limit = max(
+        high + FENCE * (high - low),
+        float(np.median(series.samples)) * (1 + LEAST_PERCENT / 100),
+    )
+    begun = launch.reported.get("sample_begun_s")
+    return Iterations(
+        series=series,
+        slow=[number for number, sample in enumerate(series.samples) if sample > limit],
+        begun_s=begun if isinstance(begun, list) and len(begun) == len(series.samples) else None,
     )
 
 
@@ -159,25 +213,27 @@ def _measured(alike: Sequence[Launch]) -> Iterable[tuple[Launch, float, bool, bo
 
 def _limit(slowness: Sequence[float]) -> float:
     low, high = np.percentile(slowness, [25, 75])
-    return max(float(high + outliers.FENCE * (high - low)), math.log1p(LEAST_PERCENT / 100))
+    return max(float(high + FENCE * (high - low)), math.log1p(LEAST_PERCENT / 100))
 
 
 def _slowness(alike: Sequence[Launch], middle: Callable[[Sequence[float]], float]) -> list[float]:
     """Return the logarithm of how much slower each launch was than the median of all; `middle` reduces its samples."""
-    values = [
-        {
-            key: statistics.median(middle(_as_times(key[0].better, samples)) for samples in of_pairs)
-            for key, of_pairs in entries.launch_samples(launch).items()
-            if key[0].better is not Better.NEITHER
-        }
-        for launch in alike
-    ]
+    values = [_values(launch, middle) for launch in alike]
     common = [key for key in values[0] if all(of_launch.get(key, 0.0) > 0 for of_launch in values)]
     usual = {key: statistics.median(of_launch[key] for of_launch in values) for key in common}
     return [
         statistics.median([math.log(of_launch[key] / usual[key]) for key in common] or [0.0])
         for of_launch in values
     ]
+
+
+def _values(launch: Launch, middle: Callable[[Sequence[float]], float]) -> Mapping[tuple[Fom, Labels], float]:
+    pairs: dict[tuple[Fom, Labels], list[float]] = {}
+    for series in launch.series:
+        if series.fom.better is not Better.NEITHER:
+            key = series.fom, benchmark.point(series.labels)
+            pairs.setdefault(key, []).append(middle(_as_times(series.fom.better, series.samples)))
+    return {key: statistics.median(values) for key, values in pairs.items()}
 
 
 def _as_times(better: Better, samples: Sequence[float]) -> Sequence[float]:
