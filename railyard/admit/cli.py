@@ -204,7 +204,7 @@ def _sure_of(admission: Admission, nodes: Sequence[str], cables: Sequence[Pair])
 def _read(
     path: Path, request: Mapping[str, Any]
 ) -> tuple[list[list[Reading]], int, str, dict[str, dict[str, int]]]:
-    """Return rates, number of launches, size and counters of an earlier search; InputError for one of another request."""
+    """Return rates, launches, size and counters of an earlier search; InputError for one of another request."""
     document = json_object(path)
     if document.get("request") != request:
         valid = "admission.json of a search of the same nodes, with the same --topology and --slow"

@@ -49,8 +49,8 @@ class Launcher:
     """How pairs are launched: by `launcher`, whose first word `command` replaces, and `pt2pt` of that MPI.
 
     `nodes` are all nodes in the scheduler's order. `most` launches may be made; `launches` counts them. A `size` that
-    is AUTO is chosen after the first launch. `counted` has, for each node and each link whose counters were read, by how
-    much each error counter grew in all launches.
+    is AUTO is chosen after the first launch. `counted` has, for each node and link whose counters were read, by how much
+    each error counter grew in all launches.
     """
 
     launcher: str
