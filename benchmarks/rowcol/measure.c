@@ -196,6 +196,7 @@ static bool take_sample(const struct run *run, struct group *group, const struct
     double start_s = begin(starter, &late_s);
     for (int i = 0; i < run->config.batch; i++) {
         group->root = (number * run->config.batch + i) % group->ranks;
+        group->calls++;
         point->collective->run(group, point->bytes);
     }
     double sample_s = clock_now_s() - start_s;
@@ -284,9 +285,11 @@ static bool verify(const struct point *point, struct group *group, const char *p
 static bool measure_points(const struct run *run, struct group *group, const char *program,
                            struct starter *starter, struct recording *record) {
     for (int i = 0; i < run->point_count; i++) {
+        group->calls = 0;
         if (!verify(&run->points[i], group, program, true))
             return false;
         measure_point(run, group, i, starter, record);
+        record->calls[i] = group->calls;
         if (!verify(&run->points[i], group, program, false))
             return false;
     }

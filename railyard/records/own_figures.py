@@ -49,7 +49,7 @@ _TABLE = {
     (
         "count",
         Better.NEITHER,
-    ): "destination_received_packets_count destination_sent_packets_count dropped_count messages_count "
+    ): "calls_count destination_received_packets_count destination_sent_packets_count dropped_count messages_count "
     "persistent_messages_count source_received_packets_count source_sent_packets_count",
 }
 _DECLARED = {
