@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.commands import Run
+from support.commands import Run
 
 from railyard.base.errors import InputError
+from railyard.placements.collectives import libraries, proof
 from railyard.placements.collectives import schedule as schedules
 from railyard.placements.collectives.algorithms import ALGORITHMS, Shape, schedule
 from railyard.placements.collectives.schedule import Schedule
 from railyard.placements.linkload import matrix as matrices
+from railyard.placements.linkload import model
+from railyard.placements.topology import catalog
 
 pytestmark = pytest.mark.unit
 
@@ -41,7 +44,11 @@ def start(one: Schedule) -> list[list[Held]]:
 
 
 def goal(one: Schedule, rank: int) -> dict[int, Held]:
-    every, sums = range(one.blocks), lambda block: {(other, block): 1 for other in range(one.ranks)}
+    every = range(one.blocks)
+
+    def sums(block: int) -> Held:
+        return {(other, block): 1 for other in range(one.ranks)}
+
     match one.collective:
         case "bcast":
             return {block: {(0, block): 1} for block in every}
@@ -98,8 +105,8 @@ def test_every_schedule_does_what_its_collective_promises(collective: str, name:
             assert len(set(pairs)) == len(pairs) or name in ("bine-torus-ports",)
 
 
-def bytes_of(collective: str, name: str, ranks: int, size: int, **more: int) -> float:
-    made = schedule(collective, name, Shape(ranks=ranks, **more))
+def bytes_of(collective: str, name: str, ranks: int, size: int, *, per_node: int = 1) -> float:
+    made = schedule(collective, name, Shape(ranks=ranks, per_node=per_node))
     return float(schedules.matrix_of(made, size).traffic().total_bytes)
 
 
@@ -162,7 +169,8 @@ def test_a_vector_of_fewer_elements_than_blocks_has_empty_messages() -> None:
         (["allreduce", "rung", Shape(ranks=8)], "--algorithm: 'rung' is not valid; expected with allreduce: ring,"),
         (["allsum", "ring", Shape(ranks=8)], "--collective: 'allsum' is not valid; expected allreduce,"),
         (["allreduce", "ring", Shape(ranks=1025)], "--ranks: 1025 is not valid; expected 2 to 1024"),
-        (["allreduce", "bine-torus", Shape(ranks=8)], "--grid: 'missing' is not valid; expected AxB or AxBxC of 8 ranks"),
+        (["allreduce", "bine-torus", Shape(ranks=8)], "--grid: 'missing' is not valid; expected AxB or AxBxC"),
+        (["allreduce", "bine-torus-ports", Shape(ranks=8)], "--grid: 'missing' is not valid"),
         (["allreduce", "bine-torus", Shape(ranks=6, grid=(3, 2))], "--grid: '3x2' is not valid"),
         (["allreduce", "multi-rail", Shape(ranks=6, per_node=4)], "--per-node: 4 is not valid; expected a divisor"),
         (["allgather", "neighbor-exchange", Shape(ranks=7)], "--ranks: 7 is not valid; expected an even number"),
@@ -189,5 +197,97 @@ def test_links_place_and_fit_take_a_made_matrix(railyard: Run, tmp_path: Path) -
         *f"place gemini-4x4x4 --matrix {path} --placement plain --format openmpi-hostfile".split()
     ).stdout
     assert len(placed.splitlines()) == 64
-    refused = railyard(*"matrix make --algorithm ring --bytes 1MB".split())
+    refused = railyard(*["matrix", "make", "--algorithm", "ring", "--bytes", "1MB"])
     assert refused.returncode and "--bytes: '1MB' is not valid" in refused.stderr
+
+
+def counted_as(name: str, calls: proof.Calls, shape: Shape, *, links: bool = True) -> proof.Counted:
+    """What a torus would count if a program did this: 4 % more than the matrix has."""
+    topology = catalog.load("gemini-2x2x2")
+    (collective,) = {one for one, _ in calls}
+    sent = proof.sent(schedule(collective, name, shape), calls).on_wire()
+    loads = model.load(topology, np.arange(8), sent, model.PROTOCOLS["payload"])
+    host = {node.name: k for k, node in enumerate(topology.nodes)}
+    return proof.counted(
+        topology,
+        list(host),
+        {
+            "nics": [
+                {
+                    "node": node,
+                    "tx_bytes": 1.04 * loads.host_out_bytes[k],
+                    "rx_bytes": 1.04 * loads.host_in_bytes[k],
+                }
+                for node, k in host.items()
+            ],
+            "links": [
+                {"name": link, "bytes": 1.04 * loads.link_bytes.flat[place]}
+                for link, place in topology.link_places.items()
+                if links
+            ],
+        },
+    )
+
+
+@pytest.mark.parametrize("collective", [name for name in ALGORITHMS if name != "barrier"])
+def test_bytes_prove_an_algorithm_and_name_a_wrong_one(collective: str) -> None:
+    """What is counted is never taken for another algorithm; linear and pairwise alltoalls cannot be told apart."""
+    shape, calls = Shape(ranks=8), {(collective, 4096): 9, (collective, 65536): 4}
+    for name in ALGORITHMS[collective]:
+        try:
+            counted = counted_as(name, calls, shape)
+        except InputError:
+            continue
+        rows = proof.fits(counted, calls, shape)
+        alike = [row.algorithm for row in rows if row.difference <= proof.TOLERANCE]
+        assert name in alike or name in (
+            "hierarchical",
+            "multi-rail",
+        )  # with one rank on each node they are others
+        for row in rows:
+            is_obeyed, reason = proof.judge(row.algorithm, rows)
+            assert is_obeyed is (False if row.algorithm not in alike else True if len(alike) == 1 else None)
+            assert bool(reason) is not bool(is_obeyed)
+    assert proof.judge("", rows)[1].startswith("railyard has no matrix of it; the bytes are ")
+
+
+def test_without_links_fewer_algorithms_can_be_told_apart() -> None:
+    shape, calls = Shape(ranks=8), {("allgather", 65536): 4}
+    rows = proof.fits(counted_as("ring", calls, shape, links=False), calls, shape)
+    assert proof.judge("ring", rows)[0] is None
+    assert proof.judge("ring", proof.fits(counted_as("ring", calls, shape), calls, shape))[0] is True
+
+
+@pytest.mark.parametrize("name", libraries.libraries())
+def test_every_setting_of_a_library_has_a_variable_and_a_known_matrix(name: str) -> None:
+    library = libraries.libraries()[name]
+    assert library.sources
+    for collective in ALGORITHMS:
+        for algorithm in library.names(collective):
+            assert library.environment(collective, algorithm)
+            assert library.matrix(collective, algorithm) in {"", *ALGORITHMS[collective]}
+
+
+@pytest.mark.parametrize(
+    ("choice", "error"),
+    [
+        ("allreduce:rung", "algorithms: allreduce: 'rung' is not valid; expected with mpich: recursive-doubling,"),
+        ("allreduce:own-rung", "algorithms: allreduce: 'own-rung' is not valid; expected own-ring,"),
+        ("allsum:ring", "algorithms: 'allsum:ring' is not valid; expected default, or COLLECTIVE:ALGORITHM of"),
+        ("ring", "algorithms: 'ring' is not valid"),
+    ],
+)  # fmt: skip
+def test_a_choice_that_a_library_lacks_is_one_line(choice: str, error: str) -> None:
+    with pytest.raises(InputError) as caught:
+        libraries.environment(choice, libraries.libraries()["mpich"])
+    assert error in str(caught.value)
+
+
+def test_lists_and_the_published_table(railyard: Run) -> None:
+    listed = railyard(*["collectives", "list", "--library", "intel-mpi"]).stdout
+    assert "allreduce:rabenseifner  I_MPI_ADJUST_ALLREDUCE=2  proved by rabenseifner\n" in listed
+    table = railyard(*["collectives", "bine", "dragonfly-72", "leonardo-like", "fat-tree-54"]).stdout
+    rows = [line.split() for line in table.splitlines()[1:]]
+    assert len(rows) == 12 and all(row[-1] in ("agrees", "above", "reduction") for row in rows)
+    assert [row[-1] for row in rows if row[1] == "allreduce"] == ["agrees"] * 3
+    assert "at most 8, the nodes of gemini-2x2x2" in railyard(*["collectives", "bine", "gemini-2x2x2"]).stderr

@@ -187,6 +187,14 @@ def _binomial(ranks: int) -> Steps:
     ]
 
 
+def _binomial_near(ranks: int) -> Steps:
+    """Broadcast over the shortest distance first, as Open MPI's binomial tree."""
+    return [
+        [copy(rank, rank + reach, [0]) for rank in range(min(reach, ranks - reach))]
+        for reach in _powers(ranks)
+    ]
+
+
 def _flat(ranks: int) -> Steps:
     """Broadcast from the root to each rank directly."""
     return [[copy(0, rank, [0]) for rank in range(1, ranks)]]
@@ -198,10 +206,16 @@ def _chain(ranks: int) -> Steps:
 
 
 def _binary(ranks: int) -> Steps:
-    """Broadcast to two children, which are 2 k + 1 and 2 k + 2."""
+    """Broadcast to two children; those of a rank on level k are 2^k and 2^(k + 1) ranks on, as in Open MPI."""
+    levels = [1 << level for level in range((ranks + 1).bit_length())]
     return [
-        [copy((rank - 1) // 2, rank, [0]) for rank in range((1 << level) - 1, min((2 << level) - 1, ranks))]
-        for level in range(1, ranks.bit_length())
+        [
+            copy(rank, rank + way, [0])
+            for rank in range(width - 1, 2 * width - 1)
+            for way in (width, 2 * width)
+            if rank + way < ranks
+        ]
+        for width in levels[:-1]
     ]
 
 
@@ -323,6 +337,7 @@ def _allgather(shape: Shape, partner: Partner) -> Made:
 
 def _torus_ports(shape: Shape) -> Made:
     """Divide the vector into two parts for each dimension, which start in different dimensions and directions."""
+    _torus(shape)  # refuses a grid that does not fit
     count, ranks = len(shape.grid), shape.ranks
     parts = []
     for part in range(2 * count):
@@ -411,6 +426,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Callable[[Shape], Made]]] = {
     "alltoall": {"linear": _linear, "pairwise": _pairwise, "bruck": _bruck},
     "bcast": {
         "binomial": _whole(_binomial),
+        "binomial-near": _whole(_binomial_near),
         "linear": _whole(_flat),
         "chain": _whole(_chain),
         "binary": _whole(_binary),
