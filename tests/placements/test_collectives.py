@@ -271,8 +271,8 @@ def test_every_setting_of_a_library_has_a_variable_and_a_known_matrix(name: str)
 @pytest.mark.parametrize(
     ("choice", "error"),
     [
-        ("allreduce:rung", "algorithms: allreduce: 'rung' is not valid; expected with mpich: recursive-doubling,"),
-        ("allreduce:own-rung", "algorithms: allreduce: 'own-rung' is not valid; expected own-ring,"),
+        ("allreduce:rung", "(did you mean 'ring'?); expected with mpich: recursive-doubling,"),
+        ("allreduce:own-rung", "(did you mean 'own-ring'?); expected own-ring,"),
         ("allsum:ring", "algorithms: 'allsum:ring' is not valid; expected default, or COLLECTIVE:ALGORITHM of"),
         ("ring", "algorithms: 'ring' is not valid"),
     ],
