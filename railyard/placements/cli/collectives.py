@@ -31,22 +31,15 @@ def collectives() -> None:
     """List the algorithms of collectives, and repeat a published comparison of them. Nothing is run."""
 
 
-@collectives.command(name="list", epilog=example("railyard collectives list --library mpich"))
-@option("--library", "Library whose algorithms to list with their settings.  [default: railyard's own]")
-def list_all(library: str | None) -> None:
-    """List the algorithms of each collective: railyard's, which have a matrix, or a library's."""
-    if library is None:
-        for collective, names in ALGORITHMS.items():
-            click.echo(f"{collective}: {', '.join(names)}")
-        return
-    if library not in libraries.libraries():
-        raise InputError("--library", "", library, ", ".join(libraries.libraries()))
+@collectives.command(name="list", epilog=example("railyard collectives list mpich"))
+@click.argument("library", type=click.Choice(list(libraries.libraries())))
+def list_all(library: str) -> None:
+    """List the algorithms of LIBRARY, with their settings and the algorithm whose bytes prove each."""
     one = libraries.libraries()[library]
     for collective in ALGORITHMS:
         for name in one.names(collective):
             settings = " ".join(f"{key}={value}" for key, value in one.environment(collective, name).items())
-            matrix = one.matrix(collective, name)
-            click.echo(f"{collective}:{name}  {settings}  {f'proved by {matrix}' if matrix else 'no proof'}")
+            click.echo(f"{collective}:{name}  {settings}  {one.matrix(collective, name) or 'no proof'}")
     click.echo(f"from: {'; '.join(one.sources)}")
 
 
@@ -88,7 +81,7 @@ def _saved(collective: str, pair: tuple[str, str], group: Ints) -> float:
     size = 8 * len(group) * 64
     crossing = []
     for name in pair:
-        made = algorithms.schedule(collective, name, Shape(ranks=len(group)))
-        sent = schedules.matrix_of(made, size).traffic()
+        plan = algorithms.schedule(collective, name, Shape(ranks=len(group)))
+        sent = schedules.matrix_of(plan, size).traffic()
         crossing.append(float(sent.size_bytes[group[sent.source] != group[sent.target]].sum()))
     return 100 * (1 - crossing[1] / crossing[0]) if crossing[0] else 0.0

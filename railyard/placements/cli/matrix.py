@@ -91,18 +91,13 @@ def diff(before: Path, after: Path, kind: Kind, top: int) -> None:
     sys.exit(1 if len(wrong) else 0)
 
 
-@matrix.command(
-    epilog=example(
-        "railyard matrix make --collective allreduce --algorithm recursive-doubling --ranks 64 --bytes 1MiB"
-    )
-)
+@matrix.command(epilog=example("railyard matrix make --algorithm recursive-doubling --bytes 64KiB"))
 @option("--collective", f"Collective: {', '.join(ALGORITHMS)}.", default="allreduce")
 @option("--algorithm", "Algorithm; a wrong name lists those of the collective.", required=True)
 @option("--ranks", "Ranks of the collective.", click.IntRange(2), 64)
 @option("--bytes", "Bytes of the vector (allreduce, bcast) or of a block, such as 64KiB.", default="1MiB")
 @option("--per-node", "Ranks of a node, for hierarchical and multi-rail.", click.IntRange(1), 1)
 @option("--grid", "Grid of ranks for the variants of a torus, AxB or AxBxC.")
-@option("--calls", "Number of calls.", click.IntRange(1), 1)
 @option("--schedule", "Write the schedule that railyard-collectives executes instead.", is_flag=True)
 @OUTPUT
 def make(
@@ -113,17 +108,16 @@ def make(
     bytes: str,
     per_node: int,
     grid: str | None,
-    calls: int,
     schedule: bool,
     output: Path | None,
 ) -> None:
     """Make the matrix of a collective's algorithm, with a phase for each step."""
     extents = parse_extents(grid, "--grid") if grid else ()
-    made = algorithms.schedule(collective, algorithm, Shape(ranks=ranks, per_node=per_node, grid=extents))
+    plan = algorithms.schedule(collective, algorithm, Shape(ranks=ranks, per_node=per_node, grid=extents))
     if schedule:
-        _write(output, lambda file: schedules.write(file, made), f"{ranks} ranks, {len(made.steps)} steps")
+        _write(output, lambda file: schedules.write(file, plan), f"{ranks} ranks, {len(plan.steps)} steps")
     else:
-        _write_matrix(output, schedules.matrix_of(made, _bytes(bytes), calls))
+        _write_matrix(output, schedules.matrix_of(plan, _bytes(bytes)))
 
 
 def _bytes(text: str) -> int:

@@ -9,7 +9,7 @@ result. Leaves out segments of a message, which change no bytes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.errors import InputError
@@ -58,13 +58,13 @@ def schedule(collective: str, algorithm: str, shape: Shape) -> Schedule:
     """Return an algorithm's schedule; InputError for one that does not exist, or not for these ranks."""
     if collective not in ALGORITHMS:
         raise InputError("--collective", "", collective, ", ".join(ALGORITHMS))
-    if algorithm not in ALGORITHMS[collective]:
-        raise InputError(
-            "--algorithm", "", algorithm, f"with {collective}: {', '.join(ALGORITHMS[collective])}"
-        )
+    names = ALGORITHMS[collective]
+    if algorithm not in names:
+        raise InputError("--algorithm", "", algorithm, f"with {collective}: {', '.join(names)}")
     if not 1 < shape.ranks <= MOST_RANKS:
         raise InputError("--ranks", "", shape.ranks, f"2 to {MOST_RANKS}")
-    blocks, steps = ALGORITHMS[collective][algorithm](shape)
+    blocks, steps = names[algorithm](shape)
+    steps = [step for step in steps if step]
     return Schedule(collective=collective, algorithm=algorithm, ranks=shape.ranks, blocks=blocks, steps=steps)
 
 
@@ -148,31 +148,17 @@ def _pairwise(shape: Shape) -> Made:
 def _bruck(shape: Shape) -> Made:
     """In step k a block whose way is still odd in bit k goes 2^k ranks on. The last step is within each rank."""
     ranks = shape.ranks
+
+    def on_from(rank: int, distances: Iterable[int]) -> list[int]:
+        return [(rank + distance) % ranks for distance in distances]
+
     steps: Steps = []
     for reach in _powers(ranks):
         away = [distance for distance in range(ranks) if distance & reach]
-        steps.append(
-            [
-                Move(
-                    rank,
-                    (rank + reach) % ranks,
-                    [(rank + distance) % ranks for distance in away],
-                    [(rank + reach + distance) % ranks for distance in away],
-                    False,
-                )
-                for rank in range(ranks)
-            ]
-        )
-    own = [
-        Move(
-            rank,
-            rank,
-            [(rank + distance) % ranks for distance in range(ranks)],
-            [ranks + (rank - distance) % ranks for distance in range(ranks)],
-            False,
-        )
-        for rank in range(ranks)
-    ]
+        ends = [(rank, (rank + reach) % ranks) for rank in range(ranks)]
+        steps.append([Move(one, to, on_from(one, away), on_from(to, away), False) for one, to in ends])
+    taken = [[ranks + block for block in on_from(rank, range(0, -ranks, -1))] for rank in range(ranks)]
+    own = [Move(rank, rank, on_from(rank, range(ranks)), taken[rank], False) for rank in range(ranks)]
     return 2 * ranks, [*steps, own]
 
 
@@ -226,9 +212,8 @@ def _bine_tree(shape: Shape) -> Steps:
     for stage in reversed(range(shape.stages)):
         steps.append([copy(rank, partner(rank, stage), [0]) for rank in has])
         has += [move.target for move in steps[-1]]
-    root = [copy(0, 1, [0])] if folded else []
-    rest = [copy(odd, even, [0]) for odd, even in folded if even]
-    return [*([root] if root else []), *on(steps, members), *([rest] if rest else [])]
+    root = [copy(even, odd, [0]) for odd, even in folded if even == 0]
+    return [root, *on(steps, members), [copy(odd, even, [0]) for odd, even in folded if even]]
 
 
 def _reduced(tree: Steps) -> Made:
@@ -294,9 +279,8 @@ def _fold(shape: Shape) -> tuple[list[int], list[tuple[int, int]]]:
 def _folded(shape: Shape, inner: Steps, blocks: Sequence[int]) -> Steps:
     """Return an allreduce of any number of ranks, by one among those that take part."""
     members, pairs = _fold(shape)
-    before = [add(even, odd, blocks) for odd, even in pairs]
     after = [copy(odd, even, blocks) for odd, even in pairs]
-    return [*([before] if pairs else []), *on(inner, members), *([after] if pairs else [])]
+    return [[add(even, odd, blocks) for odd, even in pairs], *on(inner, members), after]
 
 
 def _doubling(shape: Shape) -> Made:
@@ -314,10 +298,8 @@ def _halved(shape: Shape, partner: Partner, own: Sequence[int]) -> Made:
 
 def _rabenseifner(shape: Shape) -> Made:
     """Halve the vector with the nearest rank first; a rank's block has its number's bits in the opposite order."""
-    width = shape.stages
-    return _halved(
-        shape, _xor, [int(f"{rank:0{width}b}"[::-1], 2) if width else 0 for rank in range(shape.power)]
-    )
+    own = [int(f"{rank:0{max(shape.stages, 1)}b}"[::-1], 2) for rank in range(shape.power)]
+    return _halved(shape, _xor, own)
 
 
 def _reduce_scatter(shape: Shape, partner: Partner) -> Made:
@@ -327,8 +309,7 @@ def _reduce_scatter(shape: Shape, partner: Partner) -> Made:
     own = [[member, *([even_of[member]] if member in even_of else [])] for member in members]
     inner = on(butterfly(shape.stages, partner, own), members)
     before = [add(even, odd, range(shape.ranks)) for odd, even in pairs]
-    after = [copy(odd, even, [even]) for odd, even in pairs]
-    return shape.ranks, [*([before] if pairs else []), *inner, *([after] if pairs else [])]
+    return shape.ranks, [before, *inner, [copy(odd, even, [even]) for odd, even in pairs]]
 
 
 def _allgather(shape: Shape, partner: Partner) -> Made:

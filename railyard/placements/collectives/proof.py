@@ -2,7 +2,7 @@
 
 Models: the bytes that each algorithm's matrix puts on every link between routers, and on those of each node, headers
 included, for as many calls as the program made. What was counted is one of them within `TOLERANCE`, or none. Algorithms
-whose matrices load the links alike cannot be told from each other. Leaves out what else a program sends.
+whose matrices load the links alike cannot be distinguished. Leaves out what else a program sends.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Fit:
 def fits(counted: Counted, calls: Calls, shape: Shape) -> list[Fit]:
     """Return the algorithms of the program's one collective, the most like first; those made for no such shape are out.
 
-    Raises InputError for a program with several collectives: their bytes cannot be told apart.
+    Raises InputError for a program with several collectives: only their sum was counted.
     """
     collectives = {collective for collective, _ in calls}
     if len(collectives) != 1:
@@ -102,31 +102,32 @@ def fits(counted: Counted, calls: Calls, shape: Shape) -> list[Fit]:
     seen: list[Steps] = []
     for name in ALGORITHMS[collective]:
         try:
-            made = algorithms.schedule(collective, name, shape)
+            plan = algorithms.schedule(collective, name, shape)
         except InputError:
             continue
-        if made.steps in seen:
+        if plan.steps in seen:
             continue  # as `hierarchical` with one rank on each node
-        seen.append(made.steps)
-        predicted = counted.predicted(sent(made, calls))
+        seen.append(plan.steps)
+        predicted = counted.predicted(sent(plan, calls))
         factor = min(max(float(values.sum() / max(predicted.sum(), 1.0)), 1.0), HEADERS)
-        apart = float(np.abs(values - factor * predicted).sum())
-        rows.append(Fit(algorithm=name, factor=factor, difference=apart / max(float(values.sum()), 1.0)))
+        error_bytes = float(np.abs(values - factor * predicted).sum())
+        difference = error_bytes / max(float(values.sum()), 1.0)
+        rows.append(Fit(algorithm=name, factor=factor, difference=difference))
     return sorted(rows, key=lambda row: row.difference)
 
 
-def sent(made: Schedule, calls: Calls) -> Matrix:
+def sent(plan: Schedule, calls: Calls) -> Matrix:
     """Return what all calls send; the root of broadcasts is every rank in turn."""
     parts = []
-    turns = made.ranks if made.collective == "bcast" else 1
+    turns = plan.ranks if plan.collective == "bcast" else 1
     for (_, size_bytes), count in calls.items():
-        one = schedules.matrix_of(made, size_bytes)
+        one = schedules.matrix_of(plan, size_bytes)
         for turn in range(turns):
             own = count // turns + (turn < count % turns)
             amounts = own * np.stack([one.messages[:, 0], one.size_bytes[:, 0]], axis=1)
-            ends = (np.stack([one.source, one.target], axis=1) + turn) % made.ranks
+            ends = (np.stack([one.source, one.target], axis=1) + turn) % plan.ranks
             parts.append(np.hstack([0 * ends[:, :1], ends, amounts, np.zeros((len(ends), 4))]))
-    return matrices.of_rows(np.vstack(parts), made.ranks)
+    return matrices.of_rows(np.vstack(parts), plan.ranks)
 
 
 def calls_of(series: Iterable[tuple[str, Mapping[str, Any], Sequence[float]]]) -> dict[tuple[str, int], int]:
@@ -139,7 +140,7 @@ def calls_of(series: Iterable[tuple[str, Mapping[str, Any], Sequence[float]]]) -
 
 
 def judge(wanted: str, rows: Sequence[Fit]) -> tuple[bool | None, str]:
-    """Return whether the bytes are those of an algorithm, None for cannot tell, and the reason in one line."""
+    """Return whether the bytes are those of an algorithm, None if that is not certain, and the reason in one line."""
     like = [row.algorithm for row in rows if row.difference <= TOLERANCE]
     if not wanted:
         return None, f"railyard has no matrix of it; the bytes are {named(rows)}"

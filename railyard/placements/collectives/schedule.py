@@ -67,12 +67,12 @@ def element_bytes(collective: str, size_bytes: int) -> int:
     return 8 if collective in ("allreduce", "reduce-scatter") and size_bytes % 8 == 0 else 1
 
 
-def matrix_of(schedule: Schedule, size_bytes: int, calls: int = 1) -> Matrix:
-    """Return the messages and bytes of so many calls; each step is a phase. Moves within a rank are not listed."""
+def matrix_of(schedule: Schedule, size_bytes: int) -> Matrix:
+    """Return the messages and bytes of a call; each step is a phase. Moves within a rank are not listed."""
     sizes = schedule.block_bytes(size_bytes)
     rows = np.array(
         [
-            (phase, move.source, move.target, calls, calls * sizes[list(move.blocks)].sum(), 0, 0, 0, 0)
+            (phase, move.source, move.target, 1, sizes[list(move.blocks)].sum(), 0, 0, 0, 0)
             for phase, step in enumerate(schedule.steps)
             for move in step
             if move.source != move.target

@@ -150,8 +150,8 @@ def _algorithms(read: Record, field: str, launch: Launch, choice: str) -> Iterat
     rows = [{"node": nic.node, "tx_bytes": nic.tx_bytes, "rx_bytes": nic.rx_bytes} for nic in launch.nics]
     topology = naming.flat(sorted(set(hosts)))
     fits = proof.fits(proof.counted(topology, hosts, {"nics": rows}), calls, shape)
-    known = [None, *libraries.libraries().values()]
-    wanted = {libraries.matrices(choice, library).get(collective, "") for library in known} - {""}
+    sides = [None, *libraries.libraries().values()]
+    wanted = {libraries.matrices(choice, library).get(collective, "") for library in sides} - {""}
     if all(proof.judge(name, fits)[0] is False for name in wanted):
         text = f"obeyed; the nodes' bytes are {proof.named(fits)}"
         yield Fault(field=f"{field}.nic_verdict", text=text)

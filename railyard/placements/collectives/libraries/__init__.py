@@ -92,7 +92,7 @@ def parse(choice: str) -> list[tuple[str, str]]:
 def environment(choice: str, library: Library | None) -> dict[str, str]:
     """Return the variables of a choice; `library` may be None where all of its algorithms are railyard's own."""
     variables: dict[str, str] = {}
-    own = [_file(collective, name) for collective, name in parse(choice) if name.startswith(OWN)]
+    own = [f"{collective}-{name}.schedule" for collective, name in parse(choice) if name.startswith(OWN)]
     for collective, name in parse(choice):
         if not name.startswith(OWN):
             assert library is not None
@@ -126,19 +126,13 @@ def files(choice: str, shape: Shape) -> dict[str, str]:
         if name.startswith(OWN):
             text = io.StringIO()
             schedules.write(text, algorithms.schedule(collective, name.removeprefix(OWN), shape))
-            written[_file(collective, name)] = text.getvalue()
+            written[f"{collective}-{name}.schedule"] = text.getvalue()
     return written
-
-
-def _file(collective: str, name: str) -> str:
-    return f"{collective}-{name}.schedule"
 
 
 def matrices(choice: str, library: Library | None) -> dict[str, str]:
     """Return the algorithm, by collective, whose matrix each of a choice's has; empty where railyard has none."""
-    return {
-        collective: name.removeprefix(OWN)
-        if name.startswith(OWN)
-        else (library.matrix(collective, name) if library else "")
-        for collective, name in parse(choice)
-    }
+    own = {one: name.removeprefix(OWN) for one, name in parse(choice) if name.startswith(OWN)}
+    if library is None:
+        return own
+    return own | {one: library.matrix(one, name) for one, name in parse(choice) if one not in own}
