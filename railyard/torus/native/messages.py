@@ -8,9 +8,11 @@ Leaves out: all rails but the first.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,19 +49,31 @@ def simulated(
     topology: Topology, messages: Sequence[Message], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
 ) -> Simulated:
     """Run the messages, all sent at 0, in seconds of the virtual torus."""
+    (only,) = each_simulated(topology, [messages], faults=faults, shape=shape)
+    return only
+
+
+def each_simulated(
+    topology: Topology, draws: Sequence[Sequence[Message]], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
+) -> list[Simulated]:
+    """Run every draw of messages alone, as many at once as this machine has processors."""
     if not ROUTER.is_file():
         raise RunError(f"{ROUTER} is not built; run `make setup`")
     described = router_description.description(topology, shape, faults, namespace_prefix="/")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         path = Path(folder) / "description"
         path.write_text(described)
-        done = subprocess.run(
-            [str(ROUTER), "--simulate", str(path)],
-            input="".join(_lines(topology, messages)),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return list(pool.map(lambda messages: _run(topology, path, messages), draws))
+
+
+def _run(topology: Topology, path: Path, messages: Sequence[Message]) -> Simulated:
+    done = subprocess.run(
+        [str(ROUTER), "--simulate", str(path)],
+        input="".join(_lines(topology, messages)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise RunError(f"{ROUTER.name} --simulate: {done.stderr.strip()}")
     due_s: dict[int, float] = {}
