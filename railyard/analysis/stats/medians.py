@@ -61,8 +61,12 @@ def median_interval(values: Sequence[float], of: str = "this job") -> Interval |
         return None
     ordered, (rank, share) = sorted(values), _interpolation(n)
     half_step = clock_step([values]) / 2
-    low = (1 - share) * ordered[rank - 1] + share * ordered[rank] - half_step
-    high = (1 - share) * ordered[n - rank] + share * ordered[n - rank - 1] + half_step
+    # Rounding does not take an end past the value that it approaches.
+    low = min((1 - share) * ordered[rank - 1] + share * ordered[rank], ordered[rank]) - half_step
+    high = (
+        max((1 - share) * ordered[n - rank] + share * ordered[n - rank - 1], ordered[n - rank - 1])
+        + half_step
+    )
     return Interval(low=low, high=high, coverage=CONFIDENCE, of=of) if low < high else None
 
 
