@@ -203,9 +203,9 @@ def _counted(word: str, prefix: str) -> Unit:
     )
 
 
-def _unit(name: str, measures: str, text: str, *spellings: str) -> Unit:
-    """Return a unit whose samples may reach 1e18."""
-    return Unit(name=name, measures=measures, text=text, spellings=spellings, maximum=1e18)
+def _unit(name: str, measures: str, text: str, *spellings: str, largest: float = _LARGEST) -> Unit:
+    """Return a unit whose samples may reach `largest`."""
+    return Unit(name=name, measures=measures, text=text, spellings=spellings, maximum=largest)
 
 
 def _per(time: str, text: str, *spellings: str) -> Unit:
@@ -232,7 +232,7 @@ UNITS: tuple[Unit, ...] = (
     *_scaled("bit_s", "data rate", "m g t", f"bit/s,{_BITS}", exact="bits/s"),
     *_scaled("flop_s", "operation rate", "- m g t p e", f"flop/s,{_FLOPS}", largest=1e21),
     *_scaled("teps", "edge rate", "- k m g t", "TEPS,TEPS"),
-    *_scaled("iops", "operation rate of storage", "- k", "IOPS,IOPS,iops,ops/sec,ops/s,op/s"),
+    *_scaled("iops", "operation rate of storage", "- k", "IOPS,IOPS,iops,ops/sec,ops/s,op/s", largest=1e15),
     *(_counted(word, prefix) for word in _COUNTED for prefix in ("", "k", "m", "g")),
     _per("ns", "ns", "1/nsec"),
     _per("us", "µs", "1/us"),
@@ -243,14 +243,14 @@ UNITS: tuple[Unit, ...] = (
     _unit("ns_per_day", RATE, "ns/d", "ns/day"),
     _unit("hour_per_ns", "time per step", "h/ns", "hours/ns", "hour/ns"),
     _unit("tau_per_day", RATE, "tau/d", "tau/day"),
-    _unit("sypd", RATE, "SYPD", "simulated_years/day", "simyears/day"),
-    _unit("sdpd", RATE, "SDPD", "simulated_days/day"),
+    _unit("sypd", RATE, "SYPD", "simulated_years/day", "simyears/day", largest=1e12),
+    _unit("sdpd", RATE, "SDPD", "simulated_days/day", largest=1e12),
     _unit("us_per_zone_cycle", "grind time", "µs/zone/cycle", "us/z/c", "us/zone/cycle"),
     _unit("ns_per_unknown", "grind time", "ns/unknown", "ns/unknown/iteration"),
     _unit("s_per_unknown", "grind time", "s/unknown", "(seconds/iteration)/unknowns"),
-    _unit("joule", ENERGY, "J", "Joule", "Joules", "joules"),
-    _unit("kjoule", ENERGY, "kJ", "Joules (kJ)", "kilojoules"),
-    _unit("watt", "power", "W", "Watt", "Watts", "watts"),
+    _unit("joule", ENERGY, "J", "Joule", "Joules", "joules", largest=1e15),
+    _unit("kjoule", ENERGY, "kJ", "Joules (kJ)", "kilojoules", largest=1e12),
+    _unit("watt", "power", "W", "Watt", "Watts", "watts", largest=1e12),
     _unit("gflop_s_per_watt", "efficiency", "Gflop/s/W", "GFlops/W", "Gflops/watt"),
     Unit(
         name="percent", measures="share", text="%", spellings=("percents", "pct"), minimum=-1e9, maximum=1e9
