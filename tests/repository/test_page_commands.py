@@ -43,7 +43,7 @@ NOT_RUN = {
     r"\breport (-o|results/vtorus)|compare (check=\w+,)?placement|date=|why RECORD": "reads the reader's archive",
     r"results import": "needs files of other tools: tests/table",
     r"results list|--strict": "reads the reader's archive",
-    r"placement-cost system=NAME": "reads the archive of the reader's cluster: tests/torus/slurm",
+    r"placement-cost( system=NAME|$)": "reads the archive of the reader's cluster: tests/torus/slurm",
     r"references (update|show)": "needs records of a committed version: tests/analysis",
     r"report results/example": "writes a page for ten seconds: tests/analysis and tests/records",
     r"\bmoved\b|results/NAME|recorded\.out|counted\.json": "needs outputs of the reader's own",
