@@ -106,7 +106,7 @@ def test_a_launch_of_two_sides_is_refused_and_named() -> None:
 
 
 def test_rate_scales_are_converted_or_never_mixed() -> None:
-    """Equal machines are emulated at different rate scales: of a link's time both have the machine's, of a program none."""
+    """Equal machines at two rate scales have equal times of links, and no times of programs that compare."""
     twice = {**synthetic.TORUS, "rate_scale": 2 * synthetic.TORUS["rate_scale"]}
     fast = {name: value / 2 for name, value in SPEED.items()}
     jobs = [synthetic.halo(fast, launches=4, seed=20 + job, system=OTHER, torus=twice) for job in range(5)]

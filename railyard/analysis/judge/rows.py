@@ -124,8 +124,8 @@ def gather(
 ) -> Gathered:
     """Return what all sides choose from the sources, each read once; `foms` restricts the figures of merit, if any.
 
-    `varied` has the keys of `OF_LAUNCHES` whose values differ between sides by definition. Raises InputError if a launch
-    is of two sides: it would be compared with itself.
+    `varied` has the keys of `OF_LAUNCHES` whose values differ between sides by definition. Raises InputError if a
+    launch is of two sides: it would be compared with itself.
     """
     blank: dict[str, Any] = {field: "" for key, field in OF_LAUNCHES.items() if key in varied}
     counts = {side.name: Counter[str]() for _, choosing in sources for side in choosing}
