@@ -37,6 +37,7 @@ def check_path(path: Path) -> None:
 
 def draw(loads: LinkLoads, title: str, path: Path) -> None:
     """Write the picture; SVG text stays text, and the same loads give the same bytes."""
+    loads = loads.busiest_rail()
     worst = max(loads.slowest_s * 1e3, 1e-12)
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "railyard", "font.family": "sans-serif"}):
         figure, panels, image = (_by_type if loads.topology.rings is None else _by_dimension)(loads, worst)
@@ -90,8 +91,12 @@ def _matrix(links: Sequence[tuple[Link, float]]) -> NDArray[np.float64]:
     """Return milliseconds by (from, to), NaN where no link is."""
     between = all(link.source.coordinate[0] != link.target.coordinate[0] for link, _ in links)
     axis = 0 if between or len({link.target.coordinate[1] for link, _ in links}) == 1 else 1
-    sources = [link.source.coordinate[: 1 if between else None] for link, _ in links]
-    targets = [link.target.coordinate[axis] for link, _ in links]
+    by_rail = any(link.rail for link, _ in links)
+    first, second = slice(1 if between and not by_rail else None), slice(None if by_rail else axis + 1)
+    sources = [(link.source.rail, *link.source.coordinate[first]) for link, _ in links]
+    targets = [
+        (link.target.rail, *link.target.coordinate[second][0 if by_rail else axis :]) for link, _ in links
+    ]
     rows = {source: row for row, source in enumerate(sorted(set(sources)))}
     columns = {target: column for column, target in enumerate(sorted(set(targets)))}
     values = np.full((len(rows), len(columns)), np.nan)
