@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,22 +13,15 @@ from railyard.base.commands import FILE, example, json_option, option
 from railyard.base.errors import InputError
 from railyard.placements.hosts.text import readable
 from railyard.placements.maps import findings as checks
-from railyard.placements.maps import picture, readers
-from railyard.placements.maps.findings import Finding
+from railyard.placements.maps import readers
 from railyard.placements.maps.node_map import NodeMap
-
-FORMS = ", ".join(f"{reader.name} ({reader.does})" for reader in readers.readers().values())
 
 
 @click.command(name="map", epilog=example("railyard map node1.topo.xml node2.topo.xml --bytes record.json"))
 @click.argument("dumps", nargs=-1, required=True, metavar="[NODE=]FILE...")
-@option(
-    "--bytes sent",
-    "Bytes of a launch's NICs: a record, or lines of NODE NIC BYTES.",
-    FILE,
-)
+@option("--bytes sent", "Bytes of a launch's NICs: a record, or lines of NODE NIC BYTES.", FILE)
 @option("--launch", "Number of the record's launch, from 0.", click.IntRange(0), 0)
-@option("--plot", "File (.svg) for a picture of the first node with the bytes on it.", FILE)
+@option("--plot", "File (.svg, .png) for a picture of the first node with the bytes on it.", FILE)
 @json_option("Print JSON: every node's GPUs, NICs, distances and rails, and the findings.")
 def node_maps(
     dumps: tuple[str, ...], *, sent: Path | None, launch: int, plot: Path | None, as_json: bool
@@ -39,95 +32,77 @@ def node_maps(
     wrong: a node that differs from the others, a NIC that serves two GPUs, a GPU without a near NIC, a PCIe link
     narrower than its twin, or bytes on other NICs than those of the dump.
     """
-    if plot is not None and plot.suffix != ".svg":
-        raise InputError("--plot", "", str(plot), "a file that ends in .svg")
-    maps = [_read(dump) for dump in dumps]
+    names = (dump.rpartition("=") for dump in dumps)
+    maps = [readers.read(Path(file), node or Path(file).name.partition(".")[0]) for node, _, file in names]
     counted = _bytes(sent, launch) if sent is not None else {}
-    problems = checks.findings(maps)
-    if sent is not None:
-        problems += checks.against_bytes(maps, counted)
+    problems = checks.findings(maps) + (checks.against_bytes(maps, counted) if sent is not None else [])
     if plot is not None:
-        own = {nic: size for (node, nic), size in counted.items() if node == maps[0].node}
-        plot.write_text(picture.draw(maps[0], own), encoding="utf-8")
+        # The plotting library takes longer to load than the rest.
+        from railyard.placements.linkload import heatmap
+        from railyard.placements.maps import picture
+
+        heatmap.check_path(plot)
+        picture.draw(
+            maps[0], {nic: size for (node, nic), size in counted.items() if node == maps[0].node}, plot
+        )
     if as_json:
         nodes = [_document(node_map) for node_map in maps]
         click.echo(json.dumps({"nodes": nodes, "findings": [asdict(finding) for finding in problems]}))
     else:
-        _print(maps, problems)
+        _print(maps)
+        for finding in problems:
+            click.echo(f"{finding.node}: {finding.kind}: {finding.text}")
+        if not problems:
+            click.echo(f"nothing wrong on {len(maps)} node{'s' if len(maps) > 1 else ''}")
     if problems:
         raise SystemExit(1)
 
 
-def _read(dump: str) -> NodeMap:
-    node, equals, name = dump.partition("=")
-    path = Path(name if equals else dump)
-    return readers.read(path, node if equals else path.name.partition(".")[0])
-
-
 def _bytes(path: Path, launch: int) -> dict[tuple[str, str], float]:
-    """Return the bytes sent by node and NIC; InputError names the line that is wrong."""
+    """Return the bytes sent by node and NIC (without its port); InputError names what is wrong."""
     text = readable(path)
     if text.lstrip().startswith("{"):
         try:
-            launches = json.loads(text)["launches"]
-            nics = launches[launch]["nics"]
-            return {(str(nic["node"]), str(nic["nic"])): float(nic["tx_bytes"]) for nic in nics}
+            nics = json.loads(text)["launches"][launch]["nics"]
+            rows = [[str(nic[field]) for field in ("node", "nic", "tx_bytes")] for nic in nics]
         except (ValueError, KeyError, TypeError, IndexError) as error:
             problem = f"has no bytes of NICs in launch {launch} ({error})"
-            raise InputError(
-                str(path), "launches", problem=problem, valid="a record with counters"
-            ) from error
-    sent = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split()
-        if not words or line.startswith("#"):
-            continue
-        if len(words) != 3 or not words[2].isdecimal():
-            raise InputError(str(path), f"line {number}", line.strip(), "NODE NIC BYTES")
-        sent[words[0], words[1]] = float(words[2])
-    return sent
+            valid = "a record with counters"
+            raise InputError(str(path), "launches", problem=problem, valid=valid) from error
+    else:
+        rows = [
+            (line.split() + [""] * 3)[:3] for line in text.splitlines() if line.strip() and line[0] != "#"
+        ]
+    wrong = next((row for row in rows if not row[2].isdecimal()), None)
+    if wrong:
+        raise InputError(str(path), "bytes", " ".join(wrong), "NODE NIC BYTES")
+    return {(node, nic.partition(":")[0]): float(size) for node, nic, size in rows}
 
 
-def _print(maps: list[NodeMap], problems: list[Finding]) -> None:
-    """Print a line per GPU of the nodes that differ from those before, then the findings."""
+def _print(maps: list[NodeMap]) -> None:
+    """Print a line per GPU of the nodes that differ from those before."""
     shown: dict[str, str] = {}
     for node_map in maps:
-        lines = list(_lines(node_map))
-        text = "\n".join(lines)
-        if text in shown:
-            click.echo(f"{node_map.node}: as {shown[text]}")
-            continue
-        shown[text] = node_map.node
-        click.echo(
-            f"{node_map.node}: {len(node_map.gpus)} GPU(s), {len(node_map.nics)} NIC(s), by {node_map.kind}"
-        )
-        click.echo(text)
-    for finding in problems:
-        click.echo(f"{finding.node}: {finding.kind}: {finding.text}")
-    if not problems:
-        click.echo(f"nothing wrong on {len(maps)} node{'s' if len(maps) > 1 else ''}")
+        lines = "\n".join(_lines(node_map))
+        if (like := shown.setdefault(lines, node_map.node)) != node_map.node:
+            click.echo(f"{node_map.node}: as {like}")
+        else:
+            click.echo(f"{node_map.node}: {lines}")
 
 
-def _lines(node_map: NodeMap) -> list[str]:
-    rails = {nic: rail for rail, nic in enumerate(node_map.rails)}
-    lines = []
+def _lines(node_map: NodeMap) -> Iterator[str]:
+    yield f"{len(node_map.gpus)} GPU(s), {len(node_map.nics)} NIC(s), by {node_map.kind}"
     for gpu in node_map.gpus:
         nics = node_map.assigned.get(gpu.name, ())
-        distance = node_map.distances.get((gpu.name, nics[0]), "") if nics else ""
+        distance = node_map.distances.get((gpu.name, "".join(nics[:1])), "-")
         numa = "-" if gpu.numa is None else gpu.numa
-        rail = ",".join(str(rails[nic]) for nic in nics if nic in rails) or "-"
-        lines.append(
-            f"  {gpu.name:16} NUMA {numa:<2} {','.join(nics) or '-':12} {distance or '-':4} rail {rail}"
-        )
-    others = [
-        nic.name
-        for nic in node_map.nics
-        if nic.name not in {n for own in node_map.assigned.values() for n in own}
-    ]
-    return [*lines, *([f"  NICs of no GPU: {', '.join(others)}"] if others else [])]
+        rail = ",".join(str(node_map.rails.index(nic)) for nic in nics) or "-"
+        yield f"  {gpu.name:16} NUMA {numa:<2} {','.join(nics) or '-':12} {distance:4} rail {rail}"
+    if others := [nic.name for nic in node_map.nics if nic.name not in sum(node_map.assigned.values(), ())]:
+        yield f"  NICs of no GPU: {', '.join(others)}"
 
 
-def _document(node_map: NodeMap) -> dict[str, Any]:
+def _document(node_map: NodeMap) -> dict[str, object]:
     rails = {nic: rail for rail, nic in enumerate(node_map.rails)}
     return {
         "node": node_map.node,

@@ -1,79 +1,46 @@
-"""Draw a node as a picture (SVG): its NUMA domains, each GPU beside its NIC, and the bytes that each NIC sent."""
+"""Draw a node as a picture: its NUMA domains, each GPU beside its NIC, their distance, and the bytes of each NIC."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from html import escape
+from collections.abc import Mapping
+from pathlib import Path
 
+import matplotlib.pyplot as plt
+
+from railyard.placements.linkload import heatmap
 from railyard.placements.maps.node_map import NodeMap
 
-ROW, LEFT, WIDTH = 34, 20, 640
-COLOURS = {"PIX": "#1a7f37", "PXB": "#4b9c2d", "PHB": "#bf8700", "NODE": "#bf8700", "SYS": "#cf222e"}
+COLOURS = {"PIX": "#1a7f37", "PXB": "#4b9c2d", "SYS": "#cf222e"}
+OTHER, BYTES, LINE = "#9a6700", "#0969da", "#57606a"
 
 
-def draw(node_map: NodeMap, sent: Mapping[str, float]) -> str:
-    """Return the picture; `sent` are the bytes of the NICs by name, empty for a launch that was not counted."""
-    gpu_row = {gpu.name: row for row, gpu in enumerate(node_map.gpus)}
-    nics = [nic.name for nic in node_map.nics]
-    nics.sort(
-        key=lambda nic: (min((gpu_row[g] for g, own in node_map.assigned.items() if nic in own), default=99),)
-    )
-    rows = max(len(node_map.gpus), len(nics), 1)
-    height = 70 + rows * ROW
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        f'<text x="{LEFT}" y="24" font-size="15" font-weight="bold">{escape(node_map.node)}</text>',
-        f'<text x="{LEFT + 120}" y="24" fill="#57606a">by {escape(node_map.kind)}; nearest NICs by distance</text>',
-        *_domains(node_map),
-        *_wires(node_map, gpu_row, nics),
-        *(_box(LEFT + 70, row, gpu.name) for row, gpu in enumerate(node_map.gpus)),
-        *(_box(330, row, nic) for row, nic in enumerate(nics)),
-        *_bars(nics, sent),
-    ]
-    return "\n".join([*lines, "</svg>"]) + "\n"
-
-
-def _y(row: float) -> float:
-    return 44 + row * ROW
-
-
-def _box(x: float, row: int, name: str) -> str:
-    y = _y(row)
-    return (
-        f'<rect x="{x}" y="{y}" width="100" height="24" rx="4" fill="#f6f8fa" stroke="#57606a"/>'
-        f'<text x="{x + 50}" y="{y + 16}" text-anchor="middle">{escape(name)}</text>'
-    )
-
-
-def _domains(node_map: NodeMap) -> Iterator[str]:
-    """Yield a bar for each run of GPUs of one NUMA domain."""
-    first = 0
-    for row, gpu in enumerate(node_map.gpus):
-        last = row + 1 == len(node_map.gpus) or node_map.gpus[row + 1].numa != gpu.numa
-        if last and gpu.numa is not None:
-            top, high = _y(first), (row - first) * ROW + 24
-            yield f'<rect x="{LEFT}" y="{top}" width="56" height="{high}" rx="4" fill="#ddf4ff"/>'
-            yield f'<text x="{LEFT + 28}" y="{top + high / 2 + 4}" text-anchor="middle">NUMA {gpu.numa}</text>'
-        if last:
-            first = row + 1
-
-
-def _wires(node_map: NodeMap, gpu_row: Mapping[str, int], nics: list[str]) -> Iterator[str]:
-    for gpu, own in node_map.assigned.items():
-        for nic in own:
-            name = node_map.distances.get((gpu, nic), "")
-            start, end = _y(gpu_row[gpu]) + 12, _y(nics.index(nic)) + 12
-            colour = COLOURS.get(name, "#57606a")
-            yield f'<line x1="190" y1="{start}" x2="330" y2="{end}" stroke="{colour}" stroke-width="2"/>'
-            yield f'<text x="200" y="{start - 3}" font-size="10" fill="{colour}">{name}</text>'
-
-
-def _bars(nics: list[str], sent: Mapping[str, float]) -> Iterator[str]:
-    most = max(sent.values(), default=0.0)
-    for row, nic in enumerate(nics):
-        if nic in sent:
-            wide = 110 * sent[nic] / most if most else 0
-            yield f'<rect x="440" y="{_y(row) + 5}" width="{wide:.1f}" height="14" fill="#0969da"/>'
-            yield f'<text x="{446 + wide:.1f}" y="{_y(row) + 16}">{sent[nic] / 1e6:.4g} MB</text>'
+def draw(node_map: NodeMap, sent: Mapping[str, float], path: Path) -> None:
+    """Write the picture; `sent` are the bytes of the NICs by name, empty for a launch that was not counted."""
+    gpus = [gpu.name for gpu in node_map.gpus]
+    row = {gpu: y for y, gpu in enumerate(gpus)}
+    first = {nic: row[gpu] for gpu, own in list(node_map.assigned.items())[::-1] for nic in own}
+    nics = sorted((nic.name for nic in node_map.nics), key=lambda nic: first.get(nic, len(gpus)))
+    row |= {nic: y for y, nic in enumerate(nics)}
+    rows = max(len(gpus), len(nics), 1)
+    with heatmap.style():
+        figure, axes = plt.subplots(figsize=(7.5 if sent else 4.6, 0.8 + 0.36 * rows), layout="constrained")
+        for device in node_map.gpus:
+            domain = "" if device.numa is None else f"NUMA {device.numa}"
+            axes.text(0, row[device.name], domain, va="center", color=LINE)
+        for x, names in ((1.6, gpus), (3.6, nics)):
+            for name in names:
+                axes.text(x, row[name], name, ha="center", va="center", bbox={"fc": "#f6f8fa", "ec": LINE})
+        for gpu, nic in ((gpu, nic) for gpu, own in node_map.assigned.items() for nic in own):
+            distance = node_map.distances.get((gpu, nic), "")
+            colour = COLOURS.get(distance, OTHER)
+            axes.plot([1.6, 2.5, 3.6], [row[gpu], row[gpu], row[nic]], color=colour, zorder=0)
+            axes.text(2.0, row[gpu] - 0.1, distance, color=colour, fontsize=8, va="bottom")
+        most = max(sent.values(), default=0) or 1
+        for nic in (nic for nic in nics if nic in sent):
+            axes.barh(row[nic], 1.6 * sent[nic] / most, 0.6, 4.4, color=BYTES)
+            axes.text(4.5 + 1.6 * sent[nic] / most, row[nic], f"{sent[nic] / 1e6:.4g} MB", va="center")
+        axes.set(xlim=(-0.1, 7.2 if sent else 4.4), ylim=(rows - 0.4, -0.6))
+        axes.axis("off")
+        title = f"{node_map.node} by {node_map.kind}: GPUs, their NICs by distance"
+        figure.suptitle(title + (", bytes sent" if sent else ""), x=0.01, ha="left", fontsize=10)
+        heatmap.save(figure, path)

@@ -129,6 +129,8 @@ DUMPS: dict[str, tuple[str, str, dict[str, str], set[str]]] = {
     "ucx": ("a page with `ucx_info -d|grep mlx5_3:1`", UCX, {}, set()),
     "ofi": ("notes on Google's H4D, found by `provider: verbs;ofi_rxm`", OFI, {}, set()),
 }
+#: Topologies in the words of `map_dumps`, whose dumps of NCCL, lstopo and node-info have to lead to one map.
+NODES = {"16 gpus, 8 nics": RCCL_16, "mi300": RCCL_940, "four nics of eight": ROME}
 REFUSED = {
     "aws g5 (topology/g5.48xl-topo.xml), which has bridges alone": (
         nccl("0(b() b()) 1()"),
@@ -140,7 +142,7 @@ REFUSED = {
         "no row of GPU1",
     ),
     "a log": ("NCCL INFO Bootstrap : Using eth0\n", "which no reader of maps does"),
-    "a bomb": ('<!DOCTYPE a [<!ENTITY b "c">]><system version="1"></system>', "DOCTYPE"),
+    "a bomb": ('<!DOCTYPE a [<!ENTITY b "c">]><system version="1"></system>', "has an ENTITY"),
     "nothing": ("", "it is empty"),
 }
 
@@ -188,6 +190,18 @@ def test_a_spoilt_dump_among_good_ones_is_refused_or_named(seed: int) -> None:
         return
     named = findings.findings([*good[:2], made, good[2]])
     assert {finding.node for finding in named} == {"n3"}, spoil.__name__
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_one_node_by_nccl_lstopo_and_node_info_has_one_map(name: str) -> None:
+    text = NODES[name]
+    by_nccl = readers.parse(nccl(text), "a", name)
+    for other in (map_dumps.hwloc(text), map_dumps.node_info(text)):
+        made = readers.parse(other, "a", name)
+        renamed = {gpu.name: own.name for gpu, own in zip(made.gpus, by_nccl.gpus, strict=True)}
+        assert {renamed[gpu]: nics for gpu, nics in made.assigned.items()} == by_nccl.assigned
+        assert {(renamed[gpu], nic): d for (gpu, nic), d in made.distances.items()} == by_nccl.distances
+        assert not findings.findings([made])
 
 
 def counted(made: NodeMap, **sent: float) -> list[str]:

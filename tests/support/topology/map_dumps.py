@@ -1,4 +1,4 @@
-"""Write dumps of nodes from short descriptions: NCCL's XML, nvidia-smi's matrix, graphs; and spoil them in many ways.
+"""Write dumps of nodes from short descriptions: XML of NCCL and hwloc, matrices, graphs; and spoil them in many ways.
 
 A topology is `0(b(g0 n0:mlx5_0)) 1(...)`: NUMA domain, bridges `b`, GPU and NIC by `dev`. A device in capitals is a PCI
 address without one, as in files for virtual machines. A matrix has a line per GPU: NUMA domain, then its distances.
@@ -6,9 +6,11 @@ address without one, as in files for virtual machines. A matrix has a line per G
 
 from __future__ import annotations
 
+import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from xml.etree import ElementTree
 
 LINK = 'link_speed="32.0 GT/s PCIe" link_width="16"'
 PCI = '<pci busid="{0}" class="{1}" vendor="0x1" device="0x2" ' + LINK
@@ -43,6 +45,57 @@ def nccl(text: str, speed: int = 400000) -> str:
         elif re.match(r"<(cpu|pci)\b", line) and not line.endswith(("/>", "</pci>")):
             open_tags.append(line[1:4])
     return "\n".join([*lines, "</system>"]) + "\n"
+
+
+def hwloc(text: str) -> str:
+    """Return what lstopo writes for the node of a dump of NCCL (`nccl`): a switch has a port above and one below."""
+    lines = [
+        '<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n<topology version="2.0"><object type="Machine" nodeset="0xff">'
+    ]
+    for part in ElementTree.fromstring(nccl(text)):
+        numa = int(part.attrib["numaid"])
+        lines.append(f'<object type="Package" nodeset="{1 << numa:#x}">')
+        lines.append(f'<object type="NUMANode" os_index="{numa}" nodeset="{1 << numa:#x}"/>')
+        lines.append(f'<object type="Bridge" bridge_type="0-1" bridge_pci="0000:[{numa}0-{numa}f]">')
+        lines += _objects(part)
+        lines.append("</object></object>")
+    return "\n".join([*lines, "</object></topology>"])
+
+
+def _objects(part: ElementTree.Element) -> Iterator[str]:
+    for pci in part.findall("pci"):
+        address = pci.attrib["busid"]
+        yield f'<object type="Bridge" bridge_type="1-1" pci_busid="{address}p">'
+        if pci.find("gpu") is not None or pci.find("nic") is not None:
+            kind = "0302 [10de:2330]" if pci.find("gpu") is not None else "0207 [15b3:1021]"
+            yield f'<object type="PCIDev" pci_busid="{address}" pci_type="{kind} [0000:0000] a1" pci_link_speed="63.0">'
+            for net in pci.iter("net"):
+                yield '<object type="OSDev" name="ib0" osdev_type="2"/>'
+                yield f'<object type="OSDev" name="{net.attrib["name"]}" osdev_type="3"/>'
+        else:
+            yield f'<object type="Bridge" bridge_type="1-1" pci_busid="{address}">'
+            yield from _objects(pci)
+        yield "</object></object>"
+
+
+def node_info(text: str) -> str:
+    """Return the output of railyard node-info for the node of a dump of NCCL (`nccl`)."""
+    gpus, nics = list[dict[str, object]](), list[dict[str, object]]()
+
+    def below(part: ElementTree.Element, path: str, numa: int) -> None:
+        for pci in part.findall("pci"):
+            address = pci.attrib["busid"]
+            place = f"{path}/{address}p/{address}"
+            own = {"numa": numa, "pci": place}
+            gpus.extend({"name": address, **own} for _ in pci.iter("gpu") if pci.find("gpu") is not None)
+            if pci.find("nic") is not None:
+                nics.extend({"name": net.attrib["name"], **own} for net in pci.iter("net"))
+                nics.extend({"name": f"eth-{net.attrib['name']}", **own} for net in pci.iter("net"))
+            below(pci, place, numa)
+
+    for number, cpu in enumerate(ElementTree.fromstring(nccl(text))):
+        below(cpu, f"pci0000:{number}0", int(cpu.attrib["numaid"]))
+    return json.dumps({"host": "a", "gpus": gpus, "nics": nics})
 
 
 def matrix(text: str, names: list[str], gpu_link: str = "NV18") -> str:
