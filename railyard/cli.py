@@ -28,6 +28,7 @@ GROUPS = {
         "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
         "links": ("placements.cli.links:links", "Predict bytes and seconds on every link of a topology."),
         "matrix": ("placements.cli.matrix:matrix", "Show what the ranks of a program send to each other."),
+        "collectives": ("placements.cli.collectives:collectives", "List the algorithms of collectives."),
         "model": ("torus.modelled.cli:model", "Predict the times of a program if only links took time."),
         "nics": ("placements.cli.nics:nics", "Print the settings that make a stack obey a NIC policy."),
         "plan": ("analysis.plan.cli:plan", "Print how many launches and jobs find a difference."),
@@ -39,6 +40,10 @@ GROUPS = {
         "admit": ("admit.cli:admit", "Name the slow nodes of a job in few launches."),
         "node-info": ("jobs.nodes.node_cli:node_info", "Print this node's cores, NICs and GPUs as JSON."),
         "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
+        "map": (
+            "placements.cli.map:node_maps",
+            "Show which GPU is near to which NIC, and what is wrong there.",
+        ),
         "application": ("applications.cli:application", "List and try the parsers of third-party programs."),
         "recover": ("jobs.cli:recover", "Make the records of interrupted jobs."),
     },
