@@ -88,7 +88,7 @@ def links(
     granted = options.granted()
     wrong = fault_words.parse(granted.topology, faults)
     model.check_faults(wrong)
-    sent = options.traffic or _modelled(options, pattern, within=within, sizes=sizes, cells=cells)
+    sent = options.traffic or modelled(options, pattern, within=within, sizes=sizes, cells=cells)
     left = options.left(granted.topology)
     loads_by_name = {}
     for name in placements.split(","):
@@ -105,7 +105,8 @@ def links(
         heatmap.draw(loads, f"{what} on {granted.topology.name}, placement {name}", plot)
 
 
-def _modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:
+def modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:
+    """Return the traffic of a pattern; `sizes` is the text of --sizes."""
     given = _sizes(sizes) if sizes else traffic.face_bytes(cells, len(options.grid))
     return make(pattern, options.grid, size_bytes=given, within=within)
 
