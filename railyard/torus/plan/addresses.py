@@ -39,7 +39,9 @@ def rail_prefix(rail: int) -> str:
 def prefix(block: Block, rail: int) -> str:
     """Return the prefix of a block of addresses on a rail."""
     ip = int(_RAILS[rail].network_address) + block.offset
-    return f"{ip >> 24}.{ip >> 16 & 255}.{ip >> 8 & 255}.{ip & 255}/{32 - block.bits}"  # sooner than ipaddress
+    return (
+        f"{ip >> 24}.{ip >> 16 & 255}.{ip >> 8 & 255}.{ip & 255}/{32 - block.bits}"  # sooner than ipaddress
+    )
 
 
 def management_address(index: int) -> str:
