@@ -263,28 +263,6 @@ class Switched(Topology):
 
     # Addresses, and views for people.
 
-    def prefixes(self, router: Router) -> Mapping[Block, Link]:
-        place, node = self._place(router), np.arange(len(self.nodes))
-        links = self.steps(np.full(len(node), place, dtype=np.int64), node)
-        offset, bits, blocks = self._offsets, 0, dict[Block, Link]()
-        is_left = self.hosts[self.router_of_node] != place
-        while is_left.any():
-            offset, links = offset[is_left], links[is_left]
-            joined = np.flatnonzero(  # a block and the next one, to the same link, are one of twice the size
-                ((offset[:-1] >> bits) % 2 == 0) & (np.diff(offset) == 1 << bits) & (np.diff(links) == 0)
-            )
-            is_left = np.zeros(len(offset), dtype=bool)
-            is_left[joined] = is_left[joined + 1] = True
-            for at, number in zip(offset[~is_left].tolist(), links[~is_left].tolist(), strict=True):
-                blocks[Block(offset=at, bits=bits)] = self.link(number, router.rail)
-            is_left[joined + 1] = False
-            bits += 1
-        return blocks
-
-    @cached_property
-    def _offsets(self) -> Ints:
-        return np.array([self.node_offset(node) for node in self.nodes], dtype=np.int64)
-
     def block(self, destination: Destination) -> Block:
         """Return the address of one node."""
         return Block(offset=super().block(destination).offset + destination.group, bits=0)
