@@ -30,8 +30,8 @@ SHAPE = Shape(network="router", latency_scaled=True)
 #: A larger exchange is simulated in proportion, as more bytes take longer and show the same: bytes in all, or of each
 #: message in the mean.
 EXCHANGE_BYTES, MESSAGE_BYTES = 4e6, 1e4
-#: Seconds of a processor for each pair of router and node, to write routes and to read them, and for each cell.
-WRITE_S, READ_S, CELL_S = 4e-6, 1e-6, 4e-6
+#: Seconds of a processor: to write a route, on a torus and elsewhere, to read it for a node, and for each cell.
+WRITE_PREFIX_S, WRITE_S, READ_S, CELL_S = 2.5e-5, 5e-6, 1e-6, 4e-6
 HEALTHY = Faults()
 
 
@@ -133,10 +133,11 @@ def exchanges_s(topology: Topology, placements: Sequence[Ints], sent: Traffic) -
 
 def estimated_s(topology: Topology, draws: int, sent: Traffic) -> float:
     """Return about how many seconds `exchanges_s` takes on an idle machine."""
-    routes = len(topology.routers) * len(topology.nodes)
+    routers, routes = len(topology.routers), len(topology.routers) * len(topology.nodes)
+    write_s = WRITE_PREFIX_S * routers * sum(topology.rings) if topology.rings else WRITE_S * routes
     cells = _share(sent) * sent.total_bytes / SHAPE.mtu_bytes + len(sent.source)
     rounds = math.ceil(draws / (os.cpu_count() or 1))
-    return WRITE_S * routes + rounds * (READ_S * routes + CELL_S * cells)
+    return write_s + rounds * (READ_S * routes + CELL_S * cells)
 
 
 def _share(sent: Traffic) -> float:
