@@ -126,16 +126,15 @@ def _compare(loads: LinkLoads, sent: Traffic, path: Path, *, as_json: bool) -> N
     """Print what differs from the counters, and end with status 1 if anything does."""
     if loads.nics is None:
         raise InputError("--counted", "", problem="the ranks' NICs are not known", valid="with --nics POLICY")
-    result = counted_bytes.compared(
-        loads, counted_bytes.read(path), float(sent.size_bytes.min() if len(sent.size_bytes) else 1)
-    )
+    smallest = float(sent.size_bytes.min() if len(sent.size_bytes) else 1)
+    result = counted_bytes.compared(loads, counted_bytes.read(path), smallest)
     if as_json:
         click.echo(json.dumps(asdict(result)))
     else:
-        nics = sum(part.is_nic for part in result.parts)
-        leaves = len({part.host for part in result.parts if not part.is_nic})
+        nics = loads.host_out_bytes.size
+        leaves = (len(result.parts) - nics) // 2
         verdict = "differ" if result.findings else "equal the model's to the message"
-        click.echo(f"bytes of {nics} NICs and {leaves} leaves, {result.rounds:g} rounds: {verdict}")
+        click.echo(f"bytes of {nics} NICs and {leaves} leaves, {result.rounds} rounds: {verdict}")
         for finding in result.findings:
             click.echo(f"  {finding}")
     if result.findings:
