@@ -200,11 +200,11 @@ def _rails_table(loads_by_name: dict[str, LinkLoads]) -> Table:
     for name, loads in loads_by_name.items():
         leaves = loads.leaves()
         for rail, sent in enumerate(loads.host_out_bytes):
-            own = {leaf.name: leaf.up_bytes for leaf in leaves if leaf.rail == rail}
-            busiest = max(own, key=lambda leaf: own[leaf])
-            sizes = (sent.sum(), sent.max(), sum(own.values()))
-            numbers = (f"{size / 1e6:.4g}" for size in sizes)
-            table.add_row("" if rail else name, str(rail), *numbers, busiest, f"{own[busiest] / 1e6:.4g}")
+            own = [leaf for leaf in leaves if leaf.rail == rail]
+            busiest = max(own, key=lambda leaf: leaf.up_bytes)
+            sizes = (sent.sum(), sent.max(), sum(leaf.up_bytes for leaf in own), busiest.up_bytes)
+            *numbers, last = (f"{size / 1e6:.4g}" for size in sizes)
+            table.add_row("" if rail else name, str(rail), *numbers, busiest.name, last)
     return table
 
 
@@ -233,11 +233,12 @@ def _by_rail(loads: LinkLoads) -> dict[str, Any]:
     """Return the bytes of every NIC and leaf, where the ranks' NICs are known."""
     if loads.nics is None:
         return {}
-    both = zip(loads.host_out_bytes, loads.host_in_bytes, strict=True)
     nics = [
         {"node": node.name, "nic": f"nic{rail}", "tx_bytes": sent, "rx_bytes": received}
-        for rail, ways in enumerate(both)
-        for node, sent, received in zip(loads.topology.nodes, *(way.tolist() for way in ways), strict=True)
+        for rail, out in enumerate(loads.host_out_bytes.tolist())
+        for node, sent, received in zip(
+            loads.topology.nodes, out, loads.host_in_bytes[rail].tolist(), strict=True
+        )
     ]
     return {
         "nics_policy": loads.nics.policy,

@@ -23,7 +23,7 @@ from railyard.placements.linkload.patterns import make
 from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.nics import policies
-from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.allocation import allocate, scheduled
 from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog, link_tests
@@ -259,6 +259,23 @@ def test_neighbours_by_rail_share_a_nic_and_pods_stay_together() -> None:
     assert by_rail.local_ranks.tolist() == [0] * 4 + [1] * 4 + [2] * 4 + [3] * 4
     assert by_pod.indices.tolist() == [0, 1] * 4 + [2, 3] * 4
     assert by_pod.local_ranks.tolist() == [0, 0, 1, 1, 2, 2, 3, 3] * 2
+
+
+def test_pods_of_unlike_size_in_a_shuffled_list_of_nodes_keep_each_rank_on_a_nic_of_its_own() -> None:
+    """The scheduler's list has three nodes of one pod and one of the other, in any order."""
+    topology = flies.made("rail_optimised", {"pods": 2, "spines": 1}, nodes=3, rails=4)
+    listed = scheduled(topology, np.array([4, 2, 0, 1], dtype=np.int64))
+    nics = policies.rank_nics(policies.parse("one-per-rank", 4), policies.host(topology, 4))
+    sent = make("allreduce", (16,), size_bytes=(1e6,))
+    for name in ("by-rail", "by-pod-rail"):
+        placed = place(name, listed, (16,), ranks_per_node=4)
+        assert sorted(zip(placed.indices.tolist(), placed.local_ranks.tolist(), strict=True)) == [
+            (node, slot) for node in (0, 1, 2, 4) for slot in range(4)
+        ]
+        loads = load(topology, placed.indices, sent, PROTOCOLS["payload"], nics=nics)
+        assert (loads.host_out_bytes.sum(axis=0) > 0).tolist() == [True, True, True, False, True, False]
+    pods = place("by-pod-rail", listed, (16,), ranks_per_node=4).indices // 3
+    assert pods.tolist() == [0] * 12 + [1] * 4
 
 
 @pytest.mark.built
