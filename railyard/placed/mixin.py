@@ -229,7 +229,7 @@ class Placed(_Variables):
         self.perf_patterns = None
         self.perf_variables = {
             name: performance_function(unit)(lambda _, v=value: v)(self)
-            for name, value, unit in reported(self.record, foms, self.nics)
+            for name, value, unit in reported(self.record, foms, list(self.record.case.nic_policies))
         }
 
     def _judged(self, of: Mapping[str, figures.Figure]) -> None:

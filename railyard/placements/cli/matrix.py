@@ -1,27 +1,34 @@
-"""Define `railyard matrix`: show, compare and convert what the ranks of a program send to each other."""
+"""Define `railyard matrix`: make, show, compare and convert what the ranks of a program send to each other."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from railyard.base.commands import FILE, Commands, example, json_option, option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
+from railyard.placements.cli.options import parse_extents
+from railyard.placements.collectives import algorithms
+from railyard.placements.collectives import schedule as schedules
+from railyard.placements.collectives.algorithms import ALGORITHMS, Shape
 from railyard.placements.linkload import matrix as matrices
 from railyard.placements.linkload.matrix import KINDS, Kind, Matrix
 from railyard.placements.linkload.traffic import Traffic
 
 FILES = click.argument("files", nargs=-1, required=True, type=FILE)
+OUTPUT = option("--output", "File to write.  [default: standard output]", FILE)
 
 
 @click.group(cls=Commands)
 def matrix() -> None:
-    """Show, compare and convert what the ranks of a program send to each other.
+    """Make, show, compare and convert what the ranks of a program send to each other.
 
     `railyard-witness` captures it under any MPI, without a new build of the program, where RAILYARD_MATRIX names a
     file. A file may also be Open MPI's of pml_monitoring (one for each rank), Matrix Market (.mtx), or CSV with a line
@@ -84,23 +91,68 @@ def diff(before: Path, after: Path, kind: Kind, top: int) -> None:
     sys.exit(1 if len(wrong) else 0)
 
 
+@matrix.command(epilog=example("railyard matrix make --algorithm recursive-doubling --bytes 64KiB"))
+@option("--collective", f"Collective: {', '.join(ALGORITHMS)}.", default="allreduce")
+@option("--algorithm", "Algorithm; a wrong name lists those of the collective.", required=True)
+@option("--ranks", "Ranks of the collective.", click.IntRange(2), 64)
+@option("--bytes", "Bytes of the vector (allreduce, bcast) or of a block, such as 64KiB.", default="1MiB")
+@option("--per-node", "Ranks of a node, for hierarchical and multi-rail.", click.IntRange(1), 1)
+@option("--grid", "Grid of ranks for the variants of a torus, AxB or AxBxC.")
+@option("--schedule", "Write the schedule that railyard-collectives executes instead.", is_flag=True)
+@OUTPUT
+def make(
+    *,
+    collective: str,
+    algorithm: str,
+    ranks: int,
+    bytes: str,
+    per_node: int,
+    grid: str | None,
+    schedule: bool,
+    output: Path | None,
+) -> None:
+    """Make the matrix of a collective's algorithm, with a phase for each step."""
+    extents = parse_extents(grid, "--grid") if grid else ()
+    plan = algorithms.schedule(collective, algorithm, Shape(ranks=ranks, per_node=per_node, grid=extents))
+    if schedule:
+        _write(output, lambda file: schedules.write(file, plan), f"{ranks} ranks, {len(plan.steps)} steps")
+    else:
+        _write_matrix(output, schedules.matrix_of(plan, _bytes(bytes)))
+
+
+def _bytes(text: str) -> int:
+    """Return a number of bytes such as 8, 64KiB or 1MiB."""
+    match = re.fullmatch(r"(\d{1,15})(|KiB|MiB|GiB)", text)
+    if match is None:
+        raise InputError("--bytes", "", text, "a whole number, or one of KiB, MiB or GiB, such as 64KiB")
+    return int(match[1]) << {"": 0, "KiB": 10, "MiB": 20, "GiB": 30}[match[2]]
+
+
 @matrix.command(
     name="import", epilog=example("railyard matrix import rank.0.prof rank.1.prof --output traffic.csv")
 )
 @FILES
-@option("--output", "File to write.  [default: standard output]", FILE)
+@OUTPUT
 def import_matrix(files: tuple[Path, ...], output: Path | None) -> None:
     """Write the matrix in FILES, of any form, in railyard's own form."""
-    read = matrices.read(files)
+    _write_matrix(output, matrices.read(files))
+
+
+def _write_matrix(output: Path | None, read: Matrix) -> None:
+    _write(output, lambda file: matrices.write(file, read), f"{read.ranks} ranks, {len(read.source)} rows")
+
+
+def _write(output: Path | None, write: Callable[[IO[str]], None], what: str) -> None:
+    """Write to a file, and print what is in it; without one write to standard output."""
     if output is None:
-        matrices.write(sys.stdout, read)
+        write(sys.stdout)
         return
     try:
         with output.open("w", encoding="utf-8") as file:
-            matrices.write(file, read)
+            write(file)
     except OSError as error:
         raise InputError("--output", "", str(output), f"a file to write ({error.strerror})") from error
-    click.echo(f"{output}: {read.ranks} ranks, {len(read.source)} rows")
+    click.echo(f"{output}: {what}")
 
 
 def _summary(read: Matrix, kinds: tuple[Kind, ...], phase: int | None, top: int) -> dict[str, Any]:
