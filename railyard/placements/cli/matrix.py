@@ -13,7 +13,7 @@ from railyard.base.commands import FILE, Commands, example, json_option, option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
 from railyard.placements.linkload import matrix as matrices
-from railyard.placements.linkload.matrix import KINDS, Kind, Matrix
+from railyard.placements.linkload.matrix import KINDS, NOT_WHOLE, Kind, Matrix
 from railyard.placements.linkload.traffic import Traffic
 
 FILES = click.argument("files", nargs=-1, required=True, type=FILE)
@@ -124,6 +124,7 @@ def _summary(read: Matrix, kinds: tuple[Kind, ...], phase: int | None, top: int)
         "partners": {"mean": float(partners.mean()), "max": int(partners.max())},
         "rank_bytes": {"mean": float(of_rank.mean()), "max": float(of_rank.max())},
         "left_out_calls": read.left_out,
+        "finalized": read.is_whole,
         "largest": [
             {"source": int(sent.source[k]), "target": int(sent.target[k]), "bytes": float(sent.size_bytes[k])}
             for k in largest
@@ -150,6 +151,8 @@ def _print(document: dict[str, Any]) -> None:
         click.echo(f"  {pair['source']} to {pair['target']}: {_size(pair['bytes'])}")
     if document["left_out_calls"]:
         click.echo(f"railyard: {document['left_out_calls']} calls were not counted (docs/fit.md)", err=True)
+    if not document["finalized"]:
+        click.echo(f"railyard: {NOT_WHOLE}", err=True)
 
 
 def _size(size: float) -> str:
