@@ -6,7 +6,8 @@ Leaves out: the rule by which an event explains a launch (`railyard.records.slow
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case
@@ -15,6 +16,8 @@ from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.text.numbers import counted
 from railyard.records import slow
 
+#: What identifies a comparison.
+Key = TypeVar("Key")
 #: So many changed verdicts are named.
 _NAMED = 3
 
@@ -31,26 +34,26 @@ def statements(case: Case, judged: Sequence[Comparison]) -> list[Statement]:
     rest = dataclasses.replace(case, records=tuple(map(slow.without_marked, case.records)))
     before = {(member.fom, member.labels): member for member in judged}
     after = {(member.fom, member.labels): member for member in comparison.comparisons(rest)}
-    changes = [
-        f"{comparison.title(member)} from {verdict(member)} to {verdict(after.get(key))}"
-        for key, member in before.items()
-        if verdict(member) != verdict(after.get(key))
-    ]
-    return [*named, Statement("without them", remaining(len(marked), len(before), changes), "slow")]
+    return [*named, Statement("without them", remaining(len(marked), before, after), "slow")]
 
 
-def verdict(member: Comparison | None) -> str:
+def _verdict(member: Comparison | None) -> str:
     """Return a comparison's outcome in a word or two."""
     if member is None:
         return "not measured"
     return f"{member.verdict.best} best" if member.verdict.best else str(member.verdict.outcome)
 
 
-def remaining(marked: int, compared: int, changes: Sequence[str]) -> str:
-    """Return whether verdicts hold without marked launches; `changes` are those that do not."""
+def remaining(marked: int, before: Mapping[Key, Comparison], after: Mapping[Key, Comparison]) -> str:
+    """Return whether verdicts hold without so many marked launches; `before` has them with, `after` without."""
+    changes = [
+        f"{comparison.title(member)} from {_verdict(member)} to {_verdict(after.get(key))}"
+        for key, member in before.items()
+        if _verdict(member) != _verdict(after.get(key))
+    ]
     head = f"Without the {counted(marked, 'launch')} that an event explains"
     if not changes:
-        return f"{head} all {counted(compared, 'verdict')} stay the same."
+        return f"{head} all {counted(len(before), 'verdict')} stay the same."
     named = "; ".join(changes[:_NAMED])
     more = f"; and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
-    return f"{head} {len(changes)} of {counted(compared, 'verdict')} change: {named}{more}."
+    return f"{head} {len(changes)} of {counted(len(before), 'verdict')} change: {named}{more}."

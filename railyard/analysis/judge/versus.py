@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.cases import judgement, marked, modelled
-from railyard.analysis.cases.comparison import rank_of, title
+from railyard.analysis.cases.comparison import rank_of
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
 from railyard.analysis.judge import rows, sides
 from railyard.analysis.judge.rows import Point, Row, Source
@@ -92,9 +92,12 @@ def of_texts(
     if explained := _marked(compared):
         sources = [(map(without_marked, own), choosing) for own, choosing in rows.sources(parsed, archive)]
         rest = compare(sources, texts, base, foms, for_people=for_people)
-        compared = dataclasses.replace(
-            compared, marked=[*explained, _remaining(len(explained), compared, rest)]
+        before, after = (
+            {row.row.key: row.comparison for row in versus.rows if row.is_shared}
+            for versus in (compared, rest)
         )
+        explained.append(marked.remaining(len(explained), before, after))
+        compared = dataclasses.replace(compared, marked=explained)
     for side in parsed:
         if not compared.counts[side.name]["records"]:
             sides.require(side, archive(values=False))
@@ -151,17 +154,6 @@ def _marked(versus: Versus) -> list[str]:
         if point.entry.own["marked"]
     }
     return [f"{entry.own['id']}: {one['text']}" for entry in used.values() for one in entry.own["marked"]]
-
-
-def _remaining(count: int, versus: Versus, rest: Versus) -> str:
-    after = {row.row.key: row.comparison for row in rest.rows if row.is_shared}
-    shared = [row for row in versus.rows if row.is_shared]
-    changes = [
-        f"{title(row.comparison)} from {marked.verdict(row.comparison)} to {marked.verdict(after.get(row.row.key))}"
-        for row in shared
-        if marked.verdict(row.comparison) != marked.verdict(after.get(row.row.key))
-    ]
-    return marked.remaining(count, len(shared), changes)
 
 
 def _ratios(judged: Iterable[SideRow], origin: str, name: str) -> list[Ratio]:

@@ -29,8 +29,6 @@ _OBEYED: Mapping[Verdict, Answer] = {
     Verdict.NOT_OBEYED: "yes",
     Verdict.CANNOT_TELL: "unknown",
 }
-#: A link that sends for longer than this share of the time has no room for more.
-FULL = 0.9
 #: A part (a pair, a rank) that is so many times as slow as the median of its likes is the one that was waited for.
 PART = 1.25
 
@@ -73,7 +71,6 @@ def suspects(one: SlowLaunch, noise: Record | None = None) -> list[Suspect]:
         _heat(one),
         _neighbours(one, likes),
         _model(one),
-        _full_link(launch, likes),
         _machine(one, likes),
         _noise(one, noise),
         _parts(launch),
@@ -169,20 +166,6 @@ def _model(one: SlowLaunch) -> Suspect:
     alike = f"alike in all launches of {panel.placement}"
     evidence = f"by the model {link.name} carries {times:.1f} times the mean, {alike}"
     return Suspect(cause=cause, answer="no", evidence=evidence)
-
-
-def _full_link(launch: Launch, likes: Sequence[Launch]) -> Suspect:
-    if launch.guard is None or "busiest_link" not in launch.guard.figures:
-        return Suspect(cause="a full link", answer="unknown", evidence="the counters of links were not read")
-    share = _share(launch)
-    usual = sorted(map(_share, likes))[len(likes) // 2] if likes else 0.0
-    evidence = f"{launch.guard.figures['busiest_link']} sent for {share:.0%} of the time, in like launches {usual:.0%}"
-    answer: Answer = "no" if share <= FULL or usual > FULL else "unknown"
-    return Suspect(cause="a full link", answer=answer, evidence=evidence)
-
-
-def _share(launch: Launch) -> float:
-    return float(launch.guard.figures.get("busiest_link_share") or 0.0) if launch.guard else 0.0
 
 
 def _machine(one: SlowLaunch, likes: Sequence[Launch]) -> Suspect:

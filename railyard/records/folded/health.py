@@ -11,7 +11,7 @@ Leaves out: whether an event made the launch slow (`railyard.records.slow`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -137,14 +137,22 @@ def document(
     not_read: Mapping[str, Mapping[str, str]],
     events: Iterable[Mapping[str, Json]],
 ) -> dict[str, Json]:
-    """Return the health of a launch as the record has it, from all changes that were read."""
+    """Return the health of a launch as the record has it, from all changes that were read.
+
+    A NIC one of whose counters was set back, was set back as a whole, so that none of its counters wrapped. One that is
+    gone is one event.
+    """
+    changes = [Event(**{**item, "kind": Kind(item["kind"])}) for item in events]
+    set_back = {(event.node, event.nic) for event in changes if _is_set_back(event)}
     by_counter: dict[tuple[str, str, Kind], list[Event]] = {}
-    for item in events:
-        kind = Kind(item["kind"])
-        if kind is Kind.RESET and _wrapped(item["before"], item["after"]):
-            kind = Kind.WRAP
-        event = Event(**{**item, "kind": kind})
-        by_counter.setdefault((event.event, event.unit, kind), []).append(event)
+    gone: dict[tuple[str, str], Event] = {}
+    for event in changes:
+        where = event.node, event.nic
+        if event.kind is Kind.GONE and gone.setdefault(where, event) is not event:
+            continue
+        if event.kind is Kind.RESET and where not in set_back:
+            event = replace(event, kind=Kind.WRAP)
+        by_counter.setdefault((event.event, event.unit, event.kind), []).append(event)
     listed, others = [], []
     for (name, unit, kind), changed in by_counter.items():
         changed.sort(key=lambda event: -event.count)
@@ -164,6 +172,10 @@ def _fields(event: Event) -> dict[str, Json]:
     return {name: getattr(event, name) for name in Event.__slots__}
 
 
+def _is_set_back(event: Event) -> bool:
+    return event.kind is Kind.RESET and not _wrapped(event.before, event.after)
+
+
 def _wrapped(before: int, after: int) -> int:
     """Return the bits of the counter that ended between two readings, 0 for one that was set back.
 
@@ -181,7 +193,7 @@ def fault_of(event: Event) -> str:
         Kind.CONGESTION: grew > 0,
         Kind.WRAP: wrapped,
         Kind.STATE: grew != 0,
-        Kind.RESET: grew < 0 and not wrapped,
+        Kind.RESET: grew < 0,
         Kind.GONE: event.after == 0,
     }
     return (

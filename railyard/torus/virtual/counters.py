@@ -154,33 +154,17 @@ class CounterReading:
             key = link.dimension, link.link_class
             fastest[key] = max(fastest.get(key, 0.0), link.rate_mbit_s)
         for link in self.links:
-            where = {"node": link.source, "nic": link.name}
-            for name, unit in FAULTS.items():
-                if count := getattr(link, name):
-                    event = {
-                        "event": name.upper(),
-                        "unit": unit,
-                        "kind": "count",
-                        "before": 0,
-                        "after": count,
-                    }
-                    events.append({**where, **event})
-            usual, now = (
-                round(1e3 * rate) for rate in (fastest[link.dimension, link.link_class], link.rate_mbit_s)
-            )
+            changes = [
+                (name.upper(), unit, "congestion" if name in STALLS else "count", 0, getattr(link, name))
+                for name, unit in {**FAULTS, **STALLS}.items()
+                if getattr(link, name)
+            ]
+            rates = fastest[link.dimension, link.link_class], link.rate_mbit_s
+            usual, now = (round(1e3 * rate) for rate in rates)
             if now < usual:
-                state = {"event": "RATE", "unit": "kbit/s", "kind": "state", "before": usual, "after": now}
-                events.append({**where, **state})
-            for name, unit in STALLS.items():
-                if count := getattr(link, name):
-                    event = {
-                        "event": name.upper(),
-                        "unit": unit,
-                        "kind": "congestion",
-                        "before": 0,
-                        "after": count,
-                    }
-                    events.append({**where, **event})
+                changes.append(("RATE", "kbit/s", "state", usual, now))
+            head = ("node", "nic", "event", "unit", "kind", "before", "after")
+            events += [dict(zip(head, (link.source, link.name, *change), strict=True)) for change in changes]
         counted = {**FAULTS, **STALLS}
         names = [name.upper() for name in counted if getattr(self.links[0], name) is not None]
         lacking = {name.upper(): NO_ROUTER for name in counted if name.upper() not in names}
