@@ -39,6 +39,10 @@ GROUPS = {
         "admit": ("admit.cli:admit", "Name the slow nodes of a job in few launches."),
         "node-info": ("jobs.nodes.node_cli:node_info", "Print this node's cores, NICs and GPUs as JSON."),
         "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
+        "map": (
+            "placements.cli.map:node_maps",
+            "Show which GPU is near to which NIC, and what is wrong there.",
+        ),
         "application": ("applications.cli:application", "List and try the parsers of third-party programs."),
         "recover": ("jobs.cli:recover", "Make the records of interrupted jobs."),
     },

@@ -98,6 +98,35 @@ def test_a_side_that_means_nothing_is_one_line(word: str) -> None:
     assert "\n" not in str(caught.value) and word.partition("=")[2] in str(caught.value)
 
 
+def test_a_launch_of_two_sides_is_refused_and_named() -> None:
+    """Found by a slower program whose folder still had the baseline's record: `1.00 times as fast`."""
+    with pytest.raises(InputError, match=f"{A.id} is of system=vtorus and of date="):
+        compared(["system=vtorus", f"date={A.created[:10]}"], A, B)
+    assert compared(["placement=plain", "placement=custom"], A).rows
+
+
+def test_rate_scales_are_converted_or_never_mixed() -> None:
+    """Equal machines at two rate scales have equal times of links, and no times of programs that compare."""
+    twice = {**synthetic.TORUS, "rate_scale": 2 * synthetic.TORUS["rate_scale"]}
+    fast = {name: value / 2 for name, value in SPEED.items()}
+    jobs = [synthetic.halo(fast, launches=4, seed=20 + job, system=OTHER, torus=twice) for job in range(5)]
+    links = compared(["vtorus", "other"], *A_JOBS, *jobs)
+    assert verdicts(links, "other") == {"no difference shown"}
+
+    def program(**changes: Any) -> Record:
+        made = synthetic.case(check="sums", benchmark="allreduce", placements=["plain"])
+        return synthetic.job(
+            made, lambda *_: [{"fom": "allreduce_s", "labels": {}, "samples": [1.0]}], **changes
+        )
+
+    mixed = compared(["vtorus", "other"], program(), program(system=OTHER, torus=twice))
+    assert not any(row.is_shared for row in mixed.rows)
+    assert mixed.refused == [
+        "not compared: other ran at rate scale 0.002, vtorus ran at rate scale 0.001; times of a program at different "
+        "rate scales are never mixed"
+    ]
+
+
 # ---- the cost of a placement ----
 
 

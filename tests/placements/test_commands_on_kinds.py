@@ -26,6 +26,7 @@ KINDS = {
     "dragonfly_plus": flies.document("dragonfly_plus", {"groups": 4, "leaves": 2, "spines": 2}),
     "packets": flies.document("dragonfly", FLY | {"routes": {"valiant_share": 0.5, "spread": "packets"}}),
     "load": flies.document("dragonfly", FLY | {"routes": {"spread": "load"}}),
+    "rail_optimised": flies.document("rail_optimised", {"pods": 4, "spines": 2}, rails=8),
     "groups": flies.document("groups", {"groups": 4, "switches": 2}),
 }
 NO_WIRING = {"groups": "one with wiring; the kind groups has none"}

@@ -167,7 +167,7 @@ READERS: Mapping[str, Callable[[Rendered], list[Where]]] = {
     "pals": pals,
 }
 #: Orders of the matrix that return to a node: Hydra and PALS refuse them.
-RETURNING = {"plain", "custom", "random:1", "file"}
+RETURNING = {"plain", "custom", "random:1", "file", "by-rail", "by-pod-rail"}
 
 
 def wanted(placed: Placement) -> list[Where]:

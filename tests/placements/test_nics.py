@@ -111,6 +111,14 @@ GOLDEN = {
     ("nccl-socket", "stripe"): {"NCCL_NET": "Socket", "NCCL_SOCKET_IFNAME": "=nic0,nic1"},
     ("nccl", "nic-1"): {"NCCL_IB_HCA": "=nic1"},
     ("nccl", "local-nic"): {"NCCL_IB_HCA": "=nic0,nic1", "NCCL_CROSS_NIC": "0"},
+    ("nccl", "nearest"): {"NCCL_IB_HCA": "=nic0,nic1", "NCCL_CROSS_NIC": "0"},
+    ("nccl", "on-rail"): {"NCCL_IB_HCA": "=nic0,nic1", "NCCL_CROSS_NIC": "0", "NCCL_PXN_DISABLE": "1"},
+    ("nccl", "rail-local"): {
+        "NCCL_IB_HCA": "=nic0,nic1",
+        "NCCL_CROSS_NIC": "0",
+        "NCCL_PXN_DISABLE": "0",
+        "NCCL_P2P_PXN_LEVEL": "2",
+    },
 }
 #: What a rank of a stack is told of the NIC {k}; `psm`, `mpich-ofi`, `ucx` and `opx` have another way for one policy.
 OF_ONE_NIC = {

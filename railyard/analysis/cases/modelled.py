@@ -41,6 +41,14 @@ def scale(record: Record) -> float:
     return float(torus["rate_scale"])
 
 
+def unconverted_scale(setting: Mapping[str, Json]) -> float:
+    """Return the rate scale with which alone an entry's figures compare; 1 where they are converted, or have none."""
+    torus = setting["torus"]
+    if not torus or is_converted(setting["origin"], setting["benchmark"]):
+        return 1.0
+    return float(torus["rate_scale"])
+
+
 def multiplier(setting: Mapping[str, Json], fom: Fom) -> float:
     """Return the factor from the recorded to the shown values of a figure, for the records of an entry's setting."""
     torus = setting["torus"]

@@ -5,7 +5,7 @@ link-load model (`railyard.placements.linkload`). A torus is unrolled into plane
 dragonfly a ring of routers per group. Networks of many routers are drawn by blocks of routers, a block by its busiest
 link. Where the launch counted the bytes of its NICs, a second panel of the placement shows them. A link with a fault
 has a mark and its fault in words, with the times of one that came and went. Leaves out: counted bytes of links between
-routers, which records do not have; second rails; programs whose traffic is not known.
+routers, which records do not have; second rails that are networks of their own; programs whose traffic is not known.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from railyard.placements.arrays import Ints, np
 from railyard.placements.linkload import model, traffic
 from railyard.placements.linkload.model import LinkLoads
 from railyard.placements.linkload.patterns import make
+from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
+from railyard.placements.nics import policies
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Router, Topology
 from railyard.placements.topology.dragonflies.grouped import Grouped
@@ -78,7 +80,8 @@ class Panel:
     @property
     def most_predicted(self) -> float:
         """Return the same ratio by the model."""
-        sent = self.loads.host_out_bytes[np.unique(self.nodes)]
+        out = self.loads.host_out_bytes
+        sent = out.reshape(-1, out.shape[-1]).sum(axis=0)[np.unique(self.nodes)]
         return float(sent.max() / sent.mean()) if sent.sum() else 0.0
 
 
@@ -158,7 +161,8 @@ def _panels(case: Case, topology: Topology, sent: Traffic) -> Iterator[Panel]:
     for placement in case.first.case.placements:
         if placement in first:
             launch, nodes = first[placement]
-            loads = model.load(topology, nodes, sent, model.PROTOCOLS["payload"])
+            nics = _rank_nics(topology, launch, nodes) if topology.is_fabric else None
+            loads = model.load(topology, nodes, sent, model.PROTOCOLS["payload"], nics=nics)
             counted = {
                 node: sent for node, sent in _counted(launch, index).items() if node in set(nodes.tolist())
             }
@@ -169,6 +173,15 @@ def _panels(case: Case, topology: Topology, sent: Traffic) -> Iterator[Panel]:
                 counted_bytes=counted,
                 faults=_faults(case.first.provenance["torus"] or {}),
             )
+
+
+def _rank_nics(topology: Topology, launch: Launch, nodes: Ints) -> RankNics:
+    """Return the NICs of a launch's ranks by its policy; one per rank where the library or a GPU decides."""
+    on = policies.host(topology, int(np.bincount(nodes).max()))
+    try:
+        return policies.rank_nics(policies.parse(launch.nic_policy, topology.rails), on)
+    except InputError:
+        return policies.rank_nics(policies.parse("one-per-rank", topology.rails), on)
 
 
 def _faults(torus: Mapping[str, Any]) -> dict[str, str]:
@@ -276,7 +289,7 @@ def layout(topology: Topology) -> Layout:
 def _cells(topology: Topology) -> dict[Router, Cell]:
     """Return the cell of each router of the first rail: itself, or a block of neighbours if there are many."""
     factor, is_large = _factor(topology), _is_large(topology)
-    routers = [router for router in topology.routers if router.rail == 0]
+    routers = _routers(topology)
     if topology.rings is not None:
         return {router: tuple(at // factor for at in router.coordinate) for router in routers}
     if isinstance(topology, Grouped) and is_large:
@@ -284,14 +297,19 @@ def _cells(topology: Topology) -> dict[Router, Cell]:
     return {router: (router.level, at // (factor if is_large else 1)) for at, router in enumerate(routers)}
 
 
+def _routers(topology: Topology) -> list[Router]:
+    """Return the routers of the first rail, or of all rails where they are one network."""
+    return [router for router in topology.routers if topology.plane_of(router) == 0]
+
+
 def _is_large(topology: Topology) -> bool:
-    return len(topology.routers) > MOST_CELLS * topology.rails
+    return len(_routers(topology)) > MOST_CELLS
 
 
 def _factor(topology: Topology) -> int:
     """Return how many routers along an axis, or of a level, are one cell."""
     if topology.rings is None:
-        return -(-len(topology.routers) // topology.rails // MOST_CELLS)
+        return -(-len(_routers(topology)) // MOST_CELLS)
     factor = 1
     while math.prod(-(-extent // factor) for extent in topology.extents) > MOST_CELLS:
         factor += 1
@@ -429,6 +447,8 @@ def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
             between[key] = max(between.get(key, 0.0), share)
     _draw_links(axes, between, points)
     _mark_faults(axes, panel, drawn)
+    if topology.is_fabric and not _is_large(topology):
+        _name_rails(axes, drawn)
     used = {cell_of[Router(coordinate=topology.nodes[node].coordinate)] for node in panel.nodes.tolist()}
     for is_used in (False, True):
         chosen = [cell for cell in points if (cell in used) is is_used]
@@ -475,6 +495,25 @@ def _draw_links(axes: Axes, between: Mapping[tuple[Cell, Cell], float], points: 
                 colors=colour,
                 zorder=2,
             )
+        )
+
+
+def _name_rails(axes: Axes, drawn: Layout) -> None:
+    """Write the number of each rail below its leaves."""
+    below: dict[int, list[Point]] = {}
+    for router, cell in drawn.cell_of.items():
+        if not router.level:
+            below.setdefault(router.rail, []).append(drawn.points[cell])
+    for rail, points in below.items():
+        middle = sum(x for x, _ in points) / len(points), min(y for _, y in points)
+        axes.annotate(
+            f"rail {rail}",
+            middle,
+            xytext=(0, -7),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=6,
         )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from railyard.analysis.cases.comparison import label_text
 from railyard.analysis.judge.sides import Side
+from railyard.base.errors import InputError
 from railyard.records import json_io, programs
 from railyard.records.cli import entries_of
 from railyard.records.json_io import Json
@@ -123,17 +124,21 @@ def gather(
 ) -> Gathered:
     """Return what all sides choose from the sources, each read once; `foms` restricts the figures of merit, if any.
 
-    `varied` has the keys of `OF_LAUNCHES` whose values differ between sides by definition.
+    `varied` has the keys of `OF_LAUNCHES` whose values differ between sides by definition. Raises InputError if a
+    launch is of two sides: it would be compared with itself.
     """
     blank: dict[str, Any] = {field: "" for key, field in OF_LAUNCHES.items() if key in varied}
     counts = {side.name: Counter[str]() for _, choosing in sources for side in choosing}
     all_foms: set[str] = set()
     agreed: dict[str, Mapping[str, Json]] = {}
     by_row: defaultdict[tuple[str, SeriesKey], dict[str, list[Point]]] = defaultdict(dict)
+    owners: dict[tuple[tuple[str, ...], str], str] = {}
     for share in itertools.chain.from_iterable(_shares(*source, shared) for source in sources):
         counts[share.side.name].update(share.counts)
         group = json_io.canonical(share.shared)
         agreed[group] = share.shared
+        if len(counts) > 1:
+            _own(owners, share)
         for key, points in share.points.items():
             all_foms.add(key.fom)
             if share.side.has_series(key) and (not foms or key.fom in foms):
@@ -151,6 +156,17 @@ def gather(
         for row, (group, key) in zip(rows, by_row, strict=True)
     ]
     return Gathered(rows=followed, counts=counts, foms=frozenset(all_foms))
+
+
+def _own(owners: dict[tuple[tuple[str, ...], str], str], share: _Share) -> None:
+    """Add the owner of each record's launches, by combination; raise InputError if another side has them, too."""
+    combinations = {key[:3]: points for key, points in share.points.items() if share.side.has_series(key)}
+    for combination, points in combinations.items():
+        for point in points:
+            owner = owners.setdefault((combination, point.entry.own["sha256"]), share.side.name)
+            if owner != share.side.name:
+                problem = f"record {point.entry.own['id']} is of {owner} and of {share.side.name}"
+                raise InputError("SIDE", "", problem=problem, valid="sides without a launch in common")
 
 
 def _row(shared: Mapping[str, Json], key: SeriesKey, sides: Mapping[str, list[Point]]) -> Row:

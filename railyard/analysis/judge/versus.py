@@ -123,7 +123,14 @@ def compare(
     varied = sides.varied([side for _, choosing in sources for side in choosing])
     blank = {"system": ""} if "system" in varied else {}
     gathered = rows.gather(
-        sources, lambda setting: {name: setting[name] for name in SIDES_ROW} | blank, foms, varied
+        sources,
+        lambda setting: {
+            **{name: setting[name] for name in SIDES_ROW},
+            **blank,
+            "rate_scale": modelled.unconverted_scale(setting),
+        },
+        foms,
+        varied,
     )
     judged = _rows(gathered.rows, names, baseline, for_people=for_people)
     shared = dict.fromkeys(row.origin for row in judged if row.is_shared)
@@ -197,20 +204,27 @@ def _order(row: Row) -> tuple[str, ...]:
 
 
 def _series(row: Row, names: Sequence[str], *, for_people: bool) -> Series:
-    """Return the evidence of all sides; of one without values it is empty."""
+    """Return the evidence of all sides; of one without values it is empty. Several rate scales are always converted."""
+    factors = {
+        id(point.setting): modelled.multiplier(point.setting, row.key.fom)
+        for points in row.sides.values()
+        for point in points
+    }
+    if not for_people and len(set(factors.values())) == 1:
+        factors = {}
     return Series(
         labels=row.key.labels,
-        evidence={name: _evidence(row, row.sides.get(name, ()), for_people=for_people) for name in names},
+        evidence={name: _evidence(row.sides.get(name, ()), factors) for name in names},
         deterministic=row.shared["origin"] in COMPUTED,
     )
 
 
-def _evidence(row: Row, points: Sequence[Point], *, for_people: bool) -> Evidence:
-    """Return the launches' values of one side, its jobs in order of time."""
+def _evidence(points: Sequence[Point], factors: Mapping[int, float]) -> Evidence:
+    """Return the launches' values of one side times the factor of their setting's id, its jobs in order of time."""
     values, jobs = list[float](), list[str]()
     for point in points:
         jobs += itertools.repeat(point.job, len(point.values))
-        factor = modelled.multiplier(point.setting, row.key.fom) if for_people else 1.0
+        factor = factors.get(id(point.setting), 1.0)
         values += point.values if factor == 1.0 else [factor * value for value in point.values]
     return Evidence(
         values=values,
@@ -237,19 +251,29 @@ def _mixed_levels(judged: Sequence[SideRow]) -> str:
 
 
 def _refused(judged: Sequence[SideRow], names: Sequence[str]) -> list[str]:
-    """Return a sentence for each set of origins that would share a row if origins could be mixed."""
-    by_rest: dict[tuple[Json, ...], dict[str, set[str]]] = {}
+    """Return a sentence for each set of origins or rate scales that would share a row if these could be mixed."""
+    by_rest: dict[tuple[Json, ...], dict[tuple[str, float], set[str]]] = {}
     for row in judged:
         rest = (*_case(row.row)[1:], row.row.key.fom, row.row.key.labels)
         measured = {group.name for group in row.comparison.measured}
-        by_rest.setdefault(rest, {}).setdefault(row.origin, set()).update(measured)
+        kind = row.origin, float(row.row.shared["rate_scale"])
+        by_rest.setdefault(rest, {}).setdefault(kind, set()).update(measured)
     mixed = {
-        tuple(sorted((name, origin) for origin, members in origins.items() for name in members))
-        for origins in by_rest.values()
-        if len(origins) > 1 and not any(members >= set(names) for members in origins.values())
+        tuple(sorted((name, *kind) for kind, members in kinds.items() for name in members))
+        for kinds in by_rest.values()
+        if len(kinds) > 1 and not any(members >= set(names) for members in kinds.values())
     }
-    return [
-        f"not compared: {', '.join(f'{name} is {origin}' for name, origin in pairs)}; numbers of different origin are "
-        "never mixed"
-        for pairs in sorted(mixed)
-    ]
+    sentences = []
+    for kinds in sorted(mixed):
+        by_origin = len({origin for _, origin, _ in kinds}) > 1
+        of_sides = ", ".join(
+            f"{name} is {origin}" if by_origin else f"{name} ran at rate scale {scale:g}"
+            for name, origin, scale in kinds
+        )
+        why = (
+            "numbers of different origin are"
+            if by_origin
+            else "times of a program at different rate scales are"
+        )
+        sentences.append(f"not compared: {of_sides}; {why} never mixed")
+    return sentences

@@ -8,12 +8,13 @@ those of one rank on a bus, are not measured. Leaves out: times of single iterat
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.applications import reading
+from railyard.applications import nccl_log, reading
 from railyard.applications.reading import NUMBER, Output, Reading, UnreadableError, disagreement
 from railyard.base.errors import InputError
 from railyard.records import json_io, units
@@ -55,7 +56,15 @@ class Row:
 
 
 def parse(text: str, left: str, source: str) -> Reading:
-    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    """Return a run's reading; raises InputError for output that is cut off or not a number.
+
+    What NCCL logged in the output of its choices and NICs is among the parameters.
+    """
+    run = _parsed(text, left, source)
+    return dataclasses.replace(run, parameters={**run.parameters, **nccl_log.reported(text)})
+
+
+def _parsed(text: str, left: str, source: str) -> Reading:
     output = Output(source=source, text=left or text)
     if output.text.lstrip().startswith("{"):
         return _of_json(output)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from railyard.base.commands import COUNT, FILE, example, json_option, option
 from railyard.base.errors import InputError
 from railyard.placements.cli.options import UNKNOWN, SharedOptions, shared
+from railyard.placements.linkload import counted as counted_bytes
 from railyard.placements.linkload import model, traffic
 from railyard.placements.linkload.model import PROTOCOLS, LinkLoads
 from railyard.placements.linkload.patterns import make, patterns
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders import spec
 from railyard.placements.topology import fault_words
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 HEADINGS = (
     "slowest\nlink\nms",
@@ -60,6 +65,12 @@ MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().i
     "separated by semicolons.",
     default="",
 )
+@option(
+    "--counted",
+    "Compare the first placement's bytes per NIC and leaf with the counters of a launch: JSON of `railyard torus "
+    "counters NAME --since FILE --json`.",
+    FILE,
+)
 @json_option("Print JSON, with every link of every placement.")
 @option("--plot", "File (.svg, .png) for a heat map of the last placement.", FILE)
 def links(
@@ -73,10 +84,14 @@ def links(
     protocol: str,
     slowest: int,
     faults: str,
+    counted: Path | None,
     as_json: bool,
     plot: Path | None,
 ) -> None:
-    """Predict bytes and seconds on every link of TOPOLOGY under some placements. Nothing is run."""
+    """Predict bytes and seconds on every link of TOPOLOGY under some placements. Nothing is run.
+
+    With --counted, end with status 1 if a NIC or leaf counted other bytes than predicted.
+    """
     if plot is not None:
         from railyard.placements.linkload import (
             heatmap,  # the plotting library takes longer to load than the model to run
@@ -89,13 +104,15 @@ def links(
     wrong = fault_words.parse(granted.topology, faults)
     model.check_faults(wrong)
     sent = options.traffic or _modelled(options, pattern, within=within, sizes=sizes, cells=cells)
-    left = options.left(granted.topology)
+    left, nics = options.left(granted.topology), options.rank_nics(granted.topology)
     loads_by_name = {}
     for name in placements.split(","):
         placed = options.placed(name, granted, sent).indices
-        loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong)
+        loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong, nics=nics)
         loads_by_name[name] = loads if left is None else left.added_to(loads)
-    if as_json:
+    if counted is not None:
+        _compare(next(iter(loads_by_name.values())), sent, counted, as_json=as_json)
+    elif as_json:
         click.echo(json.dumps({name: _document(loads) for name, loads in loads_by_name.items()}))
     else:
         _print(granted.topology.name, loads_by_name, slowest)
@@ -103,6 +120,26 @@ def links(
         name, loads = list(loads_by_name.items())[-1]
         what = options.matrix.name if options.matrix else pattern
         heatmap.draw(loads, f"{what} on {granted.topology.name}, placement {name}", plot)
+
+
+def _compare(loads: LinkLoads, sent: Traffic, path: Path, *, as_json: bool) -> None:
+    """Print what differs from the counters, and end with status 1 if anything does."""
+    if loads.nics is None:
+        raise InputError("--counted", "", problem="the ranks' NICs are not known", valid="with --nics POLICY")
+    result = counted_bytes.compared(
+        loads, counted_bytes.read(path), float(sent.size_bytes.min() if len(sent.size_bytes) else 1)
+    )
+    if as_json:
+        click.echo(json.dumps(asdict(result)))
+    else:
+        nics = sum(part.is_nic for part in result.parts)
+        leaves = len({part.host for part in result.parts if not part.is_nic})
+        verdict = "differ" if result.findings else "equal the model's to the message"
+        click.echo(f"bytes of {nics} NICs and {leaves} leaves, {result.rounds:g} rounds: {verdict}")
+        for finding in result.findings:
+            click.echo(f"  {finding}")
+    if result.findings:
+        raise SystemExit(1)
 
 
 def _modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:
@@ -143,6 +180,33 @@ def _print(topology: str, loads_by_name: dict[str, LinkLoads], slowest: int) -> 
             rate = f"{link.link_class}, {left:.2f} GB/s"
             text = f"{name}: {link.name} ({rate}): {size / 1e6:.4g} MB, {seconds * 1e3:.4g} ms"
             console.print(text, highlight=False)
+    if any(loads.nics for loads in loads_by_name.values()):
+        console.print(_rails_table(loads_by_name))
+
+
+def _rails_table(loads_by_name: dict[str, LinkLoads]) -> Table:
+    """Return what each rail's NICs send, and its leaf with most bytes over spines."""
+    from rich import box
+    from rich.table import Table
+
+    headings = (
+        "rail",
+        "sent by\nNICs\nMB",
+        "busiest\nNIC\nMB",
+        "to other\nrouters\nMB",
+        "busiest\nleaf",
+        "\n\nMB",
+    )
+    table = Table("", *headings, title="by rail", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name, loads in loads_by_name.items():
+        leaves = loads.leaves()
+        for rail, sent in enumerate(loads.host_out_bytes):
+            own = {leaf.name: leaf.up_bytes for leaf in leaves if leaf.rail == rail}
+            busiest = max(own, key=lambda leaf: own[leaf])
+            sizes = (sent.sum(), sent.max(), sum(own.values()))
+            numbers = (f"{size / 1e6:.4g}" for size in sizes)
+            table.add_row("" if rail else name, str(rail), *numbers, busiest, f"{own[busiest] / 1e6:.4g}")
+    return table
 
 
 def _document(loads: LinkLoads) -> dict[str, Any]:
@@ -158,8 +222,26 @@ def _document(loads: LinkLoads) -> dict[str, Any]:
             "mean": float(loads.injected_bytes.mean()),
             "max": float(loads.injected_bytes.max()),
         },
+        **_by_rail(loads),
         "links": [
             {"link": link.name, "class": str(link.link_class), "bytes": size, "seconds": seconds}
             for link, size, seconds in loads.slowest(loads.link_s.size)
         ],
+    }
+
+
+def _by_rail(loads: LinkLoads) -> dict[str, Any]:
+    """Return the bytes of every NIC and leaf, where the ranks' NICs are known."""
+    if loads.nics is None:
+        return {}
+    both = zip(loads.host_out_bytes, loads.host_in_bytes, strict=True)
+    nics = [
+        {"node": node.name, "nic": f"nic{rail}", "tx_bytes": sent, "rx_bytes": received}
+        for rail, ways in enumerate(both)
+        for node, sent, received in zip(loads.topology.nodes, *(way.tolist() for way in ways), strict=True)
+    ]
+    return {
+        "nics_policy": loads.nics.policy,
+        "nics": nics,
+        "leaves": [asdict(leaf) for leaf in loads.leaves()],
     }

@@ -67,9 +67,7 @@ def _print_table() -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    kinds = [kind for kind in policies.policies().values() if not kind.by_library]
-    columns = [Column(name.replace("-", "-\n"), no_wrap=True) for name in ("stack", *map(str, kinds))]
-    table = Table(*columns, box=box.SIMPLE_HEAD)
+    table = Table(Column("stack", no_wrap=True), "policies that it can express", box=box.SIMPLE_HEAD)
     for name, stack in stacks().items():
-        table.add_row(name, *("yes" if kind in stack.policies() else "-" for kind in kinds))
+        table.add_row(name, ", ".join(str(kind) for kind in stack.policies() if not kind.by_library))
     Console().print(table)

@@ -20,7 +20,9 @@ from railyard.placements.hosts import hostfile, naming, sources
 from railyard.placements.linkload import background
 from railyard.placements.linkload.background import Background
 from railyard.placements.linkload.matrix import read_traffic
+from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
+from railyard.placements.nics import policies
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation, AllocationOrder, allocate, occupied, scheduled
 from railyard.placements.orders.placement import Placement, place
@@ -32,6 +34,8 @@ from railyard.placements.topology.base import Topology
 MOST_DIMENSIONS = 8
 #: In place of a topology: a machine of which only the names of the nodes are known.
 UNKNOWN = "unknown"
+#: The NIC policy where rails are joined and none is named.
+DEFAULT_NICS = "one-per-rank"
 MADE_ORDERS = [str(order) for order in AllocationOrder if order != AllocationOrder.SCHEDULER]
 Command = Callable[..., Any]
 
@@ -53,6 +57,7 @@ class SharedOptions:
     seed: int | None
     time_limit_s: float
     background: Path | None
+    nics: str | None
 
     def granted(self) -> Allocation:
         """Return the allocation; InputError for options without one."""
@@ -104,8 +109,19 @@ class SharedOptions:
                     time_limit_s=self.time_limit_s,
                     progress=heard,
                     background=self.left(granted.topology),
+                    nics=self.rank_nics(granted.topology),
                 ),
             )
+
+    def rank_nics(self, topology: Topology) -> RankNics | None:
+        """Return the NICs of the ranks by the policy; None for the first rail, the default without a fabric."""
+        if self.nics is None and not topology.is_fabric:
+            return None
+        on = policies.host(topology, self.ranks_per_node)
+        chosen = policies.parse(self.nics or DEFAULT_NICS, topology.rails)
+        if chosen.kind.by_library:
+            raise InputError("--nics", "", self.nics or "", "a policy that assigns NICs")
+        return policies.rank_nics(chosen, on)
 
     def left(self, topology: Topology) -> Background | None:
         """Return what others leave of the links, where a file of counters is given."""
@@ -188,6 +204,12 @@ _OPTIONS = (
         "Counters of the links while other jobs run, which `optimised` avoids: JSON of `railyard torus counters "
         "NAME --since FILE --json`, or of the counters library.",
         FILE,
+    ),
+    option(
+        "--nics",
+        "NIC policy of the ranks (docs/rails.md).  [default: all by the first rail; "
+        f"{DEFAULT_NICS} where rails are joined]",
+        metavar="POLICY",
     ),
 )
 

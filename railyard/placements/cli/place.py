@@ -18,6 +18,7 @@ from railyard.placements import launchers
 from railyard.placements.cli.options import SharedOptions, launcher_option, shared
 from railyard.placements.hosts.binding import Binding
 from railyard.placements.launchers import Rendered, files, openmpi
+from railyard.placements.nics import policies
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation
 from railyard.placements.orders.placement import Placement, check_ranks
@@ -107,7 +108,8 @@ def place(
         case "openmpi-rankfile":
             click.echo(openmpi.rankfile(placed), nl=False)
         case "links":
-            click.echo(files.links(topo), nl=False)
+            chosen = policies.parse(options.nics, topo.rails) if options.nics else None
+            click.echo(files.links(topo, (chosen and chosen.nic) or 0), nl=False)
         case _:
             click.echo(files.coordinates(topo, granted.nodes), nl=False)
 

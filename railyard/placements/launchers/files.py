@@ -44,17 +44,18 @@ def described(topology: Topology) -> dict[str, Any]:
     }
 
 
-def links(topology: Topology) -> str:
+def links(topology: Topology, rail: int = 0) -> str:
     """Return the links file of docs/formats.md: class and rate of every directed link that `topobw` measures.
 
-    Where links are no lattice the file lists the tests. Raises InputError for a kind without wiring or fixed routes.
+    Where links are no lattice the file lists the tests, by the NICs of a rail. Raises InputError for a kind without
+    wiring or fixed routes.
     """
     lines = [f"host {topology.host_rate_gbyte_s:.10g}\n"]
     lines += [
         f"link {link.direction} {three(link.coordinate, 0)} {link.link_class} {link.rate_gbyte_s:.10g}\n"
         for link in topology.lattice_links()
     ]
-    return "".join(lines if len(lines) > 1 else [*lines, *link_tests.lines(topology)])
+    return "".join(lines if len(lines) > 1 else [*lines, *link_tests.lines(topology, rail)])
 
 
 def three(numbers: Coordinate, rest: int) -> str:

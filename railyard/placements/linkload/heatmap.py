@@ -10,6 +10,7 @@ wherever it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -35,14 +36,20 @@ def check_path(path: Path) -> None:
         raise InputError("--plot", "", str(path.parent), "a folder that exists")
 
 
+def style() -> AbstractContextManager[None]:
+    """Return the settings of a picture: SVG text stays text, and the same figure gives the same bytes."""
+    return plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "railyard", "font.family": "sans-serif"})
+
+
 def draw(loads: LinkLoads, title: str, path: Path) -> None:
-    """Write the picture; SVG text stays text, and the same loads give the same bytes."""
+    """Write the picture of the loads."""
+    loads = loads.busiest_rail()
     worst = max(loads.slowest_s * 1e3, 1e-12)
-    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "railyard", "font.family": "sans-serif"}):
+    with style():
         figure, panels, image = (_by_type if loads.topology.rings is None else _by_dimension)(loads, worst)
         figure.colorbar(image, ax=panels, label="seconds of a link (ms)", shrink=0.8)
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
-        _save(figure, path)
+        save(figure, path)
 
 
 Drawn = tuple[Figure, NDArray[np.object_], AxesImage]
@@ -90,8 +97,12 @@ def _matrix(links: Sequence[tuple[Link, float]]) -> NDArray[np.float64]:
     """Return milliseconds by (from, to), NaN where no link is."""
     between = all(link.source.coordinate[0] != link.target.coordinate[0] for link, _ in links)
     axis = 0 if between or len({link.target.coordinate[1] for link, _ in links}) == 1 else 1
-    sources = [link.source.coordinate[: 1 if between else None] for link, _ in links]
-    targets = [link.target.coordinate[axis] for link, _ in links]
+    by_rail = any(link.rail for link, _ in links)
+    first, second = slice(1 if between and not by_rail else None), slice(None if by_rail else axis + 1)
+    sources = [(link.source.rail, *link.source.coordinate[first]) for link, _ in links]
+    targets = [
+        (link.target.rail, *link.target.coordinate[second][0 if by_rail else axis :]) for link, _ in links
+    ]
     rows = {source: row for row, source in enumerate(sorted(set(sources)))}
     columns = {target: column for column, target in enumerate(sorted(set(targets)))}
     values = np.full((len(rows), len(columns)), np.nan)
@@ -123,7 +134,8 @@ def _label(axes: Axes, extents: tuple[int, ...], name: str, values: NDArray[np.f
     axes.spines[:].set_visible(False)
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure and close it; InputError for a file that cannot be written."""
     try:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=150)
     except OSError as error:

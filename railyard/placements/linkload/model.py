@@ -16,13 +16,16 @@ have one rate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, np
+from railyard.placements.linkload import rails
+from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
-from railyard.placements.topology.base import Link, Topology
+from railyard.placements.topology.base import Link, Router, Topology
 from railyard.placements.topology.faults import Faults
 
 HEALTHY = Faults()
@@ -46,15 +49,28 @@ PROTOCOLS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """The bytes of a router with nodes: from its nodes (`in`), to them (`out`), and to and from other routers."""
+
+    name: str
+    rail: int
+    in_bytes: float
+    out_bytes: float
+    up_bytes: float
+    down_bytes: float
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinkLoads:
-    """The link loads of a placement on one rail.
+    """The link loads of a placement: on the first rail, or on all where `nics` are known.
 
     `link_bytes` and `rate_gbyte_s` have the shape of `Topology.link_rates`; on a torus that is (X, Y, Z, 3, 2): the
     router that the link leaves, its dimension, its direction (0 plus, 1 minus). The rate is 0 where there is no link.
-    `host_out_bytes` and `host_in_bytes` have shape (nodes,), `injected_bytes` that of the routers' box (`extents`):
-    what the nodes of each router send to other routers (Pedretti et al., Figure 6). `hop_bytes` is payload x links
-    travelled, `hops_bytes[h]` the payload that travels h links.
+    With `nics` on rails that are networks of their own, both begin with an axis of rails. `host_out_bytes` and
+    `host_in_bytes` have shape (nodes,), with `nics` (rails, nodes); `injected_bytes` that of the routers' box
+    (`extents`): what the nodes of each router send to other routers (Pedretti et al., Figure 6). `hop_bytes` is payload
+    x links travelled, `hops_bytes[h]` the payload that travels h links.
     """
 
     topology: Topology
@@ -65,6 +81,7 @@ class LinkLoads:
     host_in_bytes: Floats
     injected_bytes: Floats
     hops_bytes: Floats
+    nics: RankNics | None = None
 
     @cached_property
     def link_s(self) -> Floats:
@@ -107,27 +124,77 @@ class LinkLoads:
         used = np.flatnonzero(self.hops_bytes)
         return int(used[-1]) if len(used) else 0
 
+    def leaves(self) -> list[Leaf]:
+        """Return what nodes send to and get from each router with nodes, and what leaves and reaches it by links.
+
+        Router by router, rail by rail; only for loads with `nics`.
+        """
+        topology = self.topology
+        up, down = dict[Router, float](), dict[Router, float]()
+        for flat in np.flatnonzero(self.link_bytes).tolist():
+            link, size = self.link(flat), float(self.link_bytes.flat[flat])
+            up[link.source] = up.get(link.source, 0.0) + size
+            down[link.target] = down.get(link.target, 0.0) + size
+        leaves = []
+        for rail in range(topology.rails):
+            sent, received = (
+                np.bincount(topology.router_of_node, way[rail], len(topology.coordinates)).tolist()
+                for way in (self.host_out_bytes, self.host_in_bytes)
+            )
+            for at, coordinate in enumerate(topology.coordinates):
+                router = Router(coordinate=coordinate, rail=rail)
+                leaf = Leaf(
+                    name=topology.router_name(router),
+                    rail=rail,
+                    in_bytes=sent[at],
+                    out_bytes=received[at],
+                    up_bytes=up.get(router, 0.0),
+                    down_bytes=down.get(router, 0.0),
+                )
+                leaves.append(leaf)
+        return leaves
+
+    def busiest_rail(self) -> LinkLoads:
+        """Return loads in the shape of `Topology.link_rates`: of each link those of its rail with most bytes."""
+        if self.link_bytes.shape == self.topology.link_rates.shape:
+            return self
+        return replace(self, link_bytes=self.link_bytes.max(axis=0), rate_gbyte_s=self.rate_gbyte_s[0])
+
+    def link(self, flat: int) -> Link:
+        """Return the link at an index into `link_bytes` in row-major order."""
+        rail, place = divmod(flat, self.topology.link_rates.size)
+        link = self.topology.link_at(place)
+        return self.topology.links_by_name[f"{link.name}@{rail}"] if rail else link
+
     def slowest(self, count: int) -> list[tuple[Link, float, float]]:
         """Return the slowest links with their bytes and seconds, slowest first; ties in the topology's order."""
         order = np.argsort(-self.link_s, axis=None, kind="stable")[:count]
         slowest = []
         for flat in order.tolist():
             if self.rate_gbyte_s.flat[flat] > 0:
-                link = self.topology.link_at(flat)
+                link = self.link(flat)
                 slowest.append((link, float(self.link_bytes.flat[flat]), float(self.link_s.flat[flat])))
         return slowest
 
 
 def load(
-    topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol, *, faults: Faults = HEALTHY
+    topology: Topology,
+    nodes: Ints,
+    traffic: Traffic,
+    protocol: Protocol,
+    *,
+    faults: Faults = HEALTHY,
+    nics: RankNics | None = None,
 ) -> LinkLoads:
     """Return the loads of `traffic` with rank k on node `nodes[k]` (index into `topology.nodes`; shape (ranks,)).
 
-    All bytes travel one rail. Raises InputError when there are more or fewer ranks than the traffic has, and RunError
-    where dead links leave no way.
+    All bytes travel the first rail, or by the NICs of each rank. Raises InputError when there are more or fewer ranks
+    than the traffic has, and RunError where dead links leave no way.
     """
     if len(nodes) != traffic.ranks:
         raise InputError("traffic", "ranks", traffic.ranks, f"{len(nodes)}, as many as are placed")
+    if nics is not None:
+        return _load_by_nic(topology, nodes, traffic, protocol, faults=faults, nics=nics)
     source, target, sizes = _between_nodes(nodes, traffic)
     count = len(topology.nodes)
     forward, backward = protocol.forward * sizes, protocol.backward * sizes
@@ -154,6 +221,61 @@ def load(
     )
 
 
+def _load_by_nic(
+    topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol, *, faults: Faults, nics: RankNics
+) -> LinkLoads:
+    """Return the loads of messages whose ranks have NICs of their own."""
+    sent = rails.messages(nodes, traffic, nics)
+    count, planes, router = len(topology.nodes), topology.planes, topology.router_of_node
+    rates = np.stack([_rates(topology, faults, rail) for rail in _tables(topology)])
+    loads, host_out, host_in = np.zeros_like(rates), *np.zeros((2, topology.rails * count))
+    injected = np.zeros(len(topology.coordinates))
+    hops_bytes = np.array([traffic.total_bytes - float(sent.size_bytes.sum())])
+    into = sent.in_rail - sent.in_rail % planes + sent.out_rail % planes
+    there = (sent.source, sent.out_rail, sent.target, into)
+    back = (sent.target, into, sent.source, sent.out_rail)
+    for share, (source, out, target, arrival) in ((protocol.forward, there), (protocol.backward, back)):
+        sizes = share * sent.size_bytes
+        host_out += np.bincount(out * count + source, sizes, len(host_out))
+        host_in += np.bincount(arrival * count + target, sizes, len(host_in))
+        leaves = (router[source] != router[target]) | (out != arrival)
+        injected += np.bincount(router[source[leaves]], sizes[leaves], len(injected))
+        for table in _tables(topology) if share else ():
+            on = np.full(len(out), True) if topology.is_fabric else out == table
+            first = np.where(topology.is_fabric, out, 0)[on] * len(topology.coordinates) + router[source[on]]
+            end = np.where(topology.is_fabric, arrival, 0)[on] * count + target[on]
+            down = _on_table(topology, faults.down, table)
+            carried = topology.carry(first, end, sent.size_bytes[on], frozenset(down))
+            loads[table] += share * carried.link_bytes
+            if source is sent.source:
+                longest = max(len(hops_bytes), len(carried.hops_bytes))
+                hops_bytes = np.pad(hops_bytes, (0, longest - len(hops_bytes)))
+                hops_bytes[: len(carried.hops_bytes)] += carried.hops_bytes
+    return LinkLoads(
+        topology=topology,
+        protocol=protocol,
+        link_bytes=loads[0] if topology.is_fabric else loads,
+        rate_gbyte_s=rates[0] if topology.is_fabric else rates,
+        host_out_bytes=host_out.reshape(topology.rails, count),
+        host_in_bytes=host_in.reshape(topology.rails, count),
+        injected_bytes=injected.reshape(topology.extents),
+        hops_bytes=hops_bytes,
+        nics=nics,
+    )
+
+
+def _tables(topology: Topology) -> range:
+    """Return the rails whose links have a table of their own: one for all rails of a fabric."""
+    return range(1 if topology.is_fabric else topology.rails)
+
+
+def _on_table(topology: Topology, names: Iterable[str], rail: int) -> list[str]:
+    """Return the links of a rail's table, by the names that they have on the first rail."""
+    if topology.is_fabric:
+        return list(names)
+    return [name.partition("@")[0] for name in names if topology.links_by_name[name].rail == rail]
+
+
 def check_faults(faults: Faults) -> None:
     """Raise InputError for faults that the model does not know."""
     if faults.injection_percent:
@@ -162,12 +284,12 @@ def check_faults(faults: Faults) -> None:
     faults.check_steady()
 
 
-def _rates(topology: Topology, faults: Faults) -> Floats:
-    """Return GB/s of the links of the first rail in the shape of `Topology.link_rates`; those of dead links stay."""
+def _rates(topology: Topology, faults: Faults, rail: int = 0) -> Floats:
+    """Return GB/s of the links of a rail in the shape of `Topology.link_rates`; those of dead links stay."""
     rates = topology.link_rates.copy()
     for name in faults.lost:
-        place = topology.link_places[name]
-        rates.flat[place] = faults.rate_gbyte_s(topology, topology.link_at(place))
+        for flat in map(topology.link_places.__getitem__, _on_table(topology, [name], rail)):
+            rates.flat[flat] = faults.rate_gbyte_s(topology, topology.links_by_name[name])
     return rates
 
 

@@ -11,7 +11,8 @@ smallest sum of all links' seconds; a message that passes fewer links waits less
 The objective is the slowest link between routers. The slowest host link is held near what it was at the start. Where it
 takes more than twice as long as the slowest link, shortening may raise the latter to half of it (`HOST_SHARE`), but not
 above the best start's. Where packets are spread over third groups, or the load decides, exchanges follow the minimal
-routes, but the link-load model judges what they lead to. Where counters show what other jobs load
+routes, but the link-load model judges what they lead to; so they do on the first rail alone where ranks have NICs of
+their own. Where counters show what other jobs load
 (`railyard.placements.linkload.background`), seconds are of what they leave of each link, and the placement found
 without the counters is one of the starts.
 
@@ -160,11 +161,13 @@ class _Search:
     def _evaluated(self, name: str, at: Ints32) -> Candidate:
         """Return a placement with its seconds, by the link-load model where packets do not follow one route."""
         allocation, background = self.job.allocation, self.effort.background
-        if allocation.topology.is_static:
+        if allocation.topology.is_static and self.effort.nics is None:
             slowest, host, total = refine.seconds(self.problem, at)
         else:
             nodes = allocation.indices[at[: self.traffic.ranks]]
-            loads = load(allocation.topology, nodes, self.traffic, self.effort.protocol)
+            loads = load(
+                allocation.topology, nodes, self.traffic, self.effort.protocol, nics=self.effort.nics
+            )
             loads = loads if background is None else background.added_to(loads)
             slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
         return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)

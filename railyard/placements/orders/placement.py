@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.hosts.binding import Binding
+from railyard.placements.linkload.rails import local_ranks
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation
@@ -47,12 +48,7 @@ class Placement:
     @functools.cached_property
     def local_ranks(self) -> Ints:
         """Return each rank's number among the ranks of its node, in the order of ranks; shape (ranks,)."""
-        by_node = np.argsort(self.indices, kind="stable")
-        nodes = self.indices[by_node]
-        first = np.searchsorted(nodes, nodes, side="left")
-        local = np.empty(len(nodes), dtype=np.int64)
-        local[by_node] = np.arange(len(nodes)) - first
-        return local
+        return local_ranks(self.indices)
 
     def mean_hops(self) -> float:
         """Return the mean hops between neighbours of the periodic grid, over both directions of all its dimensions."""

@@ -32,7 +32,6 @@ from railyard.placements.topology.chosen.rules import FIXED, RULES, USUAL, Route
 from railyard.placements.topology.chosen.ways import Ways, ways
 from railyard.placements.topology.network import Network
 from railyard.placements.topology.parts import (
-    SPACE_BITS,
     Block,
     Coordinate,
     Destination,
@@ -80,14 +79,26 @@ class Topology(Network):
 
     # Routes.
 
-    def destination(self, coordinate: Coordinate, slot: int = 0) -> Destination:
-        """Return what a route to a node leads to."""
+    def destination(self, coordinate: Coordinate, slot: int = 0, rail: int = 0) -> Destination:
+        """Return what a route to a node leads to; `rail` is that of the NIC, where that decides the route."""
         return Destination(coordinate=coordinate)
 
     @cached_property
+    def ends(self) -> tuple[Destination, ...]:
+        """Return the destination of every node; where all NICs are on one network those of each rail in turn."""
+        rails = range(self.rails if self.is_fabric else 1)
+        return tuple(
+            self.destination(node.coordinate, node.slot, rail) for rail in rails for node in self.nodes
+        )
+
+    @cached_property
     def destinations(self) -> tuple[Destination, ...]:
-        """Return every destination, in the order of the nodes."""
-        return tuple(dict.fromkeys(self.destination(node.coordinate, node.slot) for node in self.nodes))
+        """Return every destination, in the order of `ends`."""
+        return tuple(dict.fromkeys(self.ends))
+
+    def last_router(self, destination: Destination, rail: int) -> Router:
+        """Return the router that passes packets from a rail on to the nodes of a destination."""
+        return Router(coordinate=destination.coordinate, rail=self.arrives(destination.rail, rail))
 
     @property
     def routes_text(self) -> str:
@@ -125,8 +136,8 @@ class Topology(Network):
 
     def walk(self, start: Router, end: Destination, exceptions: Detours | None = None) -> Iterator[Link]:
         """Yield the links from a router to a destination; `exceptions` replace the routers' usual routes."""
-        here = start
-        while here.level or here.coordinate != end.coordinate:
+        here, last = start, self.last_router(end, start.rail)
+        while here != last:
             link = (exceptions or {}).get((here, end)) or self.next_link(here, end)
             yield link
             here = link.target
@@ -138,7 +149,9 @@ class Topology(Network):
 
         `slot` is the destination node's, which decides the spine in a fat tree.
         """
-        return list(self.walk(Router(coordinate=source, rail=rail), self.destination(destination, slot)))
+        return list(
+            self.walk(Router(coordinate=source, rail=rail), self.destination(destination, slot, rail))
+        )
 
     def closes_ring(self, link: Link) -> bool:
         """Return whether packets that never turn can come back to the link: buffers need a dateline there."""
@@ -173,21 +186,21 @@ class Topology(Network):
     # Detours.
 
     def detours(self, dead: Collection[Link], rail: int) -> Detours:
-        """Return the exceptions to the usual routes on one rail; empty when nothing is dead.
+        """Return the exceptions to the usual routes of the network of a rail; empty when nothing is dead.
 
         Raises RunError that names the first pair of routers without a route.
         """
-        gone = frozenset(link.name for link in dead if link.source.rail == rail)
+        plane = self.plane_of(Router(coordinate=(), rail=rail))
+        gone = frozenset(link.name for link in dead if self.plane_of(link.source) == plane)
         return self.detours_around(gone, rail) if gone else {}
 
     def detours_around(self, gone: frozenset[str], rail: int) -> Detours:
         """Return the exceptions to the usual routes of a rail where the links named `gone` are dead; as `detours`."""
         exceptions: dict[tuple[Router, Destination], Link] = {}
         for destination in self.concerned(gone):
-            away = self._distances(destination, rail, gone)
+            away, end = self._distances(destination, rail, gone), self.last_router(destination, rail)
             for router in (r for r in self.routers if r.rail == rail and not r.level):
                 if router not in away and self.nodes_at(router.coordinate):
-                    end = Router(coordinate=destination.coordinate, rail=rail)
                     raise no_route(f"{self.router_name(router)} to {self.router_name(end)}")
             for router, hops in away.items():
                 if hops and any(link.name in gone for link in self.walk(router, destination)):
@@ -222,7 +235,7 @@ class Topology(Network):
 
     def check_addresses(self) -> None:
         """Raise InputError for a topology that does not fit the address space of a rail."""
-        limit = (1 << SPACE_BITS >> self._block_bits) - 1
+        limit = (1 << self.space_bits >> self._block_bits) - 1
         if len(self.coordinates) > limit:
             valid = f"at most {limit} in a virtual torus"
             raise InputError(self.name, "routers", len(self.coordinates), valid)
@@ -237,7 +250,7 @@ class Topology(Network):
             own = self._router_block(router.coordinate)
             return own.offset + (1 << own.bits) - 1
         first = self.router_indices[next(r for r in self.routers if r.rail == router.rail)]
-        return (1 << SPACE_BITS) - 2 - (self.router_indices[router] - first)
+        return (1 << self.space_bits) - 2 - (self.router_indices[router] - first)
 
     def block(self, destination: Destination) -> Block:
         """Return the addresses of all nodes of a destination."""
@@ -245,15 +258,15 @@ class Topology(Network):
 
     def prefixes(self, router: Router) -> Mapping[Block, Link]:
         """Return a router's usual routes: blocks of addresses in its rail, and the link that each leaves by."""
-        by_link: dict[str, tuple[Link, list[ipaddress.IPv4Network]]] = {}
+        by_link: dict[tuple[str, int | None], tuple[Link, list[ipaddress.IPv4Network]]] = {}
         for destination in self.destinations:
-            if router.level or destination.coordinate != router.coordinate:
+            if router != self.last_router(destination, router.rail):
                 link, own = self.next_link(router, destination), self.block(destination)
                 network = ipaddress.IPv4Network((own.offset, 32 - own.bits))
-                by_link.setdefault(link.port, (link, []))[1].append(network)
+                by_link.setdefault((link.port, own.rail), (link, []))[1].append(network)
         return {
-            Block(offset=int(network.network_address), bits=32 - network.prefixlen): link
-            for link, networks in by_link.values()
+            Block(offset=int(network.network_address), bits=32 - network.prefixlen, rail=rail): link
+            for (_, rail), (link, networks) in by_link.items()
             for network in ipaddress.collapse_addresses(networks)
         }
 
@@ -263,19 +276,21 @@ class Topology(Network):
         """Return the link loads of messages; those that are expected where routes are chosen.
 
         Message i has `sizes[i]` bytes and goes from the router with the index `source[i]` in `coordinates` to the node
-        with the index `node[i]` in `nodes`. The links named `gone` are dead; RunError where they leave no route.
+        with the index `node[i]` in `nodes`. Where all NICs are on one network, both count the rails in turn: `source`
+        is rail x routers + router, `node` an index in `ends`. The links named `gone` are dead; RunError where they
+        leave no route.
         """
         if self.routes.choose != FIXED:
             return self._carry_chosen(source, node, sizes, gone)
         if not gone:
             return self.carry_usual(source, node, sizes)
-        source, node, sizes = summed(source, node, sizes, len(self.nodes))
+        source, node, sizes = summed(source, node, sizes, len(self.ends))
         exceptions = self.detours([self.links_by_name[name] for name in gone], 0)
         return self._carry_along(self._routes(source, node, exceptions), sizes)
 
     def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
         """Return the link loads of messages that take their usual routes, as `carry` does."""
-        source, node, sizes = summed(source, node, sizes, len(self.nodes))
+        source, node, sizes = summed(source, node, sizes, len(self.ends))
         return self._carry_along(self.route_places(source, node), sizes)
 
     def route_places(self, source: Ints, node: Ints) -> Ints32:
@@ -288,13 +303,14 @@ class Topology(Network):
 
     def _routes(self, source: Ints, node: Ints, exceptions: Detours) -> Ints32:
         """Return the links of routes with `exceptions`, walked router by router, as `route_places` does."""
-        ends = [self.destination(n.coordinate, n.slot) for n in self.nodes]
+        ends, routers = self.ends, len(self.coordinates)
         routes = dict[tuple[int, Destination], list[int]]()
         rows = list[list[int]]()
         for at, to in zip(source.tolist(), node.tolist(), strict=True):
             row = routes.get((at, ends[to]))
             if row is None:
-                links = self.walk(Router(coordinate=self.coordinates[at]), ends[to], exceptions)
+                start = Router(coordinate=self.coordinates[at % routers], rail=at // routers)
+                links = self.walk(start, ends[to], exceptions)
                 row = routes[at, ends[to]] = [self.link_places[link.name] for link in links]
             rows.append(row)
         places = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int32)
@@ -363,7 +379,7 @@ class Topology(Network):
 
         A dead cable is dead both ways.
         """
-        end = Router(coordinate=destination.coordinate, rail=rail)
+        end = self.last_router(destination, rail)
         away = {end: 0}
         queue = deque([end])
         while queue:

@@ -17,7 +17,7 @@ import yaml
 from railyard.base import schemas, yaml_io
 from railyard.base.checkout import TOPOLOGIES
 from railyard.base.errors import InputError
-from railyard.placements.topology import fattree, fattree_levels, torus
+from railyard.placements.topology import fattree, fattree_levels, rail_optimised, torus
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.chosen import rules
 from railyard.placements.topology.dragonflies import dragonfly, dragonfly_plus, groups
@@ -33,6 +33,7 @@ KINDS: Mapping[str, Parse] = {
     "fat_tree": fattree_levels.parse,
     "dragonfly": dragonfly.parse,
     "dragonfly_plus": dragonfly_plus.parse,
+    "rail_optimised": rail_optimised.parse,
     "groups": groups.parse,
 }
 

@@ -7,8 +7,8 @@ traffic to the nodes of a leaf is spread over all spines. Leaves out trees of th
 A leaf's coordinate is (leaf, 0, 0), a spine's (spine, 0, 0) at level 1. Node order is leaf, then slot.
 
 Addresses in a rail: spine.leaf.slot, where `spine` is the one that serves the slot; 63.index.(253 + level) for a switch
-itself, which others do not reach. So a leaf needs one route of 16 bits for each spine, a spine one of 8 bits for each
-leaf and group of slots.
+itself, which others do not reach (31 or 15 with more than four or eight rails). So a leaf needs one route of 16 bits
+for each spine, a spine one of 8 bits for each leaf and group of slots.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ from railyard.placements.topology.parts import (
     rail_suffix,
 )
 
-#: The number in an address that marks a switch itself, one beyond the most spines.
-SWITCHES = 63
 MOST_LEAVES = 200
 KINDS = ("leaf", "spine")
 
@@ -112,7 +110,7 @@ class FatTree(Topology):
         """Return the spine through which traffic to a slot of any leaf goes."""
         return slot % self.spines
 
-    def destination(self, coordinate: Coordinate, slot: int = 0) -> Destination:
+    def destination(self, coordinate: Coordinate, slot: int = 0, rail: int = 0) -> Destination:
         """Return the leaf and the group of slots that one spine serves."""
         return Destination(coordinate=coordinate, group=self.spine_of(slot))
 
@@ -145,7 +143,7 @@ class FatTree(Topology):
         return hops
 
     def check_addresses(self) -> None:
-        limits = {"tree.leaves": (self.leaves, MOST_LEAVES), "spines": (self.spines, SWITCHES)}
+        limits = {"tree.leaves": (self.leaves, MOST_LEAVES), "spines": (self.spines, self._switches)}
         for field, (value, limit) in limits.items():
             if value > limit:
                 raise InputError(self.name, field, value, f"at most {limit} in a virtual torus")
@@ -154,7 +152,12 @@ class FatTree(Topology):
         return _address(self.spine_of(node.slot), node.coordinate[0], node.slot)
 
     def router_offset(self, router: Router) -> int:
-        return _address(SWITCHES, router.coordinate[0], 253 + router.level)
+        return _address(self._switches, router.coordinate[0], 253 + router.level)
+
+    @property
+    def _switches(self) -> int:
+        """Return the number in an address that marks a switch itself, one beyond the most spines."""
+        return (1 << self.space_bits - 16) - 1
 
     def block(self, destination: Destination) -> Block:
         return Block(offset=_address(destination.group, destination.coordinate[0]), bits=8)

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from railyard.base.errors import InputError
-from railyard.placements.arrays import np
+from railyard.placements.arrays import Ints, Ints32, np
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.parts import Link
 
@@ -80,36 +80,42 @@ class _Uses:
         return sum(self.together[position, other] for other in route[2]), self.received[route[1]]
 
 
-def tests(topology: Topology) -> Tests:
-    """Return the tests of every link of the first rail; InputError where routes are not fixed or do not fit."""
+def tests(topology: Topology, rail: int = 0) -> Tests:
+    """Return the tests of every link of a rail; InputError where routes are not fixed or do not fit.
+
+    Another rail than the first is of use where all rails are one network; elsewhere they are alike.
+    """
     topology.check_static("topobw")
-    by_link = _candidates(topology)
+    rail = rail if topology.is_fabric else 0
+    by_link = _candidates(topology, rail)
     uses = _Uses(sent=Counter(), received=Counter(), together=Counter(), sent_over=Counter())
     link_tests, unused = list[LinkTest](), list[str]()
     for position, link in enumerate(topology.first_rail):
+        if topology.is_fabric and link.rail != rail:
+            continue
         flows = _flows(topology, position, by_link.get(position, []), uses)
         if not flows:
             unused.append(link.name)
             continue
         link_tests.append(_test(topology, link, flows, _part(link)))
     link_tests += _more(topology, by_link, uses)
-    phases = _phases(topology, link_tests)
+    phases = _phases(topology, link_tests, rail)
     if len(phases) > MOST_PHASES:
         raise InputError("topobw", "phases", len(phases), f"at most {MOST_PHASES}")
     return Tests(phases=phases, unused=tuple(unused))
 
 
-def lines(topology: Topology) -> Iterator[str]:
+def lines(topology: Topology, rail: int = 0) -> Iterator[str]:
     """Yield the `test` lines of the links file (docs/formats.md), and a comment for each link without a test."""
-    link_tests = tests(topology)
+    link_tests = tests(topology, rail)
     for name in link_tests.unused:
         yield f"# not tested, because no usual route takes it: {name}\n"
     for number, phase in enumerate(link_tests.phases):
         for test in phase:
-            yield _line(topology, number, test)
+            yield _line(topology, number, test, rail)
 
 
-def _line(topology: Topology, phase: int, test: LinkTest) -> str:
+def _line(topology: Topology, phase: int, test: LinkTest, rail: int) -> str:
     names = [node.name for node in topology.nodes]
     pairs = ",".join(f"{names[a]}>{names[b]}" for a, b in test.pairs)
     ends = [f"node:{names[a]}:sending" for a, _ in test.pairs]
@@ -120,15 +126,22 @@ def _line(topology: Topology, phase: int, test: LinkTest) -> str:
         shared = flows if link is test.links[0] else topology.host_rate_gbyte_s
         (full if shared >= link.rate_gbyte_s else crossed).append(_part(link))
     (full if flows <= test.rate_gbyte_s else crossed).extend(ends)
-    routers = _routers(topology, test)
+    routers = _routers(topology, test, rail)
     words = (phase, test.links[0].link_class, f"{test.rate_gbyte_s:.10g}", routers, test.name, pairs)
     return " ".join(map(str, ("test", *words, _list(full), _list(crossed)))) + "\n"
 
 
-def _routers(topology: Topology, test: LinkTest) -> int:
+def _places(topology: Topology, source: Ints, target: Ints, rail: int) -> Ints32:
+    """Return the links of the usual routes from routers to nodes, by NICs of a rail; as `Topology.route_places`."""
+    return topology.route_places(
+        source + rail * len(topology.coordinates), target + rail * len(topology.nodes)
+    )
+
+
+def _routers(topology: Topology, test: LinkTest, rail: int) -> int:
     source, target = test.pairs[0]
     router = topology.router_of_node
-    places = topology.route_places(router[[source]], np.array([target], dtype=np.int64))
+    places = _places(topology, router[[source]], np.array([target], dtype=np.int64), rail)
     return 1 + int((places >= 0).sum())
 
 
@@ -141,13 +154,13 @@ def _part(link: Link) -> str:
     return link.name.replace(" ", ":", 1)
 
 
-def _candidates(topology: Topology) -> dict[int, list[Route]]:
+def _candidates(topology: Topology, rail: int) -> dict[int, list[Route]]:
     """Return for each link routes over it, shortest first: source switch, destination node, links."""
     switches, nodes = np.unique(topology.router_of_node), np.arange(len(topology.nodes), dtype=np.int64)
     if len(switches) * len(nodes) > MOST_ROUTES:
         raise InputError("topobw", "nodes", len(nodes), f"at most {MOST_ROUTES // len(switches)}")
     source, target = np.repeat(switches, len(nodes)), np.tile(nodes, len(switches))
-    places = topology.route_places(source, target)
+    places = _places(topology, source, target, rail)
     lengths = (places >= 0).sum(axis=1)
     routes_of_link = dict[int, list[Route]]()
     for row in np.argsort(lengths, kind="stable").tolist():
@@ -194,10 +207,10 @@ def _test(topology: Topology, link: Link, flows: list[Route], name: str) -> Link
     )
 
 
-def _back(topology: Topology, test: LinkTest) -> list[Link]:
+def _back(topology: Topology, test: LinkTest, rail: int) -> list[Link]:
     """Return the links from the receivers to the senders."""
     senders, targets = np.array(test.pairs, dtype=np.int64).T
-    places = topology.route_places(topology.router_of_node[targets], senders)
+    places = _places(topology, topology.router_of_node[targets], senders, rail)
     return [topology.link_at(position) for position in np.unique(places[places >= 0]).tolist()]
 
 
@@ -229,11 +242,11 @@ def _pair(topology: Topology, flow: Route, uses: _Uses) -> LinkTest:
     return _test(topology, slowest, [flow], name)
 
 
-def _phases(topology: Topology, link_tests: list[LinkTest]) -> tuple[tuple[LinkTest, ...], ...]:
+def _phases(topology: Topology, link_tests: list[LinkTest], rail: int) -> tuple[tuple[LinkTest, ...], ...]:
     """Return tests in phases, each in the first that has none of its links, there and back, and of its nodes."""
     phases, busy = list[list[LinkTest]](), list[set[object]]()
     for test in link_tests:
-        needs: set[object] = {link.name for link in (*test.links, *_back(topology, test))}
+        needs: set[object] = {link.name for link in (*test.links, *_back(topology, test, rail))}
         needs |= {node for pair in test.pairs for node in pair}
         for phase, used in zip(phases, busy, strict=True):
             if not used & needs:

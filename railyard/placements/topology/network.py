@@ -19,7 +19,17 @@ from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, np
-from railyard.placements.topology.parts import Coordinate, LatticeLink, Link, LinkClass, Node, Router, Switch
+from railyard.placements.topology.parts import (
+    ALL_BITS,
+    MOST_BITS,
+    Coordinate,
+    LatticeLink,
+    Link,
+    LinkClass,
+    Node,
+    Router,
+    Switch,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +96,35 @@ class Network(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the document that `catalog.parse` reads back to an equal topology."""
 
+    # What a kind may define otherwise: how rails are joined.
+
+    @property
+    def is_fabric(self) -> bool:
+        """Return whether links, loads and routes are those of all rails; otherwise of the first of equal rails."""
+        return False
+
+    @property
+    def planes(self) -> int:
+        """Return how many networks the rails are dealt over: rail r is on network r modulo planes.
+
+        A packet stays on the network of the NIC that sends it. There it goes to the NIC that has its address, or to
+        the one in the same place (`arrives`).
+        """
+        return self.rails
+
+    def plane_of(self, router: Router) -> int:
+        """Return the rail of a router, or 0 where one table has all rails."""
+        return 0 if self.is_fabric else router.rail
+
+    def arrives(self, rail: int, sender: int) -> int:
+        """Return the rail on which a packet for an address of `rail` arrives that a NIC of rail `sender` sends."""
+        return rail - rail % self.planes + sender % self.planes
+
+    def reached(self, rail: int) -> Sequence[int]:
+        """Return the rails whose addresses lead to the NICs of a rail."""
+        first = rail - rail % self.planes
+        return range(first, first + self.planes)
+
     # What a kind may define otherwise: views for people, schedulers and benchmarks.
 
     def direction(self, link: Link) -> str:
@@ -138,8 +177,13 @@ class Network(ABC):
 
     @cached_property
     def first_rail(self) -> tuple[Link, ...]:
-        """Return the links of the first rail, in the order of `links`."""
-        return tuple(link for link in self.links() if link.source.rail == 0)
+        """Return the links of the first rail, or of the one network of all rails, in the order of `links`."""
+        return tuple(link for link in self.links() if self.plane_of(link.source) == 0)
+
+    @property
+    def space_bits(self) -> int:
+        """Return the base-2 logarithm of the number of addresses of one rail."""
+        return min(MOST_BITS, ALL_BITS - (self.rails - 1).bit_length())
 
     @property
     def host_rate_gbyte_s(self) -> float:

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 #: The coordinate of a router with nodes; each kind of topology has its own number of dimensions.
 Coordinate = tuple[int, ...]
-#: The base-2 logarithm of the number of addresses of one rail.
-SPACE_BITS = 22
+#: The base-2 logarithm of the number of addresses of all rails, and of the most that one rail has.
+ALL_BITS, MOST_BITS = 24, 22
 
 
 class LinkClass(StrEnum):
@@ -58,13 +58,22 @@ class Link:
     port: str
     name: str
 
+    @property
+    def rail(self) -> int:
+        """Return the rail of the link; a spine that several rails share has the number 0."""
+        return max(self.source.rail, self.target.rail)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Destination:
-    """What one route leads to: the nodes of a router, or of a group of its slots that shares routes (`group`)."""
+    """What one route leads to: the nodes of a router, or of a group of its slots that shares routes (`group`).
+
+    `rail` is that of the NIC where all NICs are on one network, else 0.
+    """
 
     coordinate: Coordinate
     group: int = 0
+    rail: int = 0
 
 
 #: The link that a router takes to a destination instead of its usual one.
@@ -73,10 +82,11 @@ Detours = Mapping[tuple[Router, Destination], Link]
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Block:
-    """An aligned block of 2**`bits` addresses that begins at `offset` in the addresses of a rail."""
+    """An aligned block of 2**`bits` addresses that begins at `offset` in those of a rail; None: of each rail."""
 
     offset: int
     bits: int
+    rail: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

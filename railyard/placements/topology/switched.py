@@ -104,11 +104,14 @@ class Switched(Topology):
     @property
     @abstractmethod
     def hosts(self) -> Ints:
-        """Return the index in `plane` of the switch of every coordinate; shape (coordinates,)."""
+        """Return the index in `plane` of the switch of every coordinate; shape (coordinates,).
+
+        Where all NICs are on one network these are the switches of each rail in turn.
+        """
 
     @abstractmethod
     def steps(self, here: Ints, node: Ints) -> Ints:
-        """Return the link that packets take at switches `here` (indices in `plane`) to nodes (indices in `nodes`).
+        """Return the link that packets take at switches `here` (indices in `plane`) to nodes (indices in `ends`).
 
         What it returns for packets that have arrived has no meaning. All arrays have the same shape.
         """
@@ -138,10 +141,10 @@ class Switched(Topology):
         index = self._place(router)
         first, last = np.searchsorted(self.wiring.source, [index, index + 1])
         for number in range(first, last):
-            yield self.link(number, router.rail)
+            yield self.link(number, self.plane_of(router))
 
     def link(self, number: int, rail: int = 0) -> Link:
-        """Return the link with a number in `wiring`, on a rail."""
+        """Return the link with a number in `wiring`, on a rail that is a network of its own."""
         link = self._links.get((number, rail))
         if link is None:
             link = self._links[number, rail] = self._make_link(number, rail)
@@ -153,7 +156,8 @@ class Switched(Topology):
         kind, cable = int(wiring.kind[number]), int(wiring.cable[number])
         of = self.link_types[kind]
         names = [self.router_name(Router(coordinate=e.coordinate, level=e.level)) for e in (source, target)]
-        suffix = (f"#{cable}" if cable else "") + (f"@{rail}" if rail else "")
+        own = max(source.rail, target.rail)
+        suffix = (f"#{cable}" if cable else "") + (f"@{own}" if own else "")
         back = int(not wiring.up[number])
         return Link(
             source=source,
@@ -168,11 +172,11 @@ class Switched(Topology):
         )
 
     def reverse(self, link: Link) -> Link:
-        return self.link(int(self.wiring.reverse[self._numbers[link.name]]), link.source.rail)
+        return self.link(int(self.wiring.reverse[self._numbers[link.name]]), self.plane_of(link.source))
 
     # Routes.
 
-    def destination(self, coordinate: Coordinate, slot: int = 0) -> Destination:
+    def destination(self, coordinate: Coordinate, slot: int = 0, rail: int = 0) -> Destination:
         """Return the node itself: equal ways are dealt to nodes."""
         return Destination(coordinate=coordinate, group=slot)
 
@@ -182,7 +186,11 @@ class Switched(Topology):
             every = np.arange(len(self.plane), dtype=np.int64)
             node = np.full(len(every), self._node_index(destination), dtype=np.int64)
             row = self._rows[destination] = self.steps(every, node)
-        return self.link(int(row[self._place(router)]), router.rail)
+        return self.link(int(row[self._place(router)]), self.plane_of(router))
+
+    def last_switches(self, here: Ints, node: Ints) -> Ints:
+        """Return the switches (indices in `plane`) of nodes, for packets that are at switches `here`."""
+        return np.asarray(self.hosts[self.router_of_node[node]])
 
     def concerned(self, gone: frozenset[str]) -> Sequence[Destination]:
         dead = np.zeros(len(self.wiring.source), dtype=bool)
@@ -195,7 +203,7 @@ class Switched(Topology):
         ]
 
     def _meets(self, here: Ints, node: Ints, dead: NDArray[np.bool_]) -> bool:
-        end, at = self.hosts[self.router_of_node[node]], here.copy()
+        end, at = self.last_switches(here, node), here.copy()
         while len(on := np.flatnonzero(at != end)):
             link = self.steps(at[on], node[on])
             if dead[link].any():
@@ -221,13 +229,13 @@ class Switched(Topology):
         return self.link(flat)
 
     def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
-        source, node, sizes = summed(source, node, sizes, len(self.nodes))
+        source, node, sizes = summed(source, node, sizes, len(self.ends))
         return self.carry_along(self.hosts[source], node, sizes)
 
     def carry_along(self, at: Ints, node: Ints, sizes: Floats) -> Carried:
         """Return the bytes of packets that follow `steps` from switches to nodes."""
         loads, by_hops = np.zeros(len(self.wiring.source)), list[float]()
-        end = self.hosts[self.router_of_node[node]]
+        end = self.last_switches(at, node)
         while len(at):
             here = at == end
             by_hops.append(float(sizes[here].sum()))
@@ -243,7 +251,8 @@ class Switched(Topology):
         return ((1e6, 1.0, 1.0),)
 
     def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:
-        at, end = self.hosts[source].copy(), self.hosts[self.router_of_node[node]]
+        at = self.hosts[source].copy()
+        end = self.last_switches(at, node)
         columns: list[NDArray[np.int32]] = []
         while len(on := np.flatnonzero(at != end)):
             link = self.steps(at[on], node[on])
@@ -277,7 +286,7 @@ class Switched(Topology):
 
     def _place(self, router: Router) -> int:
         """Return a switch's index in `plane`."""
-        return self.router_indices[router] - router.rail * len(self.plane)
+        return self.router_indices[router] - self.plane_of(router) * len(self.plane)
 
     def _node_index(self, destination: Destination) -> int:
         return int(self.first_node[self.router_numbers[destination.coordinate]]) + destination.group
@@ -286,7 +295,8 @@ class Switched(Topology):
     def _numbers(self) -> dict[str, int]:
         """Return the number in `wiring` of every link by its name, on whichever rail."""
         count = len(self.wiring.source)
-        return {self.link(k, rail).name: k for rail in range(self.rails) for k in range(count)}
+        planes = range(1 if self.is_fabric else self.rails)
+        return {self.link(k, plane).name: k for plane in planes for k in range(count)}
 
     @cached_property
     def _links(self) -> dict[tuple[int, int], Link]:

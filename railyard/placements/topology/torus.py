@@ -50,8 +50,8 @@ from railyard.placements.topology.parts import (
 DIMENSIONS = "XYZ"
 #: The slot of a router's own address, after those of its nodes.
 ROUTER_SLOT = 7
-#: The largest extents that the addresses reach.
-ADDRESSED = (64, 256, 32)
+#: The largest extents of Y and Z that the addresses reach.
+ADDRESSED = (256, 32)
 #: Bits of an address below those of each dimension.
 ADDRESS_BITS = (16, 8, 3)
 
@@ -199,7 +199,8 @@ class Torus(Topology):
         return (1.0, 1.0, 1.0), slowness
 
     def check_addresses(self) -> None:
-        for name, extent, limit in zip(DIMENSIONS, self.extents, ADDRESSED, strict=True):
+        limits = (1 << self.space_bits - ADDRESS_BITS[0], *ADDRESSED)
+        for name, extent, limit in zip(DIMENSIONS, self.extents, limits, strict=True):
             if extent > limit:
                 valid = f"at most {limit} in a virtual torus"
                 raise InputError(self.name, f"dimensions.{name}.extent", extent, valid)

@@ -3,7 +3,7 @@
 `railyard-router --simulate` moves the messages in virtual time, cell by cell. Its times beside those of the virtual
 torus show what the network itself does. The difference between the two is what TCP, MPI and this machine add.
 
-Leaves out: all rails but the first.
+Leaves out: messages that several NICs share.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ HEALTHY = Faults()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message from node to node, both as indices into `topology.nodes`, which is sent at 0."""
+    """One message from node to node (indices into `topology.nodes`), sent at 0; `rails` are those of its NICs."""
 
     source: int
     target: int
     size_bytes: int
+    rails: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +87,8 @@ def arrivals_s(
 
 
 def _lines(topology: Topology, messages: Sequence[Message]) -> Iterator[str]:
-    """Yield the messages as the router reads them; NIC k of rail 0 is link 2 k times the rails."""
-    address = [addresses.node_address(topology, node, 0) for node in topology.nodes]
+    """Yield the messages as the router reads them; NIC k of a node is link 2 (node x rails + k)."""
     for message in messages:
-        nic = 2 * message.source * topology.rails
-        yield f"0 {nic} {address[message.target]} {message.size_bytes}\n"
+        nic = 2 * (message.source * topology.rails + message.rails[0])
+        address = addresses.node_address(topology, topology.nodes[message.target], message.rails[1])
+        yield f"0 {nic} {address} {message.size_bytes}\n"

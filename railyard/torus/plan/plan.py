@@ -4,9 +4,10 @@ Every router and node is a network namespace. Every cable is a veth pair, with a
 forwards packets along prefix routes (`addresses.table`). Next hops are link-local addresses with permanent neighbour
 entries, so that no ARP disturbs a measurement.
 
-Rails are separate planes of routers, with one NIC of each node on each. A node with several NICs has a rule for each of
-its addresses: a packet from a NIC's address leaves by that NIC, stays on its rail, and is delivered to any of the
-destination's addresses. So ranks with different NICs reach each other, and the sender decides the rail.
+Each node has one NIC on each rail. A node with several NICs has a rule for each of its addresses: a packet from a NIC's
+address leaves by that NIC. Where rails are separate planes of routers it stays on its rail, and is delivered to any of
+the destination's addresses, so the sender decides the rail. Where all rails are one network it goes to the NIC that has
+the address.
 
 The management network (one unshaped bridge in the namespace `head`) transports messages between a launcher and its
 daemons, as the service network of a cluster does. Only MPI's own traffic crosses the torus.
@@ -36,7 +37,9 @@ TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock ticks, and
 NIC_PORT = 128  # port number in a MAC address: ports from this number on lead to nodes
 NIC_GATEWAY = "169.254.0.1"
 FIRST_RAIL_TABLE = 100
-SECOND_CHOICE = 100  # metric of routes that no packet takes, because the usual routes have 0
+SECOND_CHOICE = (
+    100  # first metric, one per rail, of routes that no packet takes, because the usual routes have 0
+)
 BRIDGE_PORTS = 1023  # ports of a Linux bridge (BR_MAX_PORTS without port 0), such as the management network
 HEALTHY = Faults()
 LOWEST_ROUTER_RATE_BIT_S = 1e3
@@ -342,7 +345,9 @@ def _router(
     hop_us = topology.hop_latency_us
     for slot in range(0 if router.level else topology.nodes_at(router.coordinate)):
         node = Node(coordinate=router.coordinate, slot=slot, name="")
-        node_addresses = [addresses.node_address(topology, node, rail) for rail in range(topology.rails)]
+        node_addresses = [
+            addresses.node_address(topology, node, rail) for rail in topology.reached(router.rail)
+        ]
         mac = _mac(topology, router, NIC_PORT + slot, far=True)
         ports[f"h{slot}"] = (
             f"link set h{slot} up",
@@ -379,9 +384,9 @@ def _routes_to_other_rails(topology: Topology, node: Node, rail: int, route: Rou
     via = f"via {route.gateway} dev {route.interface} onlink" if route.gateway else f"dev {route.interface}"
     other_rails = [other_rail for other_rail in range(topology.rails) if other_rail != rail]
     own_prefixes = [f"{addresses.node_address(topology, node, other_rail)}/32" for other_rail in other_rails]
-    prefixes = [*map(addresses.rail_prefix, other_rails), *own_prefixes]
+    prefixes = [*(addresses.rail_prefix(topology, other) for other in other_rails), *own_prefixes]
     return [
-        f"route add {prefix} {via} src {route.source} {route.tcp} metric {SECOND_CHOICE}"
+        f"route add {prefix} {via} src {route.source} {route.tcp} metric {SECOND_CHOICE + rail}"
         for prefix in prefixes
     ]
 
@@ -406,7 +411,7 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
         router = Router(coordinate=node.coordinate, rail=rail)
         address = addresses.node_address(topology, node, rail)
         mac = _mac(topology, router, NIC_PORT + node.slot)
-        ip.append(f"addr add {address}/10 dev nic{rail} noprefixroute")
+        ip.append(f"addr add {address}/{32 - topology.space_bits} dev nic{rail} noprefixroute")
         if shape.network == "router":
             queue = f"mtu {shape.mtu_bytes} txqueuelen {TUN_QUEUE_CHUNKS}"
             ip.append(f"link set nic{rail} address {ROUTER_MAC} arp off {queue} up")
@@ -417,7 +422,7 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
             gateway = NIC_GATEWAY
             shapers.append(_shaper(f"nic{rail}", faults.injection_gbyte_s(topology, node), shape))
         route = Route(
-            prefix=addresses.rail_prefix(rail),
+            prefix=addresses.rail_prefix(topology, rail),
             interface=f"nic{rail}",
             gateway=gateway,
             source=address,

@@ -169,5 +169,5 @@ def _routes(topology: Topology, faults: Faults) -> Iterator[tuple[str, str, str]
     for node in topology.nodes:
         for rail in range(topology.rails):
             name = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
-            for other in range(topology.rails):
+            for other in topology.reached(rail):
                 yield name, f"{addresses.node_address(topology, node, other)}/32", f"h{node.slot}"

@@ -5,6 +5,7 @@ torus and the link-load model. The plug-in (`simulated/simgrid/`) only follows t
 one thing per line, numbered from 0; names end a line, and -1 means none.
 
     railyard-network/1
+    planes 1                                 rail r is on network r modulo 1; absent where each rail is a network
     reach 3                                  links that a message passes in its own time; absent where distance is free
     link 5948280000 1e-07 X+ 0,0,0>1,0,0     payload bytes per second, seconds, name
     sizes 64 64                              routers with hosts, addresses
@@ -16,10 +17,11 @@ A way of more links takes each of them for twice its time, and beyond twice as m
 limits that to twice. An address is a router and, in a fat tree, the spine that serves the node.
 
 A host of the simulation is a NIC of a node (`n0-0-0`, on rail 1 `n0-0-0.nic1`), so the sending NIC decides the rail.
-A message between hosts of one node passes the node's memory. A message between nodes passes the sender's host link, the
-capacity that the nodes of its router share, the links between routers, and the same capacities at the receiver. On a
-route of more links than the calibration's reach, a message occupies each link for longer. Only what the ranks can reach
-is listed, so a block of a large machine costs no more than the block.
+Where rails are joined (`planes`), the NIC that a message is for decides on which it arrives. A message between hosts of
+one node passes the node's memory. A message between nodes passes the sender's host link, the capacity that the nodes of
+its router share, the links between routers, and the same capacities at the receiver. On a route of more links than the
+calibration's reach, a message occupies each link for longer. Only what the ranks can reach is listed, so a block of a
+large machine costs no more than the block.
 
 Leaves out the nodes of ranks (they are in a host file), and time.
 """
@@ -108,27 +110,28 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
     links = _Links(topology=topology, faults=faults, calibration=calibration)
     rails = range(topology.rails)
     points = list(dict.fromkeys(Router(coordinate=n.coordinate, rail=r) for r in rails for n in nodes))
-    addresses = list(dict.fromkeys(destination(topology, node) for node in nodes))
+    addresses = list(dict.fromkeys(destination(topology, node, rail) for rail in rails for node in nodes))
     routes = list(_routes(links, points, addresses))
     point_of = {router: number for number, router in enumerate(points)}
     address_of = {address: number for number, address in enumerate(addresses)}
     node_lines = [_node(links, node) for node in nodes]
     hosts = [
         f"host {number} {rail} {point_of[Router(coordinate=node.coordinate, rail=rail)]} "
-        f"{address_of[destination(topology, node)]} "
+        f"{address_of[destination(topology, node, rail)]} "
         f"{links.out(node, rail)} {links.shared(node, rail, 'out')} {nic_name(node, rail)}"
         for number, node in enumerate(nodes)
         for rail in rails
     ]
     most_times = f" {calibration.reach_most_times}" if calibration.reach_most_times else ""
     reach = [f"reach {calibration.reach_hops}{most_times}"] if calibration.reach_hops else []
-    lines = [FORMAT, *reach, *links.lines, f"sizes {len(points)} {len(addresses)}"]
+    planes = [f"planes {topology.planes}"] if topology.planes < topology.rails else []
+    lines = [FORMAT, *planes, *reach, *links.lines, f"sizes {len(points)} {len(addresses)}"]
     return "\n".join([*lines, *node_lines, *hosts, *routes]) + "\n"
 
 
-def destination(topology: Topology, node: Node) -> Destination:
-    """Return the destination of a route to a node, which nodes may share."""
-    return topology.destination(node.coordinate, node.slot)
+def destination(topology: Topology, node: Node, rail: int) -> Destination:
+    """Return the destination of a route to a node's NIC, which NICs may share."""
+    return topology.destination(node.coordinate, node.slot, rail)
 
 
 def _node(links: _Links, node: Node) -> str:
@@ -147,7 +150,7 @@ def _routes(links: _Links, points: Sequence[Router], addresses: Sequence[Destina
         starts = [(number, point) for number, point in enumerate(points) if point.rail == rail]
         route_texts = _RouteTexts(links, exceptions)
         for (start, point), (end, address) in itertools.product(starts, enumerate(addresses)):
-            if point.coordinate != address.coordinate:
+            if point != links.topology.last_router(address, rail):
                 yield f"r {start} {end}{route_texts.text(point, address)}"
 
 

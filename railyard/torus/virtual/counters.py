@@ -330,7 +330,7 @@ def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
     """Yield every directed link with zero counts, its sending end and its receiving end."""
 
     def directed(
-        name: str, sender: End, receiver: End, *, router: Router, direction: str, link_class: str
+        name: str, sender: End, receiver: End, *, router: Router, rail: int, direction: str, link_class: str
     ) -> tuple[LinkCounter, End, End]:
         """Return a link at a router and its ends; `direction` is dimension and direction, such as `X+`."""
         counter = LinkCounter(
@@ -338,7 +338,7 @@ def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
             source=sender[0],
             target=receiver[0],
             coordinate=router.coordinate,
-            rail=router.rail,
+            rail=rail,
             dimension=direction[0],
             direction=direction[1],
             link_class=link_class,
@@ -353,6 +353,7 @@ def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
             sender,
             receiver,
             router=link.source,
+            rail=link.rail,
             direction=topology.direction(link),
             link_class=str(link.link_class),
         )
@@ -363,7 +364,15 @@ def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
             port = topology.router_name(router), f"h{node.slot}"
             for sign, sender, receiver in (("+", nic, port), ("-", port, nic)):
                 name = _host_name(topology, node, rail, sign)
-                yield directed(name, sender, receiver, router=router, direction=f"H{sign}", link_class="host")
+                yield directed(
+                    name,
+                    sender,
+                    receiver,
+                    router=router,
+                    rail=rail,
+                    direction=f"H{sign}",
+                    link_class="host",
+                )
 
 
 def names(topology: Topology) -> Mapping[End, str]:

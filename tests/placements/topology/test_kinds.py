@@ -24,7 +24,7 @@ from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import custom
 from railyard.placements.topology import catalog
-from railyard.placements.topology.base import Coordinate, Link, Node, Router, Topology
+from railyard.placements.topology.base import Coordinate, Link, Router, Topology
 from railyard.placements.topology.faults import Faults
 from railyard.torus.plan import addresses, plan
 from railyard.torus.simulated import calibration, network
@@ -37,6 +37,7 @@ KINDS = {
     "three levels": flies.made(
         "fat_tree", {"levels": [{"children": 2, "parents": 2}, {"children": 2, "parents": 2}]}
     ),
+    "rail-optimised": flies.made("rail_optimised", {"pods": 3, "spines": 2}, rails=4),
 }
 every_kind = pytest.mark.parametrize("topology", KINDS.values(), ids=KINDS)
 #: Their routes are not always shortest: a minimal route crosses one global cable, which another group's may undercut.
@@ -52,7 +53,7 @@ every_network = pytest.mark.parametrize(
 
 
 def graph(topology: Topology) -> nx.Graph:
-    pairs = ((link.source, link.target) for link in topology.links() if link.source.rail == 0)
+    pairs = ((link.source, link.target) for link in topology.first_rail)
     found: nx.Graph = nx.Graph(pairs)
     return found
 
@@ -101,10 +102,10 @@ def test_a_waypoint_is_on_the_route(topology: Topology) -> None:
 Networks = list[tuple[ipaddress.IPv4Network, Link]]
 
 
-def follow(start: Router, node: Node, address: str, tables: dict[Router, Networks]) -> list[Link]:
+def follow(start: Router, end: Router, address: str, tables: dict[Router, Networks]) -> list[Link]:
     """Forward by the longest prefix of each router's table to the node's router, as the kernel does."""
     parsed, links, here = ipaddress.IPv4Address(address), list[Link](), start
-    while (here.level or here.coordinate != node.coordinate) and len(links) < 20:
+    while here != end and len(links) < 20:
         fitting = [entry for entry in tables[here] if parsed in entry[0]]
         links.append(max(fitting, key=lambda entry: entry[0].prefixlen)[1])
         here = links[-1].target
@@ -116,17 +117,18 @@ def follow(start: Router, node: Node, address: str, tables: dict[Router, Network
 def test_the_kernels_tables_lead_where_the_routes_do(topology: Topology, dead: bool) -> None:
     cable = next(topology.links())
     around = topology.detours([cable, topology.reverse(cable)] if dead else [], 0)
-    rail = [router for router in topology.routers if router.rail == 0]
+    rail = [router for router in topology.routers if topology.plane_of(router) == 0]
     tables = {
         router: [(ipaddress.IPv4Network(p), k) for p, k in addresses.table(topology, router, around).items()]
         for router in rail
     }
     for router, node in itertools.product([r for r in rail if not r.level], topology.nodes[::3]):
-        wanted = list(topology.walk(router, topology.destination(node.coordinate, node.slot), around))
         for address_rail in range(topology.rails):
+            end = topology.destination(node.coordinate, node.slot, address_rail)
+            wanted = list(topology.walk(router, end, around))
             address = addresses.node_address(topology, node, address_rail)
-            assert follow(router, node, address, tables) == wanted
-        assert not dead or not {cable, topology.reverse(cable)} & set(wanted)
+            assert follow(router, topology.last_router(end, router.rail), address, tables) == wanted
+            assert not dead or not {cable, topology.reverse(cable)} & set(wanted)
 
 
 @every_network
@@ -152,7 +154,7 @@ def test_addresses_are_unique_and_in_the_rail(topology: Topology) -> None:
     assert len(set(hosts)) == len(hosts)
     for node, rail in itertools.product(topology.nodes, range(topology.rails)):
         own = ipaddress.ip_address(addresses.node_address(topology, node, rail))
-        assert own in ipaddress.ip_network(addresses.rail_prefix(rail))
+        assert own in ipaddress.ip_network(addresses.rail_prefix(topology, rail))
 
 
 @every_network

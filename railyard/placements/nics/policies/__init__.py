@@ -16,6 +16,7 @@ from functools import cache
 from railyard.base.errors import InputError
 from railyard.base.members import members
 from railyard.placements.hosts.gpus import RankGpus
+from railyard.placements.linkload.rails import RankNics
 from railyard.placements.topology.base import Topology
 
 #: The NICs of each local rank, as indices; empty where the policy leaves them to the library.
@@ -56,7 +57,8 @@ class NicPolicy:
     `does` completes "local rank k sends through" in docs/placements.md. `assign(host, nic)` returns the NICs of each
     local rank; `nic` is K (0 where there is none). A policy is `nearest` if it depends on which NIC is nearest to a
     rank, `striped` if a rank uses several NICs, and `by_library` if railyard sets nothing. One `with_gpus` gives each
-    rank a GPU of its node, too.
+    rank a GPU of its node, too. One `by_number` gives each rank a NIC that can be named to it. `by_peer`: the
+    receiver's NIC decides; `on_rail`: no message goes to a NIC of another number.
     """
 
     name: str
@@ -66,6 +68,9 @@ class NicPolicy:
     striped: bool = False
     by_library: bool = False
     with_gpus: bool = False
+    by_number: bool = False
+    by_peer: bool = False
+    on_rail: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -135,6 +140,16 @@ def host(
 def assign(policy: ChosenPolicy, on: Host) -> Assigned:
     """Return the NICs that each local rank sends through; empty tuples where the policy leaves that to the library."""
     return policy.kind.assign(on, policy.nic or 0)
+
+
+def rank_nics(policy: ChosenPolicy, on: Host) -> RankNics:
+    """Return the NICs of each local rank for the link-load model; InputError where the library chooses them."""
+    return RankNics(
+        policy=str(policy),
+        assigned=assign(policy, on),
+        by_peer=policy.kind.by_peer,
+        on_rail=policy.kind.on_rail,
+    )
 
 
 def gpus(policy: ChosenPolicy, on: Host) -> tuple[str, ...]:

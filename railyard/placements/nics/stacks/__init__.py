@@ -77,8 +77,8 @@ class NicStack:
         return _with_gpus(policy, on, settings) if policy.kind.with_gpus else settings
 
     def _setter(self, policy: NicPolicy) -> Setter | None:
-        """Return the setter of a policy; one with GPUs needs a stack that is passed each rank's NIC."""
-        other = self.setters.get(self.by_rank) if policy.with_gpus else None
+        """Return the setter of a policy; one by GPU or number needs a stack that is passed each rank's NIC."""
+        other = self.setters.get(self.by_rank) if policy.with_gpus or policy.by_number else None
         return self.setters.get(policy.name, other)
 
 

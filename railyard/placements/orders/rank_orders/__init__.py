@@ -16,6 +16,7 @@ from railyard.base.members import members
 from railyard.placements.arrays import Ints, np
 from railyard.placements.linkload.background import Background
 from railyard.placements.linkload.model import PROTOCOLS, Protocol
+from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders.allocation import Allocation
 from railyard.placements.orders.walks import Grid
@@ -25,7 +26,7 @@ from railyard.placements.topology.base import Topology
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """Limits of a search, bytes on the wire (`protocol`), and the load of other jobs (`background`).
+    """Limits of a search, bytes on the wire (`protocol`), the load of other jobs (`background`), the ranks' NICs.
 
     `progress(done, slowest_s)` is called after every round, `done` from 0 to 1.
     """
@@ -36,6 +37,7 @@ class Effort:
     protocol: Protocol = PROTOCOLS["payload"]
     progress: Callable[[float, float], None] | None = None
     background: Background | None = None
+    nics: RankNics | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

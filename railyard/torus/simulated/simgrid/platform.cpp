@@ -90,6 +90,7 @@ struct Way {
 
 struct Description {
     std::size_t reach = 0;          /* links that a message passes in its own time; 0: any number */
+    int planes = 0;                 /* networks over which rails are dealt; 0: each rail is one */
     std::size_t most_stretches = 0; /* upper limit of the factor for long routes; 0: no limit */
     std::size_t points = 0;
     std::size_t addresses = 0;
@@ -210,6 +211,8 @@ void read_line(Description &description, const std::string &line) {
         description.points = static_cast<std::size_t>(words.index(ANY));
         description.addresses = static_cast<std::size_t>(words.index(ANY));
         description.ways.resize(description.points * description.addresses);
+    } else if (kind == "planes") {
+        description.planes = words.index(ANY);
     } else if (kind == "reach") {
         description.reach = static_cast<std::size_t>(words.index(ANY));
         if (words.more())
@@ -316,7 +319,10 @@ class Network : public routing::NetZoneImpl {
             visit(node.memory, 1);
             return;
         }
-        const Door &door = node.doors[static_cast<std::size_t>(source.rail)];
+        const int planes =
+            description_.planes > 0 ? description_.planes : static_cast<int>(node.doors.size());
+        const int arrives = target.rail - target.rail % planes + source.rail % planes;
+        const Door &door = node.doors[static_cast<std::size_t>(arrives)];
         const Way &way = description_.way(source.point, target.address);
         bool is_shared =
             way.count > 0; /* nodes of one router do not go through what they share to leave it */

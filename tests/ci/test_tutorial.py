@@ -1,0 +1,49 @@
+"""The tutorial for developers: its files are saved and its lines are run, in their order, as a reader would."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT, HUNG_S, environment
+
+#: A fenced block with its language, or an indented one.
+BLOCK = re.compile(r"^```(\w+)\n([\s\S]*?)^```|((?:^    .+\n)+)", re.MULTILINE)
+FILES = {"c": "swap.c", "make": "Makefile", "python": "ci/swap.py"}
+#: The line that the page says to end with status 1 follows this one.
+SLOWER = "sed -i s/65536/98304/ swap.c && make\n"
+
+
+def script() -> str:
+    """Return the page as a script of a shell: a document for each file, and the commands."""
+    steps = ["set -eu"]
+    for language, text, commands in BLOCK.findall((CHECKOUT / "docs/tutorial-ci.md").read_text("utf-8")):
+        if language in FILES:
+            file = FILES[language]
+            steps.append(f"mkdir -p $(dirname {file}); cat > {file} <<'FILE'\n{text}FILE")
+        elif commands:
+            lines = re.sub(r"^    ", "", commands, flags=re.MULTILINE)
+            before, slower, after = lines.partition(SLOWER)
+            steps.append(f"{before}{slower}if {after.strip()}; then exit 9; fi" if slower else lines)
+    return "\n".join(steps)
+
+
+@pytest.mark.reframe
+def test_a_reader_reaches_a_green_check_then_a_red_one_then_a_workflow(tmp_path: Path) -> None:
+    (tmp_path / "railyard").symlink_to(CHECKOUT)
+    author = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    done = subprocess.run(
+        ["bash", "-c", script().replace("railyard fit ", "railyard fit --launches 2 ")],
+        cwd=tmp_path,
+        env=environment(**author),
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "use, in fit: " in done.stdout and done.stdout.count("worse: swap: plain/step_ms: ") == 1
+    workflow = (tmp_path / "app/.github/workflows/railyard.yml").read_text("utf-8")
+    assert re.search(r"checks: .?ci\b", workflow) and re.search(r"programs: .?bin\b", workflow)

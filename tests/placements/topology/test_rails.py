@@ -1,0 +1,292 @@
+"""Rail-optimised networks against a walk by hand, the router's counters, and what a user asks of loads per NIC."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.topology import flies, rails
+
+from railyard.base.errors import InputError, RunError
+from railyard.placements.linkload.model import PROTOCOLS, load
+from railyard.placements.linkload.patterns import make
+from railyard.placements.linkload.rails import RankNics
+from railyard.placements.linkload.traffic import Traffic
+from railyard.placements.nics import policies
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.orders.rank_orders import Effort
+from railyard.placements.topology import catalog, link_tests
+from railyard.placements.topology.base import Router, Topology
+from railyard.placements.topology.faults import Faults
+from railyard.torus.native import messages as native
+from railyard.torus.plan import addresses
+
+#: Payload of a cell of the router, and the whole cell: packets of 2,500 bytes, 40 of them TCP/IP's, and Ethernet's 14.
+PAYLOAD_BYTES, CELL_BYTES = 2460, 2514
+POLICIES = ("nic-0", "one-per-rank", "nearest", "round-robin", "rail-local", "stripe")
+
+
+def drawn(
+    document: flies.Document, seed: int, policy: str, ranks_per_node: int = 4
+) -> tuple[Traffic, RankNics]:
+    """Return random traffic of ranks in the order of nodes, and their NICs."""
+    topology, random = catalog.parse(document, source="test"), np.random.default_rng(seed)
+    ranks = ranks_per_node * len(topology.nodes)
+    source, target = random.integers(0, ranks, (2, 40))
+    apart = source != target
+    sent = Traffic(
+        ranks=ranks,
+        source=source[apart].astype(np.int32),
+        target=target[apart].astype(np.int32),
+        size_bytes=random.integers(1, 9, len(source))[apart] * 20.0 * PAYLOAD_BYTES,
+    )
+    on = policies.host(topology, ranks_per_node)
+    return sent, policies.rank_nics(policies.parse(policy, topology.rails), on)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rails.machines(), st.integers(0, 1000), st.sampled_from(POLICIES))
+def test_links_equal_a_walk_by_hand(document: flies.Document, seed: int, policy: str) -> None:
+    sent, nics = drawn(document, seed, policy)
+    topology = catalog.parse(document, source="test")
+    loads = load(
+        topology, np.repeat(np.arange(len(topology.nodes)), 4), sent, PROTOCOLS["gemini-put"], nics=nics
+    )
+    exact, out, into = Counter[str](), Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    for one, other, size in zip(
+        sent.source.tolist(), sent.target.tolist(), sent.size_bytes.tolist(), strict=True
+    ):
+        if one // 4 == other // 4:
+            continue
+        own, others = nics.assigned[(other if nics.by_peer else one) % 4], nics.assigned[other % 4]
+        for turn, nic in enumerate(own):
+            to = nic if nic in others else others[turn % len(others)]
+            start, end = (one // 4, nic), (other // 4, rails.arrives(document, nic, to))
+            for ends, share in (((start, end), 1.5), ((end, start), 9 / 64)):
+                out[ends[0]] += share * size / len(own)
+                into[ends[1]] += share * size / len(own)
+                exact.update(dict.fromkeys(rails.way(document, *ends), share * size / len(own)))
+    ours = {link.name: size for link, size, _ in loads.slowest(loads.link_s.size)}
+    assert set(exact) <= set(ours)
+    for name, size in ours.items():
+        assert size == pytest.approx(exact[name]), name
+    for node, rail in rails.nic_names(topology):
+        assert loads.host_out_bytes[rail, node] == pytest.approx(out[node, rail])
+        assert loads.host_in_bytes[rail, node] == pytest.approx(into[node, rail])
+
+
+@pytest.mark.built
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(rails.machines(), st.integers(0, 1000), st.sampled_from(POLICIES))
+def test_links_equal_the_routers_counters_on_machines_drawn_at_random(
+    document: flies.Document, seed: int, policy: str
+) -> None:
+    """Messages are whole cells long, so that the bytes are equal to the byte."""
+    sent, nics = drawn(document, seed, policy)
+    topology = catalog.parse(document, source="test")
+    node = np.repeat(np.arange(len(topology.nodes)), 4)
+    loads = load(topology, node, sent, PROTOCOLS["payload"], nics=nics)
+    if nics.policy == "stripe" and topology.rails > 1:
+        return  # messages in parts, which `Message` leaves out
+    sends = [
+        native.Message(
+            source=one // 4, target=other // 4, size_bytes=int(size), rails=_rails(nics, one, other)
+        )
+        for one, other, size in zip(
+            sent.source.tolist(), sent.target.tolist(), sent.size_bytes.tolist(), strict=True
+        )
+        if one // 4 != other // 4
+    ]
+    if not sends:
+        return
+    counted = native.simulated(topology, sends).sent_bytes
+    for link, size, _ in loads.slowest(loads.link_s.size):
+        assert counted[link.name] * PAYLOAD_BYTES == pytest.approx(size * CELL_BYTES, abs=1), link.name
+
+
+def _rails(nics: RankNics, one: int, other: int) -> tuple[int, int]:
+    into = nics.assigned[other % 4][0]
+    return (into if nics.by_peer else nics.assigned[one % 4][0]), into
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rails.machines(), st.randoms(use_true_random=False))
+def test_every_nic_is_reached_around_a_dead_cable_or_a_line_says_who_is_cut_off(
+    document: flies.Document, random: Random
+) -> None:
+    topology = catalog.parse(document, source="test")
+    cables = [link for link in topology.links() if link.step > 0]
+    if not cables:
+        return
+    dead = random.sample(cables, min(len(cables), random.randint(1, 3)))
+    gone = [*dead, *map(topology.reverse, dead)]
+    try:
+        around = topology.detours(gone, 0)
+    except RunError as error:
+        assert "no route from leaf" in str(error) and "\n" not in str(error)
+        return
+    names = {link.name for link in gone}
+    for router, end in itertools.product([r for r in topology.routers if not r.level], topology.destinations):
+        links = list(topology.walk(router, end, around))
+        assert len(links) in (0, 2) and not names & {link.name for link in links}
+    usual = load_of_all(topology, Faults())
+    assert load_of_all(topology, Faults(down=frozenset(names))) == pytest.approx(usual)
+
+
+def load_of_all(topology: Topology, faults: Faults) -> float:
+    """Return the bytes on all links when every node sends to the next by its last NIC; a detour is as long."""
+    count = len(topology.nodes)
+    ring = Traffic(
+        ranks=count,
+        source=np.arange(count, dtype=np.int32),
+        target=np.roll(np.arange(count, dtype=np.int32), -1),
+        size_bytes=np.ones(count),
+    )
+    nics = RankNics(policy="last", assigned=((topology.rails - 1,),))
+    return float(
+        load(
+            topology, np.arange(count), ring, PROTOCOLS["payload"], faults=faults, nics=nics
+        ).link_bytes.sum()
+    )
+
+
+@pytest.mark.parametrize("rails_count", [1, 4, 5, 8, 9, 16])
+def test_addresses_of_up_to_sixteen_rails_are_apart(rails_count: int) -> None:
+    for topology in (
+        flies.made("rail_optimised", {"pods": 3, "spines": 2}, rails=rails_count),
+        flies.made("tree", {"leaves": 5}, rails=rails_count),
+    ):
+        networks = [
+            ipaddress.ip_network(addresses.rail_prefix(topology, rail)) for rail in range(rails_count)
+        ]
+        assert all(not one.overlaps(other) for one, other in itertools.combinations(networks, 2))
+        own = [
+            addresses.node_address(topology, node, rail)
+            for node in topology.nodes
+            for rail in range(rails_count)
+        ]
+        own += [addresses.router_address(topology, router) for router in topology.routers]
+        assert len(set(own)) == len(own)
+
+
+def test_nothing_crosses_rails_where_the_receivers_nic_decides_and_crossing_is_refused_on_rail() -> None:
+    topology = flies.made("rail_optimised", {"pods": 1, "spines": 2}, nodes=4, rails=8)
+    ranks = np.arange(32, dtype=np.int32)
+    pairs = [(a, b) for a, b in itertools.permutations(ranks.tolist(), 2)]
+    source, target = (np.array(column, dtype=np.int32) for column in zip(*pairs, strict=True))
+    everyone = Traffic(ranks=32, source=source, target=target, size_bytes=np.ones(len(source)))
+    node, on = np.repeat(np.arange(4), 8), policies.host(topology, 8)
+    crossing, local = (
+        load(
+            topology,
+            node,
+            everyone,
+            PROTOCOLS["payload"],
+            nics=policies.rank_nics(policies.parse(name, 8), on),
+        )
+        for name in ("one-per-rank", "rail-local")
+    )
+    assert crossing.link_bytes.sum() > 0 and local.link_bytes.sum() == 0
+    assert (local.host_out_bytes == crossing.host_out_bytes).all(), "every NIC sends as much"
+    with pytest.raises(InputError, match=r"rank \d+ \(rail 0\) to rank \d+ \(rail 1\)"):
+        load(
+            topology,
+            node,
+            everyone,
+            PROTOCOLS["payload"],
+            nics=policies.rank_nics(policies.parse("on-rail", 8), on),
+        )
+
+
+def test_neighbours_by_rail_share_a_nic_and_pods_stay_together() -> None:
+    topology = flies.made("rail_optimised", {"pods": 2, "spines": 2}, nodes=2, rails=4)
+    allocation = allocate(topology, "contiguous")
+    by_rail, by_pod = (
+        place(name, allocation, (16,), ranks_per_node=4) for name in ("by-rail", "by-pod-rail")
+    )
+    assert by_rail.local_ranks.tolist() == [0] * 4 + [1] * 4 + [2] * 4 + [3] * 4
+    assert by_pod.indices.tolist() == [0, 1] * 4 + [2, 3] * 4
+    assert by_pod.local_ranks.tolist() == [0, 0, 1, 1, 2, 2, 3, 3] * 2
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("seed", range(6))
+def test_optimised_is_never_above_a_named_order_with_the_ranks_nics(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    topology = flies.made(
+        "rail_optimised", {"pods": 3, "spines": int(random.integers(1, 4))}, nodes=3, rails=4
+    )
+    allocation = allocate(topology, "random", seed=seed)
+    grid = (6, 6)
+    nics = policies.rank_nics(policies.parse("one-per-rank", 4), policies.host(topology, 4))
+    sent = make("stencil6", grid, size_bytes=(1e6,))
+    slowest = {
+        name: load(
+            topology,
+            place(
+                name,
+                allocation,
+                grid,
+                ranks_per_node=4,
+                seed=1,
+                traffic=sent,
+                effort=Effort(nics=nics, trials_per_rank=50),
+            ).indices,
+            sent,
+            PROTOCOLS["payload"],
+            nics=nics,
+        ).slowest_s
+        for name in (
+            "cart-create",
+            "plain",
+            "by-group",
+            "by-switch",
+            "by-rail",
+            "by-pod-rail",
+            "hilbert",
+            "optimised:1",
+        )
+    }
+    assert slowest["optimised:1"] <= min(slowest.values()) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("part", "rails_count", "words"),
+    [
+        ({"pods": 2}, 4, "either spines or oversubscription"),
+        ({"pods": 2, "spines": 2, "oversubscription": 1}, 4, "either spines or oversubscription"),
+        ({"pods": 2, "oversubscription": 3}, 4, "a divisor of nodes_per_router: 1, 2"),
+        ({"pods": 2, "spines": 2, "planes": 3}, 4, "a divisor of the 4 rails"),
+        ({"pods": 2, "spines": 0}, 4, "1 or more where a plane has 8 leaves"),
+        ({"pods": 1, "spines": 0}, 4, "1 or more where a plane has 4 leaves"),
+    ],
+)
+def test_a_document_that_is_wrong_names_its_field(part: flies.Document, rails_count: int, words: str) -> None:
+    with pytest.raises(InputError) as refused:
+        flies.made("rail_optimised", part, rails=rails_count)
+    assert words in str(refused.value) and "rail_optimised" in str(refused.value)
+
+
+def test_rails_alone_need_no_spine() -> None:
+    topology = flies.made("rail_optimised", {"pods": 1, "spines": 0, "planes": 8}, nodes=4, rails=8)
+    assert not list(topology.links()) and len(topology.routers) == 8
+    assert topology.reached(3) == range(8), "a leaf passes every address of a node on to the NIC on its rail"
+    assert topology.last_router(topology.destination((0, 0, 0), 0, 5), 2) == Router(
+        coordinate=(0, 0, 0), rail=2
+    )
+
+
+def test_topobw_tests_every_cable_of_the_rail_that_it_is_for() -> None:
+    topology = flies.made("rail_optimised", {"pods": 2, "spines": 2}, nodes=2, rails=8)
+    for rail in (0, 5):
+        planned = link_tests.tests(topology, rail)
+        named = {test.name for phase in planned.phases for test in phase if not test.name.startswith("pair:")}
+        own = {link.name.replace(" ", ":", 1) for link in topology.links() if link.rail == rail}
+        assert named | {name.replace(" ", ":", 1) for name in planned.unused} == own and len(named) > 4
