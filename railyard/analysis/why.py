@@ -17,7 +17,7 @@ from railyard.records.record import Record
 from railyard.records.store import archive
 
 if TYPE_CHECKING:
-    from railyard.records.slow import SlowLaunch
+    from railyard.records.folded.slow import SlowLaunch
 
 
 @click.command(epilog=example("railyard why 9f1c2ab0", "railyard why 9f1c2ab0 --launch 7"))
@@ -37,7 +37,7 @@ def why(name: str, root: Path, *, number: int | None, drain: bool, as_json: bool
     no or unknown, and its evidence; the first yes explains the launch. A yes that holds for the other launches, too,
     explains nothing. --drain runs nothing.
     """
-    from railyard.records import slow
+    from railyard.records.folded import slow
 
     (read,) = archive.iterate([find(name, root)])
     if number is not None and number > len(read.launches):

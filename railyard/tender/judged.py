@@ -13,8 +13,8 @@ from typing import NamedTuple
 import orjson
 
 from railyard.placements.orders.allocation import AllocationOrder
-from railyard.records import slow
 from railyard.records.benchmark import Labels
+from railyard.records.folded import slow
 from railyard.records.json_io import Json
 from railyard.records.record import Case, Launch, Origin, Record
 from railyard.records.rules import rebuilt

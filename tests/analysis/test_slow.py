@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from support import synthetic
 
 from railyard.analysis import why
-from railyard.records import record, slow
+from railyard.records import record
+from railyard.records.folded import slow
 from railyard.records.record import Record
 from railyard.records.rules import faults
 

@@ -1,6 +1,6 @@
 """State which launches of a case an event explains, and whether what the case shows holds without them.
 
-Leaves out: the rule by which an event explains a launch (`railyard.records.slow`).
+Leaves out: the rule by which an event explains a launch (`railyard.records.folded.slow`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.text.numbers import counted
-from railyard.records import slow
+from railyard.records.folded import slow
 
 #: What identifies a comparison.
 Key = TypeVar("Key")

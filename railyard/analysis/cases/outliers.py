@@ -19,7 +19,7 @@ from railyard.analysis.stats import medians
 from railyard.analysis.text.datatable import DataTable
 from railyard.analysis.text.numbers import NOTHING, percent
 from railyard.records.benchmark import Labels
-from railyard.records.slow import FENCE
+from railyard.records.folded.slow import FENCE
 from railyard.records.units import Fom
 
 #: The policy that uses one rail alone, which others are compared with.

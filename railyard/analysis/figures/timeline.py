@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
-from railyard.records import slow
+from railyard.records.folded import slow
 from railyard.records.folded.health import Spell
-from railyard.records.slow import Iterations, SlowLaunch
+from railyard.records.folded.slow import Iterations, SlowLaunch
 
 #: These figures are no benchmark's own (`railyard.analysis.figures.registry`).
 OF_ANY_CASE = True

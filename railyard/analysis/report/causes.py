@@ -2,7 +2,7 @@
 
 Models: the causes in the order in which they are looked at; the first yes explains the launch. What the other launches
 of its combination have as well explains none of them. Leaves out: which launches were slow and the rule by which an
-error counter explains one (`railyard.records.slow`), and the wording of a verdict.
+error counter explains one (`railyard.records.folded.slow`), and the wording of a verdict.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 from railyard.analysis.cases import cases
 from railyard.analysis.text.numbers import counted
-from railyard.records import slow
+from railyard.records.folded import slow
 from railyard.records.folded.health import Event, Health, Kind, Others, Spell
+from railyard.records.folded.slow import SlowLaunch
 from railyard.records.record import Launch, Record, Verdict
-from railyard.records.slow import SlowLaunch
 from railyard.records.units import Better
 
 Answer = Literal["yes", "no", "unknown"]

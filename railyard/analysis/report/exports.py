@@ -30,7 +30,8 @@ from railyard.analysis.judge.judged import Judged, JudgedCase, Section, document
 from railyard.analysis.judge.versus import Versus
 from railyard.analysis.report import page, screen
 from railyard.analysis.stats.verdicts import Finding
-from railyard.records import json_io, slow
+from railyard.records import json_io
+from railyard.records.folded import slow
 from railyard.records.json_io import Json
 from railyard.records.units import Fom
 

@@ -5,7 +5,7 @@ traffic is in the way, and states of which less is a fault (the speed of a link)
 which counters were read at all: one that no driver has is `not_read` with the reason, never zero. Of a counter that
 changed on many NICs the `LISTED` largest changes are events, and the rest is one sum.
 
-Leaves out: whether an event made the launch slow (`railyard.records.slow`).
+Leaves out: whether an event made the launch slow (`railyard.records.folded.slow`).
 """
 
 from __future__ import annotations

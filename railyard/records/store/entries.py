@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from railyard.base.errors import InputError
-from railyard.records import benchmark, noise, record, slow
+from railyard.records import benchmark, noise, record
 from railyard.records.benchmark import Labels, Series
 from railyard.records.comparable import BUILD, unnamed
+from railyard.records.folded import slow
+from railyard.records.folded.slow import SlowLaunch
 from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
-from railyard.records.slow import SlowLaunch
 from railyard.records.store import archive, levels
 from railyard.records.units import Fom
 

@@ -42,11 +42,16 @@ LEAST_PERCENT = 5.0
 TIMES = 3
 SHARE = 0.1
 #: The longest that one event can hold up its NIC, in seconds: a replay is a round trip of the link and its timer, a
-#: corrected word nothing or a short interrupt, a packet sent again TCP's least timeout (RFC 6298; Linux 0.2 s).
+#: corrected word nothing or a short interrupt, a packet sent again TCP's least timeout (RFC 6298; Linux 0.2 s). A frame
+#: that a node dropped on receipt costs little: the kernel counts those of unknown protocols, too, and one that mattered
+#: is sent again, which its sender counts.
 COSTS_S = {
     **dict.fromkeys(("REPLAYS", "TX_REPLAYS", "RX_REPLAYS", "SYMBOL_ERRORS", "PCIE_CORRECTED"), 1e-4),
-    **dict.fromkeys(("MEMORY_CORRECTED", "OUT_OF_SEQUENCE", "RETRANSMISSIONS", "RETRANSMITTED"), 1e-3),
-    **dict.fromkeys(("TCP_RETRANSMITTED", "RX_DROPPED", "TX_DROPPED", "DROPS"), 0.2),
+    **dict.fromkeys(
+        ("MEMORY_CORRECTED", "OUT_OF_SEQUENCE", "RETRANSMISSIONS", "RETRANSMITTED", "RX_DROPPED", "RX_DROPS"),
+        1e-3,
+    ),
+    **dict.fromkeys(("TCP_RETRANSMITTED", "TX_DROPPED", "DROPS"), 0.2),
     **dict.fromkeys(("OUTAGE_NS", "DELAYED_NS"), 1e-9),
 }
 LONG_S = 60.0

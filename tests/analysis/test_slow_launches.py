@@ -16,9 +16,8 @@ from support.benchmark_runs import BIN
 from support.commands import Run
 
 from railyard.placements.topology import catalog
-from railyard.records import slow
 from railyard.records.assemble import LaunchRun, assemble
-from railyard.records.folded import health
+from railyard.records.folded import health, slow
 from railyard.records.record import Record
 
 TOPOLOGY = "gemini-2x2x2"
