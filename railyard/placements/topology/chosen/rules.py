@@ -32,10 +32,11 @@ FLOWLET = "flowlet "
 class RouteRule:
     """One rule by which routes are chosen.
 
-    `does` completes "a router takes" in docs/routes.md. `order` is that of its flows, unless it `has_flowlets` and the topology gives the time of a silence. A message may
-    go by another part of the network first if it is `by_part`; kinds without parts lack such rules. `loads(ways, sent)`
-    returns the expected bytes on every link of the ways, where `sent` has the bytes by (router, router); it is None
-    for fixed routes, whose loads the kind itself knows.
+    `does` completes "a router takes" in docs/routes.md. `order` is that of its flows, unless it `has_flowlets` and
+    the topology gives the time of a silence. A message may go by another part of the network first if it is
+    `by_part`; kinds without parts lack such rules. `loads(ways, sent)` returns the expected bytes on every link of
+    the ways, where `sent` has the bytes by (router, router); it is None for fixed routes, whose loads the kind itself
+    knows.
     """
 
     name: str
