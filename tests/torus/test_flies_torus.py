@@ -78,7 +78,6 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
     [
         ("dragonfly", "router", "global", ("--lanes-lost", "2")),
         ("fat-tree", "router", "cable", ("--down",)),
-        ("fat-tree", "kernel", "cable", ("--down",)),
     ],
 )
 def test_topobw_names_a_bad_cable_and_no_other(
