@@ -38,6 +38,7 @@ NOT_RUN = {
     r"\bsim\b|results/simtorus|smpi": "needs SimGrid: tests/torus/test_simulated.py",
     r"^(mpirun|env) ": "without a torus: tests/benchmarks; or a program that railyard does not bring",
     r"\btitan\b": "131,072 ranks take ten seconds: tests/placements",
+    r"railyard ci git(hub|lab)": "needs a remote on GitHub: tests/ci",
     r"\bdoctor\b": "inspects a machine of the reader's: tests/doctor",
     r"\btender (?!preset)": "needs bags and keys of bidders: tests/tender/test_tender.py",
     r"\breport (-o|results/vtorus)|compare (check=\w+,)?placement|date=|why RECORD": "reads the reader's archive",
