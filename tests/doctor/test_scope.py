@@ -26,7 +26,7 @@ def install(folder: Path, *, version: str = "") -> Path:
 
 def host_mpi(folder: Path, family: str) -> subprocess.CompletedProcess[str]:
     """Write the scope of an MPI that the PATH or a module has."""
-    command = [CHECKOUT / "containers/host-mpi", "scope", folder, family]
+    command = [str(CHECKOUT / "containers/host-mpi"), "scope", str(folder), family]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
