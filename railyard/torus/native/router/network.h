@@ -21,8 +21,7 @@
  * - A cell counts the routers that it comes to. Where their number reaches the chunk's time to live, the
  * chunk goes no further: it turns round and arrives at its source, which learns where it expired.
  * - A link may be silent, damage cells or have jitter: troubles.h. */
-#ifndef ROUTER_NETWORK_H
-#define ROUTER_NETWORK_H
+#pragma once
 
 #include "counters.h"
 #include "events.h"
@@ -234,5 +233,3 @@ uint8_t channel_after(const struct link *before, uint8_t channel, const struct l
 int64_t network_address(const struct network *network, uint32_t ip);
 
 void network_free(struct network *network);
-
-#endif
