@@ -53,7 +53,7 @@ NOT_RUN = {
 }
 #: What is in the folder where the commands run: links to what a checkout has.
 CHECKED_OUT = ("build", "checks", "docs", "placements", "reframe.yml", "results/example", "tests", ".venv")
-TORUS = re.compile(r"(?P<before>\btorus (?P<verb>(?!up|list)\w+) |--name )(?P<name>[a-z][\w-]*)")
+TORUS = re.compile(r"(?P<before>\btorus (?P<verb>(?!up|list|simulate)\w+) |--name )(?P<name>[a-z][\w-]*)")
 
 
 def reason(line: Line) -> str:
