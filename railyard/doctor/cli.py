@@ -37,12 +37,7 @@ from railyard.doctor.inventory import look
     metavar="OPTIONS",
 )
 def doctor(
-    *,
-    only_fragment: bool,
-    as_json: bool,
-    on_a_node: bool,
-    partitions: Sequence[str],
-    access: str,
+    *, only_fragment: bool, as_json: bool, on_a_node: bool, partitions: Sequence[str], access: str
 ) -> None:
     """Report what railyard can use on this machine, and what a missing part would enable.
 

@@ -22,10 +22,7 @@ SPEED = {"plain": 1.0, "cart-create": 1.25, "custom": 1.0}
 
 def test_a_tie_before_another_in_a_model_has_no_interval() -> None:
     case = synthetic.case(
-        check="minighost_remap",
-        benchmark="minighost",
-        placements=list(SPEED),
-        launches_per_combination=1,
+        check="minighost_remap", benchmark="minighost", placements=list(SPEED), launches_per_combination=1
     )
     system = {"name": "linkload", "partition": "default", "environment": "openmpi"}
 
