@@ -206,6 +206,19 @@ def test_one_node_by_nccl_lstopo_and_node_info_has_one_map(name: str) -> None:
         assert not findings.findings([made])
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_a_dump_with_any_characters_changed_is_read_or_refused_in_one_line(seed: int) -> None:
+    draw = random.Random(seed)
+    texts = [text for _, text, _, _ in DUMPS.values()] + [map_dumps.hwloc(ROME), map_dumps.node_info(ROME)]
+    text = list(draw.choice(texts))
+    for _ in range(draw.randint(1, 6)):
+        text[draw.randrange(len(text))] = draw.choice('0x9-. <>"\n\tGX{')
+    try:
+        findings.findings([readers.parse("".join(text), "a", "changed")])
+    except InputError as error:
+        assert "\n" not in str(error)
+
+
 def test_the_order_of_devices_and_nodes_changes_no_verdict() -> None:
     draw = random.Random(3)
     text = DUMPS["mi300"][1]
