@@ -107,7 +107,7 @@ def test_a_launch_of_two_sides_is_refused_and_named() -> None:
 
 def test_rate_scales_are_converted_or_never_mixed() -> None:
     """Equal machines at two rate scales have equal times of links, and no times of programs that compare."""
-    twice = {**synthetic.TORUS, "rate_scale": 2 * synthetic.TORUS["rate_scale"]}
+    twice = {**synthetic.TORUS, "rate_scale": 0.002}
     fast = {name: value / 2 for name, value in SPEED.items()}
     jobs = [synthetic.halo(fast, launches=4, seed=20 + job, system=OTHER, torus=twice) for job in range(5)]
     links = compared(["vtorus", "other"], *A_JOBS, *jobs)

@@ -38,7 +38,6 @@ NOT_RUN = {
     r"\bsim\b|results/simtorus|smpi": "needs SimGrid: tests/torus/test_simulated.py",
     r"^(mpirun|env) ": "without a torus: tests/benchmarks; or a program that railyard does not bring",
     r"\btitan\b": "131,072 ranks take ten seconds: tests/placements",
-    r"railyard ci git(hub|lab)": "needs a remote on GitHub: tests/ci",
     r"\bdoctor\b": "inspects a machine of the reader's: tests/doctor",
     r"\btender (?!preset)": "needs bags and keys of bidders: tests/tender/test_tender.py",
     r"\breport (-o|results/vtorus)|compare (check=\w+,)?placement|date=|why RECORD": "reads the reader's archive",
@@ -49,7 +48,7 @@ NOT_RUN = {
     r"report results/example": "writes a page for ten seconds: tests/analysis and tests/records",
     r"\bmoved\b|results/NAME|recorded\.out|counted\.json": "needs outputs of the reader's own",
     r"\b(FILES?|PATHS|RECORDS|ID|CHECK|KEY=VALUE|A B)\b": "a synopsis",
-    r"-m pytest|workflow\.py|completion": "tests in a test; tests/ci; tests/repository",
+    r"-m pytest|workflow\.py": "tests in a test; tests/ci; tests/repository",
 }
 #: What is in the folder where the commands run: links to what a checkout has.
 CHECKED_OUT = ("build", "checks", "docs", "placements", "reframe.yml", "results/example", "tests", ".venv")
