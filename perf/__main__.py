@@ -14,7 +14,7 @@ from typing import Any
 from support import whole_machine
 from support.mpis import matrix, stacks
 
-from perf import archive, forgeries, fuzz, pieces, rivals, statistics, topobw, vtorus
+from perf import archive, forgeries, fuzz, pieces, rings, rivals, same, statistics, topobw, vtorus
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -23,6 +23,8 @@ OUTPUT = BUILD / "bench.json"
 SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "up": ("up and down of gemini-4x4x4", lambda _: vtorus.bring_up()),
     "fidelity": ("payload rate of every link, also with five faults; a launch", lambda _: vtorus.fidelity()),
+    "same": ("one placement twice (A/A): how far apart the medians are", same.measure),
+    "rings": ("full rings in the router's network alone, beside theory", lambda _: rings.measure()),
     "topobw": ("injected faults that topobw names, and false alarms without one", topobw.measure),
     "fit-rivals": (
         "`optimised` against its bounds, the named orders, Scotch, KaHIP, TreeMatch",
@@ -62,7 +64,7 @@ def main() -> None:
     parser.add_argument("section", nargs="*", metavar="SECTION", help="default: all")
     counted = "forgeries, fuzz, statistics: changes, inputs of each kind, draws"
     parser.add_argument("--count", type=int, metavar="N", help=counted)
-    for section in (archive, pieces, rivals, topobw, statistics, whole_machine):
+    for section in (archive, pieces, rivals, same, topobw, statistics, whole_machine):
         section.options(parser)
     options = parser.parse_args()
     for name in options.section:

@@ -69,6 +69,7 @@ GROUPS = {
     },
     "Exchange with others": {
         "tender": ("tender.cli:tender", "Write, check and evaluate the bids of a tender."),
+        "ci": ("ci.cli:ci", "Print a workflow that runs the smoke checks."),
     },
 }
 #: Commands that job scripts alone call: the list of commands and the shell's completion leave them out.

@@ -70,7 +70,7 @@ def _callers() -> list[inspect.FrameInfo]:
     return [] if dropped else inspect.stack()[1:]
 
 
-rfm_warnings.inspect = types.SimpleNamespace(stack=_callers, getmodule=inspect.getmodule)
+rfm_warnings.inspect = types.SimpleNamespace(**{**vars(inspect), "stack": _callers})
 
 
 def partition_of(test: Any) -> Partition:

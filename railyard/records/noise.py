@@ -1,7 +1,7 @@
 """Return the noise floor of a record: a difference between two groups of its launches up to the floor means nothing.
 
 Models: on a virtual torus all nodes share one machine, so that two measurements of the same placement differ by up to
-`SAME_PERCENT` (`perf same` of commit f016650), even if a test calls the difference significant. On the network
+`SAME_PERCENT` (`python -m perf same`), even if a test calls the difference significant. On the network
 `router` the error estimate of a launch limits how much too long its times may be. The floor is the median of these
 estimates if that is larger. Leaves out other origins, whose floor is 0: the launches of a real machine show its noise,
 and a model has none.

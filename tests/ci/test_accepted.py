@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, Run
 
 LABEL = [{"id": 1, "name": "accept"}]
 OTHER = [{"id": 2, "name": "accepted"}, {"id": 3, "name": "bug"}]
@@ -64,8 +64,10 @@ def test_a_change_is_accepted_by_its_label_or_a_message(
     assert done.stdout == f"{expected}\n", done.stderr
 
 
-def test_a_label_starts_the_workflows_and_they_may_read_it() -> None:
-    for name in ("config/ci/github.yml", ".github/workflows/smoke.yml"):
-        document = yaml.load((CHECKOUT / name).read_text(), yaml.BaseLoader)
+def test_a_label_starts_the_workflows_and_they_may_read_it(railyard: Run) -> None:
+    printed = railyard("ci", "github", "--source", "o/r", "--ref", "v1").stdout
+    for text in (printed, (CHECKOUT / ".github/workflows/smoke.yml").read_text()):
+        document = yaml.load(text, yaml.BaseLoader)
         assert {"labeled", "synchronize"} <= {*document["on"]["pull_request"]["types"]}
         assert document["jobs"]["smoke"]["permissions"]["pull-requests"] == "read"
+    assert "accept: event" in printed

@@ -1,4 +1,4 @@
-"""The workflows that users copy, and railyard's action and script behind them."""
+"""`railyard ci` prints workflows that a service accepts."""
 
 from __future__ import annotations
 
@@ -8,32 +8,90 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.commands import CHECKOUT, environment
+from support.commands import CHECKOUT, Run, environment
 from support.reframe import reframe_in
 
 from railyard.base.checkout import TORUS_BIN
+from railyard.ci import workflows
 
 SMOKE = CHECKOUT / "tools/smoke"
-WORKFLOWS = CHECKOUT / "config/ci"
+SOURCE = ["--source", "OWNER/railyard"]
 
 
-@pytest.mark.parametrize("name", ["github", "github-cluster"])
-def test_a_github_workflow_has_our_pins_and_uses_only_inputs_that_the_action_has(name: str) -> None:
-    """The pins are those of smoke.yml, which an updater sees."""
-    (job,) = yaml.safe_load((WORKFLOWS / f"{name}.yml").read_text())["jobs"].values()
+def test_a_workflow_of_a_cluster_runs_the_selected_checks_and_builds_no_programs(railyard: Run) -> None:
+    cluster = [
+        "ci",
+        "gitlab",
+        "--source",
+        "me/railyard",
+        "--ref",
+        "v1",
+        "--system",
+        "mine",
+        "--runner",
+        "big",
+    ]
+    assert "-c checks -n halo_3d -S launches=6" in railyard(*cluster, "--select", "-n halo_3d").stdout
+    refused = railyard(*cluster, "--programs", "build/bin")
+    assert (refused.returncode, refused.stdout) == (2, "") and "--programs" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--checks", "ci/checks", "--programs", "build/bin"], ["--system", "mine", "--runner", "big"]],
+)
+def test_a_github_workflow_pins_its_actions_and_uses_only_inputs_that_the_action_has(
+    railyard: Run, options: list[str]
+) -> None:
+    done = railyard("ci", "github", *SOURCE, *options)
+    assert done.returncode == 0, done.stderr
+    (job,) = yaml.safe_load(done.stdout)["jobs"].values()
+    used = {step["uses"].partition("@")[0]: step for step in job["steps"] if "uses" in step}
+    assert all(len(step["uses"].partition("@")[2]) == 40 for step in used.values())
+    inputs = yaml.safe_load((CHECKOUT / "action.yml").read_text())["inputs"]
     ours = (CHECKOUT / ".github/workflows/smoke.yml").read_text()
-    action = yaml.safe_load((CHECKOUT / "action.yml").read_text())
-    for step in job["steps"]:
-        if step.get("uses") == "OWNER/railyard@COMMIT":
-            assert set(step["with"]) <= set(action["inputs"])
-        else:
-            assert step.get("uses", "") in ours
+    assert all(step["uses"] in ours for name, step in used.items() if name != "OWNER/railyard"), (
+        "an updater sees the pins"
+    )
+    if "OWNER/railyard" in used:
+        assert set(used["OWNER/railyard"]["with"]) <= set(inputs)
+        assert ("build" in used["OWNER/railyard"]["with"]) == ("--programs" in options)
+    else:
+        assert "reframe" in str(job["steps"]) and job["runs-on"] == ["self-hosted", "big"]
 
 
-@pytest.mark.parametrize("name", ["gitlab", "gitlab-cluster"])
-def test_a_gitlab_job_is_a_script_of_bash(name: str) -> None:
-    script = "\n".join(yaml.safe_load((WORKFLOWS / f"{name}.yml").read_text())["railyard"]["script"])
-    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--checks", "ci/checks", "--programs", "build/bin"], ["--system", "mine", "--runner", "big"]],
+)
+def test_a_gitlab_job_runs_railyard_of_a_fixed_commit_and_keeps_its_records(
+    railyard: Run, options: list[str]
+) -> None:
+    done = railyard("ci", "gitlab", "--ref", "1234567", *SOURCE, *options)
+    job = yaml.safe_load(done.stdout)["railyard"]
+    script = "\n".join(job["script"])
+    assert "checkout 1234567" in script
+    assert (
+        job["artifacts"]["paths"][1] == f"railyard/results/{'mine' if '--system' in options else 'vtorus'}/"
+    )
+    assert ("libopenmpi-dev" in str(job.get("before_script"))) == ("--programs" in options)
+    assert ("baseline/" in job["artifacts"]["paths"]) == ("--system" not in options)
+    checked = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_a_checkout_without_a_remote_on_github_has_no_source(railyard: Run) -> None:
+    remote = subprocess.run(
+        ["git", "remote", "get-url", "origin"], cwd=CHECKOUT, capture_output=True, text=True, check=False
+    )
+    done = railyard("ci", "github")
+    if "github.com" in remote.stdout:
+        assert "OWNER/railyard" not in done.stdout
+    else:
+        assert (done.returncode, done.stdout) == (
+            2,
+            "",
+        ) and "--source: the checkout has no remote" in done.stderr
 
 
 #: In sudo's place: runs a program with the preserved variables alone.
@@ -73,8 +131,26 @@ def test_every_input_of_the_action_reaches_the_script_or_a_step_before_it(tmp_pa
         assert f"value of inputs.{name}\n" in passed or f"inputs.{name} " in others, name
         assert f"| `{name}` |" in (CHECKOUT / "docs/howto/ci.md").read_text()
     assert "RAILYARD_MPI=value of steps.paths.outputs.mpi" in passed and f"GITHUB_SHA={'1f' * 20}" in passed
-    rate_scale = action["inputs"]["rate-scale"]["default"]
-    assert f"RAILYARD_RATE_SCALE={rate_scale}" in (WORKFLOWS / "gitlab.yml").read_text()
+    assert action["inputs"]["rate-scale"]["default"] == workflows.RATE_SCALE
+
+
+def test_the_words_of_a_build_and_a_selection_reach_the_action(railyard: Run) -> None:
+    words = ["--programs", "bin", "--build", "make 'a b' && echo \"done\"", "--select", "-n 'x|y'"]
+    job = yaml.safe_load(railyard("ci", "github", *SOURCE, *words).stdout)["jobs"]["smoke"]
+    (inputs,) = (step["with"] for step in job["steps"] if step.get("id") == "smoke")
+    assert (inputs["build"], inputs["select"]) == (words[3], words[5])
+    (script,) = (
+        line
+        for line in yaml.safe_load(railyard("ci", "gitlab", *SOURCE, *words).stdout)["railyard"]["script"]
+        if "make -C railyard" in line
+    )
+    shown = subprocess.run(
+        ["bash", "-c", script.replace("make -C railyard", "printf '%s\\n'")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "SELECT=-n 'x|y'" in shown.stdout.splitlines()
 
 
 @pytest.mark.reframe
@@ -106,6 +182,12 @@ def test_an_mpi_of_ones_own_takes_the_place_of_debians(small: str, tmp_path: Pat
             check=False,
         )
         assert done.returncode == 2 and str(tmp_path / "mpi/bin" / name) in done.stderr, done.stderr
+
+
+def test_text_that_would_break_the_workflow_is_one_line(railyard: Run) -> None:
+    done = railyard("ci", "github", *SOURCE, "--checks", "a\n  evil: true")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) <= 2 and "--checks" in done.stderr
 
 
 def test_the_smoke_script_refuses_a_folder_that_is_not_there() -> None:

@@ -10,6 +10,8 @@ import pytest
 import yaml
 from support.commands import CHECKOUT
 
+from railyard.ci.workflows import Choices, Service, workflow
+
 #: In ReFrame's place: what it prints and leaves where nothing is measured, with exit status 0.
 RAN = "echo '[  PASSED  ] Ran {} test case(s) from {} check(s) (0 failure(s), {} skipped)'\n"
 REFRAMES = {
@@ -32,18 +34,19 @@ STUBS = {
     "git": "exit 0\n",
     "make": """\
 [ "$1" != -C ] || { cd "$2"; shift 2; }
-target=${1:-}
-[ $# = 0 ] || shift
+target=$1
+shift
 [ $# = 0 ] || export "$@"
-[ ! -f "tools/$target" ] || exec "tools/$target"
+[ ! -e "tools/$target" ] || exec "tools/$target"
 """,
 }
 
 
-def copied(name: str) -> list[str]:
-    """Return the commands of a workflow that users copy."""
-    job = yaml.safe_load((CHECKOUT / f"config/ci/{name}.yml").read_text().replace("NAME", "mine"))
-    if "railyard" in job:
+def written(service: Service, system: str) -> list[str]:
+    """Return the commands of the job that `railyard ci` prints."""
+    named = dict.fromkeys(("topology", "checks", "programs", "build", "select", "runner"), "")
+    job = yaml.safe_load(workflow(service, Choices(source="o/r", ref="v1", system=system, **named)))
+    if service is Service.GITLAB:
         return list(job["railyard"]["script"])
     return [step["run"] for step in job["jobs"]["smoke"]["steps"] if "run" in step]
 
@@ -67,9 +70,9 @@ COMMANDS: dict[str, tuple[str, Callable[[], list[str]]]] = {
     "the action": ("railyard", of_action),
     "smoke.yml, smoke": ("railyard", lambda: of_ours("smoke")),
     "smoke.yml, demo": ("railyard", lambda: of_ours("demo")),
-    "github-cluster.yml": (".", lambda: copied("github-cluster")),
-    "gitlab.yml": (".", lambda: copied("gitlab")),
-    "gitlab-cluster.yml": (".", lambda: copied("gitlab-cluster")),
+    "ci github, cluster": (".", lambda: written(Service.GITHUB, "mine")),
+    "ci gitlab": (".", lambda: written(Service.GITLAB, "")),
+    "ci gitlab, cluster": (".", lambda: written(Service.GITLAB, "mine")),
 }
 
 

@@ -38,6 +38,7 @@ NOT_RUN = {
     r"\bsim\b|results/simtorus|smpi": "needs SimGrid: tests/torus/test_simulated.py",
     r"^(mpirun|env) ": "without a torus: tests/benchmarks; or a program that railyard does not bring",
     r"\btitan\b": "131,072 ranks take ten seconds: tests/placements",
+    r"railyard ci git(hub|lab)": "needs a remote on GitHub: tests/ci",
     r"\bdoctor\b": "inspects a machine of the reader's: tests/doctor",
     r"\btender (?!preset)": "needs bags and keys of bidders: tests/tender/test_tender.py",
     r"\breport (-o|results/vtorus)|compare (check=\w+,)?placement|date=|why RECORD": "reads the reader's archive",
@@ -52,7 +53,7 @@ NOT_RUN = {
 }
 #: What is in the folder where the commands run: links to what a checkout has.
 CHECKED_OUT = ("build", "checks", "docs", "placements", "reframe.yml", "results/example", "tests", ".venv")
-TORUS = re.compile(r"(?P<before>\btorus (?P<verb>(?!up|list)\w+) |--name )(?P<name>[a-z][\w-]*)")
+TORUS = re.compile(r"(?P<before>\btorus (?P<verb>(?!up|list|simulate)\w+) |--name )(?P<name>[a-z][\w-]*)")
 
 
 def reason(line: Line) -> str:

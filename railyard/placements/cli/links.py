@@ -103,7 +103,7 @@ def links(
     granted = options.granted()
     wrong = fault_words.parse(granted.topology, faults)
     model.check_faults(wrong)
-    sent = options.traffic or _modelled(options, pattern, within=within, sizes=sizes, cells=cells)
+    sent = options.traffic or modelled(options, pattern, within=within, sizes=sizes, cells=cells)
     left, nics = options.left(granted.topology), options.rank_nics(granted.topology)
     loads_by_name = {}
     for name in placements.split(","):
@@ -141,7 +141,8 @@ def _compare(loads: LinkLoads, sent: Traffic, path: Path, *, as_json: bool) -> N
         raise SystemExit(1)
 
 
-def _modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:
+def modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:
+    """Return the traffic of a pattern; `sizes` is the text of --sizes."""
     given = _sizes(sizes) if sizes else traffic.face_bytes(cells, len(options.grid))
     return make(pattern, options.grid, size_bytes=given, within=within)
 

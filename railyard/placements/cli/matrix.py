@@ -19,7 +19,7 @@ from railyard.placements.collectives import algorithms
 from railyard.placements.collectives import schedule as schedules
 from railyard.placements.collectives.algorithms import ALGORITHMS, Shape
 from railyard.placements.linkload import matrix as matrices
-from railyard.placements.linkload.matrix import KINDS, Kind, Matrix
+from railyard.placements.linkload.matrix import KINDS, NOT_WHOLE, Kind, Matrix
 
 FILES = click.argument("files", nargs=-1, required=True, type=FILE)
 OUTPUT = option("--output", "File to write.  [default: standard output]", FILE)
@@ -147,6 +147,7 @@ def _summary(read: Matrix, kinds: tuple[Kind, ...], phase: int | None, top: int)
         "partners": {"mean": float(partners.mean()), "max": int(partners.max())},
         "rank_bytes": {"mean": float(of_rank.mean()), "max": float(of_rank.max())},
         "left_out_calls": read.left_out,
+        "finalized": read.is_whole,
         "largest": [
             {"source": int(sent.source[k]), "target": int(sent.target[k]), "bytes": float(sent.size_bytes[k])}
             for k in largest
@@ -173,6 +174,8 @@ def _print(document: dict[str, Any]) -> None:
         click.echo(f"  {pair['source']} to {pair['target']}: {_size(pair['bytes'])}")
     if document["left_out_calls"]:
         click.echo(f"railyard: {document['left_out_calls']} calls were not counted (docs/fit.md)", err=True)
+    if not document["finalized"]:
+        click.echo(f"railyard: {NOT_WHOLE}", err=True)
 
 
 def _size(size: float) -> str:
