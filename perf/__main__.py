@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from support import whole_machine
-from support.mpis import matrix, stacks
+from support.mpis import algorithms, matrix, stacks
 
 from perf import archive, forgeries, fuzz, gate, pieces, rings, rivals, same, statistics, topobw, vtorus
 from perf.vtorus import console
@@ -41,6 +41,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "stacks": (
         "every NIC policy under every stack: shares of the NICs' bytes",
         lambda _: stacks.measure(console),
+    ),
+    "collectives": (
+        "eight algorithms under every MPI on two networks: bytes of links, and the proof",
+        lambda _: algorithms.measure(console),
     ),
     "machine": (
         "every step of a job on a whole machine, whose launches are made up",

@@ -28,7 +28,10 @@ GROUPS = {
         "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
         "links": ("placements.cli.links:links", "Predict bytes and seconds on every link of a topology."),
         "matrix": ("placements.cli.matrix:matrix", "Show what the ranks of a program send to each other."),
-        "collectives": ("placements.cli.collectives:collectives", "List the algorithms of collectives."),
+        "collectives": (
+            "analysis.judge.collectives_cli:collectives",
+            "List and compare algorithms of collectives.",
+        ),
         "model": ("torus.modelled.cli:model", "Predict the times of a program if only links took time."),
         "nics": ("placements.cli.nics:nics", "Print the settings that make a stack obey a NIC policy."),
         "plan": ("analysis.plan.cli:plan", "Print how many launches and jobs find a difference."),
