@@ -133,7 +133,8 @@ class Answer:
     @property
     def choice(self) -> str:
         """Return the answer as a choice that `-S algorithms` takes; `default` if no algorithm is better."""
-        rules = (f"{self.collective}:{name}{libraries.FROM}{least}" for name, least in self.use.items())
+        plain = {name.partition(libraries.FROM)[0]: least for name, least in self.use.items()}
+        rules = (f"{self.collective}:{name}{libraries.FROM}{least}" for name, least in plain.items())
         return "+".join(rules) or libraries.DEFAULT
 
 

@@ -125,7 +125,9 @@ def answer(archive: Path, library: str | None, output: Path | None) -> None:
         for name, (low, high) in one.crossings.items():
             click.echo(f"  {name} passes the default between {size_text(low)} and {size_text(high)}")
         uses = [f"{name} from {size_text(least)} on" for name, least in one.use.items()]
-        click.echo(f"  use {' and '.join(uses) or 'the default'}: -S algorithms=default,{one.choice}")
+        click.echo(
+            f"  use {' and '.join(uses)}: -S algorithms=default,{one.choice}" if uses else "  use the default"
+        )
     if library and output:
         choice = "+".join(one.choice for one in found if one.use)
         text = libraries.libraries()[library].rules(choice, found[0].where.ranks)
@@ -137,7 +139,9 @@ def _cell(comparison: Comparison, name: str) -> str:
     group = comparison.group(name)
     if name == comparison.baseline or group.change_percent is None:
         return f"{group.summary.median:.0f} us" if group.summary else "-"
-    low, high = group.change_interval or (group.change_percent, group.change_percent)
+    if group.change_interval is None:
+        return f"{group.change_percent:+.0f} ({group.finding})"
+    low, high = group.change_interval
     mark = "*" if group.finding in ("better", "worse") else ""
     return f"{group.change_percent:+.0f} ({low:+.0f} to {high:+.0f}){mark}"
 

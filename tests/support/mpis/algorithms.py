@@ -9,7 +9,7 @@ behind the proof's back: the proof must refuse it and name that one. Leaves out 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,10 @@ from railyard.placements.orders.placement import Placement, place
 from railyard.placements.topology.base import Topology
 from railyard.torus.plan.plan import Shape as TorusShape
 from railyard.torus.virtual import counters
+from railyard.torus.virtual.counters import CounterReading
 
 RANKS = 16
-SIZE_BYTES = 1 << 17
+SIZES = dict.fromkeys(("allreduce", "alltoall", "bcast", "allgather"), 1 << 17)
 #: Fast links: bytes are counted here, and nothing is timed.
 RATE_SCALE = 0.01
 TORUS = """\
@@ -96,48 +97,83 @@ def placed_on(topology: Topology) -> Placement:
     return place("plain", allocate(topology, "contiguous"), (RANKS,), ranks_per_node=1, seed=1)
 
 
-def launched(mpi: Mpi, choice: str, placed: Placement, torus: str) -> list[Fit]:
-    """Launch one collective by a choice; return the algorithms by how far their bytes are from those counted.
+def launched(
+    mpi: Mpi, choices: Iterable[str], placed: Placement, torus: str, *, sizes: Mapping[str, int] = SIZES
+) -> dict[str, tuple[dict[str, Any], CounterReading]]:
+    """Launch one collective by each choice; return what `rowcol` wrote, and what the torus's links sent meanwhile.
 
     Raises AssertionError for a launch that failed.
     """
+    topology, found = placed.allocation.topology, {}
     with tempfile.TemporaryDirectory(prefix="railyard-algorithms-") as folder:
-        rendered = launching.render(
-            placed, f"library-default+{choice}", launchers.named(mpi.launcher), [mpi.feature], stem="placed"
-        )
-        (collective,) = {name for name, _ in libraries.parse(choice)}
-        words = ["--collectives", collective, "--sizes", str(SIZE_BYTES), "--splits", "all"]
-        timing = ["--repeats", "3", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
-        program = [str(mpi.benchmark("rowcol")), *words, *timing, "--start", "barrier", "--json", "out.json"]
-        launch = mpis.Launch(
-            rendered=Rendered(
-                command=(*rendered.line.words, *rendered.line.scripts),
-                environment=rendered.line.environment,
-                files=rendered.files,
-            ),
-            program=program,
-            folder=Path(folder, "launch"),
-        )
-        topology = placed.allocation.topology
-        before = counters.read(torus, topology)
-        mpis.start(mpi, [launch], torus)
-        after = counters.difference(counters.read(torus, topology), before)
-        document = launch.document(mpi, "out.json")
-        assert not isinstance(document, str), f"{mpi.name}, {choice}: {document}"
+        launches = {
+            choice: _launch(mpi, choice, placed, torus, folder=Path(folder, str(number)), sizes=sizes)
+            for number, choice in enumerate(choices)
+        }
+        mpis.start(mpi, list(launches.values()), torus)
+        for choice, launch in launches.items():
+            before, after = (
+                counters.reading(torus, topology, *counters.parse(_probed(launch, when).splitlines()))
+                for when in (0, 1)
+            )
+            document = launch.document(mpi, "out.json")
+            assert not isinstance(document, str), f"{mpi.name}, {choice}: {document}"
+            found[choice] = document, counters.difference(after, before)
+    return found
+
+
+def _probed(launch: mpis.Launch, when: int) -> str:
+    return (launch.folder / f"probe.{when}").read_text()
+
+
+def _launch(
+    mpi: Mpi, choice: str, placed: Placement, torus: str, *, folder: Path, sizes: Mapping[str, int]
+) -> mpis.Launch:
+    rendered = launching.render(
+        placed, f"library-default+{choice}", launchers.named(mpi.launcher), [mpi.feature], stem="placed"
+    )
+    ((collective, _),) = libraries.parse(choice)
+    words = [
+        "--collectives",
+        collective,
+        "--sizes",
+        str(sizes[collective]),
+        "--splits",
+        "all",
+        "--json",
+        "out.json",
+    ]
+    timing = ["--repeats", "3", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
+    scripts = [
+        str(mpi.benchmark(one)) if one in libraries.PRELOADED[:1] else one for one in rendered.line.scripts
+    ]
+    return mpis.Launch(
+        rendered=Rendered(
+            command=rendered.line.words, environment=rendered.line.environment, files=rendered.files
+        ),
+        program=[*scripts, str(mpi.benchmark("rowcol")), *words, *timing, "--start", "barrier"],
+        folder=folder,
+        probe=f"{counters.PROGRAM} {torus}",
+    )
+
+
+def fits(document: Mapping[str, Any], counted: CounterReading, placed: Placement) -> list[Fit]:
+    """Return the algorithms of a launch's one collective, by how far their bytes are from those counted."""
+    topology = placed.allocation.topology
     evidence = {
-        "nics": list(after.nics(topology)),
-        "links": [{"name": link.name, "bytes": link.bytes} for link in after.links],
+        "nics": list(counted.nics(topology)),
+        "links": [{"name": link.name, "bytes": link.bytes} for link in counted.links],
     }
     calls = proof.calls_of((one["fom"], one["labels"], one["samples"]) for one in document["series"])
-    shape = Shape(ranks=RANKS, grid=tuple(placed.grid))
     hosts = [node.name for node in placed.nodes]
+    shape = Shape(ranks=RANKS, grid=tuple(placed.grid))
     return proof.fits(proof.counted(topology, hosts, evidence), calls, shape)
 
 
 def cells(mpi: Mpi, asked: Sequence[str], placed: Placement, torus: str) -> Iterator[Cell]:
     """Yield a cell for each algorithm; each setting is launched once."""
     settings = dict.fromkeys([*asked, *(ASKED[one] for one in asked)])
-    found = {choice: launched(mpi, choice, placed, torus) for choice in settings}
+    found = {choice: fits(*of, placed) for choice, of in launched(mpi, settings, placed, torus).items()}
     library = libraries.of_features([mpi.feature])
     for choice in asked:
         (wanted,) = libraries.matrices(choice, library).values()
@@ -169,9 +205,7 @@ def measure(console: Console) -> list[Mapping[str, Any]]:
                     console.print(
                         f"{name}, {mpi.name}: {sum(c.verdict == 'proved' for c in found)} of {len(found)}"
                     )
-    title = (
-        f"Bytes of links that are not the algorithm's matrix, in percent; {RANKS} ranks, {SIZE_BYTES} bytes"
-    )
+    title = f"Bytes of links that are not the algorithm's matrix, in percent; {RANKS} ranks, 128 KiB"
     columns = list(dict.fromkeys((cell.network, cell.mpi) for cell in found))
     table = Table("algorithm", *(f"{network}, {mpi}" for network, mpi in columns), title=title)
     of = {(cell.asked, cell.network, cell.mpi): f"{100 * cell.difference:.2f}" for cell in found}
