@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from support import synthetic
 from support.commands import Run
 
 from railyard.analysis.judge import collectives
+from railyard.base.errors import InputError
 from railyard.placements.collectives import libraries
 from railyard.records import record
 from railyard.records.record import Record
@@ -27,7 +29,7 @@ SPEED = {
 COSTS = {"allreduce": 100.0, "reduce-scatter": 60.0, "allgather": 80.0}
 
 
-def made(speed: dict[str, tuple[float, ...]], costs: dict[str, float] | None = None) -> Record:
+def made(speed: Mapping[str, Sequence[float]], costs: Mapping[str, float] | None = None) -> Record:
     policies = ["library-default" if name == "default" else f"library-default+{name}" for name in speed]
     case = synthetic.case(
         check="rowcol_all",
@@ -89,7 +91,7 @@ def test_rules_are_open_mpis_own_file() -> None:
     ],
 )  # fmt: skip
 def test_a_rule_that_cannot_be_is_one_line(choice: str, library: str, error: str) -> None:
-    with pytest.raises(record.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         libraries.environment(choice, libraries.libraries()[library])
     assert error in str(caught.value)
 
