@@ -22,7 +22,6 @@ GROUPS = {
         "doctor": ("doctor.cli:doctor", "Report what railyard can use on this machine."),
         "checks": ("reference.cli:checks", "List the checks that ReFrame can run, and what each measures."),
         "topology": ("placements.cli.place:topology", "Describe a topology: extents, link classes, rates."),
-        "completion": ("completion:completion", "Print the script that completes commands in a shell."),
     },
     "Predict, without a run": {
         "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),

@@ -23,7 +23,7 @@
 
 /* Sites that number phases: the last one is that of all further ones. A phase of a step has a number from
  * FIRST_STEP on, because programs number their levels from 0. */
-enum { STEP_SITES = 64, FIRST_STEP = 1000 };
+enum { STEP_SITES = 64, FIRST_STEP = 1000, WRITE_S = 5 };
 
 /* What a persistent request sends whenever it is started. */
 struct planned {
@@ -225,8 +225,12 @@ __attribute__((destructor)) static void end_early(void) {
     (void)pthread_mutex_unlock(&state.lock);
 }
 
-/* mpirun ends all ranks when one has ended so. */
+/* mpirun ends all ranks when one has ended so. The signal may have interrupted malloc or stdio, whose locks
+ * the writing then waits for without an end: a rank that has not written after some seconds ends without a
+ * file. */
 static void end_by_signal(int number) {
+    (void)signal(SIGALRM, SIG_DFL);
+    (void)alarm(WRITE_S);
     end_early();
     (void)signal(number, SIG_DFL);
     (void)raise(number);

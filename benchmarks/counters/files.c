@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { VALUE_BYTES = 64, TABLE_BYTES = 8192 };
+enum { VALUE_BYTES = 64, TABLE_BYTES = 16384 };
 
 static const char router_mark[] = "{router}";
 
@@ -112,8 +112,12 @@ void counter_torus_site(const char *path, char *text, const char *host, struct c
 
 /* ---- files ---- */
 
-static void cannot_read(const char *path, const char *why, struct problem *problem) {
-    problem_set(problem, "counter %.900s: cannot be read: %s", path, why);
+/* Returns `value`, the reason; the problem of a counter that is not optional. */
+static uint64_t cannot_read(const char *path, const char *why, uint64_t value,
+                            const struct group_counter *counter, struct problem *problem) {
+    if (!counter->optional)
+        problem_set(problem, "counter %.900s: cannot be read: %s", path, why);
+    return value;
 }
 
 /* The begin of a file; false with errno. */
@@ -130,19 +134,17 @@ static bool read_text(const char *path, char *text, size_t bytes) {
     return good;
 }
 
-/* The number that a text begins with. */
-static uint64_t first_number(const char *path, const char *text, struct problem *problem) {
+/* The number that a text begins with, or that follows a word, as in "BS_200G". */
+static uint64_t first_number(const char *text) {
     char *end = NULL;
+    while (isalpha((unsigned char)*text) || *text == '_')
+        text++;
     unsigned long long value = strtoull(text, &end, 10);
-    if (strcmp(text, "-1\n") == 0) /* the speed of a device that does not know it */
-        return COUNTER_ABSENT;
-    if (!isdigit((unsigned char)text[0]) || !strchr("@. \t\r\n", *end))
-        cannot_read(path, "not a number", problem);
-    return value;
+    return isdigit((unsigned char)*text) && strchr("@.G \t\r\n", *end) ? value : COUNTER_UNCLEAR;
 }
 
 /* The number after a word of a text, or in the word's column of the next line. */
-static uint64_t number_of(const char *path, char *text, const char *wanted, struct problem *problem) {
+static uint64_t number_of(char *text, const char *wanted) {
     char *line;
     int number = 0;
     int column = -1;
@@ -157,8 +159,7 @@ static uint64_t number_of(const char *path, char *text, const char *wanted, stru
         }
         column = place;
     }
-    cannot_read(path, "not as the group says", problem);
-    return 0;
+    return COUNTER_UNCLEAR;
 }
 
 /* The name of a number behind the path of a counter; NULL for the first one of the file. */
@@ -167,16 +168,14 @@ static const char *word_of(const struct group_counter *counter) {
     return colon ? colon + 1 : NULL;
 }
 
-/* A counter's number in one of its files; absent if it is optional and the driver refuses to read it. */
+/* A counter's number in one of its files, or why there is none. */
 static uint64_t read_value(const char *path, const struct group_counter *counter, struct problem *problem) {
     char text[TABLE_BYTES] = "";
     const char *word = word_of(counter);
-    if (!read_text(path, text, word ? sizeof text : VALUE_BYTES)) {
-        if (!counter->optional)
-            cannot_read(path, strerror(errno), problem);
-        return COUNTER_ABSENT;
-    }
-    return word ? number_of(path, text, word, problem) : first_number(path, text, problem);
+    if (!read_text(path, text, word ? sizeof text : VALUE_BYTES))
+        return cannot_read(path, strerror(errno), COUNTER_REFUSED, counter, problem);
+    uint64_t value = word ? number_of(text, word) : first_number(text);
+    return counter_is_known(value) ? value : cannot_read(path, "not a number", value, counter, problem);
 }
 
 /* A counter's files: one, or all that a star matches. */
@@ -200,15 +199,15 @@ static uint64_t read_counter(const char *folder, const struct group_counter *cou
     glob_t found;
     uint64_t sum = 0;
     find_files(folder, counter, &found);
-    for (size_t i = 0; i < found.gl_pathc && sum != COUNTER_ABSENT; i++) {
+    for (size_t i = 0; i < found.gl_pathc && counter_is_known(sum); i++) {
         uint64_t value = read_value(found.gl_pathv[i], counter, problem);
-        sum = value == COUNTER_ABSENT ? value : sum + value;
+        sum = counter_is_known(value) ? sum + value : value;
     }
-    if (found.gl_pathc == 0 && counter->optional)
-        sum = COUNTER_ABSENT;
-    else if (found.gl_pathc == 0)
-        problem_set(problem, "counter %.600s/%s: cannot be read: %s", folder, counter->path,
-                    strerror(ENOENT));
+    if (found.gl_pathc == 0) {
+        char path[COUNTER_PATH_BYTES];
+        (void)snprintf(path, sizeof path, "%.600s/%s", folder, counter->path);
+        sum = cannot_read(path, strerror(ENOENT), COUNTER_ABSENT, counter, problem);
+    }
     globfree(&found);
     return sum;
 }
@@ -271,7 +270,7 @@ void counter_files_find(const struct counter_group *group, const char *root, con
 
 double counter_difference(uint64_t before, uint64_t after) {
     uint64_t counted = after - before;
-    if (before == COUNTER_ABSENT || after == COUNTER_ABSENT)
+    if (!counter_is_known(before) || !counter_is_known(after))
         return (double)INFINITY;
     return after < before && counted > UINT64_MAX / 2 ? (double)NAN : (double)counted;
 }

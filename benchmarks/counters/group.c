@@ -241,7 +241,7 @@ static int index_of(const struct counter_group *group, const char *name) {
     return -1;
 }
 
-static bool add_events(char *rest, bool are_states, struct counter_group *group) {
+static bool add_events(char *rest, int kind, struct counter_group *group) {
     char *word;
     while ((word = textfile_word(&rest)) != NULL) {
         struct group_event *event = &group->events[group->event_count];
@@ -251,7 +251,7 @@ static bool add_events(char *rest, bool are_states, struct counter_group *group)
         if (full)
             *full++ = '\0';
         event->counter = index_of(group, word);
-        event->is_state = are_states;
+        event->kind = kind;
         event->full = full ? strtoull(full, NULL, 10) : 0;
         if (event->counter < 0 || (full && event->full == 0))
             return false;
@@ -261,11 +261,25 @@ static bool add_events(char *rest, bool are_states, struct counter_group *group)
 }
 
 static bool read_events(char *rest, struct counter_group *group) {
-    return add_events(rest, false, group);
+    return add_events(rest, EVENT_FAULT, group);
 }
 
 static bool read_states(char *rest, struct counter_group *group) {
-    return add_events(rest, true, group);
+    return add_events(rest, EVENT_STATE, group);
+}
+
+static bool read_congestion(char *rest, struct counter_group *group) {
+    return add_events(rest, EVENT_CONGESTION, group);
+}
+
+static bool read_unreadable(char *rest, struct counter_group *group) {
+    struct group_unreadable *unreadable = &group->unreadable[group->unreadable_count];
+    if (group->unreadable_count == GROUP_UNREADABLE_MAX)
+        return false;
+    unreadable->name = textfile_word(&rest);
+    unreadable->reason = rest_of_line(rest);
+    group->unreadable_count++;
+    return unreadable->name && unreadable->reason;
 }
 
 static const struct {
@@ -282,10 +296,12 @@ static const struct {
     {"TILES", read_tiles, "TILES count"},
     {"CLASS", read_class, "CLASS name rate, up to 8 of them, rate in GB/s"},
     {"WHEN", read_condition, "WHEN path pattern, up to 4 of them"},
-    {"COUNTER", read_counter, "COUNTER name unit path, up to 32 of them"},
-    {"OPTIONAL", read_optional, "OPTIONAL name unit path, up to 32 of them and of COUNTER"},
-    {"EVENTS", read_events, "EVENTS and names of counters above, NAME or NAME:FULL, up to 16 with STATES"},
-    {"STATES", read_states, "STATES and names of counters above, up to 16 with EVENTS"},
+    {"COUNTER", read_counter, "COUNTER name unit path, up to 48 of them"},
+    {"OPTIONAL", read_optional, "OPTIONAL name unit path, up to 48 of them and of COUNTER"},
+    {"EVENTS", read_events, "EVENTS and names of counters above, NAME or NAME:FULL, up to 32 in all"},
+    {"CONGESTION", read_congestion, "CONGESTION and names of counters above, up to 32 in all with EVENTS"},
+    {"STATES", read_states, "STATES and names of counters above, up to 32 in all with EVENTS"},
+    {"UNREADABLE", read_unreadable, "UNREADABLE name reason, up to 8 of them"},
     {"METRIC", read_metric, "METRIC name unit formula of counters named above, up to 32 of them"},
 };
 

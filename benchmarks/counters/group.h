@@ -14,7 +14,9 @@
  *     OPTIONAL NAME UNIT PATH: a counter that some drivers do not have; with PATH:WORD the number after WORD
  *              in the file, or below it in the next line
  *     EVENTS   NAME[:FULL]...: counters whose growth is a fault; at FULL they count no further
- *     STATES   NAME...: numbers that a launch should not see change, such as a link's speed
+ *     CONGESTION NAME[:FULL]...: counters that grow where other traffic is in the way, which is no fault
+ *     STATES   NAME...: numbers of which less is a fault, such as a link's speed
+ *     UNREADABLE NAME REASON: what no file shows, and where it is shown instead
  *     METRIC   NAME UNIT FORMULA: of counters, numbers, + - * / and parentheses
  *
  * Leaves out: reading counters (source.h).
@@ -28,12 +30,13 @@
 #include <stdint.h>
 
 enum {
-    GROUP_COUNTERS_MAX = 32,
+    GROUP_COUNTERS_MAX = 48,
     GROUP_METRICS_MAX = 32,
     GROUP_PATTERNS_MAX = 8,
     GROUP_CLASSES_MAX = 8,
     GROUP_CONDITIONS_MAX = 4,
-    GROUP_EVENTS_MAX = 16
+    GROUP_EVENTS_MAX = 32, /* each a bit of a uint32_t */
+    GROUP_UNREADABLE_MAX = 8
 };
 
 enum counter_source { SOURCE_FILES, SOURCE_GPCD };
@@ -54,8 +57,13 @@ struct group_condition {
 /* A counter by its index. `full`: it counts no further, 0 for one that wraps. */
 struct group_event {
     int counter;
-    bool is_state;
+    enum { EVENT_FAULT, EVENT_STATE, EVENT_CONGESTION } kind;
     uint64_t full;
+};
+
+struct group_unreadable {
+    const char *name;
+    const char *reason;
 };
 
 struct group_metric {
@@ -88,6 +96,8 @@ struct counter_group {
     struct group_counter counters[GROUP_COUNTERS_MAX];
     int event_count;
     struct group_event events[GROUP_EVENTS_MAX];
+    int unreadable_count;
+    struct group_unreadable unreadable[GROUP_UNREADABLE_MAX];
     int metric_count;
     struct group_metric metrics[GROUP_METRICS_MAX];
 };

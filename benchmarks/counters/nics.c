@@ -61,10 +61,16 @@ struct event_row {
     uint64_t after;
 };
 
+/* Why an event is not read: the first three as COUNTER_ABSENT and those after it. */
+enum { NO_FILE, REFUSED, NO_NUMBER, FULL, REASONS };
+
+static const char *const reason_names[REASONS] = {"no such file", "the file cannot be read",
+                                                  "the file has no such number", "the counter is full"};
+
 /* The events of each fabric that some NIC of any node counts, and that some NIC does not, a bit each. */
 struct readable {
     uint32_t read[GROUPS_MAX];
-    uint32_t not_read[GROUPS_MAX];
+    uint32_t not_read[REASONS][GROUPS_MAX];
 };
 
 /* A counter of energy; sent as it is, too. */
@@ -147,17 +153,14 @@ static void find_devices(struct nics *nics, struct fabric *fabric) {
         fabric->values[i] = check_alloc(count, sizeof(uint64_t));
 }
 
-/* Skips a fabric whose counters cannot be read, and stores the reason. */
+/* Stores the reason why a NIC cannot be read, whose values are not known then. */
 static void read_fabrics(struct nics *nics, int reading) {
     for (int i = 0; i < nics->fabric_count; i++) {
         struct fabric *fabric = &nics->fabrics[i];
         struct problem problem = {0};
         counter_source_read(&fabric->group, &fabric->links, fabric->values[reading], &problem);
-        if (!problem_is_set(&problem))
-            continue;
-        problem_set(&nics->problem, "%.900s", problem.text);
-        counter_links_free(&fabric->links);
-        fabric->links = (struct counter_links){0};
+        if (problem_is_set(&problem))
+            problem_set(&nics->problem, "%.900s", problem.text);
     }
 }
 
@@ -237,15 +240,25 @@ static struct row *own_rows(const struct nics *nics, int *count) {
     return rows;
 }
 
-/* Adds what one NIC counted of one event. A counter that is full, and one that is not there, is not read. */
+/* Returns why an event is not read; REASONS if it is. */
+static int reason_of(const struct group_event *event, const struct event_row *row) {
+    uint64_t larger = row->before > row->after ? row->before : row->after;
+    if (!counter_is_known(larger))
+        return (int)(COUNTER_ABSENT - larger);
+    return event->full && row->before >= event->full ? FULL : REASONS;
+}
+
+static bool is_gone(const struct event_row *row) {
+    return counter_is_known(row->before) && !counter_is_known(row->after);
+}
+
+/* Adds what one NIC counted of one event. */
 static void add_event(const struct nics *nics, const struct event_row *where, const char *nic,
                       struct event_row *rows, int *count, struct readable *readable) {
-    const struct fabric *fabric = &nics->fabrics[where->fabric];
-    const struct group_event *event = &fabric->group.events[where->event];
-    bool is_read = where->before != COUNTER_ABSENT && where->after != COUNTER_ABSENT &&
-                   !(event->full && where->before >= event->full);
-    *(is_read ? &readable->read[where->fabric] : &readable->not_read[where->fabric]) |= 1U << where->event;
-    if (!is_read || where->before == where->after)
+    int reason = reason_of(&nics->fabrics[where->fabric].group.events[where->event], where);
+    uint32_t *bits = reason == REASONS ? readable->read : readable->not_read[reason];
+    bits[where->fabric] |= 1U << where->event;
+    if ((reason != REASONS && !is_gone(where)) || where->before == where->after)
         return;
     struct event_row *row = &rows[(*count)++];
     *row = *where;
@@ -475,39 +488,68 @@ static const struct group_counter *counter_of(const struct document *document, i
     return &group->counters[group->events[event].counter];
 }
 
-/* A list of names for each group that has some. */
-static void write_names(struct json *json, const char *key, const struct document *document,
-                        const uint32_t *events) {
-    json_key_object(json, key);
-    for (int i = 0; i < document->fabric_count; i++) {
-        if (!events[i])
-            continue;
-        json_key_array(json, document->fabrics[i].name);
-        for (int event = 0; event < document->fabrics[i].group.event_count; event++)
-            if (events[i] & 1U << event)
-                json_text(json, counter_of(document, i, event)->name);
-        json_array_end(json);
-    }
+/* The names of a group's events that were read. */
+static void write_read(struct json *json, const struct document *document, int fabric) {
+    if (!document->readable.read[fabric])
+        return;
+    json_key_array(json, document->fabrics[fabric].name);
+    for (int event = 0; event < document->fabrics[fabric].group.event_count; event++)
+        if (document->readable.read[fabric] & 1U << event)
+            json_text(json, counter_of(document, fabric, event)->name);
+    json_array_end(json);
+}
+
+/* Name and reason of what was not read of a group that some node has. */
+static void write_not_read(struct json *json, const struct document *document, int fabric) {
+    const struct counter_group *group = &document->fabrics[fabric].group;
+    uint32_t reasons[REASONS];
+    uint32_t seen = document->readable.read[fabric];
+    for (int i = 0; i < REASONS; i++)
+        seen |= reasons[i] = document->readable.not_read[i][fabric];
+    if (!seen)
+        return;
+    json_key_object(json, document->fabrics[fabric].name);
+    for (int event = 0; event < group->event_count; event++)
+        for (int i = REASONS - 1; i >= 0; i--)
+            if (reasons[i] & 1U << event) {
+                json_key_text(json, counter_of(document, fabric, event)->name, reason_names[i]);
+                break;
+            }
+    for (int i = 0; i < group->unreadable_count; i++)
+        json_key_text(json, group->unreadable[i].name, group->unreadable[i].reason);
     json_object_end(json);
+}
+
+static const char *kind_of(const struct document *document, const struct event_row *row) {
+    static const char *const names[] = {"count", "state", "congestion"};
+    int kind = document->fabrics[row->fabric].group.events[row->event].kind;
+    if (is_gone(row))
+        return "gone";
+    return kind != EVENT_STATE && row->after < row->before ? "reset" : names[kind];
 }
 
 static void write_events(struct json *json, const struct document *document) {
     json_key_object(json, "health");
-    write_names(json, "read", document, document->readable.read);
-    write_names(json, "not_read", document, document->readable.not_read);
+    json_key_object(json, "read");
+    for (int i = 0; i < document->fabric_count; i++)
+        write_read(json, document, i);
+    json_object_end(json);
+    json_key_object(json, "not_read");
+    for (int i = 0; i < document->fabric_count; i++)
+        write_not_read(json, document, i);
+    json_object_end(json);
     json_key_array(json, "events");
     for (int i = 0; i < document->event_count; i++) {
         const struct event_row *row = &document->events[i];
         const struct group_counter *counter = counter_of(document, row->fabric, row->event);
-        bool is_state = document->fabrics[row->fabric].group.events[row->event].is_state;
         json_object(json);
         json_key_text(json, "node", row->node);
         json_key_text(json, "nic", row->nic);
         json_key_text(json, "event", counter->name);
         json_key_text(json, "unit", counter->unit);
-        json_key_text(json, "kind", is_state ? "state" : row->after < row->before ? "reset" : "count");
-        json_key_integer(json, "before", (int64_t)row->before);
-        json_key_integer(json, "after", (int64_t)row->after);
+        json_key_text(json, "kind", kind_of(document, row));
+        json_key_unsigned(json, "before", row->before);
+        json_key_unsigned(json, "after", is_gone(row) ? 0 : row->after);
         json_object_end(json);
     }
     json_array_end(json);
@@ -572,7 +614,7 @@ void nics_end(struct nics *nics) {
         .groups = nics->settings[1], .rows = all, .count = total, .reason = reason.text};
     struct rank_row *of_ranks = gather_rows(sockets, sockets_count, sizeof *sockets, &document.rank_count);
     document.ranks = of_ranks;
-    struct readable here = {{0}, {0}};
+    struct readable here = {{0}, {{0}}};
     struct event_row *events = own_events(nics, &count, &here);
     struct event_row *events_of_all = gather_rows(events, count, sizeof *events, &document.event_count);
     MPI_CHECK(MPI_Reduce(&here, &document.readable, (int)(sizeof here / sizeof(uint32_t)), MPI_UINT32_T,

@@ -72,14 +72,21 @@ void counter_gemini_find(MPI_Comm leaders, const struct counter_group *group, co
                          const char *interconnect, struct counter_site *site, struct counter_links *links,
                          struct problem *problem);
 
-/* One reading: values[link * counters of the group + counter]; COUNTER_ABSENT for an optional counter that is
- * not there. */
-#define COUNTER_ABSENT UINT64_MAX
+/* One reading: values[link * counters of the group + counter]. The three largest values are no counts but why
+ * there is none: no file, a file that cannot be read, a file without such a number. Only a counter that is
+ * not optional is a problem then. */
+#define COUNTER_ABSENT  UINT64_MAX
+#define COUNTER_REFUSED (UINT64_MAX - 1)
+#define COUNTER_UNCLEAR (UINT64_MAX - 2)
+static inline bool counter_is_known(uint64_t value) {
+    return value < COUNTER_UNCLEAR;
+}
+
 void counter_source_read(const struct counter_group *group, const struct counter_links *links,
                          uint64_t *values, struct problem *problem);
 
 /* Returns the difference between two readings of a 64-bit counter, which may wrap; NaN if it went backwards,
- * infinity if it is absent. */
+ * infinity if it is not known. */
 double counter_difference(uint64_t before, uint64_t after);
 
 /* gpcd's part of it. */

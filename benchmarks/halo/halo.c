@@ -14,6 +14,7 @@
 #include "engine/benchmark.h"
 #include "halo/faces.h"
 #include "halo/variants.h"
+#include "lib/measure/clock.h"
 #include "lib/output/table.h"
 
 #include <limits.h>
@@ -318,6 +319,7 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
     halo->samples = first;
     sampling_begin();
     for (int repeat = 0; repeat < halo->samples; repeat++) {
+        series_begin_repeat(list, clock_date_s());
         seconds += measure_repeat(halo, samples, repeat);
         if (repeat + 1 == first)
             halo->samples = sampling_total(sampling, first, sampling_longest(seconds) / chosen_count(halo));

@@ -187,14 +187,16 @@ static void measure_repeat(struct noise *noise, int repeat) {
         100 * fmax(0, delay_s) / fmax(mean_delay_s, clock_tick_s() + 1e-12);
 }
 
-static void measure_repeats(struct noise *noise) {
+static void measure_repeats(struct noise *noise, struct series_list *list) {
     int repeats = noise->config.repeats;
     for (int fom = 0; fom < FOMS; fom++)
         noise->of_fom[fom] = check_alloc((size_t)repeats, sizeof(double));
     noise->own_percent = check_alloc((size_t)repeats, sizeof(double));
     (void)measure_allreduces(noise, noise->steps); /* untimed */
-    for (int repeat = 0; repeat < repeats; repeat++)
+    for (int repeat = 0; repeat < repeats; repeat++) {
+        series_begin_repeat(list, clock_date_s());
         measure_repeat(noise, repeat);
+    }
     if (check_ranks() > DETAIL_RANKS)
         return;
     if (check_rank() == 0)
@@ -219,7 +221,7 @@ static void add_series(const struct noise *noise, const struct evidence_list *ev
 
 static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
     struct noise *noise = state;
-    measure_repeats(noise);
+    measure_repeats(noise, list);
     if (check_rank() == 0)
         add_series(noise, evidence, list);
     return EXIT_SUCCESS;

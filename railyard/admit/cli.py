@@ -125,7 +125,7 @@ def admit(
     request = {"nodes": nodes, "topology": topology, "slow": rule.slow}
     readings = list[list[Reading]]()
     if resume:
-        readings, launch.launches, launch.size = _read(output / DOCUMENT, request)
+        readings, launch.launches, launch.size, launch.counted = _read(output / DOCUMENT, request)
     else:
         (output / DOCUMENT).unlink(missing_ok=True)
     cables = pairs if network is not None else []
@@ -141,6 +141,7 @@ def admit(
             "size": launch.size,
             "request": request,
             "rates_gbyte_s": readings,
+            "counted": launch.counted,
         }
         text = json.dumps(document, indent=1) + "\n"
         archive.write_whole(output / DOCUMENT, text, replace=True)
@@ -163,9 +164,11 @@ def admit(
     save(result)
     archive.write_whole(output / "good-nodes", "".join(f"{node}\n" for node in result.good), replace=True)
     for node in result.bad:
-        click.echo(f"slow node: {node}")
+        click.echo(f"slow node: {node}: {launch.evidence(node)}")
     for pair in result.slow_paths:
-        click.echo(f"slow path: {pair.path}, between {pair.one} and {pair.other}")
+        click.echo(
+            f"slow path: {pair.path}, between {pair.one} and {pair.other}: {launch.evidence(pair.path)}"
+        )
     if result.not_judged:
         click.echo(f"not judged, because an end is no good node: {'; '.join(result.not_judged)}")
     if result.undecided:
@@ -183,6 +186,9 @@ def admit(
     )
     if excluded := [node for node in nodes if node not in set(result.good)]:
         click.echo(f"--exclude={','.join(host_names.folded(excluded))}")
+        for node in result.bad:
+            reason = f"railyard admit: slow; {launch.evidence(node)}"
+            click.echo(f'for Slurm: scontrol update NodeName={node} State=DRAIN Reason="{reason}"')
     click.get_current_context().exit(4 if not result.is_sure else 3 if excluded else 0)
 
 
@@ -195,10 +201,12 @@ def _sure_of(admission: Admission, nodes: Sequence[str], cables: Sequence[Pair])
     return f"{text}, {len(judged)} of {len(paths)} cables" if paths else text
 
 
-def _read(path: Path, request: Mapping[str, Any]) -> tuple[list[list[Reading]], int, str]:
-    """Return rates, number of launches and size of an earlier search; InputError for one of another request."""
+def _read(
+    path: Path, request: Mapping[str, Any]
+) -> tuple[list[list[Reading]], int, str, dict[str, dict[str, int]]]:
+    """Return rates, launches, size and counters of an earlier search; InputError for one of another request."""
     document = json_object(path)
     if document.get("request") != request:
         valid = "admission.json of a search of the same nodes, with the same --topology and --slow"
         raise InputError("--resume", "", path, valid)
-    return document["rates_gbyte_s"], document["launches"], document["size"]
+    return document["rates_gbyte_s"], document["launches"], document["size"], document.get("counted", {})

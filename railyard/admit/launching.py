@@ -12,14 +12,17 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
 from railyard.admit.group_tests import Pair
 from railyard.base import host_names, parent
+from railyard.base.decoded import decoded
 from railyard.base.errors import RunError
+from railyard.base.json_files import json_object
+from railyard.jobs.nodes.counted import Counted
 from railyard.placements import launchers
 from railyard.placements.arrays import np
 from railyard.placements.hosts import naming
@@ -27,6 +30,8 @@ from railyard.placements.orders.allocation import scheduled
 from railyard.placements.orders.placement import Placement
 from railyard.placements.orders.rank_orders import orders
 from railyard.records import benchmark
+from railyard.records.folded import health
+from railyard.records.folded.health import Health
 
 #: `pt2pt` lists the rates of so many pairs; more pairs are launched in turns.
 MOST_PAIRS = 1024
@@ -46,7 +51,8 @@ class Launcher:
     """How pairs are launched: by `launcher`, whose first word `command` replaces, and `pt2pt` of that MPI.
 
     `nodes` are all nodes in the scheduler's order. `most` launches may be made; `launches` counts them. A `size` that
-    is AUTO is chosen after the first launch.
+    is AUTO is chosen after the first launch. `counted` has, for each node and link whose counters were read, by how
+    much each error counter grew in all launches.
     """
 
     launcher: str
@@ -60,6 +66,7 @@ class Launcher:
     most: int
     launches: int = 0
     has_answer: bool = False
+    counted: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __call__(self, pairs: Sequence[Pair]) -> Mapping[Pair, float | None]:
         """Return the rate of each pair in GB/s, None for one that fails alone."""
@@ -115,7 +122,8 @@ class Launcher:
         for name, text in rendered.files.items():
             (self.folder / name).write_text(text, encoding="utf-8")
         output = self.folder / f"{stem}.json"
-        words = [*(self.command or rendered.command[:1]), *rendered.command[1:], self.program]
+        counting = ["env", f"RAILYARD_NICS={self.folder / stem}.nics"]
+        words = [*(self.command or rendered.command[:1]), *rendered.command[1:], *counting, self.program]
         words += [
             "--pattern",
             "nearest",
@@ -131,7 +139,11 @@ class Launcher:
             done = subprocess.run(
                 words,
                 cwd=self.folder,
-                env={**os.environ, **rendered.environment},
+                env={
+                    **os.environ,
+                    **rendered.environment,
+                    "RAILYARD_EVIDENCE": f"{self.folder / stem}.evidence",
+                },
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -148,7 +160,32 @@ class Launcher:
             raise RunError(f"admit: a launch was refused; see {self.folder / stem}.log")
         if done.returncode or not output.exists():
             return f"exit status {done.returncode}; see {self.folder / stem}.log", None
+        self._count(stem, pairs)
         return "", _rates(output, pairs, self.nodes)
+
+    def _count(self, stem: str, pairs: Sequence[Pair]) -> None:
+        """Add what the error counters of a launch's nodes and links grew by."""
+        files = Counted.read(self.folder / f"{stem}.nics")
+        evidence = json_object(self.folder / f"{stem}.evidence").get("health")
+        if (read := evidence or (files.document.get("health") if files else None)) is None:
+            return
+        changes = decoded(Health, health.document(read["read"], read["not_read"], read["events"]))
+        own = host_names.matched({node for pair in pairs for node in (pair.one, pair.other)}, self.nodes)
+        for name in (*own.values(), *(pair.path for pair in pairs)):
+            self.counted.setdefault(name, {})
+        for event in changes.faults:
+            node = next(iter(host_names.matched([event.node], self.nodes).values()), event.node)
+            for name, where in ((node, event.nic), (event.nic, "")):
+                if (counter := self.counted.get(name)) is not None:
+                    text = f"{where} {event.event} ({event.unit})".strip()
+                    counter[text] = counter.get(text, 0) + event.count
+
+    def evidence(self, name: str) -> str:
+        """Return what the error counters of a node or a link show, in words."""
+        if (counter := self.counted.get(name)) is None:
+            return "its error counters were not read"
+        grown = sorted(counter.items(), key=lambda item: -item[1])
+        return ", ".join(f"{text} {count:,}" for text, count in grown[:3]) or "no error counter of it grew"
 
     def _placement(self, pairs: Sequence[Pair]) -> Placement:
         topology = naming.flat(self.nodes)

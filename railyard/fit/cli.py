@@ -31,7 +31,7 @@ from railyard.jobs.job import submitted
 from railyard.placements import launchers
 from railyard.placements.cli.options import launcher_option, parse_extents
 from railyard.placements.launchers import Rendered
-from railyard.placements.linkload.matrix import read_of
+from railyard.placements.linkload.matrix import NOT_WHOLE, read_of
 from railyard.records import record as records
 from railyard.records.record import Record, Status
 from railyard.torus.virtual import lifecycle
@@ -133,6 +133,8 @@ def fit(
     click.echo(
         f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB with headers: {captured_file}"
     )
+    if not whole.is_whole:
+        click.echo(f"   {NOT_WHOLE}")
     click.echo(
         f"2. predict: if only links took time; steps, one after the other: {len(phases)}; simulated: all at once"
     )

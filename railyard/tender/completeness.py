@@ -400,6 +400,12 @@ def own_name(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Faul
             yield _against(tender, (bid, other), "bidder", text)
 
 
+def explained(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
+    """Launches that an event of the network made slow count as all others, and are named."""
+    for read in bid.records:
+        yield from (_of_record(read, "", text, Note) for text in read.explained)
+
+
 RULES: Sequence[Check] = (
     readable,
     signature,
@@ -421,6 +427,7 @@ RULES: Sequence[Check] = (
     speedups,
     pledges,
     presets,
+    explained,
 )
 #: Rules that compare a bid with the others.
 ACROSS: Sequence[Callable[[Tender, Read, Sequence[Read]], Iterator[Fault | Note]]] = (

@@ -14,6 +14,7 @@ import orjson
 
 from railyard.placements.orders.allocation import AllocationOrder
 from railyard.records.benchmark import Labels
+from railyard.records.folded import slow
 from railyard.records.json_io import Json
 from railyard.records.record import Case, Launch, Origin, Record
 from railyard.records.rules import rebuilt
@@ -46,7 +47,8 @@ class Judged:
     first and last names. `started` is of the first launch. `ended_s` is when the last one ended, `up_s` when the clock
     of the boot began, both in seconds since 1970, as the launches give them; `up_s` is None if they do not. `facts` and
     `files` are what jobs of a bid share (`railyard.tender.agreement`), `marks` what copies share
-    (`railyard.tender.copies`).
+    (`railyard.tender.copies`). `explained` has a sentence for each slow launch that an event of the
+    network explains.
     """
 
     id: str
@@ -80,6 +82,7 @@ class Judged:
     number: int
     previous: str | None
     launches: tuple[Ran, ...]
+    explained: tuple[str, ...] = ()
 
 
 def of_record(read: Record) -> Judged:
@@ -122,6 +125,7 @@ def of_record(read: Record) -> Judged:
         number=0 if run is None else int(run["number"]),
         previous=None if run is None else run["previous"],
         launches=tuple(_ran(read, launch) for launch in read.launches),
+        explained=tuple(one.text() for one in slow.marked(read)),
     )
 
 

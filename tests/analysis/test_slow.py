@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from support import synthetic
 
 from railyard.analysis import why
-from railyard.analysis.cases import slow
 from railyard.records import record
+from railyard.records.folded import slow
 from railyard.records.record import Record
 from railyard.records.rules import faults
 
@@ -87,11 +87,15 @@ def test_why_answers_each_cause_with_its_evidence(tmp_path: Any) -> None:
     path = tmp_path / "record.json"
     path.write_text(record.text(measured(1, slow_launch=6, flap=True)))
     done = CliRunner().invoke(why.why, [str(path)])
-    assert done.exit_code == 0 and "1 of 12 launches slow beside their like" in done.output, done.output
+    assert done.exit_code == 0 and "1 of 12 launches slower" in done.output, done.output
     assert "Launch 7 of 12 was" in done.output and "LINK_DOWNS 1 events" in done.output
     (found,) = json.loads(CliRunner().invoke(why.why, [str(path), "--json"]).output)
     answers = {suspect["cause"]: suspect["answer"] for suspect in found["suspects"]}
-    assert (answers["errors"], answers["ranks elsewhere"], answers["heat"]) == ("yes", "no", "unknown")
+    assert (answers["errors"], answers["ranks elsewhere"], answers["heat or frequency"]) == (
+        "yes",
+        "no",
+        "unknown",
+    )
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,11 @@ NOT_RUN = {
     r"report results/example": "writes a page for ten seconds: tests/analysis and tests/records",
     r"\bmoved\b|results/NAME|recorded\.out|counted\.json": "needs outputs of the reader's own",
     r"\b(FILES?|PATHS|RECORDS|ID|CHECK|KEY=VALUE|A B)\b": "a synopsis",
-    r"-m pytest|workflow\.py|completion": "tests in a test; tests/ci; tests/repository",
+    r"-m pytest|workflow\.py": "tests in a test; tests/ci; tests/repository",
 }
 #: What is in the folder where the commands run: links to what a checkout has.
 CHECKED_OUT = ("build", "checks", "docs", "placements", "reframe.yml", "results/example", "tests", ".venv")
-TORUS = re.compile(r"(?P<before>\btorus (?P<verb>(?!up|list)\w+) |--name )(?P<name>[a-z][\w-]*)")
+TORUS = re.compile(r"(?P<before>\btorus (?P<verb>(?!up|list|simulate)\w+) |--name )(?P<name>[a-z][\w-]*)")
 
 
 def reason(line: Line) -> str:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from support.commands import BIN, in_checkout
 from support.mpis import algorithms, matrix, mpis, stacks
 from support.reframe import assert_passed, into, records, reframe_in
+from support.mpis import matrix, mpis, stacks
+from support.mpis.installed import INSTALLED
 
-from railyard.jobs import mpis as jobs_mpis
-from railyard.jobs.mpis import INSTALLED
 from railyard.placements.orders.placement import Placement
 from railyard.torus.plan.plan import Shape
 

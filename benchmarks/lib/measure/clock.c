@@ -25,6 +25,10 @@ double clock_tick_s(void) {
     return 0; /* simulated time has no ticks */
 }
 
+double clock_date_s(void) {
+    return 0;
+}
+
 static void clock_name(char *name) {
     (void)snprintf(name, KEY_BYTES, "simulated");
 }
@@ -33,6 +37,12 @@ double clock_now_s(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double clock_date_s(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + round(1e-6 * (double)now.tv_nsec) / 1e3;
 }
 
 double clock_tick_s(void) {

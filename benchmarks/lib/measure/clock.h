@@ -33,6 +33,10 @@ struct clock {
 double clock_now_s(void);
 double clock_tick_s(void);
 
+/* Seconds since 1970 to a thousandth, so that faults of the network can be drawn over them; 0 where MPI is
+ * simulated. */
+double clock_date_s(void);
+
 /* Returns whether an interval has fewer than 100 ticks of the clock, which is too coarse. */
 bool clock_too_short(double interval_s);
 

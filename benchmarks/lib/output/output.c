@@ -45,6 +45,12 @@ void series_free(struct series_list *list) {
     for (int i = 0; i < list->count; i++)
         free(list->series[i].samples);
     free(list->series);
+    free(list->begun_s);
+}
+
+void series_begin_repeat(struct series_list *list, double date_s) {
+    list->begun_s = check_grow(list->begun_s, list->begun_count, &list->begun_room, sizeof *list->begun_s);
+    list->begun_s[list->begun_count++] = date_s;
 }
 
 /* Writes the next line of a layout as a member; where it ended. */
@@ -330,6 +336,14 @@ static void write_document(FILE *file, const void *context) {
     write_figures(&json, document->list);
     write_series(&json, "series", document->list, true);
     write_series(&json, "not_measured", document->list, false);
+    if (document->list->begun_count > 0 && document->list->begun_s[0] > 0) {
+        json_key_object(&json, "reported");
+        json_key_array(&json, "sample_begun_s");
+        for (int i = 0; i < document->list->begun_count; i++)
+            json_double(&json, document->list->begun_s[i]);
+        json_array_end(&json);
+        json_object_end(&json);
+    }
     if (written->write_more)
         written->write_more(&json, document->context);
     json_object_end(&json);

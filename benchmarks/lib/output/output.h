@@ -44,6 +44,9 @@ struct series_list {
     int count;
     int room;
     struct series *series;
+    int begun_count;
+    int begun_room;
+    double *begun_s; /* when each repeat began: seconds since 1970, of rank 0 */
 };
 
 struct document {
@@ -61,6 +64,11 @@ void series_label(struct series *series, const char *name, const char *text, int
 /* Adds a series; its samples belong to the list from then on. Aborts the run if its FOM has no unit. */
 void series_add(struct series_list *list, struct series series);
 void series_free(struct series_list *list);
+
+/* Notes when the next repeat of all series begins (clock_date_s); a document then has
+ * `reported.sample_begun_s`.
+ */
+void series_begin_repeat(struct series_list *list, double date_s);
 
 /* The same with a copy of `series.count` samples; and with a single sample. */
 void series_add_copy(struct series_list *list, struct series series, const double *samples);

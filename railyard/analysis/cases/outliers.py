@@ -19,9 +19,9 @@ from railyard.analysis.stats import medians
 from railyard.analysis.text.datatable import DataTable
 from railyard.analysis.text.numbers import NOTHING, percent
 from railyard.records.benchmark import Labels
+from railyard.records.folded.slow import FENCE
 from railyard.records.units import Fom
 
-FENCE = 1.5
 #: The policy that uses one rail alone, which others are compared with.
 ONE_RAIL = "nic-0"
 _COLUMNS = ("figure of merit", "NIC policy", "n", "outliers", "run-to-run variation", f"p against {ONE_RAIL}")

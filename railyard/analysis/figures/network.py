@@ -87,15 +87,18 @@ class Panel:
 
 def drawings(case: Case) -> list[Drawing]:
     """Return one figure if the traffic, the topology and the nodes of the ranks are known."""
+    shown = panels(case)[:_MOST_PANELS]
+    return [drawing(shown)] if any(panel.loads.slowest_s for panel in shown) else []
+
+
+def panels(case: Case) -> list[Panel]:
+    """Return the loads of each placement; none if traffic, topology or the nodes of the ranks are not known."""
     request = case.first.case
     ranks = {len(launch.ranks) for _, launch in cases.launches(case) if launch.is_result}
     topology, sent = _topology(request), _traffic(request, ranks)
     if topology is None or sent is None:
         return []
-    panels = list(_panels(case, topology, sent))[:_MOST_PANELS]
-    if not panels or not any(panel.loads.slowest_s for panel in panels):
-        return []
-    return [drawing(panels)]
+    return list(_panels(case, topology, sent))
 
 
 def drawing(panels: Sequence[Panel]) -> Drawing:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from matplotlib.axes import Axes
@@ -40,7 +40,10 @@ TICKS_MAX = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkView:
-    """One directed link: where it starts, its rates (GB/s) over all rounds and launches, the most that was missing."""
+    """One directed link: where it starts, its rates (GB/s) over all rounds and launches, the most that was missing.
+
+    `counters` is what the error counters of the link show, in words.
+    """
 
     name: str
     dimension: str
@@ -49,6 +52,7 @@ class LinkView:
     link_class: str
     rates: tuple[float, ...]
     missing_percent: float
+    counters: str = ""
 
     @property
     def best_gbyte_s(self) -> float:
@@ -81,8 +85,23 @@ def links_of(case: Case) -> list[LinkView]:
         if LINK.fullmatch(name):
             by_link.setdefault(name, {}).setdefault(fom, []).extend(samples)
             classes[name] = str(labels.get("class", "unknown"))
-    views = [_view(name, foms, classes[name]) for name, foms in by_link.items() if foms.get(RATE)]
+    views = [
+        replace(_view(name, foms, classes[name]), counters=_counters(case, name))
+        for name, foms in by_link.items()
+        if foms.get(RATE)
+    ]
     return sorted(views, key=lambda view: (view.dimension, view.ring, view.position, view.direction))
+
+
+def _counters(case: Case, link: str) -> str:
+    read = [launch.health for _, launch in cases.launches(case) if launch.health]
+    texts = {
+        f"{event.event} {event.count} {event.unit}"
+        for one in read
+        for event in one.faults
+        if event.nic == link
+    }
+    return ", ".join(sorted(texts)[:3]) or ("no error counter grew" if read else "error counters not read")
 
 
 def _series(case: Case) -> Iterator[tuple[str, Mapping[str, str | int], Sequence[float]]]:
@@ -194,7 +213,8 @@ def _statement(links: Sequence[LinkView]) -> str:
     if not bad:
         return f"All {len(links)} links carry what their peers carry."
     named = ", ".join(
-        f"{link.name} ({percent(link.missing_percent, signed=False)} missing)" for link in bad[:3]
+        f"{link.name} ({percent(link.missing_percent, signed=False)} missing; {link.counters})"
+        for link in bad[:3]
     )
     more = f", and {len(bad) - 3} more" if len(bad) > 3 else ""
     return f"{len(bad)} of {len(links)} links carry less than they should: {named}{more}."

@@ -123,7 +123,11 @@ def figure(row: SideRow) -> str:
 
 def sentences(versus: Versus) -> list[str]:
     """Return the verdict on each side in words, then what was refused."""
-    return [*(_sentence(versus, name, origin) for origin, name in versus.scores), *versus.refused]
+    return [
+        *(_sentence(versus, name, origin) for origin, name in versus.scores),
+        *versus.marked,
+        *versus.refused,
+    ]
 
 
 def answers(versus: Versus) -> list[str]:
@@ -138,7 +142,11 @@ def _sentence(versus: Versus, name: str, origin: str) -> str:
 
 def in_common(versus: Versus) -> list[str]:
     """Return what each side has in common with the baseline, then what was refused."""
-    return [*(_in_common(versus, name, origin) for origin, name in versus.scores), *versus.refused]
+    return [
+        *(_in_common(versus, name, origin) for origin, name in versus.scores),
+        *versus.marked,
+        *versus.refused,
+    ]
 
 
 def _in_common(versus: Versus, name: str, origin: str) -> str:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.cases import judgement, modelled
+from railyard.analysis.cases import judgement, marked, modelled
 from railyard.analysis.cases.comparison import rank_of
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
 from railyard.analysis.judge import rows, sides
@@ -28,7 +28,7 @@ from railyard.records.comparable import NAMED_OF_SIDES, SIDES_ROW
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
 from railyard.records.store import levels
-from railyard.records.store.entries import Entry
+from railyard.records.store.entries import Entry, without_marked
 from railyard.records.units import Fom
 
 
@@ -57,7 +57,8 @@ class Versus:
 
     `counts` and `foms` are those of `railyard.analysis.judge.rows.Gathered`. `scores` has a value for each origin and
     each side but the baseline; None is a score of no case. `refused` states what could not be compared and why,
-    and that records of several levels of evidence were compared.
+    and that records of several levels of evidence were compared. `marked` states which launches an event explains, and
+    whether the verdicts hold without them.
     """
 
     sides: Sequence[str]
@@ -67,6 +68,7 @@ class Versus:
     rows: Sequence[SideRow]
     scores: Mapping[tuple[str, str], Score | None]
     refused: Sequence[str]
+    marked: Sequence[str] = ()
 
 
 def of_texts(
@@ -87,6 +89,15 @@ def of_texts(
         raise InputError("--baseline", "", base, f"one of {', '.join(texts)}")
     parsed = sides.parse(texts, functools.partial(archive, values=False))
     compared = compare(rows.sources(parsed, archive), texts, base, foms, for_people=for_people)
+    if explained := _marked(compared):
+        sources = [(map(without_marked, own), choosing) for own, choosing in rows.sources(parsed, archive)]
+        rest = compare(sources, texts, base, foms, for_people=for_people)
+        before, after = (
+            {row.row.key: row.comparison for row in versus.rows if row.is_shared}
+            for versus in (compared, rest)
+        )
+        explained.append(marked.remaining(len(explained), before, after))
+        compared = dataclasses.replace(compared, marked=explained)
     for side in parsed:
         if not compared.counts[side.name]["records"]:
             sides.require(side, archive(values=False))
@@ -138,6 +149,18 @@ def compare(
         scores=score.scores(scored),
         refused=[*_refused(judged, names), *filter(None, [_mixed_levels(judged)])],
     )
+
+
+def _marked(versus: Versus) -> list[str]:
+    """Return a sentence for each launch in the rows that an event explains."""
+    used = {
+        point.entry.path: point.entry
+        for row in versus.rows
+        for points in row.row.sides.values()
+        for point in points
+        if point.entry.own["marked"]
+    }
+    return [f"{entry.own['id']}: {one['text']}" for entry in used.values() for one in entry.own["marked"]]
 
 
 def _ratios(judged: Iterable[SideRow], origin: str, name: str) -> list[Ratio]:

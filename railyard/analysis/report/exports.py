@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from railyard.analysis.cases import cases, comparison, slow, tables
+from railyard.analysis.cases import cases, comparison, marked, tables
 from railyard.analysis.cases.cases import Case, Combination, Tally
 from railyard.analysis.cases.curves import Panel
 from railyard.analysis.cases.judgement import Comparison, Group
@@ -31,6 +31,7 @@ from railyard.analysis.judge.versus import Versus
 from railyard.analysis.report import page, screen
 from railyard.analysis.stats.verdicts import Finding
 from railyard.records import json_io
+from railyard.records.folded import slow
 from railyard.records.json_io import Json
 from railyard.records.units import Fom
 
@@ -65,7 +66,7 @@ def text(judged: Judged, form: Format) -> str:
         case Format.JSON:
             return json_io.text(json_document(judged))
         case Format.OPENMETRICS:
-            return openmetrics(rows(judged))
+            return openmetrics(rows(judged), judged.grouped)
         case Format.BENCHER:
             return bencher(rows(judged))
 
@@ -189,7 +190,7 @@ def _case(judged: JudgedCase) -> Iterator[str]:
             for row in tables.rows(member)
         ]
         yield _table(("figure", case.head, *_COLUMNS, "notes"), rows)
-    if explained := slow.statements(case):
+    if explained := marked.statements(case, judged.comparisons):
         yield _list([f"{heading}: {text}" for heading, text, _ in explained])
 
 
@@ -258,6 +259,9 @@ HEAD = (
     "verdict",
     "outcome",
     "best",
+    "faulty",
+    "marked",
+    "events",
 )
 
 
@@ -273,9 +277,12 @@ def csv_text(judged: Judged) -> str:
 def rows(judged: Judged) -> Iterator[dict[str, object]]:
     """Yield a row for each combination of each comparison and each point of each curve."""
     for of_case in judged.cases:
+        health = {
+            combination: _health(of_case.case, combination) for combination in of_case.case.combinations
+        }
         for member in of_case.comparisons:
             for combination, group in zip(of_case.case.combinations, member.groups, strict=True):
-                yield _comparison_row(of_case.case, member, combination, group)
+                yield _comparison_row(of_case.case, member, combination, group) | health[combination]
         for panel in of_case.panels:
             yield from _panel_rows(of_case.case, panel)
 
@@ -306,6 +313,22 @@ def _comparison_row(
         "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
         "outcome": str(member.verdict.outcome),
         "best": member.verdict.best,
+    }
+
+
+def _health(case: Case, combination: Combination) -> dict[str, object]:
+    """Return how many launches had faults, how many of them these explain, and the events that do."""
+    launches = [one for _, one in cases.launches(case) if cases.combination_of(one) == combination]
+    explained = [
+        one
+        for record in case.records
+        for one in slow.marked(record)
+        if cases.combination_of(one.launch) == combination
+    ]
+    return {
+        "faulty": sum(bool(launch.health and launch.health.faults) for launch in launches),
+        "marked": len(explained),
+        "events": "; ".join(one.text() for one in explained),
     }
 
 
@@ -350,8 +373,8 @@ STATISTICS = ("median", "interval_low", "interval_high")
 MOST_OF_A_NAME, MOST_OF_A_MEASURE = 1024, 64
 
 
-def openmetrics(rows: Iterable[Mapping[str, object]]) -> str:
-    """Return an exposition: a gauge for each figure of merit, with the statistic as a label."""
+def openmetrics(rows: Iterable[Mapping[str, object]], grouped: Sequence[Case] = ()) -> str:
+    """Return an exposition: a gauge for each figure of merit, with the statistic as a label, and one of faults."""
     families: dict[Fom, list[Mapping[str, object]]] = {}
     for row in _with_values(rows):
         fom = row["fom"]
@@ -371,7 +394,22 @@ def openmetrics(rows: Iterable[Mapping[str, object]]) -> str:
                 ):  # a metric has each set of labels once
                     seen.add(labels)
                     lines.append(f"{name}{{{labels}}} {row[statistic]!r}")
-    return "\n".join([*lines, "# EOF"]) + "\n"
+    return "\n".join([*lines, *_faults(grouped), "# EOF"]) + "\n"
+
+
+def _faults(grouped: Sequence[Case]) -> list[str]:
+    """Return a gauge of the faults that NICs, links and nodes counted, added up over the launches of a case."""
+    sums: dict[str, int] = {}
+    for case in grouped:
+        for record, launch in cases.launches(case):
+            for event in launch.health.faults if launch.health else ():
+                labels = {"system": record.system.name, "check": record.case.check, "node": event.node}
+                labels |= {"nic": event.nic, "event": event.event, "unit": event.unit}
+                text = ",".join(f'{name}="{_quoted(value)}"' for name, value in labels.items() if value)
+                sums[text] = sums.get(text, 0) + event.count
+    name = "railyard_launch_faults"
+    head = [f"# TYPE {name} gauge", f"# HELP {name} faults that were counted during launches"]
+    return [*(head if sums else ()), *(f"{name}{{{text}}} {count}" for text, count in sorted(sums.items()))]
 
 
 def _labels(row: Mapping[str, object], statistic: str) -> str:

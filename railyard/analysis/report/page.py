@@ -19,7 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from railyard.analysis.cases import cases, comparison, modelled, outliers, published, slow, spread, tables
+from railyard.analysis.cases import cases, comparison, marked, modelled, outliers, published, spread, tables
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.curves import Panel
@@ -183,7 +183,7 @@ def draw(judged: JudgedCase) -> DrawnCase:
 def findings(drawn: DrawnCase) -> list[Statement]:
     """Return what the page states about a case that is no comparison: its own figures, and the curves."""
     own = [Statement(drawing.title, drawing.statement, "own") for drawing in drawn.own if drawing.statement]
-    return [*own, *slow.statements(drawn.case), *_curve_statements(drawn.panels)]
+    return [*own, *marked.statements(drawn.case, drawn.stated), *_curve_statements(drawn.panels)]
 
 
 def cells(drawn: Sequence[DrawnCase], shown: Sequence[Case]) -> list[Cell]:

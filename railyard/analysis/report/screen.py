@@ -11,7 +11,7 @@ import itertools
 import textwrap
 from collections.abc import Sequence
 
-from railyard.analysis.cases import cases, comparison
+from railyard.analysis.cases import cases, comparison, marked
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.titles import ORIGIN_NOTES, title
@@ -26,6 +26,8 @@ WIDTH = 100
 HEIGHT = 40
 #: Lines for the statement of one case or of one side.
 _LINES = 2
+#: Lines for the launches that an event explains.
+_MARK_LINES = 6
 _INDENT = "    "
 
 
@@ -41,9 +43,10 @@ def lines(judged: Judged, written: Sequence[str]) -> list[str]:
     cells = page.cells(drawn, judged.grouped)
     effects = _effects(cells, (room - len(head)) * 2 // 3)
     compared = {cell.case for cell in cells}
+    marks = _marks([one for number, one in enumerate(drawn, 1) if number in compared])
     others = [one for number, one in enumerate(drawn, 1) if number not in compared]
-    findings = _findings(others, room - len(head) - len(effects))
-    return [*map(_cut, [*head, *evidence[not head :], *effects, *findings]), *tail]
+    findings = _findings(others, room - len(head) - len(effects) - len(marks))
+    return [*map(_cut, [*head, *evidence[not head :], *effects, *marks, *findings]), *tail]
 
 
 def _evidence(grouped: Sequence[Case]) -> list[str]:
@@ -66,6 +69,18 @@ def _effects(cells: Sequence[Cell], room: int) -> list[str]:
     rows = [(cell.text, cell.between, cell.combination, cell.baseline, cell.figure) for cell in shown]
     more = [f"  {len(ranked) - len(shown)} more: see the page"] if len(ranked) > len(shown) else []
     return ["", *(f"  {line}" for line in DataTable(columns=columns, rows=rows).lines()), *more]
+
+
+def _marks(drawn: Sequence[page.DrawnCase]) -> list[str]:
+    """Return the launches that an event explains, of the cases that compare something, as far as there is room."""
+    blocks = [
+        _wrapped(f"{one.title}: {one.text}")
+        for case in drawn
+        for one in marked.statements(case.case, case.stated)
+    ]
+    shown = _first(blocks, _MARK_LINES)
+    more = [f"{_INDENT}{len(blocks) - len(shown)} more: see the page"] if len(shown) < len(blocks) else []
+    return ["", "Marked", *itertools.chain(*shown), *more] if blocks else []
 
 
 def _findings(drawn: Sequence[page.DrawnCase], room: int) -> list[str]:

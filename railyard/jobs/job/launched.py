@@ -13,6 +13,7 @@ import functools
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from railyard.applications import launch as applications
 from railyard.jobs import launching, load_evidence
@@ -24,6 +25,7 @@ from railyard.placements.nics.evidence import SETUP_BYTES, Found, judge, senders
 from railyard.placements.nics.evidence import Verdict as NicVerdict
 from railyard.placements.nics.policies import Host
 from railyard.records.assemble import LaunchRun
+from railyard.records.folded import health
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.record import Software, Verdict
 
@@ -62,7 +64,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
         guard=load_evidence.guard(files.evidence.get("guard"), companions),
         roles=companions.roles if companions else None,
         nics=nics,
-        health=files.counted.health(placed.own_names) if files.counted else files.evidence.get("health"),
+        health=_health(folder, files),
         nic_verdict=Verdict(obeyed.verdict),
         nic_reason=obeyed.reason,
         has_groups=placed.has_groups,
@@ -71,6 +73,16 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
         replaced=_replaced_image(folder) if launch.software == Software.IMAGE else "",
         fault=fault,
     )
+
+
+def _health(folder: JobFolder, files: LaunchFiles) -> dict[str, Any] | None:
+    """Return the health of a launch for the record: what its torus counted, or else what its ranks read."""
+    if found := files.evidence.get("health"):
+        return {
+            **health.document(found["read"], found["not_read"], found["events"]),
+            "spells": found["spells"],
+        }
+    return files.counted.health(folder.placed.own_names) if files.counted else None
 
 
 def convert(folder: JobFolder, stem: str, ranks: int) -> str:

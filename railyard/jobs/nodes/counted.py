@@ -26,7 +26,7 @@ from railyard.base import host_names
 from railyard.base.json_files import json_object
 from railyard.records import units
 from railyard.records.benchmark import Series
-from railyard.records.folded import columns, nic_bytes
+from railyard.records.folded import columns, health, nic_bytes
 from railyard.records.folded.nic_bytes import Nics
 
 FORMAT = "railyard-nics/1"
@@ -94,12 +94,10 @@ class Counted:
 
     def health(self, own_names: Mapping[str, str]) -> dict[str, Any] | None:
         """Return what error counters and states did, as the record has it; None for a file without them."""
-        if (health := self.document.get("health")) is None:
+        if (read := self.document.get("health")) is None:
             return None
-        events = [
-            {**event, "node": own_names.get(event["node"], event["node"])} for event in health["events"]
-        ]
-        return {**health, "events": events}
+        events = ({**event, "node": own_names.get(event["node"], event["node"])} for event in read["events"])
+        return health.document(read["read"], read["not_read"], events)
 
     def energy(self, hosts: Sequence[str], own_names: Mapping[str, str]) -> list[Series]:
         """Return the energy that all of `hosts` counted during the launch, a series per kind of counter."""

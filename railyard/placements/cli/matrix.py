@@ -1,4 +1,4 @@
-"""Define `railyard matrix`: make, show, compare and convert what the ranks of a program send to each other."""
+"""Define `railyard matrix`: make, show and convert what the ranks of a program send to each other."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from railyard.placements.collectives import algorithms
 from railyard.placements.collectives import schedule as schedules
 from railyard.placements.collectives.algorithms import ALGORITHMS, Shape
 from railyard.placements.linkload import matrix as matrices
-from railyard.placements.linkload.matrix import KINDS, Kind, Matrix
-from railyard.placements.linkload.traffic import Traffic
+from railyard.placements.linkload.matrix import KINDS, NOT_WHOLE, Kind, Matrix
 
 FILES = click.argument("files", nargs=-1, required=True, type=FILE)
 OUTPUT = option("--output", "File to write.  [default: standard output]", FILE)
@@ -28,7 +27,7 @@ OUTPUT = option("--output", "File to write.  [default: standard output]", FILE)
 
 @click.group(cls=Commands)
 def matrix() -> None:
-    """Make, show, compare and convert what the ranks of a program send to each other.
+    """Make, show and convert what the ranks of a program send to each other.
 
     `railyard-witness` captures it under any MPI, without a new build of the program, where RAILYARD_MATRIX names a
     file. A file may also be Open MPI's of pml_monitoring (one for each rank), Matrix Market (.mtx), or CSV with a line
@@ -36,12 +35,11 @@ def matrix() -> None:
     """
 
 
-@matrix.command(epilog=example("railyard matrix show traffic.csv --plot traffic.png"))
+@matrix.command(epilog=example("railyard matrix show traffic.csv"))
 @FILES
 @option("--kind", "Kind of bytes to count.  [default: all]", click.Choice(list(KINDS)))
 @option("--phase", "Phase to count.  [default: all]", click.IntRange(0))
 @option("--top", "Largest pairs to name.", click.IntRange(0), 5)
-@option("--plot", "A picture of the matrix (.svg, .png), at most 512 x 512 cells.", FILE)
 @json_option("Print JSON.")
 def show(
     *,
@@ -49,14 +47,9 @@ def show(
     kind: Kind | None,
     phase: int | None,
     top: int,
-    plot: Path | None,
     as_json: bool,
 ) -> None:
     """Summarise the matrix in FILES: bytes by kind and phase, partners of a rank, the largest pairs."""
-    if plot is not None:
-        from railyard.placements.linkload import heatmap
-
-        heatmap.check_path(plot)
     read = matrices.read(files)
     if phase is not None and phase not in read.phase:
         valid = ", ".join(map(str, np.unique(read.phase).tolist()))
@@ -67,28 +60,6 @@ def show(
         click.echo(json.dumps(document))
     else:
         _print(document)
-    if plot is not None:
-        _draw(read.traffic(kinds, phase), plot, files[0].name)
-
-
-@matrix.command(epilog=example("railyard matrix diff before.csv after.csv"))
-@click.argument("before", type=FILE)
-@click.argument("after", type=FILE)
-@option("--kind", "Kind of bytes to compare.", click.Choice(list(KINDS)), Kind.MESSAGES)
-@option("--top", "Largest differences to name.", click.IntRange(0), 5)
-def diff(before: Path, after: Path, kind: Kind, top: int) -> None:
-    """Compare the bytes of each pair in two matrices; the exit status is 1 if they differ."""
-    left, right = matrices.read([before]), matrices.read([after])
-    if left.ranks != right.ranks:
-        raise InputError(str(after), "ranks", right.ranks, f"{left.ranks}, as in {before}")
-    one, other = (read.traffic([Kind(kind)]).matrix() for read in (left, right))
-    change = (other - one).tocoo()
-    wrong = np.flatnonzero(change.data)
-    click.echo(f"{kind}: {one.sum():.0f} and {other.sum():.0f} bytes; {len(wrong)} pairs differ")
-    for at in wrong[np.argsort(-np.abs(change.data[wrong]), kind="stable")][:top]:
-        source, target = int(change.row[at]), int(change.col[at])
-        click.echo(f"  {source} to {target}: {one[source, target]:.0f} and {other[source, target]:.0f} bytes")
-    sys.exit(1 if len(wrong) else 0)
 
 
 @matrix.command(epilog=example("railyard matrix make --algorithm recursive-doubling --bytes 64KiB"))
@@ -176,6 +147,7 @@ def _summary(read: Matrix, kinds: tuple[Kind, ...], phase: int | None, top: int)
         "partners": {"mean": float(partners.mean()), "max": int(partners.max())},
         "rank_bytes": {"mean": float(of_rank.mean()), "max": float(of_rank.max())},
         "left_out_calls": read.left_out,
+        "finalized": read.is_whole,
         "largest": [
             {"source": int(sent.source[k]), "target": int(sent.target[k]), "bytes": float(sent.size_bytes[k])}
             for k in largest
@@ -202,6 +174,8 @@ def _print(document: dict[str, Any]) -> None:
         click.echo(f"  {pair['source']} to {pair['target']}: {_size(pair['bytes'])}")
     if document["left_out_calls"]:
         click.echo(f"railyard: {document['left_out_calls']} calls were not counted (docs/fit.md)", err=True)
+    if not document["finalized"]:
+        click.echo(f"railyard: {NOT_WHOLE}", err=True)
 
 
 def _size(size: float) -> str:
@@ -210,22 +184,3 @@ def _size(size: float) -> str:
             return f"{size:.4g} {unit}"
         size /= 1000
     return f"{size:.4g} TB"
-
-
-def _draw(sent: Traffic, path: Path, name: str) -> None:
-    """Draw bytes by source and target on a logarithmic scale; many ranks share a cell."""
-    from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
-
-    cells = min(sent.ranks, 512)
-    row, column = (side.astype(np.int64) * cells // sent.ranks for side in (sent.source, sent.target))
-    grid = np.zeros((cells, cells))
-    np.add.at(grid, (row, column), sent.size_bytes)
-    figure = Figure(figsize=(6, 5), layout="constrained")
-    axes = figure.add_subplot(title=f"{name}: bytes by pair of ranks", xlabel="to rank", ylabel="from rank")
-    extent = (-0.5, sent.ranks - 0.5, sent.ranks - 0.5, -0.5)
-    shown = np.ma.masked_equal(grid, 0)
-    norm = LogNorm() if shown.count() else None
-    image = axes.imshow(shown, norm=norm, cmap="viridis", extent=extent, interpolation="nearest")
-    figure.colorbar(image, label="bytes")
-    figure.savefig(path)

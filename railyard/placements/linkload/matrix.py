@@ -46,6 +46,8 @@ COLUMNS = (
 )
 #: Lines of pml_monitoring: messages of the program, those that the library sends for it, puts and gets.
 MONITORED = {"E": Kind.MESSAGES, "I": Kind.COLLECTIVES, "S": Kind.ONE_SIDED, "R": Kind.ONE_SIDED}
+#: Of a capture whose program ended early.
+NOT_WHOLE = "the program ended without MPI_Finalize: the matrix has what it had sent until then"
 MONITORED_LINE = re.compile(r"([EISR])\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs")
 
 
@@ -54,7 +56,8 @@ class Matrix:
     """Rows of a matrix, sorted, one for each phase and pair of ranks.
 
     `phase`, `source` and `target` have shape (rows,), `messages` and `size_bytes` shape (rows, kinds), in the order
-    of `KINDS`. `left_out` is how many calls the capture could not count.
+    of `KINDS`. `left_out` is how many calls the capture could not count. `is_whole` is false for a
+    program that ended without MPI_Finalize.
     """
 
     ranks: int
@@ -64,6 +67,7 @@ class Matrix:
     messages: Ints
     size_bytes: NDArray[np.float64]
     left_out: int = 0
+    is_whole: bool = True
 
     def traffic(self, kinds: Sequence[Kind] = KINDS, phase: int | None = None) -> Traffic:
         """Return the bytes of all phases, or of one; ranks' own are dropped. Pairs without bytes have no message."""
@@ -146,6 +150,7 @@ def of_rows(rows: NDArray[np.float64], ranks: int) -> Matrix:
 def write(file: IO[str], matrix: Matrix) -> None:
     """Write a matrix in railyard's form."""
     head = {"ranks": matrix.ranks, "left_out": matrix.left_out}
+    head |= {} if matrix.is_whole else {"finalized": False}
     file.write(f"# {FORMAT} {json.dumps(head)}\n{','.join(COLUMNS)}\n")
     amounts = np.stack([matrix.messages, matrix.size_bytes.astype(np.int64)], axis=2)
     rows = np.column_stack([matrix.phase, matrix.source, matrix.target, amounts.reshape(len(amounts), -1)])
@@ -173,8 +178,8 @@ def _captured(path: Path, first: str) -> Matrix:
         ranks = left_out = None
     if type(ranks) is not int or type(left_out) is not int:
         raise InputError(str(path), "line 1", first[:60], f'# {FORMAT} {{"ranks": N, "left_out": N}}')
-    rows = _rows(path, COLUMNS, skip=1)
-    return _matrix(path, rows, ranks, left_out)
+    matrix = _matrix(path, _rows(path, COLUMNS, skip=1), ranks, left_out)
+    return replace(matrix, is_whole=head.get("finalized") is not False)
 
 
 def _listed(path: Path) -> Matrix:

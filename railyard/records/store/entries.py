@@ -8,6 +8,7 @@ repeats. Leaves out: raw samples, ranks and evidence, which are only in the reco
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ from railyard.base.errors import InputError
 from railyard.records import benchmark, noise, record
 from railyard.records.benchmark import Labels, Series
 from railyard.records.comparable import BUILD, unnamed
+from railyard.records.folded import slow
+from railyard.records.folded.slow import SlowLaunch
 from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive, levels
@@ -87,8 +90,32 @@ def _own(read: Record) -> dict[str, Json]:
         "reason": read.reason,
         "level": int(levels.of(read.document)[0]),
         "noise_percent": noise.floor_percent(read),
+        "marked": [_marked(one) for one in slow.marked(read)],
         **counts(read.launches),
     }
+
+
+def _marked(one: SlowLaunch) -> dict[str, Json]:
+    """Return a launch that an event explains: its place among the results of its combination, and the sentence."""
+    alike = [launch for launch in one.record.launches if launch.is_result and slow.alike(launch, one.launch)]
+    combination, place = (
+        list(slow.combination_of(one.launch)),
+        [launch.index for launch in alike].index(one.launch.index),
+    )
+    return {"combination": combination, "place": place, "results": len(alike), "text": one.text()}
+
+
+def without_marked(entry: Entry) -> Entry:
+    """Return an entry without the values of launches that an event explains; a series that a launch lacks keeps all."""
+    values = []
+    for key, of_launches in entry.values:
+        places = {
+            one["place"]
+            for one in entry.own["marked"]
+            if tuple(one["combination"]) == key[:3] and one["results"] == len(of_launches)
+        }
+        values.append((key, [value for place, value in enumerate(of_launches) if place not in places]))
+    return dataclasses.replace(entry, values=[(key, rest) for key, rest in values if rest])
 
 
 def allocation(nodes: Sequence[Mapping[str, Json]]) -> str:

@@ -34,6 +34,9 @@ FAULTS = {
     "outage_ns": "ns",
     "delayed_ns": "ns",
 }
+#: Counters that grow where other traffic is in the way.
+STALLS = {"output_stall_ns": "ns"}
+NO_ROUTER = "the network router alone counts it"
 #: What a link's counter has from its sending interface under the same name.
 _SENT = ("packets", "drops", "throttled", "backlog_bytes", "backlog_packets", *ROUTED)
 
@@ -141,7 +144,7 @@ class CounterReading:
                 }
 
     def health(self) -> dict[str, Any]:
-        """Return the faults that the links counted, and those slower than their likes, as a record's launch has them.
+        """Return the faults that the links counted, and those slower than their likes, before they are folded.
 
         Links are alike by dimension and class. A rate is in kbit/s, a duration in ns of the torus's own time.
         """
@@ -151,25 +154,20 @@ class CounterReading:
             key = link.dimension, link.link_class
             fastest[key] = max(fastest.get(key, 0.0), link.rate_mbit_s)
         for link in self.links:
-            where = {"node": link.source, "nic": link.name}
-            for name, unit in FAULTS.items():
-                if count := getattr(link, name):
-                    event = {
-                        "event": name.upper(),
-                        "unit": unit,
-                        "kind": "count",
-                        "before": 0,
-                        "after": count,
-                    }
-                    events.append({**where, **event})
-            usual, now = (
-                round(1e3 * rate) for rate in (fastest[link.dimension, link.link_class], link.rate_mbit_s)
-            )
+            changes = [
+                (name.upper(), unit, "congestion" if name in STALLS else "count", 0, getattr(link, name))
+                for name, unit in {**FAULTS, **STALLS}.items()
+                if getattr(link, name)
+            ]
+            rates = fastest[link.dimension, link.link_class], link.rate_mbit_s
+            usual, now = (round(1e3 * rate) for rate in rates)
             if now < usual:
-                state = {"event": "RATE", "unit": "kbit/s", "kind": "state", "before": usual, "after": now}
-                events.append({**where, **state})
-        names = [name.upper() for name in FAULTS if getattr(self.links[0], name) is not None]
-        lacking = [name.upper() for name in FAULTS if name.upper() not in names]
+                changes.append(("RATE", "kbit/s", "state", usual, now))
+            head = ("node", "nic", "event", "unit", "kind", "before", "after")
+            events += [dict(zip(head, (link.source, link.name, *change), strict=True)) for change in changes]
+        counted = {**FAULTS, **STALLS}
+        names = [name.upper() for name in counted if getattr(self.links[0], name) is not None]
+        lacking = {name.upper(): NO_ROUTER for name in counted if name.upper() not in names}
         not_read = {"torus": lacking} if lacking else {}
         return {"read": {"torus": [*names, "RATE"]}, "not_read": not_read, "events": events}
 

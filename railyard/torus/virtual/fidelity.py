@@ -372,9 +372,18 @@ class Watch:
             "begun": self.begun.isoformat(),
             "guard": asdict(self.guard),
             "nics": list(self.counted.nics(self.torus.topology)),
-            "health": self.counted.health(),
+            "health": {**self.counted.health(), "spells": self._spells()},
             "links": [asdict(link) for link in self.counted.links],
         }
+
+    def _spells(self) -> list[dict[str, Any]]:
+        """Return the faults that the torus was scheduled to have since the launch began, as a record has them."""
+        begun_s, now_s = self.begun.timestamp(), time.time()
+        return [
+            {"link": name, "what": trouble.what, "begin_s": round(begin_s, 3), "end_s": round(end_s, 3)}
+            for name, trouble in lifecycle.get(self.torus.name).faults.troubled.items()
+            for begin_s, end_s in trouble.spells(begun_s, now_s)
+        ]
 
 
 def _how_it_ended(status: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import time
 from collections.abc import Iterable, Mapping
 
 from railyard.base.errors import InputError, RunError
@@ -35,6 +36,11 @@ def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
             f"the router of torus {torus.name} does not run; run: railyard torus down {torus.name}"
         )
     torus = settle(torus)
+    troubled = {
+        name: dataclasses.replace(trouble, put_s=trouble.put_s or round(time.time(), 3))
+        for name, trouble in faults.troubled.items()
+    }
+    faults = dataclasses.replace(faults, troubled=troubled)
     before = plan.make(torus.topology, torus.shape, torus.faults)
     pending = dataclasses.replace(torus, pending=faults)
     lifecycle.write(pending, before)
