@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from support import whole_machine
-from support.mpis import matrix, stacks
+from support.mpis import algorithms, matrix, ranking, stacks
 
 from perf import forgeries, fuzz, pieces, rings, rivals, same, statistics, topobw, vtorus
 from perf.vtorus import console
@@ -41,6 +41,14 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "stacks": (
         "every NIC policy under every stack: shares of the NICs' bytes",
         lambda _: stacks.measure(console),
+    ),
+    "collectives": (
+        "eight algorithms under every MPI on two networks: bytes of links, and the proof",
+        lambda _: algorithms.measure(console),
+    ),
+    "ranking": (
+        "algorithms of collectives ranked by the model, by simulated messages and on a virtual torus",
+        lambda _: ranking.measure(console),
     ),
     "machine": (
         "every step of a job on a whole machine, whose launches are made up",

@@ -122,7 +122,7 @@ def render(
             modifier=tuple(map(Verbatim, modifier)),
             options=tuple(map(Verbatim, options)),
         ),
-        files={**rendered.files, **libraries.files(choice, shape)},
+        files={**rendered.files, **libraries.files(choice, shape, library)},
         scripts=scripts,
     )
 

@@ -26,6 +26,7 @@ from railyard.torus.virtual import lifecycle
 #: What is not run, by a pattern that a line has, and why. The words of these lines are checked all the same.
 NOT_RUN = {
     r"railyard fit |matrix (?!make)|traffic\.csv|RAILYARD_REORDER=": "needs a captured matrix: test_capture.py",
+    r"collectives (answer|guidelines)|DYNAMIC_RULES": "needs jobs: tests/placements/collectives",
     r"railyard map |^srun ": "needs dumps of nodes with GPUs: tests/placements/maps",
     r"railyard admit ": "needs a job, or takes a minute: tests/admit",
     r"(^|sudo |=\S+ )(make|git|cmake) ": "installs, builds or fetches; `make test` and CI begin with it",
