@@ -116,8 +116,8 @@ tables: $(STAMPS)/venv  ## write the tables of docs/placements.md and the pictur
 release: docs  ## source archive, the wheel that reads, site, checksums and SBOM of the committed version, into build/release (TAG=vX.Y.Z: must fit)
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/$(DOCS):$$PATH" tools/release $(TAG)
 
-check:  ## lint, types, and every test that needs neither root, MPI nor a compiler; needs Python 3.11 and git alone
-	@$(call side_by_side,2,unit test-lint)
+check:  ## lint, types, and the quick tests, which need neither root, MPI nor a compiler; needs Python 3.11 and git alone
+	@$(call side_by_side,2,quick test-lint)
 
 test: $(STAMPS)/packages  ## all tests, on real namespaces, containers, MPIs and SimGrid
 	@$(call side_by_side,4,unit test-lint test-builds test-image test-sif)
@@ -130,7 +130,7 @@ beside = mkdir -p build/tests; echo "beside the unit tests: $(1); output: build/
     if ( $(2) ) >build/tests/$@.log 2>&1; then exit 0; fi; \
     { printf '\n%s failed; build/tests/%s.log ends:\n' $@ $@; tail -n 30 build/tests/$@.log; } >build/tests/$@.failed; exit 1
 
-unit: $(STAMPS)/develop
+unit: $(STAMPS)/develop  ## all unit tests
 	$(BIN)/python -m pytest -q -m unit -n auto
 
 quick: $(STAMPS)/develop  ## the unit tests that take at most half a second, while you edit

@@ -236,7 +236,7 @@ class PlacedCheck(Knobs):
             raise PerformanceError("; ".join(judged.worse))
 
     def _foms(self) -> dict[Fom, float]:
-        return references.values(self.record, self.nics)
+        return references.values(self.record, self.record.case.nic_policies)
 
 
 class RepeatedCheck(PlacedCheck):

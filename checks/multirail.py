@@ -33,6 +33,20 @@ class multirail_halo(MultirailCheck):
 
 
 @rfm.simple_test
+class multirail_rails(MultirailCheck):
+    """Nodes with eight NICs in one network, a rank for each: all NICs by rank, by socket and in turn, and one alone."""
+
+    descr = "Halo exchange on a rail-optimised network under the NIC policies that follow rails"
+    tags = {"multirail"}
+    torus = "rail-pod-small"
+    nics = ["one-per-rank", "nearest", "round-robin", "nic-0"]
+    ranks_per_node = 8
+    grid = [4, 8]
+    launches = 4
+    small = {"cells": 4096, "repeats": 2}
+
+
+@rfm.simple_test
 class multirail_contention(ContentionCheck):
     """The high-contention case of LLNL's multirail poster: four pairs per node between the halves of the machine."""
 

@@ -45,6 +45,12 @@ class TopoBwCheck(RepeatedCheck):
     #: :default: ``3``
     tolerance_percent = variable(float, value=3.0)
 
+    #: The rail whose links are tested, where all rails are one network (docs/rails.md).
+    #:
+    #: :type: :class:`int`
+    #: :default: ``0``
+    rail = variable(int, value=0)
+
     #: A fault to put on the virtual torus first, as `railyard torus fault` takes it: LINK and options.
     #:
     #: :type: :class:`str`
@@ -57,7 +63,14 @@ class TopoBwCheck(RepeatedCheck):
             "messages": self.messages,
             "repeats": self.repeats,
             "tolerance_percent": self.tolerance_percent,
+            **({"rail": self.rail} if self.rail else {}),
         }
+
+    @run_after("init")
+    def choose_nic(self) -> None:
+        """Let MPI use the NIC on the rail."""
+        if self.rail:
+            self.nics = [f"nic-{self.rail}"]
 
     @run_after("setup")
     def put_fault(self) -> None:
@@ -72,7 +85,7 @@ class TopoBwCheck(RepeatedCheck):
     @run_before("run")
     def write_links(self) -> None:
         """Write a file with each link's class and expected rate, next to the coordinates."""
-        Path(self.stagedir, "links").write_text(files.links(self.prepared.topology))
+        Path(self.stagedir, "links").write_text(files.links(self.prepared.topology, self.rail))
 
 
 @rfm.simple_test
@@ -93,6 +106,15 @@ class topobw_shared(TopoBwCheck):
     torus = "gemini-4x4x4-two-nodes"
     small = {"message_bytes": 1 << 18, "repeats": 1}
     tolerance_percent = 15.0  # the nodes of a router send 8.24 GB/s together, not Z's 9.55 (Ezell, Figure 6)
+
+
+@rfm.simple_test
+class topobw_rails(TopoBwCheck):
+    """All links of one rail of a rail-optimised network; -S rail=3 tests those of the fourth."""
+
+    tags = {"topobw", "multirail"}
+    torus = "rail-pod-small"
+    rail = 5
 
 
 @rfm.simple_test

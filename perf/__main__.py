@@ -14,7 +14,7 @@ from typing import Any
 from support import whole_machine
 from support.mpis import matrix, stacks
 
-from perf import archive, forgeries, fuzz, gate, pieces, rings, rivals, same, statistics, topobw, vtorus
+from perf import archive, forgeries, fuzz, pieces, rings, rivals, same, statistics, topobw, vtorus
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -46,7 +46,6 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
         "every step of a job on a whole machine, whose launches are made up",
         lambda options: whole_machine.measure(console, options),
     ),
-    "gate": ("what the gate of references finds, and its false alarms", lambda _: gate.measure()),
     "archive": ("a table of 100,000 records: export, the next 100, ten questions in SQL", archive.measure),
     "statistics": ("error rates, power and coverage of what reports conclude", statistics.measure),
     "forgeries": ("100,000 random changes of a record: which the strict check accepts", forgeries.measure),

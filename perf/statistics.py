@@ -3,7 +3,7 @@
 Models: launches and jobs with a known effect through the functions that reports call: sides
 (`railyard.analysis.judge.versus`), combinations (`railyard.analysis.cases.judgement`), intervals, impact factors,
 series over dates. Sides differ in number and spread, and noise has several shapes. Two sides are equal if their
-medians are. Leaves out real machines, and the gate (`python -m perf gate`).
+medians are. Leaves out real machines, and the gate (`perf gate` of commit f016650).
 
 A case is drawn many times. What a draw shows has a group, which is a row of the table in docs/report.md: its text ends,
 after a colon, with what is counted, and that has a limit.

@@ -22,12 +22,15 @@ GROUPS = {
         "doctor": ("doctor.cli:doctor", "Report what railyard can use on this machine."),
         "checks": ("reference.cli:checks", "List the checks that ReFrame can run, and what each measures."),
         "topology": ("placements.cli.place:topology", "Describe a topology: extents, link classes, rates."),
-        "completion": ("completion:completion", "Print the script that completes commands in a shell."),
     },
     "Predict, without a run": {
         "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
         "links": ("placements.cli.links:links", "Predict bytes and seconds on every link of a topology."),
         "matrix": ("placements.cli.matrix:matrix", "Show what the ranks of a program send to each other."),
+        "collectives": (
+            "analysis.judge.collectives_cli:collectives",
+            "List and compare algorithms of collectives.",
+        ),
         "model": ("torus.modelled.cli:model", "Predict the times of a program if only links took time."),
         "nics": ("placements.cli.nics:nics", "Print the settings that make a stack obey a NIC policy."),
         "plan": ("analysis.plan.cli:plan", "Print how many launches and jobs find a difference."),

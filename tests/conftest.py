@@ -31,6 +31,7 @@ MODULES = {
     "analysis/test_page.py": "browser",
     "benchmarks/test_nics_of_a_launch.py": "torus",
     "jobs/test_stagedir.py": "mpi",
+    "placements/collectives/test_schedules.py": "mpi",
     "placements/test_optimiser.py": "built",
     "records/test_full_disk.py": "torus",
     "torus/test_counters.py": "unit",

@@ -30,7 +30,8 @@ struct group {
     MPI_Comm comm;
     int rank;
     int ranks;
-    int root; /* bcast only: the rank that sends next */
+    int root;   /* bcast only: the rank that sends next */
+    long calls; /* how often a collective ran */
     uint64_t seed;
     const struct memory *memory; /* kind of memory of both buffers */
     char *outgoing;

@@ -191,11 +191,11 @@ static bool began_together(struct starter *starter, double late_s, double sample
 
 /* One sample of this rank: seconds per collective, from the common start. False when a rank was late. */
 static bool take_sample(const struct run *run, struct group *group, const struct point *point,
-                        struct starter *starter, int number, double *seconds) {
+                        struct starter *starter, double *seconds) {
     double late_s = 0;
     double start_s = begin(starter, &late_s);
     for (int i = 0; i < run->config.batch; i++) {
-        group->root = (number * run->config.batch + i) % group->ranks;
+        group->root = (int)(group->calls++ % group->ranks);
         point->collective->run(group, point->bytes);
     }
     double sample_s = clock_now_s() - start_s;
@@ -211,7 +211,7 @@ static double warm_up(const struct run *run, struct group *group, const struct p
     double seconds = 0;
     for (int i = 0; i < sampling->warmups || sampling_longest(clock_now_s() - begin_s) < sampling->warmup_s;
          i++)
-        (void)take_sample(run, group, point, starter, i, &seconds);
+        (void)take_sample(run, group, point, starter, &seconds);
     return sampling_longest(seconds) * run->config.batch;
 }
 
@@ -250,7 +250,7 @@ static void measure_point(const struct run *run, struct group *group, int index,
     sampling_begin();
     while (count < wanted && dropped <= ATTEMPTS * count + ATTEMPTS_LEAST) {
         double seconds = 0;
-        if (!take_sample(run, group, point, starter, count + dropped, &seconds)) {
+        if (!take_sample(run, group, point, starter, &seconds)) {
             dropped++;
             if (dropped % ATTEMPTS == 0 && sampling_longest(clock_now_s() - begin_s) > patience_s(sampling))
                 break;
@@ -284,9 +284,11 @@ static bool verify(const struct point *point, struct group *group, const char *p
 static bool measure_points(const struct run *run, struct group *group, const char *program,
                            struct starter *starter, struct recording *record) {
     for (int i = 0; i < run->point_count; i++) {
+        group->calls = 0;
         if (!verify(&run->points[i], group, program, true))
             return false;
         measure_point(run, group, i, starter, record);
+        record->calls[i] = group->calls;
         if (!verify(&run->points[i], group, program, false))
             return false;
     }

@@ -57,6 +57,7 @@ struct run {
 struct recording {
     int count[POINTS_MAX];        /* 0: the ranks could not start together often enough */
     int dropped[POINTS_MAX];      /* samples in which a rank began late */
+    long calls[POINTS_MAX];       /* of the collective, checks and warm-ups included */
     double latest_us[POINTS_MAX]; /* the latest start of a rank in an accepted sample */
     int total;
     int room;

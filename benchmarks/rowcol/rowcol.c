@@ -226,6 +226,8 @@ static void add_point(const struct run *run, int way, const struct recording *re
                 list);
     add_rates(point, ranks, largest, false, "algorithmic_bandwidth_gbyte_s", series, list);
     add_rates(point, ranks, largest, true, "bus_bandwidth_gbyte_s", series, list);
+    add_one(series, (struct fom){"calls_count", "count", BETTER_NEITHER}, (double)recording->calls[index],
+            list);
     if (recording->start != START_CLOCK)
         return;
     add_one(series, (struct fom){"dropped_count", "count", BETTER_NEITHER}, recording->dropped[index], list);

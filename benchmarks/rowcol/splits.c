@@ -145,7 +145,7 @@ static void corner(const struct standing *standing, int way, int index, bool las
 
 static int corner_rank(const struct standing *standing, int way, int index, bool last) {
     int position[TORUS_DIMENSIONS];
-    if (!standing->path)
+    if (!standing->path || way == SPLIT_ALL)
         return last ? check_ranks() - 1 : 0;
     corner(standing, way, index, last, position);
     return box_rank(&standing->box, &standing->lattice, position);
@@ -173,7 +173,7 @@ int split_mine(const struct standing *standing, int way) {
 
 MPI_Comm split_comm(const struct standing *standing, int way) {
     MPI_Comm comm;
-    int order = own_index(standing, way, true);
+    int order = way == SPLIT_ALL ? check_rank() : own_index(standing, way, true); /* a placement orders all */
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, split_mine(standing, way), order, &comm));
     MPI_CHECK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     return comm;

@@ -6,7 +6,7 @@ Pure, but for the matrix and the topology, which are read, and the simulation, w
 
 from __future__ import annotations
 
-import math
+import contextlib
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.scoreboard import Standing, faster
 from railyard.analysis.stats.verdicts import Finding
 from railyard.base.errors import InputError
-from railyard.placements.arrays import Ints, np
+from railyard.placements.arrays import np
 from railyard.placements.hosts import naming
 from railyard.placements.linkload import model
 from railyard.placements.linkload.traffic import Traffic
@@ -25,16 +25,14 @@ from railyard.placements.orders.allocation import Allocation, scheduled
 from railyard.placements.orders.placement import Placement, place
 from railyard.placements.orders.rank_orders import orders
 from railyard.placements.topology import catalog
-from railyard.placements.topology.base import Topology
 from railyard.records.record import Record
-from railyard.torus.native.messages import SHAPE, Message, arrivals_s
+from railyard.torus.native.messages import exchanges_s
 
 #: What the result is held against: the launcher gets the nodes, and rank k takes slot k.
 DEFAULT = "scheduler"
 FITTED = "optimised"
-#: A larger matrix is simulated in proportion: more bytes take longer and show the same. Above so many pairs of ranks or
-#: nodes of the machine, there is no simulation: on Blue Waters it takes minutes.
-SIMULATED_BYTES = 4e6
+#: Above so many pairs of ranks or nodes of the machine there is no simulation, which then takes minutes:
+#: `railyard torus simulate --patient`.
 SIMULATED_PAIRS = 20_000
 SIMULATED_NODES = 1024
 #: Counted over predicted bytes of the slowest link from which on `railyard fit` warns.
@@ -84,16 +82,20 @@ def predicted(record: Record, sent: Traffic, steps: Sequence[Traffic] = ()) -> l
     Of named orders that place each rank on the same node, one is returned.
     """
     names = [order.name for order in orders().values() if order.start]
-    rows, seen = [], set()
+    placements = dict[str, Placement]()
     for name in [DEFAULT, *names, FITTED]:
-        try:
+        with contextlib.suppress(InputError):  # custom, where the grid does not match the block; by-group
             placement = placed(name, record, sent)
-        except InputError:
-            continue  # custom, where the grid does not match the block; by-group, where there are no groups
-        if placement.nodes in seen and name != FITTED:
-            continue
-        seen.add(placement.nodes)
-        topology, nodes = placement.allocation.topology, placement.indices
+            if name == FITTED or placement.nodes not in [one.nodes for one in placements.values()]:
+                placements[name] = placement
+    topology = placements[DEFAULT].allocation.topology
+    indices = [placement.indices for placement in placements.values()]
+    is_large = len(sent.source) > SIMULATED_PAIRS or len(topology.nodes) > SIMULATED_NODES
+    simulated: Sequence[float | None] = [None] * len(indices)
+    if not is_large:
+        simulated = exchanges_s(topology, indices, sent)
+    rows = []
+    for name, nodes, simulated_s in zip(placements, indices, simulated, strict=True):
         whole, *loads = (
             model.load(topology, nodes, one, model.PROTOCOLS["payload"])
             for one in (sent, *(steps or (sent,)))
@@ -104,25 +106,10 @@ def predicted(record: Record, sent: Traffic, steps: Sequence[Traffic] = ()) -> l
                 slowest_s=whole.slowest_s,
                 host_s=whole.slowest_host_s,
                 steps_s=sum(max(step.slowest_s, step.slowest_host_s) for step in loads),
-                simulated_s=_simulated_s(topology, nodes, sent),
+                simulated_s=simulated_s,
             )
         )
     return sorted(rows, key=lambda row: (row.steps_s, row.slowest_s))
-
-
-def _simulated_s(topology: Topology, nodes: Ints, sent: Traffic) -> float | None:
-    """Return when the last message arrives in the router's network, if all ranks send all that they send at 0."""
-    if len(sent.source) > SIMULATED_PAIRS or len(topology.nodes) > SIMULATED_NODES:
-        return None
-    share = min(1.0, SIMULATED_BYTES / max(sent.total_bytes, 1.0))
-    messages = [
-        Message(source=source, target=target, size_bytes=math.ceil(share * size))
-        for source, target, size in zip(
-            nodes[sent.source].tolist(), nodes[sent.target].tolist(), sent.size_bytes.tolist(), strict=True
-        )
-        if source != target and size
-    ]
-    return max(arrivals_s(topology, messages), default=0.0) * SHAPE.rate_scale / share
 
 
 def best_named(rows: Sequence[Predicted]) -> str:

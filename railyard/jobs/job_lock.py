@@ -32,12 +32,11 @@ COMPLETING = "COMPLETING"
 QUEUE_S = 30
 
 
-def same_job(job: str, folder: str = ".") -> str:
+def same_job(job: str) -> str:
     """Return the line of a job script that ends it where a stage directory is another job's, submitted later."""
     mark = shlex.quote(f'"id": "{job}"')
-    file = shlex.quote(str(Path(folder, submitted.FILE)))
     wrong = "another job was submitted in $PWD after this one"
-    return f'grep -qsF {mark} {file} || {{ echo "railyard: {wrong}" >&2; exit 1; }}'
+    return f'grep -qsF {mark} {submitted.FILE} || {{ echo "railyard: {wrong}" >&2; exit 1; }}'
 
 
 def is_held(folder: Path) -> bool:

@@ -14,6 +14,8 @@ from railyard.base.errors import InputError
 from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes.kinds import NodeKind
 from railyard.placements import launchers
+from railyard.placements.collectives import libraries
+from railyard.placements.collectives.algorithms import Shape
 from railyard.placements.hosts import node as node_layout
 from railyard.placements.hosts.gpus import any_pairs, pairs
 from railyard.placements.hosts.node import NodeLayout
@@ -86,6 +88,11 @@ def render(
     if program:
         rendered = dataclasses.replace(rendered, command=(program, *rendered.command[1:]))
     chosen = policies.parse(policy, rails(placed.allocation.topology, devices))
+    choice, per_node = chosen.algorithms, placed.ranks_per_node
+    shape = Shape(ranks=len(placed.indices), per_node=per_node, grid=tuple(placed.grid))
+    if choice and launcher.nic_by_host:
+        raise InputError("algorithms", "", choice, f"{libraries.DEFAULT} where {launcher.name} launches")
+    library = None if libraries.is_own(choice) else libraries.of_features(features)
     if launcher.nic_by_host:
         return _simulated(placed, chosen, rendered, file_name(policy))
     kinds = node_kinds.among(kinds, {node.name for node in placed.nodes})
@@ -104,11 +111,18 @@ def render(
         scripts |= node_kinds.one_script(binder, [_binder(placed, kind) for kind in kinds], kinds)
     return Combination(
         line=dataclasses.replace(
-            lines.line(rendered, launcher, chosen, settings[0], scripts=(wrapper, binder)),
+            lines.line(
+                rendered,
+                launcher,
+                chosen,
+                settings[0],
+                scripts=(wrapper, binder),
+                algorithms=libraries.environment(choice, library),
+            ),
             modifier=tuple(map(Verbatim, modifier)),
             options=tuple(map(Verbatim, options)),
         ),
-        files=rendered.files,
+        files={**rendered.files, **libraries.files(choice, shape)},
         scripts=scripts,
     )
 

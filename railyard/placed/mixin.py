@@ -70,7 +70,7 @@ def _callers() -> list[inspect.FrameInfo]:
     return [] if dropped else inspect.stack()[1:]
 
 
-rfm_warnings.inspect = types.SimpleNamespace(stack=_callers, getmodule=inspect.getmodule)
+rfm_warnings.inspect = types.SimpleNamespace(**{**vars(inspect), "stack": _callers})
 
 
 def partition_of(test: Any) -> Partition:
@@ -180,7 +180,8 @@ class Placed(_Variables):
         self._be_last()
         self._write_job()
         if not self.is_dry_run():
-            self._list_as_submitted()
+            # A job that times out has a record, too.
+            interrupted.submitted(Path(self.stagedir), lambda: str(self.job.state))
             progress.watch(self.display_name, self.job, Path(self.stagedir), self.launches_in_job)
 
     @run_after("run")
@@ -229,7 +230,7 @@ class Placed(_Variables):
         self.perf_patterns = None
         self.perf_variables = {
             name: performance_function(unit)(lambda _, v=value: v)(self)
-            for name, value, unit in reported(self.record, foms, self.nics)
+            for name, value, unit in reported(self.record, foms, list(self.record.case.nic_policies))
         }
 
     def _judged(self, of: Mapping[str, figures.Figure]) -> None:
@@ -394,14 +395,11 @@ class Placed(_Variables):
             lambda launch: self._lines(launch, only_if_placed=script.only_if_placed), preparations
         )
         self.job.options += planned.options
-        self._launch_locally(len(script.launches))
-
-    def _launch_locally(self, launches: int) -> None:
-        """Let the job script launch, so that ReFrame's own launcher only prints how many launches ended."""
-        self.launches_in_job = launches
+        self.launches_in_job = len(script.launches)
+        # The job script launches, and ReFrame's own launcher only prints how many launches ended.
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
-        self.executable_opts = [str(launches), "launches ended"]
+        self.executable_opts = [str(self.launches_in_job), "launches ended"]
 
     def _submitted(self, launcher: Launcher) -> Submitted:
         """Return the job as it is to be submitted, with the options of ReFrame's own launcher."""
@@ -455,10 +453,6 @@ class Placed(_Variables):
     def _read_by(self) -> dict[str, Any] | None:
         """Return what reads the program's output: here, the test's own functions."""
         return {left.REFRAME: self.prepared.spec.benchmark}
-
-    def _list_as_submitted(self) -> None:
-        """List the job before it runs, so that a job which times out has a record, too."""
-        interrupted.submitted(Path(self.stagedir), lambda: str(self.job.state))
 
     def _need_torus(self) -> None:
         folder = Path(self.stagedir)

@@ -39,7 +39,7 @@ _TABLE = {
         "mean_noise_percent missing_percent mpi_time_percent overlap_percent "
         "persistent_messages_percent rank_noise_percent sent_percent under_sampled_percent "
         "worst_noise_percent",
-        "count": "destination_received_packets_count destination_sent_packets_count dropped_count "
+        "count": "calls_count destination_received_packets_count destination_sent_packets_count dropped_count "
         "messages_count persistent_messages_count source_received_packets_count "
         "source_sent_packets_count",
     },

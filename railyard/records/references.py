@@ -119,7 +119,7 @@ def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]
     It has the placement, the NIC policy if there are several, and `image` if the launch ran from an image, separated by
     slashes. `random:1` becomes `random-1`, because ReFrame splits names at colons.
     """
-    parts = [placement.replace(":", "-"), *([nic_policy] if len(policies) > 1 else [])]
+    parts = [part.replace(":", "-") for part in (placement, *([nic_policy] if len(policies) > 1 else []))]
     return "/".join([*parts, *([software] if software != Software.NATIVE else [])])
 
 

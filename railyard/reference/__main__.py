@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.checkout import CHECKOUT, RESULTS, TOPOLOGIES
-from railyard.reference import catalogue, checks, pictures, tables, variables
+from railyard.reference import catalogue, checks, pictures, tables
 from railyard.table import columns
 
 SCHEMAS = (*sorted((RESULTS / "schema").glob("*.json")), TOPOLOGIES / "schema.json")
@@ -46,7 +46,6 @@ def _shortened(part: Any) -> Any:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "checks": checks.page,
-    "variables": variables.page,
     "catalogue": catalogue.page,
     "schemas": schemas,
     "columns": columns.page,

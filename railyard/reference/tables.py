@@ -19,6 +19,7 @@ from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.placements import launchers
 from railyard.placements.hosts.binding import BINDINGS, Binding
+from railyard.placements.hosts.sources import sources
 from railyard.placements.launchers import LAUNCHERS, Launcher, Rendered
 from railyard.placements.nics.policies import ChosenPolicy, Host, parse, policies
 from railyard.placements.nics.stacks import NicStack, Settings, stacks
@@ -30,10 +31,11 @@ from railyard.placements.orders.word import Word
 from railyard.placements.topology import catalog
 from railyard.reference import coverage
 from railyard.reference.markdown import code, table
-from railyard.tender import completeness, metrics
+from railyard.tender import completeness, metrics, undetermined
 
 PAGES = tuple(
-    CHECKOUT / f"docs/{name}.md" for name in ("architecture", "coverage", "howto/ci", "placements", "tender")
+    CHECKOUT / f"docs/{name}.md"
+    for name in ("architecture", "cluster", "coverage", "howto/ci", "placements", "tender")
 )
 BLOCK = re.compile(r"(<!-- generated: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 #: Four ranks on two nodes with a NUMA node for each rank: no launcher refuses a binding for their number.
@@ -255,6 +257,18 @@ def _tender_rules() -> str:
     return table(["rule", "what it demands"], rows)
 
 
+def _tender_undetermined() -> str:
+    return table(
+        ["field", "how far"], [(code(field), far) for field, far in undetermined.UNDETERMINED.items()]
+    )
+
+
+def _coordinate_sources() -> str:
+    return table(
+        ["source", "what it is"], [(code(source.name), source.does) for source in sources().values()]
+    )
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "parts": _parts,
     "orders-example": _example,
@@ -269,5 +283,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "ci-inputs": _action_inputs,
     "tender-metrics": _tender_metrics,
     "tender-rules": _tender_rules,
+    "tender-undetermined": _tender_undetermined,
+    "coordinate-sources": _coordinate_sources,
     **coverage.TABLES,
 }

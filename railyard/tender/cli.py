@@ -18,17 +18,7 @@ from railyard.records.cli import files_of, write
 from railyard.records.rules.registry import Fault
 from railyard.records.store import bag
 from railyard.records.store.bag import Bid
-from railyard.tender import (
-    bids,
-    completeness,
-    evaluation,
-    judged,
-    measured,
-    presets,
-    request,
-    retention,
-    text,
-)
+from railyard.tender import bids, completeness, evaluation, judged, measured, presets, request, text
 
 request_option = option("--request request_file", "The tender file (docs/tender.md).", PATH, required=True)
 signers_option = option(
@@ -174,7 +164,11 @@ def evaluate(
     wanted = request.load(request_file)
     result = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers))
     result = dataclasses.replace(result, made=_made(request_file))
-    _write(text.FORMATS[form](result), output)
+    content = text.FORMATS[form](result)
+    if output is None:
+        click.echo(content, nl=False)
+    else:
+        write(output, content)
     ctx.exit(0 if any(line.score for line in result.lines) else 1)
 
 
@@ -190,45 +184,3 @@ def _made(request_file: Path) -> str:
     return (
         f"Written {today} by railyard {code['version']} ({commit}) from {request_file.name}, sha256 {digest}"
     )
-
-
-@tender.command(epilog=example("railyard tender retain bid later --request tender.yml --challenge rain"))
-@click.argument("bid", type=PATH)
-@click.argument("later", type=PATH)
-@request_option
-@signers_option
-@option("--challenge", "The challenge of the later measurement, made after the bid.", required=True)
-@click.pass_context
-def retain(
-    ctx: click.Context,
-    *,
-    bid: Path,
-    later: Path,
-    request_file: Path,
-    allowed_signers: Path | None,
-    challenge: str,
-) -> None:
-    """Compare LATER, a bag measured at acceptance or in service, with what BID pledged or measured.
-
-    Ends with 0 if every case reaches the tender's retention, otherwise with 1.
-    """
-    wanted = request.load(request_file)
-    before, now = bids.read_all([bid, later], allowed_signers)
-    wrong = [(bid, fault) for fault in before.broken]
-    wrong += [(later, fault) for fault in retention.faults(wanted, before, now, challenge)]
-    for path, fault in wrong:
-        click.echo(f"{path}: {_line(fault)}")
-    promises = retention.promises(wanted, before, now)
-    for promise in promises:
-        click.echo(text.promise(promise, wanted.retention))
-    is_kept = all(promise.verdict is retention.Kept.KEPT for promise in promises)
-    ctx.exit(0 if is_kept and not wrong else 1)
-
-
-def _write(content: str | bytes, output: Path | None) -> None:
-    if output is None and isinstance(content, bytes):
-        raise InputError("--output", "", valid="a file to write the spreadsheet to")
-    if output is None:
-        click.echo(content, nl=False)
-        return
-    write(output, content)

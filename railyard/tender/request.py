@@ -56,10 +56,6 @@ EVERY_CHECK: Mapping[str, Json] = {
 OF_THE_MACHINE = frozenset({"topology", "rate_scale", "latency_scaled", "network"})
 #: What of it makes a network that is no machine's own fast or slow, so that the tender must name it.
 OF_A_TORUS = ("topology", "rate_scale", "latency_scaled")
-#: Share of the promised performance that a later measurement must reach if the tender names none: with 5 jobs each
-#: and 1.5 % from job to job, an unchanged machine reaches it in 95 of 100 cases (tests/tender/test_decisions.py).
-RETENTION = 0.95
-
 #: Parameters that set how often the same work is measured, and how a verdict is reached.
 EFFORT = frozenset({"repeats", "rounds", "count", "tolerance_percent"})
 #: Parameters that a tender need not name: these, and those of the build, which must be one in all records of a case.
@@ -157,7 +153,7 @@ class Tender:
     may start in a launcher's place, `launcher_options` words that a launch may have besides railyard's own.
     `may_differ` names what jobs of a bid need not share (`railyard.tender.agreement`). `received` has the digests of
     bids in the order in which they reached the buyer. With `scored` "pledged" a pledge counts instead of the measured
-    value. `retention` is the share of what was promised that a later measurement must reach.
+    value.
     """
 
     title: str
@@ -170,7 +166,6 @@ class Tender:
     reference_nodes: int | None = None
     presets: tuple[Preset, ...] = ()
     scored: str = "measured"
-    retention: float = RETENTION
     launchers: tuple[str, ...] = ()
     launcher_options: tuple[str, ...] = ()
     bidders: Mapping[str, str] = field(default_factory=dict)
@@ -278,7 +273,7 @@ def _with_sizes(cases: tuple[Case, ...]) -> tuple[Case, ...]:
     return tuple(map(completed, cases))
 
 
-_AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "retention", "bidders")
+_AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "bidders")
 
 
 def _case(given: Mapping[str, Json], source: str, index: int) -> Case:

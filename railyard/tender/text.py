@@ -9,12 +9,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 
-from railyard.analysis.stats.contrast import FEWEST
 from railyard.records.json_io import Json
 from railyard.tender import board
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.metrics import FORMULAS
-from railyard.tender.retention import Kept, Promise
 
 
 def markdown(result: Evaluation) -> str:
@@ -144,30 +142,9 @@ def as_json(result: Evaluation) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-def promise(promised: Promise, least: float) -> str:
-    """Return one line of a case's promise and whether it is kept."""
-    what = "pledge" if promised.is_pledge else "value of the bid"
-    head = f"{promised.verdict:<12} {promised.case.name}: {what} {promised.promised:.6g}"
-    if promised.later is None or promised.verdict is Kept.NOT_MEASURED:
-        return f"{head}; {promised.case.launches} results are needed"
-    if promised.ratio is None:
-        needed = f"{promised.jobs} jobs, and {FEWEST} are needed in the bid and later"
-        return f"{head}, later {promised.later:.6g}; {needed}"
-    reached = f"{_text(promised.ratio)} of what was promised; at least {least:g} is needed"
-    return f"{head}, later {promised.later:.6g}: {reached}"
-
-
-def workbook(result: Evaluation) -> bytes:
-    """Return the evaluation as a spreadsheet."""
-    from railyard.tender import spreadsheet  # imported here, because no other format needs XlsxWriter
-
-    return spreadsheet.workbook(result)
-
-
-FORMATS: Mapping[str, Callable[[Evaluation], str | bytes]] = {
+FORMATS: Mapping[str, Callable[[Evaluation], str]] = {
     "markdown": markdown,
     "csv": comma_separated,
     "json": as_json,
     "html": board.page,
-    "xlsx": workbook,
 }

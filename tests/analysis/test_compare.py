@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from support import synthetic
+from support.entries import KEY, entry
 from support.records import figures
 
 from railyard.analysis.cases import cases, comparison, published, scoreboard
@@ -107,7 +108,7 @@ def test_a_launch_of_two_sides_is_refused_and_named() -> None:
 
 def test_rate_scales_are_converted_or_never_mixed() -> None:
     """Equal machines at two rate scales have equal times of links, and no times of programs that compare."""
-    twice = {**synthetic.TORUS, "rate_scale": 2 * synthetic.TORUS["rate_scale"]}
+    twice = {**synthetic.TORUS, "rate_scale": 0.002}
     fast = {name: value / 2 for name, value in SPEED.items()}
     jobs = [synthetic.halo(fast, launches=4, seed=20 + job, system=OTHER, torus=twice) for job in range(5)]
     links = compared(["vtorus", "other"], *A_JOBS, *jobs)
@@ -128,6 +129,25 @@ def test_rate_scales_are_converted_or_never_mixed() -> None:
 
 
 # ---- the cost of a placement ----
+
+
+@pytest.mark.parametrize("jobs", [1, 5])
+def test_equal_placements_are_said_to_cost_time_at_most_one_time_in_twenty(jobs: int) -> None:
+    """40 draws each: five winners or fewer have a probability of 95 % if the rate is 5 %."""
+    names = [f"p{number}" for number in range(5)]
+    won = 0
+    for seed in range(40):
+        chance, entries = np.random.default_rng((7, seed)), []
+        for job in range(jobs):
+            values = 1000 * np.exp(0.02 * chance.standard_normal((5, 6)) + 0.02 * chance.standard_normal())
+            rows = [
+                (KEY._replace(placement=name), row.tolist()) for name, row in zip(names, values, strict=True)
+            ]
+            entries.append(dataclasses.replace(entry(job, rows[0][1], placements=names), values=rows))
+        sides = [f"placement={name}" for name in names]
+        scores = versus.of_texts(sides, lambda entries=entries, **_: entries).scores.values()
+        won += any(score.finding in (Finding.BETTER, Finding.WORSE) for score in scores if score)
+    assert won <= 5
 
 
 @pytest.mark.parametrize(

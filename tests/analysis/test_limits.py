@@ -24,7 +24,7 @@ V0 = figures.fom("a_us").named("plain/v0_us")
 
 @pytest.mark.parametrize("machine", [OWN, SHARED], ids=["own", "shared"])
 def test_ten_records_find_10_percent_and_small_steps_without_false_alarms(machine: Machine) -> None:
-    """Reduced; `python -m perf gate` has the figures."""
+    """Reduced; `perf gate` of commit f016650 has the figures."""
     shares = histories.shares(machine, histories=6)
     assert shares["any false alarm in 50 pushes"] <= 1 / 6
     assert shares["finds 10 % at once"] >= 5 / 6

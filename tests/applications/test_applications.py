@@ -25,9 +25,8 @@ from railyard.applications.programs import gpcnet, lulesh, osu, snap
 from railyard.applications.reading import Reading
 from railyard.base.errors import InputError
 from railyard.cli import cli
-from railyard.records import benchmark, watched
+from railyard.records import benchmark
 from railyard.records.benchmark import Series
-from railyard.reference import checks, variables
 
 #: FOM of a recording -> the line that the program printed it in, and how far railyard moves its point.
 PRINTED = {
@@ -75,17 +74,6 @@ def test_recorded_output_is_read_and_verified(name: str) -> None:
     found = read(name)
     assert found.verified and found.series
     assert found.ranks in (None, int(name.rpartition("-")[2]))
-
-
-def test_the_figures_of_every_recording_are_variables_of_a_check() -> None:
-    tables = {one.name: set(variables.of_check(one.name)) for one in checks.checks()}
-    for name in RECORDED:
-        family = name.rpartition("-")[0].partition("_")[0]
-        values = {
-            (series.fom, benchmark.point(series.labels)): series.samples for series in read(name).series
-        }
-        names = set(watched.variables(values))
-        assert any(names <= table for check, table in tables.items() if check.startswith(family)), name
 
 
 @pytest.mark.parametrize("name", PRINTED)

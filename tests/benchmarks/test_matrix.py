@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from support.mpis import matrix, mpis
+from support.mpis.installed import INSTALLED, Mpi
 
-from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.placements import launchers
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place

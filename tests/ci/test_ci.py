@@ -1,4 +1,4 @@
-"""`railyard ci` prints workflows that a service accepts, and `railyard completion` scripts that a shell accepts."""
+"""`railyard ci` prints workflows that a service accepts."""
 
 from __future__ import annotations
 
@@ -188,14 +188,6 @@ def test_text_that_would_break_the_workflow_is_one_line(railyard: Run) -> None:
     done = railyard("ci", "github", *SOURCE, "--checks", "a\n  evil: true")
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) <= 2 and "--checks" in done.stderr
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_name_the_command(railyard: Run, shell: str) -> None:
-    done = railyard("completion", shell)
-    assert done.returncode == 0 and "_RAILYARD_COMPLETE" in done.stdout
-    if shell == "bash":
-        assert subprocess.run(["bash", "-n"], input=done.stdout, text=True, check=False).returncode == 0
 
 
 def test_the_smoke_script_refuses_a_folder_that_is_not_there() -> None:

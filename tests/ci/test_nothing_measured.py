@@ -80,7 +80,7 @@ COMMANDS: dict[str, tuple[str, Callable[[], list[str]]]] = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_measured_is_a_failure_with_one_line(tmp_path: Path, command: str, case: str) -> None:
     root, stubs = tmp_path / "railyard", tmp_path / "stubs"
-    for new in (root / "tools", root / ".venv/bin", stubs):
+    for new in (root / "tools", root / ".venv/bin", stubs, tmp_path / "ci/checks", tmp_path / "build/bin"):
         new.mkdir(parents=True)
     for script in ("smoke", "measure", "demo"):
         (root / "tools" / script).symlink_to(CHECKOUT / "tools" / script)
@@ -99,6 +99,7 @@ def test_nothing_measured_is_a_failure_with_one_line(tmp_path: Path, command: st
             "PATH": f"{stubs}:/usr/bin:/bin",
             "GITHUB_ACTION_PATH": str(root),
             "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+            "CI_PROJECT_DIR": str(tmp_path),
             "OUT": str(root) if command == "the action" else "",
             "PARTITION": "netns",
             "TOPOLOGY": "gemini-2x2x2",

@@ -40,7 +40,7 @@ def test_a_reader_reaches_a_green_check_then_a_red_one_then_a_workflow(tmp_path:
         env=environment(**author),
         capture_output=True,
         text=True,
-        timeout=HUNG_S,
+        timeout=2 * HUNG_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -19,10 +19,7 @@ from support import synthetic
 from support.commands import CHECKOUT, executable, ran
 
 from railyard.analysis.cases import cases, comparison
-from railyard.analysis.figures import overhead
 from railyard.analysis.judge import sides, versus
-from railyard.analysis.judge.judged import judge
-from railyard.analysis.report import page
 from railyard.base.errors import InputError
 from railyard.jobs import image
 from railyard.records import image_engines, record, references, rules
@@ -127,24 +124,6 @@ def test_references_are_of_one_software() -> None:
 
 
 # ---- what it costs ----
-
-
-def test_the_cost_is_the_change_of_each_pair_whatever_drifts() -> None:
-    """Launches drift by 70 % over the job; the pair's change does not."""
-    (case,) = cases.group([job(BOTH, factor=1.04)])
-    found = {str(each.fom): each for each in overhead.overheads(case)}
-    assert found["iteration_us"].changes_percent == pytest.approx([4.0] * 8)
-    assert found["iteration_us"].summary.interval is None, "nothing varies"
-    assert found["launch_s"].summary.median == 0
-
-
-def test_the_page_states_and_draws_the_cost() -> None:
-    made = job(BOTH, factor=1.04)
-    (drawing,) = overhead.drawings(cases.group([made])[0])
-    assert "iteration changes by +4.0 % (n = 8: no interval)" in drawing.statement
-    text = page.html(judge([made]))
-    assert drawing.title in text and str(IMAGE["sha256"]) in text
-    assert overhead.drawings(cases.group([job(["native"])])[0]) == []
 
 
 def test_native_and_image_are_compared_by_their_names() -> None:

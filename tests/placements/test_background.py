@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.commands import Run
 from support.topology.topologies import gemini
 
@@ -110,23 +107,6 @@ def loads(topology: Topology, nodes: Any) -> LinkLoads:
 
 
 @pytest.mark.built
-@settings(deadline=None, max_examples=15)
-@given(seed=st.integers(0, 50), share=st.sampled_from([0.05, 0.3, 0.8]))
-def test_with_the_counters_the_slowest_link_is_never_slower_than_without(seed: int, share: float) -> None:
-    topology = gemini("4x4x4", nodes_per_router=2)
-    granted = occupied(allocate(topology), 40, seed)
-    links = np.random.default_rng(seed).choice(np.flatnonzero(topology.link_rates), 12, replace=False)
-    left = np.ones(topology.link_rates.shape)
-    left.flat[links] = share
-    background = Background(left=left)
-    effort = Effort(trials_per_rank=60)
-    blind = place("optimised:1", granted, GRID, traffic=FACES, effort=effort)
-    seeing = place("optimised:1", granted, GRID, traffic=FACES, effort=replace(effort, background=background))
-    slowest = [background.added_to(loads(topology, placed.indices)).slowest_s for placed in (blind, seeing)]
-    assert slowest[1] <= slowest[0] * (1 + 1e-9)
-
-
-@pytest.mark.built
 @pytest.mark.parametrize("seed", range(3))
 def test_links_that_others_fill_get_fewer_bytes(seed: int) -> None:
     topology = gemini("4x4x4", nodes_per_router=2)
@@ -140,19 +120,6 @@ def test_links_that_others_fill_get_fewer_bytes(seed: int) -> None:
     seeing = place("optimised:1", granted, GRID, traffic=FACES, effort=effort)
     after = loads(topology, seeing.indices).link_bytes.ravel()
     assert after[full].sum() < busiest[full].sum() / 2
-
-
-@pytest.mark.built
-def test_without_any_load_the_placement_is_the_same() -> None:
-    topology = gemini("4x4x2")
-    granted = occupied(allocate(topology), 80, 3)
-    nothing = Background(left=np.ones(topology.link_rates.shape))
-    grid = (len(granted.indices),)
-    one, other = (
-        place("optimised:1", granted, grid, effort=effort).indices.tolist()
-        for effort in (Effort(), Effort(background=nothing))
-    )
-    assert one == other
 
 
 @pytest.mark.built

@@ -20,7 +20,7 @@ from railyard.placements.nics.stacks import stacks
 from railyard.placements.orders.choices import choices
 from railyard.placements.orders.rank_orders import orders
 from railyard.reference import __main__ as reference
-from railyard.reference import catalogue, checks, markdown, variables
+from railyard.reference import catalogue, checks, markdown
 
 #: Every page in git. The changelog is left out, as it describes the past, and so are templates of the forge.
 PAGES = [
@@ -76,8 +76,6 @@ def test_everything_that_a_user_can_name_is_described() -> None:
     assert [one.name for one in declared if one.name not in texts] == []
     every = checks.checks()
     assert [one.name for one in every if not one.text] == []
-    recorded = [one.name for one in every if one.name not in variables.WITHOUT_RECORD]
-    assert [name for name in recorded if not variables.of_check(name)] == []
     placements = (CHECKOUT / "docs/placements.md").read_text()
     names = [*orders(), *policies(), *choices(), *Binding, *stacks()]
     assert [str(name) for name in names if f"`{name}" not in placements] == []

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import itertools
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import reframe, synthetic
-from support.records import suite
 
 from railyard.analysis.cases import cases
 from railyard.analysis.figures import drawing, registry
@@ -19,40 +15,11 @@ from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import exports, page
 from railyard.analysis.report.exports import Format
 from railyard.records.record import Record
-from railyard.reference import checks, variables
 
-ORIGINS = {"emulated": "vtorus", "simulated": "simtorus", "modelled": "linkload"}
-#: Points of each figure of merit.
-POINTS = 3
 #: A figure that could not be drawn.
 FAILED = "not drawn: "
 #: Two placements that tie, before one that is apart.
 SPEED = {"plain": 1.0, "cart-create": 1.25, "custom": 1.0}
-NAMES = [one.name for one in checks.checks() if one.name not in variables.WITHOUT_RECORD]
-OWNERS = {variables.owner(name): name for name in reversed(NAMES)}
-
-
-@functools.cache
-def record_of(owner: str, origin: str) -> Record:
-    """A record with the points of a class of checks; what a model computed does not vary."""
-    spread = 0.01 if origin == "emulated" else 0.0
-
-    def series(chance: Any, placement: str, _: str) -> list[dict[str, Any]]:
-        value = 1000 * SPEED[placement] * (1 + chance.gauss(0, spread))
-        of_fom: dict[str, list[dict[str, Any]]] = {}
-        for fom, labels in variables.EXAMPLES[owner]:
-            of_fom.setdefault(fom, []).append({"fom": str(fom), "labels": dict(labels), "samples": [value]})
-        return [one for points in of_fom.values() for one in points[:POINTS]]
-
-    name = OWNERS[owner]
-    case = synthetic.case(
-        check=name,
-        benchmark=next(iter(sorted(suite.benchmarks_by_check()[name])), "fit_any"),
-        placements=list(SPEED),
-        launches_per_combination=6 if spread else 1,
-    )
-    system: Mapping[str, str] = {"name": ORIGINS[origin], "partition": "default", "environment": "openmpi"}
-    return synthetic.job(case, series, origin=origin, system=system)
 
 
 def assert_whole(read: list[Record]) -> None:
@@ -63,23 +30,20 @@ def assert_whole(read: list[Record]) -> None:
     assert exports.text(judged, Format.TEXT)
 
 
-def test_every_check_with_a_record_has_an_example() -> None:
-    assert "" not in OWNERS
-
-
-@pytest.mark.parametrize("owner", OWNERS)
-def test_the_record_of_each_check_has_a_page(owner: str) -> None:
-    for origin in ("emulated", "modelled"):
-        assert_whole([record_of(owner, origin)])
-
-
-def test_all_records_together_have_a_page() -> None:
-    origins = itertools.cycle(ORIGINS)
-    assert_whole([record_of(owner, next(origins)) for owner in OWNERS])
-
-
 def test_a_tie_before_another_in_a_model_has_no_interval() -> None:
-    text = " ".join(exports.text(judge([record_of("StencilModel", "modelled")]), Format.TEXT).split())
+    case = synthetic.case(
+        check="minighost_remap",
+        benchmark="minighost",
+        placements=list(SPEED),
+        launches_per_combination=1,
+    )
+    system = {"name": "linkload", "partition": "default", "environment": "openmpi"}
+
+    def series(_: Any, placement: str, __: str) -> list[dict[str, Any]]:
+        return [{"fom": "slowest_link_us", "labels": {}, "samples": [1000 * SPEED[placement]]}]
+
+    read = [synthetic.job(case, series, origin="modelled", system=system)]
+    text = " ".join(exports.text(judge(read), Format.TEXT).split())
     assert "1.00 no interval custom plain" in text and "0.80 no interval cart-create plain" in text
 
 

@@ -25,7 +25,7 @@ from railyard.torus.virtual import lifecycle
 
 #: What is not run, by a pattern that a line has, and why. The words of these lines are checked all the same.
 NOT_RUN = {
-    r"railyard fit |railyard matrix |traffic\.csv|RAILYARD_REORDER=": "needs a captured matrix: test_capture.py",
+    r"railyard fit |matrix (?!make)|traffic\.csv|RAILYARD_REORDER=": "needs a captured matrix: test_capture.py",
     r"railyard map |^srun ": "needs dumps of nodes with GPUs: tests/placements/maps",
     r"railyard admit ": "needs a job, or takes a minute: tests/admit",
     r"(^|sudo |=\S+ )(make|git|cmake) ": "installs, builds or fetches; `make test` and CI begin with it",
@@ -49,11 +49,11 @@ NOT_RUN = {
     r"report results/example": "writes a page for ten seconds: tests/analysis and tests/records",
     r"\bmoved\b|results/NAME|recorded\.out|counted\.json": "needs outputs of the reader's own",
     r"\b(FILES?|PATHS|RECORDS|ID|CHECK|KEY=VALUE|A B)\b": "a synopsis",
-    r"-m pytest|workflow\.py|completion": "tests in a test; tests/ci; tests/repository",
+    r"-m pytest|workflow\.py": "tests in a test; tests/ci; tests/repository",
 }
 #: What is in the folder where the commands run: links to what a checkout has.
 CHECKED_OUT = ("build", "checks", "docs", "placements", "reframe.yml", "results/example", "tests", ".venv")
-TORUS = re.compile(r"(?P<before>\btorus (?P<verb>(?!up|list)\w+) |--name )(?P<name>[a-z][\w-]*)")
+TORUS = re.compile(r"(?P<before>\btorus (?P<verb>(?!up|list|simulate)\w+) |--name )(?P<name>[a-z][\w-]*)")
 
 
 def reason(line: Line) -> str:

@@ -255,7 +255,6 @@ def _request_text() -> str:
         "reference_nodes": 10,
         "presets": ["ats5"],
         "scored": "pledged",
-        "retention": 0.9,
     }
     document["cases"][0] |= {"capability": 2.0, "reference_nodes": 8, "work": 3.0, "fewer_nodes": True}
     return yaml.safe_dump(document)

@@ -1,4 +1,4 @@
-"""Decisions by intervals, at their error rates: demands, leads of equal bids, retention of an unchanged machine."""
+"""Decisions by intervals, at their error rates: demands, leads of equal bids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from support.records import figures
 
 from railyard.analysis.stats import contrast
-from railyard.tender import evaluation, measured, request, retention
+from railyard.tender import evaluation, measured
 from railyard.tender.measured import Measured, Meets
 from railyard.tender.request import Case
 
@@ -66,14 +66,3 @@ def test_equal_bids_have_a_leader_in_few_tenders_and_a_true_5_percent_is_found(b
     chance = random.Random(bids)
     assert sum(all(leads(chance, bids, 1.0)) for _ in range(400)) <= 29
     assert sum(all(leads(chance, bids, 1.05)) for _ in range(50)) >= 45
-
-
-def test_an_unchanged_machine_reaches_the_default_retention_in_95_of_100_cases() -> None:
-    chance, reached = random.Random(7), 0
-    for _ in range(400):
-        before, now = results(chance, "b", spread=0.015), results(chance, "n", spread=0.015)
-        ratio = retention._ratio(CASE, now, before.value, before)
-        assert ratio is not None
-        assert ratio.low is not None
-        reached += ratio.low >= request.RETENTION
-    assert reached >= 380 - 2 * math.sqrt(400 * 0.95 * 0.05)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import xml.etree.ElementTree as ElementTree
-import zipfile
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +18,7 @@ from support.records.played_tender import run
 from railyard.base.errors import InputError
 from railyard.records.record import Origin, Record
 from railyard.records.store import archive
-from railyard.tender import judged, metrics, presets, request, spreadsheet
-from railyard.tender.evaluation import Evaluation
+from railyard.tender import judged, metrics, presets, request
 from railyard.tender.metrics import Given
 from railyard.tender.request import Case, Metric, Tender
 
@@ -211,42 +206,6 @@ def test_pledges_are_demonstrated_or_scored(records: dict[str, Path], tmp_path: 
     assert isinstance(wrong.exception, InputError) and "CASE=VALUE" in str(wrong.exception)
 
 
-def test_a_later_measurement_is_held_against_the_promise(records: dict[str, Path], tmp_path: Path) -> None:
-    def jobs(folder: Path, speed: float, challenge: str, hours: int) -> Path:
-        made = evidence.jobs(
-            4,
-            first=100 * hours,
-            speed=speed,
-            spread=0.0,
-            origin="measured",
-            system="fast",
-            session=f"s{hours}",
-            created=evidence.CREATED + timedelta(hours=hours),
-            challenge=challenge,
-        )
-        for read in made:
-            archive.add(read, folder)
-        return packed(tmp_path, folder)
-
-    bid, later = jobs(tmp_path / "a", 1.5, "12345678", 0), jobs(tmp_path / "b", 1.2, LATER, 2)
-    wanted = written(tmp_path, retention=0.9)
-    common = ("--request", wanted, "--challenge", LATER)
-    same = run("retain", bid, bid, *common)
-    for words in ("a job or a launch of the bid", "before the bid's newest record", "12345678; expected"):
-        assert words in same.output, words
-    assert same.exit_code == 1
-    (tmp_path / "cut").mkdir()
-    (tmp_path / "cut" / "bagit.txt").touch()
-    broken = run("retain", tmp_path / "cut", later, *common)
-    assert broken.exit_code == 1 and f"{tmp_path}/cut: " in broken.output and "no plain file" in broken.output
-    lost = run("retain", bid, later, *common)
-    assert lost.exit_code == 1 and lost.output.count("not kept") == 2 and "0.8" in lost.output, lost.output
-    less = run("retain", bid, later, "--request", written(tmp_path, retention=0.7), "--challenge", LATER)
-    assert less.exit_code == 0, less.output
-    one = run("retain", packed(tmp_path, records["fast"]), later, *common)
-    assert one.exit_code == 1 and one.output.count("cannot tell") == 2 and "4 are needed" in one.output
-
-
 @pytest.mark.parametrize("name", presets.names())
 def test_a_preset_has_a_public_source_for_every_rule_and_runs(
     name: str, records: dict[str, Path], tmp_path: Path
@@ -305,36 +264,3 @@ def test_a_rule_of_a_preset_is_answered_by_the_right_record_alone() -> None:
     }
     for words, test in wrong.items():
         assert words in test.problem([read], None), words
-
-
-def test_the_spreadsheet_is_a_workbook_with_numbers_as_numbers(
-    records: dict[str, Path], tmp_path: Path
-) -> None:
-    bags = [packed(tmp_path, records["fast"]), packed(tmp_path, records["slow"])]
-    file = tmp_path / "e.xlsx"
-    done = run("evaluate", *bags, "--request", written(tmp_path), "--format", "xlsx", "-o", file)
-    assert done.exit_code == 0, done.output
-    with zipfile.ZipFile(file) as opened:
-        assert opened.testzip() is None
-        parts = {name: ElementTree.fromstring(opened.read(name)) for name in opened.namelist()}
-    space = {"m": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
-    names = [each.get("name") for each in parts["xl/workbook.xml"].iterfind(".//m:sheet", space)]
-    assert names == ["Scores", "Cases", "Faults", "Notes", "Trust"]
-    sheet = parts["xl/worksheets/sheet1.xml"]
-    cells = {cell.get("r"): cell for cell in sheet.iterfind(".//m:c", space)}
-    texts = ["".join(text.itertext()) for text in parts["xl/sharedStrings.xml"].iterfind("m:si", space)]
-    assert texts[int("".join(cells["A5"].itertext()))] == bags[0].name and cells["A5"].get("t") == "s"
-    assert cells["C5"].get("t") is None and float("".join(cells["C5"].itertext())) == pytest.approx(
-        1.5, rel=0.05
-    )
-    assert not list(sheet.iterfind(".//m:f", space)), "no formula, whatever a bidder is called"
-    missing = run("evaluate", *bags, "--request", written(tmp_path), "--format", "xlsx")
-    assert missing.exit_code != 0
-
-
-def test_a_text_that_no_cell_can_hold_is_cut_off_in_a_spreadsheet(tmp_path: Path) -> None:
-    """XlsxWriter leaves such a cell empty, without an error."""
-    wanted = request.load(written(tmp_path))
-    long = Evaluation(tender=wanted, lines=[], sentence="x" * 40_000, flips=[])
-    with zipfile.ZipFile(io.BytesIO(spreadsheet.workbook(long))) as opened:
-        assert f"<t>{'x' * 32_767}</t>" in opened.read("xl/sharedStrings.xml").decode()

@@ -166,7 +166,7 @@ bool listed_has(const char *list, const char *part) {
  * is of parallel cables, which have the same ends. */
 static bool ends_of(const char *part, char *ends) {
     const char *link = part + strcspn(part, ":,");
-    size_t length = *link == ':' ? strcspn(++link, "#,") : 0;
+    size_t length = *link == ':' ? strcspn(++link, "#@,") : 0;
     return memchr(link, '>', length) && snprintf(ends, PART_BYTES, ">%.*s>", (int)length, link) < PART_BYTES;
 }
 

@@ -15,9 +15,9 @@ struct probe_target {
     char host[EVIDENCE_HOST_BYTES];
 };
 
-static void tell_target(int port, int sender) {
-    struct probe_target target = {.port = port};
-    evidence_host(target.host);
+static void tell_target(const struct route_probe *probe, int sender) {
+    struct probe_target target = {.port = probe->port};
+    memcpy(target.host, probe->host, sizeof target.host);
     MPI_CHECK(MPI_Send(&target, (int)sizeof target, MPI_BYTE, sender, TAG_PROBE, MPI_COMM_WORLD));
 }
 
@@ -39,7 +39,7 @@ static void probe_target(struct topobw *run, const struct route_probe *probe, in
     if (!run->roles[phase].is_traced)
         return;
     MPI_CHECK(MPI_Recv(&run->routers, 1, MPI_INT, receiver, TAG_PROBE, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    tell_target(probe->port, receiver);
+    tell_target(probe, receiver);
     trace_way(run, probe, &target, phase);
 }
 
@@ -74,7 +74,7 @@ static void probe_phase(struct topobw *run, const struct route_probe *probe, int
     const struct role *role = &run->roles[phase];
     run->routers = ROUTE_UNKNOWN;
     if (role->from >= 0)
-        tell_target(probe->port, role->from);
+        tell_target(probe, role->from);
     if (role->to >= 0)
         probe_target(run, probe, role->to, phase);
     if (role->from >= 0)
@@ -82,7 +82,7 @@ static void probe_phase(struct topobw *run, const struct route_probe *probe, int
 }
 
 void topobw_probe_routes(struct topobw *run, uint64_t phases) {
-    struct route_probe probe = route_probe_open();
+    struct route_probe probe = route_probe_open(run->config.nic_suffix);
     bool shows = true;
     for (int phase = 0; phase < PHASES_MAX && !run->stuck && shows; phase++) {
         bool more = phases >> phase & 1;
@@ -161,12 +161,12 @@ static void conclude(struct topobw *run, int link, bool there, bool back) {
 }
 
 void topobw_probe_silence(struct topobw *run) {
-    struct route_probe probe = route_probe_open();
+    struct route_probe probe = route_probe_open(run->config.nic_suffix);
     struct end mine = {.rank = check_rank(), .port = probe.port};
     struct end *ends = check_rank() == 0 ? check_alloc((size_t)check_ranks(), sizeof *ends) : NULL;
     struct silent *silent = check_alloc(SILENT_MAX, sizeof *silent);
     int arrived[WAYS * SILENT_MAX] = {0}, all[WAYS * SILENT_MAX] = {0}, count = 0;
-    evidence_host(mine.host);
+    memcpy(mine.host, probe.host, sizeof mine.host);
     deadline_arm(run->limit_s);
     MPI_CHECK(MPI_Gather(&mine, sizeof mine, MPI_BYTE, ends, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD));
     if (check_rank() == 0 && !run->plan.is_listed)

@@ -26,6 +26,7 @@ struct topobw_config {
     double tolerance_percent;
     enum routes routes;
     double soak_s;           /* measure rounds for this long, and treat unstable links as bad */
+    const char *nic_suffix;  /* NULL: the host's own name */
     const char *rounds_file; /* where rank 0 writes each round; NULL: nowhere */
     const char *counters;
     const char *json;

@@ -22,26 +22,46 @@ static int set_option(int socket, int option, int value) {
     return setsockopt(socket, IPPROTO_IP, option, &value, sizeof value);
 }
 
-/* The port that the kernel chose, -1 on failure. */
-static int bind_anywhere(int socket) {
+/* Returns the addresses of a receiver, to be freed; NULL if there is none. */
+static struct addrinfo *find_host(const char *host, int port) {
+    char service[PORT_TEXT_BYTES];
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
+    struct addrinfo *addresses = NULL;
+    (void)snprintf(service, sizeof service, "%d", port);
+    return port >= 0 && getaddrinfo(host, service, &hints, &addresses) == 0 ? addresses : NULL;
+}
+
+/* Binds a socket to any port, with a host to its address alone; the port that the kernel chose, -1 on
+ * failure. */
+static int bind_to(int socket, const char *host) {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t bytes = sizeof address;
-    if (bind(socket, (struct sockaddr *)&address, bytes) != 0 ||
+    struct addrinfo *own = host ? find_host(host, 0) : NULL;
+    if (own)
+        memcpy(&address, own->ai_addr, sizeof address);
+    if (own)
+        freeaddrinfo(own);
+    if ((host && !own) || bind(socket, (struct sockaddr *)&address, bytes) != 0 ||
         getsockname(socket, (struct sockaddr *)&address, &bytes) != 0)
         return -1;
     return ntohs(address.sin_port);
 }
 
-struct route_probe route_probe_open(void) {
+struct route_probe route_probe_open(const char *suffix) {
     struct route_probe probe = {.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
                                 .port = -1,
                                 .tracer = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    evidence_host(probe.host);
+    if (suffix)
+        (void)strncat(probe.host, suffix, sizeof probe.host - strlen(probe.host) - 1);
     if (probe.tracer >= 0)
         (void)set_option(probe.tracer, IP_RECVERR, 1);
+    if (probe.tracer >= 0 && suffix)
+        (void)bind_to(probe.tracer, probe.host);
     if (probe.socket < 0)
         return probe;
     if (set_option(probe.socket, IP_RECVTTL, 1) == 0 && set_option(probe.socket, IP_TTL, TIME_TO_LIVE) == 0)
-        probe.port = bind_anywhere(probe.socket);
+        probe.port = bind_to(probe.socket, suffix ? probe.host : NULL);
     return probe;
 }
 
@@ -55,15 +75,6 @@ void route_probe_close(struct route_probe *probe) {
 
 void route_probe_send(const struct route_probe *probe, const char *host, int port, unsigned char mark) {
     route_probe_volley(probe, host, port, mark, 1, COPIES); /* one is enough; datagrams may be lost */
-}
-
-/* Returns the addresses of a receiver, to be freed; NULL if there is none. */
-static struct addrinfo *find_host(const char *host, int port) {
-    char service[PORT_TEXT_BYTES];
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
-    struct addrinfo *addresses = NULL;
-    (void)snprintf(service, sizeof service, "%d", port);
-    return port >= 0 && getaddrinfo(host, service, &hints, &addresses) == 0 ? addresses : NULL;
 }
 
 void route_probe_volley(const struct route_probe *probe, const char *host, int port, unsigned char mark,

@@ -12,19 +12,25 @@
 #ifndef RAILYARD_TOPOBW_VERDICT_ROUTEPROBE_H
 #define RAILYARD_TOPOBW_VERDICT_ROUTEPROBE_H
 
+#include "lib/ranks/evidence.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 enum { ROUTE_UNKNOWN = -1 };
 
-/* A UDP socket to receive at the port and to send, and one whose datagrams expire; -1 if there is none. */
+/* A UDP socket to receive at the port and to send, and one whose datagrams expire; -1 if there is none.
+ * `host` is the name by which other ranks find them. */
 struct route_probe {
     int socket;
     int port;
     int tracer;
+    char host[EVIDENCE_HOST_BYTES];
 };
 
-struct route_probe route_probe_open(void);
+/* `suffix` is NULL, or what the name of one of this host's NICs adds to the host's own: datagrams leave by
+ * it. */
+struct route_probe route_probe_open(const char *suffix);
 void route_probe_close(struct route_probe *probe);
 
 /* Sends a datagram with that mark to that host and port; nothing happens when the host is not known. */

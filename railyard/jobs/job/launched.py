@@ -17,7 +17,7 @@ from typing import Any
 
 from railyard.applications import launch as applications
 from railyard.jobs import launching, load_evidence
-from railyard.jobs.job import job_folder
+from railyard.jobs.job import algorithms, job_folder
 from railyard.jobs.job.job_folder import JobFolder, LaunchFiles, Start
 from railyard.jobs.job.submitted import FILE, Planned, Submitted, read
 from railyard.placements.nics import stating
@@ -44,6 +44,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
     if files.end and launch.roles:
         companions = load_evidence.read(folder, launch, files.companions, functools.partial(convert, folder))
     nics, obeyed = judge_nics(folder, launch, files)
+    obeyed = algorithms.with_algorithms(folder, launch, files, obeyed)
     if files.end and hosts:
         fault = convert(folder, launch.stem, len(hosts)) or (companions.fault if companions else "")
     series = []

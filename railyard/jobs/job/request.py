@@ -22,6 +22,7 @@ from railyard.jobs import launching, placing, roles, schedule
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Machine, Partition
 from railyard.jobs.roles import Roles
+from railyard.placements.collectives import libraries
 from railyard.placements.hosts import naming
 from railyard.placements.hosts.gpus import any_pairs
 from railyard.placements.linkload.matrix import read_traffic
@@ -36,7 +37,7 @@ from railyard.records import record as records
 from railyard.records.store import challenge as challenges
 
 #: Variables that are lists of words, each of which a record has once.
-LISTS = ("placements", "nics", "software", "loads", "studies")
+LISTS = ("placements", "nics", "algorithms", "software", "loads", "studies")
 #: Digits of a matrix's sum in a record's case.
 MATRIX_DIGITS = 12
 #: The longest word that a record may have (`name` in its schema).
@@ -56,11 +57,23 @@ def for_partition(request: JobSpec, where: Partition) -> JobSpec:
         _check_words(name, getattr(request, name))
     seed = challenges.seed_of(request.challenge, request.check, request.seed)
     request = dataclasses.replace(request, seed=seed, archive=str(Path(request.archive).absolute()))
-    request = _with_matrix(request)
+    request = _with_algorithms(_with_matrix(request))
     if where.is_computed:
         return dataclasses.replace(request, until="", launches=min(request.launches, 1))
     _check_until(request)
     return request
+
+
+def _with_algorithms(request: JobSpec) -> JobSpec:
+    """Return a request whose NIC policies name the algorithms, too: each policy is launched with each choice."""
+    for choice in request.algorithms:
+        libraries.parse(choice)
+    nics = (
+        nic if choice == libraries.DEFAULT else f"{nic}+{choice}"
+        for nic in request.nics
+        for choice in request.algorithms
+    )
+    return dataclasses.replace(request, nics=tuple(nics), algorithms=(libraries.DEFAULT,))
 
 
 def _with_matrix(request: JobSpec) -> JobSpec:
@@ -211,9 +224,10 @@ def nodes_of(request: JobSpec, torus: str) -> int:
 
 def rails(nic_policies: Sequence[str]) -> int:
     """Return how many NICs per node the policies need to differ: two, or as many as the largest nic-K counts."""
-    if set(nic_policies) <= {"library-default"}:
+    names = {policies.alone(name) for name in nic_policies}
+    if names <= {"library-default"}:
         return 1
-    numbers = [int(name.removeprefix("nic-")) + 1 for name in nic_policies if name.startswith("nic-")]
+    numbers = [int(name.removeprefix("nic-")) + 1 for name in names if name.startswith("nic-")]
     return max(2, *numbers) if numbers else 2
 
 
@@ -244,7 +258,11 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
         request = dataclasses.replace(request, block=(), cube=())
     placements: Sequence[str] = request.placements
     kinds = policies.policies()
-    by_domain = any(kinds[name].nearest or kinds[name].with_gpus for name in request.nics if name in kinds)
+    by_domain = any(
+        kinds[name].nearest or kinds[name].with_gpus
+        for name in map(policies.alone, request.nics)
+        if name in kinds
+    )
     if where.origin == "measured" and by_domain:
         placements = [_bound(*spec.split_load(name)) for name in placements]
     without = where.without_coordinates
@@ -276,6 +294,8 @@ def split_policies(
     cannot: dict[str, str] = {}
     for name in nic_policies:
         policy = policies.parse(name, len(host.nics))
+        if not libraries.is_own(policy.algorithms):
+            libraries.environment(policy.algorithms, libraries.of_features(features))
         if policy.kind.by_library:
             continue
         stack = launching.stack_of(features)

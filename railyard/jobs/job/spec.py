@@ -46,6 +46,10 @@ class JobSpec:
     #: NIC policies to compare: round-robin, nic-K, local-nic, stripe, library-default.
     nics: tuple[str, ...] = ("library-default",)
 
+    #: Algorithms of collectives to compare under each NIC policy: default, or COLLECTIVE:ALGORITHM with + between
+    #: (docs/collectives.md).
+    algorithms: tuple[str, ...] = ("default",)
+
     #: Variables to set in place of those with which the stack obeys a policy, such as GLOO_SOCKET_IFNAME=nic1. The
     #: bytes of the NICs decide whether they obey it. Empty: railyard's own.
     nic_settings: str = field(default="", metadata=PARAMETER)

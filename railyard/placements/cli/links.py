@@ -103,7 +103,7 @@ def links(
     granted = options.granted()
     wrong = fault_words.parse(granted.topology, faults)
     model.check_faults(wrong)
-    sent = options.traffic or _modelled(options, pattern, within=within, sizes=sizes, cells=cells)
+    sent = options.traffic or modelled(options, pattern, within=within, sizes=sizes, cells=cells)
     left, nics = options.left(granted.topology), options.rank_nics(granted.topology)
     loads_by_name = {}
     for name in placements.split(","):
@@ -126,23 +126,23 @@ def _compare(loads: LinkLoads, sent: Traffic, path: Path, *, as_json: bool) -> N
     """Print what differs from the counters, and end with status 1 if anything does."""
     if loads.nics is None:
         raise InputError("--counted", "", problem="the ranks' NICs are not known", valid="with --nics POLICY")
-    result = counted_bytes.compared(
-        loads, counted_bytes.read(path), float(sent.size_bytes.min() if len(sent.size_bytes) else 1)
-    )
+    smallest = float(sent.size_bytes.min() if len(sent.size_bytes) else 1)
+    result = counted_bytes.compared(loads, counted_bytes.read(path), smallest)
     if as_json:
         click.echo(json.dumps(asdict(result)))
     else:
-        nics = sum(part.is_nic for part in result.parts)
-        leaves = len({part.host for part in result.parts if not part.is_nic})
+        nics = loads.host_out_bytes.size
+        leaves = (len(result.parts) - nics) // 2
         verdict = "differ" if result.findings else "equal the model's to the message"
-        click.echo(f"bytes of {nics} NICs and {leaves} leaves, {result.rounds:g} rounds: {verdict}")
+        click.echo(f"bytes of {nics} NICs and {leaves} leaves, {result.rounds} rounds: {verdict}")
         for finding in result.findings:
             click.echo(f"  {finding}")
     if result.findings:
         raise SystemExit(1)
 
 
-def _modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:
+def modelled(options: SharedOptions, pattern: str, *, within: str, sizes: str | None, cells: int) -> Traffic:
+    """Return the traffic of a pattern; `sizes` is the text of --sizes."""
     given = _sizes(sizes) if sizes else traffic.face_bytes(cells, len(options.grid))
     return make(pattern, options.grid, size_bytes=given, within=within)
 
@@ -201,11 +201,11 @@ def _rails_table(loads_by_name: dict[str, LinkLoads]) -> Table:
     for name, loads in loads_by_name.items():
         leaves = loads.leaves()
         for rail, sent in enumerate(loads.host_out_bytes):
-            own = {leaf.name: leaf.up_bytes for leaf in leaves if leaf.rail == rail}
-            busiest = max(own, key=lambda leaf: own[leaf])
-            sizes = (sent.sum(), sent.max(), sum(own.values()))
-            numbers = (f"{size / 1e6:.4g}" for size in sizes)
-            table.add_row("" if rail else name, str(rail), *numbers, busiest, f"{own[busiest] / 1e6:.4g}")
+            own = [leaf for leaf in leaves if leaf.rail == rail]
+            busiest = max(own, key=lambda leaf: leaf.up_bytes)
+            sizes = (sent.sum(), sent.max(), sum(leaf.up_bytes for leaf in own), busiest.up_bytes)
+            *numbers, last = (f"{size / 1e6:.4g}" for size in sizes)
+            table.add_row("" if rail else name, str(rail), *numbers, busiest.name, last)
     return table
 
 
@@ -234,11 +234,12 @@ def _by_rail(loads: LinkLoads) -> dict[str, Any]:
     """Return the bytes of every NIC and leaf, where the ranks' NICs are known."""
     if loads.nics is None:
         return {}
-    both = zip(loads.host_out_bytes, loads.host_in_bytes, strict=True)
     nics = [
         {"node": node.name, "nic": f"nic{rail}", "tx_bytes": sent, "rx_bytes": received}
-        for rail, ways in enumerate(both)
-        for node, sent, received in zip(loads.topology.nodes, *(way.tolist() for way in ways), strict=True)
+        for rail, out in enumerate(loads.host_out_bytes.tolist())
+        for node, sent, received in zip(
+            loads.topology.nodes, out, loads.host_in_bytes[rail].tolist(), strict=True
+        )
     ]
     return {
         "nics_policy": loads.nics.policy,

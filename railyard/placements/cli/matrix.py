@@ -1,27 +1,33 @@
-"""Define `railyard matrix`: show, compare and convert what the ranks of a program send to each other."""
+"""Define `railyard matrix`: make, show and convert what the ranks of a program send to each other."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from railyard.base.commands import FILE, Commands, example, json_option, option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
+from railyard.placements.cli.options import parse_extents
+from railyard.placements.collectives import algorithms
+from railyard.placements.collectives import schedule as schedules
+from railyard.placements.collectives.algorithms import ALGORITHMS, Shape
 from railyard.placements.linkload import matrix as matrices
 from railyard.placements.linkload.matrix import KINDS, NOT_WHOLE, Kind, Matrix
-from railyard.placements.linkload.traffic import Traffic
 
 FILES = click.argument("files", nargs=-1, required=True, type=FILE)
+OUTPUT = option("--output", "File to write.  [default: standard output]", FILE)
 
 
 @click.group(cls=Commands)
 def matrix() -> None:
-    """Show, compare and convert what the ranks of a program send to each other.
+    """Make, show and convert what the ranks of a program send to each other.
 
     `railyard-witness` captures it under any MPI, without a new build of the program, where RAILYARD_MATRIX names a
     file. A file may also be Open MPI's of pml_monitoring (one for each rank), Matrix Market (.mtx), or CSV with a line
@@ -29,12 +35,11 @@ def matrix() -> None:
     """
 
 
-@matrix.command(epilog=example("railyard matrix show traffic.csv --plot traffic.png"))
+@matrix.command(epilog=example("railyard matrix show traffic.csv"))
 @FILES
 @option("--kind", "Kind of bytes to count.  [default: all]", click.Choice(list(KINDS)))
 @option("--phase", "Phase to count.  [default: all]", click.IntRange(0))
 @option("--top", "Largest pairs to name.", click.IntRange(0), 5)
-@option("--plot", "A picture of the matrix (.svg, .png), at most 512 x 512 cells.", FILE)
 @json_option("Print JSON.")
 def show(
     *,
@@ -42,14 +47,9 @@ def show(
     kind: Kind | None,
     phase: int | None,
     top: int,
-    plot: Path | None,
     as_json: bool,
 ) -> None:
     """Summarise the matrix in FILES: bytes by kind and phase, partners of a rank, the largest pairs."""
-    if plot is not None:
-        from railyard.placements.linkload import heatmap
-
-        heatmap.check_path(plot)
     read = matrices.read(files)
     if phase is not None and phase not in read.phase:
         valid = ", ".join(map(str, np.unique(read.phase).tolist()))
@@ -60,47 +60,70 @@ def show(
         click.echo(json.dumps(document))
     else:
         _print(document)
-    if plot is not None:
-        _draw(read.traffic(kinds, phase), plot, files[0].name)
 
 
-@matrix.command(epilog=example("railyard matrix diff before.csv after.csv"))
-@click.argument("before", type=FILE)
-@click.argument("after", type=FILE)
-@option("--kind", "Kind of bytes to compare.", click.Choice(list(KINDS)), Kind.MESSAGES)
-@option("--top", "Largest differences to name.", click.IntRange(0), 5)
-def diff(before: Path, after: Path, kind: Kind, top: int) -> None:
-    """Compare the bytes of each pair in two matrices; the exit status is 1 if they differ."""
-    left, right = matrices.read([before]), matrices.read([after])
-    if left.ranks != right.ranks:
-        raise InputError(str(after), "ranks", right.ranks, f"{left.ranks}, as in {before}")
-    one, other = (read.traffic([Kind(kind)]).matrix() for read in (left, right))
-    change = (other - one).tocoo()
-    wrong = np.flatnonzero(change.data)
-    click.echo(f"{kind}: {one.sum():.0f} and {other.sum():.0f} bytes; {len(wrong)} pairs differ")
-    for at in wrong[np.argsort(-np.abs(change.data[wrong]), kind="stable")][:top]:
-        source, target = int(change.row[at]), int(change.col[at])
-        click.echo(f"  {source} to {target}: {one[source, target]:.0f} and {other[source, target]:.0f} bytes")
-    sys.exit(1 if len(wrong) else 0)
+@matrix.command(epilog=example("railyard matrix make --algorithm recursive-doubling --bytes 64KiB"))
+@option("--collective", f"Collective: {', '.join(ALGORITHMS)}.", default="allreduce")
+@option("--algorithm", "Algorithm; a wrong name lists those of the collective.", required=True)
+@option("--ranks", "Ranks of the collective.", click.IntRange(2), 64)
+@option("--bytes", "Bytes of the vector (allreduce, bcast) or of a block, such as 64KiB.", default="1MiB")
+@option("--per-node", "Ranks of a node, for hierarchical and multi-rail.", click.IntRange(1), 1)
+@option("--grid", "Grid of ranks for the variants of a torus, AxB or AxBxC.")
+@option("--schedule", "Write the schedule that railyard-collectives executes instead.", is_flag=True)
+@OUTPUT
+def make(
+    *,
+    collective: str,
+    algorithm: str,
+    ranks: int,
+    bytes: str,
+    per_node: int,
+    grid: str | None,
+    schedule: bool,
+    output: Path | None,
+) -> None:
+    """Make the matrix of a collective's algorithm, with a phase for each step."""
+    extents = parse_extents(grid, "--grid") if grid else ()
+    plan = algorithms.schedule(collective, algorithm, Shape(ranks=ranks, per_node=per_node, grid=extents))
+    if schedule:
+        _write(output, lambda file: schedules.write(file, plan), f"{ranks} ranks, {len(plan.steps)} steps")
+    else:
+        _write_matrix(output, schedules.matrix_of(plan, _bytes(bytes)))
+
+
+def _bytes(text: str) -> int:
+    """Return a number of bytes such as 8, 64KiB or 1MiB."""
+    match = re.fullmatch(r"(\d{1,15})(|KiB|MiB|GiB)", text)
+    if match is None:
+        raise InputError("--bytes", "", text, "a whole number, or one of KiB, MiB or GiB, such as 64KiB")
+    return int(match[1]) << {"": 0, "KiB": 10, "MiB": 20, "GiB": 30}[match[2]]
 
 
 @matrix.command(
     name="import", epilog=example("railyard matrix import rank.0.prof rank.1.prof --output traffic.csv")
 )
 @FILES
-@option("--output", "File to write.  [default: standard output]", FILE)
+@OUTPUT
 def import_matrix(files: tuple[Path, ...], output: Path | None) -> None:
     """Write the matrix in FILES, of any form, in railyard's own form."""
-    read = matrices.read(files)
+    _write_matrix(output, matrices.read(files))
+
+
+def _write_matrix(output: Path | None, read: Matrix) -> None:
+    _write(output, lambda file: matrices.write(file, read), f"{read.ranks} ranks, {len(read.source)} rows")
+
+
+def _write(output: Path | None, write: Callable[[IO[str]], None], what: str) -> None:
+    """Write to a file, and print what is in it; without one write to standard output."""
     if output is None:
-        matrices.write(sys.stdout, read)
+        write(sys.stdout)
         return
     try:
         with output.open("w", encoding="utf-8") as file:
-            matrices.write(file, read)
+            write(file)
     except OSError as error:
         raise InputError("--output", "", str(output), f"a file to write ({error.strerror})") from error
-    click.echo(f"{output}: {read.ranks} ranks, {len(read.source)} rows")
+    click.echo(f"{output}: {what}")
 
 
 def _summary(read: Matrix, kinds: tuple[Kind, ...], phase: int | None, top: int) -> dict[str, Any]:
@@ -161,22 +184,3 @@ def _size(size: float) -> str:
             return f"{size:.4g} {unit}"
         size /= 1000
     return f"{size:.4g} TB"
-
-
-def _draw(sent: Traffic, path: Path, name: str) -> None:
-    """Draw bytes by source and target on a logarithmic scale; many ranks share a cell."""
-    from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
-
-    cells = min(sent.ranks, 512)
-    row, column = (side.astype(np.int64) * cells // sent.ranks for side in (sent.source, sent.target))
-    grid = np.zeros((cells, cells))
-    np.add.at(grid, (row, column), sent.size_bytes)
-    figure = Figure(figsize=(6, 5), layout="constrained")
-    axes = figure.add_subplot(title=f"{name}: bytes by pair of ranks", xlabel="to rank", ylabel="from rank")
-    extent = (-0.5, sent.ranks - 0.5, sent.ranks - 0.5, -0.5)
-    shown = np.ma.masked_equal(grid, 0)
-    norm = LogNorm() if shown.count() else None
-    image = axes.imshow(shown, norm=norm, cmap="viridis", extent=extent, interpolation="nearest")
-    figure.colorbar(image, label="bytes")
-    figure.savefig(path)

@@ -142,6 +142,11 @@ def read_of(path: Path, ranks: int | None) -> Matrix:
     return matrix
 
 
+def of_rows(rows: NDArray[np.float64], ranks: int) -> Matrix:
+    """Return a matrix of rows with `COLUMNS`; those of one phase and pair are added up."""
+    return _matrix(Path("matrix"), rows, ranks, 0)
+
+
 def write(file: IO[str], matrix: Matrix) -> None:
     """Write a matrix in railyard's form."""
     head = {"ranks": matrix.ranks, "left_out": matrix.left_out}

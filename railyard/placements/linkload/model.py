@@ -16,6 +16,8 @@ have one rate.
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -51,12 +53,10 @@ PROTOCOLS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """The bytes of a router with nodes: from its nodes (`in`), to them (`out`), and to and from other routers."""
+    """The bytes that a router with nodes sends to other routers (`up`), and gets from them."""
 
     name: str
     rail: int
-    in_bytes: float
-    out_bytes: float
     up_bytes: float
     down_bytes: float
 
@@ -125,34 +125,19 @@ class LinkLoads:
         return int(used[-1]) if len(used) else 0
 
     def leaves(self) -> list[Leaf]:
-        """Return what nodes send to and get from each router with nodes, and what leaves and reaches it by links.
-
-        Router by router, rail by rail; only for loads with `nics`.
-        """
+        """Return the routers with nodes, rail by rail, with what leaves and reaches them by links."""
         topology = self.topology
-        up, down = dict[Router, float](), dict[Router, float]()
+        up, down = defaultdict[Router, float](float), defaultdict[Router, float](float)
         for flat in np.flatnonzero(self.link_bytes).tolist():
             link, size = self.link(flat), float(self.link_bytes.flat[flat])
-            up[link.source] = up.get(link.source, 0.0) + size
-            down[link.target] = down.get(link.target, 0.0) + size
-        leaves = []
-        for rail in range(topology.rails):
-            sent, received = (
-                np.bincount(topology.router_of_node, way[rail], len(topology.coordinates)).tolist()
-                for way in (self.host_out_bytes, self.host_in_bytes)
-            )
-            for at, coordinate in enumerate(topology.coordinates):
-                router = Router(coordinate=coordinate, rail=rail)
-                leaf = Leaf(
-                    name=topology.router_name(router),
-                    rail=rail,
-                    in_bytes=sent[at],
-                    out_bytes=received[at],
-                    up_bytes=up.get(router, 0.0),
-                    down_bytes=down.get(router, 0.0),
-                )
-                leaves.append(leaf)
-        return leaves
+            up[link.source] += size
+            down[link.target] += size
+        places = itertools.product(range(topology.rails), topology.coordinates)
+        routers = [Router(coordinate=coordinate, rail=rail) for rail, coordinate in places]
+        return [
+            Leaf(name=topology.router_name(r), rail=r.rail, up_bytes=up[r], down_bytes=down[r])
+            for r in routers
+        ]
 
     def busiest_rail(self) -> LinkLoads:
         """Return loads in the shape of `Topology.link_rates`: of each link those of its rail with most bytes."""

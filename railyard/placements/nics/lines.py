@@ -9,6 +9,7 @@ files and scripts (`railyard.placements.launchers`, `railyard.jobs.launching`), 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 from railyard.base.errors import InputError
 from railyard.placements import launchers
+from railyard.placements.collectives import libraries
 from railyard.placements.hosts.binding import Binding
 from railyard.placements.launchers import Launcher, Rendered
 from railyard.placements.nics import policies, stacks, stating
@@ -80,15 +82,19 @@ def line(
     settings: Settings,
     *,
     scripts: Sequence[str],
+    algorithms: Mapping[str, str],
 ) -> LaunchLine:
-    """Return the line of a launch; `scripts` are the names of the wrapper and the binder, empty for none."""
-    passed = launcher.pass_variables(settings.environment)
+    """Return the line of a launch; `scripts` are the names of the wrapper and the binder, empty for none.
+
+    `algorithms` are the variables that choose those of collectives.
+    """
+    passed = launcher.pass_variables({**settings.environment, **algorithms})
     # without these variables a launcher could choose GPUs, and ranks would not see the node's numbers
     gpus = launcher.all_gpus if policy.kind.with_gpus else {}
     return LaunchLine(
         environment={**launched.environment, **passed.environment, **gpus},
         words=(*launched.command, *passed.options),
-        scripts=tuple(f"./{name}" for name in scripts if name),
+        scripts=(*(f"./{name}" for name in scripts if name), *libraries.preloaded(policy.algorithms)),
     )
 
 
@@ -125,8 +131,13 @@ def possible(
             yield from _by_host(launched, policy)
             continue
         bind = binder(stem, placed.binding, by_script=by_script)
-        for settings in [stating.settings(stated)] if stated else _settings(chosen, on):
-            yield line(launched, launcher, chosen, settings, scripts=(wrapper(policy, settings), bind))
+        both = itertools.product(
+            [stating.settings(stated)] if stated else _settings(chosen, on),
+            libraries.possible(chosen.algorithms),
+        )
+        for settings, algorithms in both:
+            scripts = (wrapper(policy, settings), bind)
+            yield line(launched, launcher, chosen, settings, scripts=scripts, algorithms=algorithms)
 
 
 def _by_host(launched: Rendered, policy: str) -> Iterator[LaunchLine]:

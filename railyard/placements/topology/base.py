@@ -351,7 +351,7 @@ class Topology(Network):
 
         A torus with turns keeps the digest that it had in records before there was a choice.
         """
-        document = {**self.to_dict()}
+        document = self.to_dict()
         if self.rings:
             document.pop("arbitration", None)
             document |= {"arbitration": "sources"} if self.fair else {}

@@ -7,7 +7,7 @@ across: "rail-only". A plane with one leaf needs no spine. A packet goes to the 
 leads to its plane, it goes to the NIC of the same node on the sender's plane, with the same number among those of that
 plane.
 
-Routes go up to one spine and down, chosen by the destination alone: its number among the NICs of all leaves, modulo the
+Routes go up to one spine and down, chosen by the NIC reached: its number among the NICs of all leaves, modulo the
 spines (D-mod-k, see `fattree_levels`). Traffic between nodes of a leaf stays there. A leaf whose way by that spine is
 dead uses the next spine that joins both leaves. Leaves out: a third level of switches, NICs of one node that share
 PCIe, and how data cross from GPU to GPU inside a node.
@@ -106,17 +106,12 @@ class RailOptimised(Switched):
             ),
         )
 
-    @cached_property
-    def plane_leaves(self) -> Ints:
-        """Return the leaves of the planes, plane by plane; shape (leaves,)."""
-        return np.argsort(self._plane_of_leaf(self.hosts), kind="stable").astype(np.int64)
-
     def _plane_of_leaf(self, leaf: Ints) -> Ints:
         return leaf // len(self.coordinates) % self.planes
 
     @cached_property
     def wiring(self) -> Wiring:
-        leaf = np.repeat(self.plane_leaves, self.spines)
+        leaf = np.repeat(self.hosts, self.spines)
         spine = np.tile(np.arange(self.spines, dtype=np.int64), self.leaf_count)
         above = self.leaf_count + self._plane_of_leaf(leaf) * self.spines + spine
         count = len(leaf)
@@ -129,16 +124,6 @@ class RailOptimised(Switched):
             "up": np.repeat(np.array([1, 0], dtype=np.int64), count),
         }
         return wire(columns, np.roll(np.arange(2 * count, dtype=np.int64), count))[0]
-
-    @cached_property
-    def _down(self) -> tuple[Ints, Ints]:
-        """Return the first link down of every spine, and every leaf's position among those of its plane."""
-        spines = self.leaf_count + np.arange(self.planes * self.spines, dtype=np.int64)
-        first = np.searchsorted(self.wiring.source, spines).astype(np.int64)
-        position = np.empty(self.leaf_count, dtype=np.int64)
-        planes = self._plane_of_leaf(self.plane_leaves)
-        position[self.plane_leaves] = self.hosts - np.searchsorted(planes, planes)
-        return first, position
 
     # Routes.
 
@@ -158,20 +143,18 @@ class RailOptimised(Switched):
         on_plane = rail - rail % self.planes + plane
         return np.asarray(on_plane * leaves + self.router_of_node[node % nodes])
 
-    def spine_of(self, node: Ints) -> Ints:
-        """Return the number, within its plane, of the spine through which traffic to NICs (indices in `ends`) goes."""
-        nodes = len(self.nodes)
-        leaf = node // nodes * len(self.coordinates) + self.router_of_node[node % nodes]
-        return np.asarray((leaf * self.nodes_per_router + self.slots[node % nodes]) % max(1, self.spines))
+    def spine_of(self, end: Ints, node: Ints) -> Ints:
+        """Return the number, within its plane, of the spine to a leaf's NICs of nodes (indices in `ends`)."""
+        slot = self.slots[node % len(self.nodes)]
+        return np.asarray((end * self.nodes_per_router + slot) % max(1, self.spines))
 
     def steps(self, here: Ints, node: Ints) -> Ints:
-        first, position = self._down
-        up = here * self.spines + self.spine_of(node)
-        if not self.spines:
-            return np.asarray(up)
-        end = np.minimum(self.last_switches(here, node), self.leaf_count - 1)
-        down = first[np.maximum(here - self.leaf_count, 0)] + position[end]
-        return np.where(here < self.leaf_count, up, down)
+        end, leaves = self.last_switches(here, node), len(self.coordinates)
+        up = here * self.spines + self.spine_of(end, node)
+        # Links down are numbered by their spine, then by the leaf's number among those of its plane.
+        number = end // leaves // self.planes * leaves + end % leaves
+        first = self.leaf_count * self.spines + (here - self.leaf_count) * (self.leaf_count // self.planes)
+        return np.asarray(np.where(here < self.leaf_count, up, first + number))
 
     def detours(self, dead: Collection[Link], rail: int) -> Detours:
         """Return the exceptions on all rails: instead of its spine, a leaf uses the next one that joins both leaves."""
@@ -186,9 +169,9 @@ class RailOptimised(Switched):
                 live_down.flat[int(self.wiring.reverse[number])] = False
         exceptions: dict[tuple[Router, Destination], Link] = {}
         every = np.arange(len(self.ends), dtype=np.int64)
-        spine = self.spine_of(every)
         for leaf in range(self.leaf_count if dead else 0):
             end = self.last_switches(np.full(len(every), leaf, dtype=np.int64), every)
+            spine = self.spine_of(end, every)
             alive = live_up[leaf, spine] & live_down[end, spine]
             for index in np.flatnonzero(~alive & (end != leaf)).tolist():
                 others = np.flatnonzero(live_up[leaf] & live_down[end[index]])

@@ -84,7 +84,9 @@ PROGRAM = Program(
     },
     figures={
         "split_us": f"{_POINT} from to",
-        **dict.fromkeys(("slowest_us", "mean_us", *RATES, "dropped_count", "latest_start_us"), _POINT),
+        **dict.fromkeys(
+            ("slowest_us", "mean_us", *RATES, "calls_count", "dropped_count", "latest_start_us"), _POINT
+        ),
     },
     contradictions=contradictions,
     sent=sent,

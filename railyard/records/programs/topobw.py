@@ -17,6 +17,9 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.option("--tolerance", "tolerance_percent")
     # Hosts' names belong to the torus; elsewhere to another network.
     yield from ("--routes", "strict" if given.is_emulated else "off")
+    rail = given.value("rail")
+    if rail and given.is_emulated:
+        yield from ("--nic-suffix", f".nic{rail}")
 
 
 def contradictions(run: Run) -> Iterator[str]:
@@ -42,6 +45,7 @@ PROGRAM = Program(
         **dict.fromkeys(("size_bytes", "messages", "repeats"), Kind.INTEGER),
         "tolerance_percent": Kind.NUMBER,
     },
+    may={"rail": Kind.INTEGER},
     figures=dict.fromkeys(
         ("bandwidth_gbyte_s", "missing_percent"), "link dimension direction class sharers links"
     ),

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from railyard.base import host_names
+from railyard.placements.collectives import libraries, proof
+from railyard.placements.collectives.algorithms import Shape
 from railyard.placements.hosts import naming
 from railyard.placements.nics import evidence, policies
 from railyard.placements.nics.evidence import Sender
 from railyard.records.folded.nic_bytes import Nics
-from railyard.records.record import Launch, Origin, Record
+from railyard.records.record import Launch, Origin, Record, Verdict
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, answers, ended_well, rule
 
@@ -121,12 +123,38 @@ def verdict(read: Record) -> Iterator[Fault]:
             senders[key] = _senders(read, launch.nic_policy, hosts)
         of_ranks = senders[key]
         verdict = None if of_ranks is None else _judged(read, launch, of_ranks)
+        if choice := launch.nic_policy.partition("+")[2]:
+            yield from _algorithms(read, field, launch, choice)
+            if verdict is None or verdict.verdict != evidence.Verdict.NOT_OBEYED:
+                continue
         if verdict is not None and str(launch.nic_verdict) != verdict.verdict:
             why = f": {verdict.reason}" if verdict.reason else ""
             yield Fault(
                 field=f"{field}.nic_verdict",
                 text=f"{launch.nic_verdict}; the bytes say {verdict.verdict}{why}",
             )
+
+
+def _algorithms(read: Record, field: str, launch: Launch, choice: str) -> Iterator[Fault]:
+    """Yield a fault if algorithms are `obeyed` whose bytes the nodes did not send. A record has no bytes of links."""
+    calls = proof.calls_of((str(one.fom), one.labels, one.samples) for one in launch.series)
+    hosts = launch.ranks.hosts
+    if (
+        launch.nic_verdict is not Verdict.OBEYED
+        or launch.nics is None
+        or len({name for name, _ in calls}) != 1
+    ):
+        return
+    (collective,) = {name for name, _ in calls}
+    shape = Shape(ranks=len(hosts), per_node=rebuilt.ranks_per_node(read), grid=rebuilt.grid(read) or ())
+    rows = [{"node": nic.node, "tx_bytes": nic.tx_bytes, "rx_bytes": nic.rx_bytes} for nic in launch.nics]
+    topology = naming.flat(sorted(set(hosts)))
+    fits = proof.fits(proof.counted(topology, hosts, {"nics": rows}), calls, shape)
+    sides = [None, *libraries.libraries().values()]
+    wanted = {libraries.matrices(choice, library).get(collective, "") for library in sides} - {""}
+    if all(proof.judge(name, fits)[0] is False for name in wanted):
+        text = f"obeyed; the nodes' bytes are {proof.named(fits)}"
+        yield Fault(field=f"{field}.nic_verdict", text=text)
 
 
 def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender] | None:

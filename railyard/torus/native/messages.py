@@ -8,13 +8,18 @@ Leaves out: messages that several NICs share.
 
 from __future__ import annotations
 
+import math
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RunError
+from railyard.placements.arrays import Ints, np
+from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
 from railyard.torus.native.programs import ROUTER
@@ -22,6 +27,11 @@ from railyard.torus.plan import addresses, router_description
 from railyard.torus.plan.plan import Shape
 
 SHAPE = Shape(network="router", latency_scaled=True)
+#: A larger exchange is simulated in proportion, as more bytes take longer and show the same: bytes in all, or of each
+#: message in the mean.
+EXCHANGE_BYTES, MESSAGE_BYTES = 4e6, 1e4
+#: Seconds of a processor: to write a route, on a torus and elsewhere, to read it for a node, and for each cell.
+WRITE_PREFIX_S, WRITE_S, READ_S, CELL_S = 2.5e-5, 5e-6, 1e-6, 4e-6
 HEALTHY = Faults()
 
 
@@ -48,19 +58,33 @@ def simulated(
     topology: Topology, messages: Sequence[Message], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
 ) -> Simulated:
     """Run the messages, all sent at 0, in seconds of the virtual torus."""
+    (only,) = each_simulated(topology, [messages], faults=faults, shape=shape)
+    return only
+
+
+def each_simulated(
+    topology: Topology, draws: Sequence[Sequence[Message]], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
+) -> list[Simulated]:
+    """Run every draw of messages alone, as many at once as this machine has processors."""
     if not ROUTER.is_file():
         raise RunError(f"{ROUTER} is not built; run `make setup`")
-    described = router_description.description(topology, shape, faults, namespace_prefix="/")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         path = Path(folder) / "description"
-        path.write_text(described)
-        done = subprocess.run(
-            [str(ROUTER), "--simulate", str(path)],
-            input="".join(_lines(topology, messages)),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        with path.open("w", encoding="ascii") as file:  # line by line: a large machine's has 600 MB
+            file.writelines(
+                f"{line}\n" for line in router_description.lines(topology, shape, faults, path="/")
+            )
+        return list(pool.map(lambda messages: _run(topology, path, messages), draws))
+
+
+def _run(topology: Topology, path: Path, messages: Sequence[Message]) -> Simulated:
+    done = subprocess.run(
+        [str(ROUTER), "--simulate", str(path)],
+        input="".join(_lines(topology, messages)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise RunError(f"{ROUTER.name} --simulate: {done.stderr.strip()}")
     due_s: dict[int, float] = {}
@@ -84,6 +108,40 @@ def arrivals_s(
 ) -> list[float]:
     """Return when the last byte of each message arrives, in seconds of the virtual torus; all are sent at 0."""
     return simulated(topology, messages, faults=faults, shape=shape).arrivals_s
+
+
+def exchanges_s(topology: Topology, placements: Sequence[Ints], sent: Traffic) -> list[float]:
+    """Return when the last message arrives for each placement of the ranks, in seconds of the real machine.
+
+    All ranks send all that they send at 0. `placements[k]` has the node of each rank (index into `topology.nodes`).
+    """
+    share = _share(sent)
+    sizes = np.ceil(share * sent.size_bytes).astype(np.int64).tolist()
+    draws = [
+        [
+            Message(source=source, target=target, size_bytes=size)
+            for source, target, size in zip(
+                nodes[sent.source].tolist(), nodes[sent.target].tolist(), sizes, strict=True
+            )
+            if source != target and size
+        ]
+        for nodes in placements
+    ]
+    runs = each_simulated(topology, draws)
+    return [max(run.arrivals_s, default=0.0) * SHAPE.rate_scale / share for run in runs]
+
+
+def estimated_s(topology: Topology, draws: int, sent: Traffic) -> float:
+    """Return about how many seconds `exchanges_s` takes on an idle machine."""
+    routers, routes = len(topology.routers), len(topology.routers) * len(topology.nodes)
+    write_s = WRITE_PREFIX_S * routers * sum(topology.rings) if topology.rings else WRITE_S * routes
+    cells = _share(sent) * sent.total_bytes / SHAPE.mtu_bytes + len(sent.source)
+    rounds = math.ceil(draws / (os.cpu_count() or 1))
+    return write_s + rounds * (READ_S * routes + CELL_S * cells)
+
+
+def _share(sent: Traffic) -> float:
+    return min(1.0, max(EXCHANGE_BYTES, MESSAGE_BYTES * len(sent.source)) / max(sent.total_bytes, 1.0))
 
 
 def _lines(topology: Topology, messages: Sequence[Message]) -> Iterator[str]:

@@ -56,8 +56,10 @@ def estimate(rate_scale: float, most: float) -> str:
 
     `most` is the largest scale at which this machine carries the torus, 0 if that is not known.
     """
-    choice = f"{most:.2g}" if most > rate_scale else EXAMPLE
     slow = f"1 s of the real network takes {1 / rate_scale:,.0f} s here"
+    if 0 < most <= rate_scale:
+        return f"{slow}; this machine carries no faster network (docs/torus.md#rate-scale)"
+    choice = f"{most:.2g}" if most else EXAMPLE
     return f"{slow}; faster: RAILYARD_RATE_SCALE={choice} (docs/torus.md#rate-scale)"
 
 

@@ -47,11 +47,12 @@ def description(
 
     `generation` numbers the descriptions of one router process, which reports the one that it works by.
     """
-    lines = _lines(topology, shape, faults, path=namespace_prefix, generation=generation)
-    return "".join(f"{line}\n" for line in lines)
+    return "\n".join([*lines(topology, shape, faults, path=namespace_prefix, generation=generation), ""])
 
 
-def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, generation: int) -> Iterator[str]:
+def lines(
+    topology: Topology, shape: Shape, faults: Faults, *, path: str, generation: int = 1
+) -> Iterator[str]:
     """Yield the lines of a description; `path` is the prefix of the nodes' namespaces."""
     cell = shape.mtu_bytes + ETHERNET_BYTES
     yield f"railyard-router {FORMAT} {generation}"

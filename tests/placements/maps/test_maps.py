@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from support.commands import Run
@@ -202,6 +204,23 @@ def test_one_node_by_nccl_lstopo_and_node_info_has_one_map(name: str) -> None:
         assert {renamed[gpu]: nics for gpu, nics in made.assigned.items()} == by_nccl.assigned
         assert {(renamed[gpu], nic): d for (gpu, nic), d in made.distances.items()} == by_nccl.distances
         assert not findings.findings([made])
+
+
+def test_the_order_of_devices_and_nodes_changes_no_verdict() -> None:
+    draw = random.Random(3)
+    text = DUMPS["mi300"][1]
+    root = ElementTree.fromstring(text)
+    for part in root.iter():
+        part[:] = draw.sample(list(part), len(part))
+    shuffled = readers.parse(ElementTree.tostring(root, encoding="unicode"), "n2", "shuffled")
+    good, without = (
+        readers.parse(dump, name, name) for dump, name in ((text, "n1"), (map_dumps.drop(text, draw), "n3"))
+    )
+    assert shuffled.assigned == good.assigned
+    for maps in itertools.permutations([good, shuffled, without]):
+        named = findings.findings(maps)
+        assert {finding.node for finding in named} == {"n3"}, "the node that lacks a device"
+        assert "where n" in next(finding.text for finding in named if finding.kind == "differs")
 
 
 def counted(made: NodeMap, **sent: float) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import ipaddress
 import itertools
+import json
 from collections import Counter
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -14,12 +17,13 @@ from hypothesis import strategies as st
 from support.topology import flies, rails
 
 from railyard.base.errors import InputError, RunError
+from railyard.placements.linkload import counted
 from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.patterns import make
 from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.nics import policies
-from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.allocation import allocate, scheduled
 from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog, link_tests
@@ -106,9 +110,9 @@ def test_links_equal_the_routers_counters_on_machines_drawn_at_random(
     ]
     if not sends:
         return
-    counted = native.simulated(topology, sends).sent_bytes
+    simulated = native.simulated(topology, sends).sent_bytes
     for link, size, _ in loads.slowest(loads.link_s.size):
-        assert counted[link.name] * PAYLOAD_BYTES == pytest.approx(size * CELL_BYTES, abs=1), link.name
+        assert simulated[link.name] * PAYLOAD_BYTES == pytest.approx(size * CELL_BYTES, abs=1), link.name
 
 
 def _rails(nics: RankNics, one: int, other: int) -> tuple[int, int]:
@@ -176,6 +180,47 @@ def test_addresses_of_up_to_sixteen_rails_are_apart(rails_count: int) -> None:
         assert len(set(own)) == len(own)
 
 
+def test_bytes_that_other_nics_carried_are_named_and_those_of_the_model_are_not(tmp_path: Path) -> None:
+    """Counters are made from the model's bytes with headers: as wished, by half of the NICs, by two NICs exchanged."""
+    topology = flies.made("rail_optimised", {"pods": 2, "spines": 2}, nodes=2, rails=8)
+    node, on = np.repeat(np.arange(4), 8), policies.host(topology, 8)
+    sent = make("alltoall", (4, 8), size_bytes=(1e6,), within="X")
+    right = policies.rank_nics(policies.parse("one-per-rank", 8), on)
+    half = RankNics(policy="half", assigned=tuple((k // 2 * 2,) for k in range(8)))
+    loads = load(topology, node, sent, PROTOCOLS["payload"], nics=right)
+    exchanged = np.where(node == 1, np.arange(32) % 8 ^ 1, np.arange(32) % 8) + 8 * node
+
+    def judged(nics: RankNics, sent: Traffic, rounds: int = 3) -> counted.Comparison:
+        own = load(topology, node, sent, PROTOCOLS["payload"], nics=nics)
+        names = {}
+        for at, rail in rails.nic_names(topology):
+            leaf = topology.router_name(Router(coordinate=topology.nodes[at].coordinate, rail=rail))
+            name = f"H+ {topology.nodes[at].name}>{leaf}" + (f"@{rail}" if rail else "")
+            names[name] = float(own.host_out_bytes[rail, at])
+        names |= {link.name: size for link, size, _ in own.slowest(own.link_s.size)}
+        links = [
+            {"name": name, "bytes": rounds * size + 66 * 700, "packets": 700} for name, size in names.items()
+        ]
+        path = tmp_path / "counted.json"
+        path.write_text(json.dumps({"since": "before", "links": links}))
+        return counted.compared(loads, counted.read(path), 1e6)
+
+    assert judged(right, sent) == dataclasses.replace(judged(right, sent), findings=(), rounds=3)
+    few = judged(half, sent).findings
+    assert few[0] == "4 NICs of a node carry bytes in place of 8; idle: nic1, nic3, nic5, nic7"
+    assert len(few) == 9 and "n0-0-0 nic1 sent 0 MB, expected 9 MB" in few
+    other = Traffic(
+        ranks=32,
+        source=exchanged[sent.source].astype(np.int32),
+        target=exchanged[sent.target].astype(np.int32),
+        size_bytes=sent.size_bytes,
+    )
+    crossed = judged(right, other).findings
+    assert "messages cross rails or pods" in crossed[0] and "leaf0-0" in crossed[1]
+    late = judged(right, sent, rounds=0).findings
+    assert late == ("0 % of one round's bytes were counted: the traffic did not run in this time",)
+
+
 def test_nothing_crosses_rails_where_the_receivers_nic_decides_and_crossing_is_refused_on_rail() -> None:
     topology = flies.made("rail_optimised", {"pods": 1, "spines": 2}, nodes=4, rails=8)
     ranks = np.arange(32, dtype=np.int32)
@@ -214,6 +259,23 @@ def test_neighbours_by_rail_share_a_nic_and_pods_stay_together() -> None:
     assert by_rail.local_ranks.tolist() == [0] * 4 + [1] * 4 + [2] * 4 + [3] * 4
     assert by_pod.indices.tolist() == [0, 1] * 4 + [2, 3] * 4
     assert by_pod.local_ranks.tolist() == [0, 0, 1, 1, 2, 2, 3, 3] * 2
+
+
+def test_pods_of_unlike_size_in_a_shuffled_list_of_nodes_keep_each_rank_on_a_nic_of_its_own() -> None:
+    """The scheduler's list has three nodes of one pod and one of the other, in any order."""
+    topology = flies.made("rail_optimised", {"pods": 2, "spines": 1}, nodes=3, rails=4)
+    listed = scheduled(topology, np.array([4, 2, 0, 1], dtype=np.int64))
+    nics = policies.rank_nics(policies.parse("one-per-rank", 4), policies.host(topology, 4))
+    sent = make("allreduce", (16,), size_bytes=(1e6,))
+    for name in ("by-rail", "by-pod-rail"):
+        placed = place(name, listed, (16,), ranks_per_node=4)
+        assert sorted(zip(placed.indices.tolist(), placed.local_ranks.tolist(), strict=True)) == [
+            (node, slot) for node in (0, 1, 2, 4) for slot in range(4)
+        ]
+        loads = load(topology, placed.indices, sent, PROTOCOLS["payload"], nics=nics)
+        assert (loads.host_out_bytes.sum(axis=0) > 0).tolist() == [True, True, True, False, True, False]
+    pods = place("by-pod-rail", listed, (16,), ranks_per_node=4).indices // 3
+    assert pods.tolist() == [0] * 12 + [1] * 4
 
 
 @pytest.mark.built

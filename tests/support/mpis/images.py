@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.mpis import mpis
+from support.mpis.installed import INSTALLED, MPIS, Mpi
 
 from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.jobs import image
-from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.placements import launchers
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place

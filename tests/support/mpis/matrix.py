@@ -23,9 +23,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
+from support.mpis.installed import INSTALLED, Mpi
 
 from railyard.base.errors import InputError
-from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.jobs.nodes import node as node_description
 from railyard.placements import launchers
 from railyard.placements.hosts import node as node_layout

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from support.mpis.installed import INSTALLED, MPIS, Mpi
 from support.records import rows
 
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import RunError
-from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.placements.launchers import Rendered
 from railyard.placements.topology.base import Topology
 from railyard.records.folded import ranks

@@ -23,10 +23,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
+from support.mpis.installed import INSTALLED, Mpi
 
 from railyard.base.errors import InputError
 from railyard.jobs import launching
-from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.placements import launchers
 from railyard.placements.launchers import Rendered
 from railyard.placements.nics import policies

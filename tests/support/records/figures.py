@@ -7,28 +7,21 @@ from typing import Any
 
 from railyard.records import benchmark, own_figures, units
 from railyard.records.units import Fom
-from railyard.reference import variables
 
-_OTHERS: dict[str, Fom] = {str(one): one for points in variables.EXAMPLES.values() for one, _ in points}
-_OTHERS |= {
-    str(one): one
-    for one in (
-        units.fom("a_percent", "%", "neither"),
-        units.fom("a_s", "s", "lower"),
-        units.fom("a_us", "us", "lower"),
-        units.fom("allreduce_s", "s", "lower"),
-        units.fom("b_gbyte_s", "GB/s", "higher"),
-        units.fom("b_us", "us", "lower"),
-        units.fom("hpl_tflop_s", "Tflop/s", "higher"),
-        units.fom("iteration_mflop_s", "Mflop/s", "higher"),
-        units.fom("iteration_s", "s", "lower"),
-        units.fom("rate_gflop_s", "Gflop/s", "higher"),
-        units.fom("run_s", "s", "lower"),
-        units.fom("run_us", "us", "lower"),
-        units.fom("stream_mbyte_s", "MB/s", "higher"),
-        units.fom("simulated_per_s", "1/s", "higher"),
-        units.fom("updates_per_s", "1/s", "higher"),
-    )
+#: Names of figures that are no benchmark's of railyard, by unit and direction.
+_NAMES = {
+    ("%", "neither"): "a_percent",
+    ("s", "lower"): "a_s allreduce_s iteration_s run_s loop_s init_s min_init_s max_init_s",
+    ("us", "lower"): "a_us b_us run_us time_us",
+    ("GB/s", "higher"): "b_gbyte_s average_bus_bandwidth_gbyte_s",
+    ("MB/s", "higher"): "stream_mbyte_s",
+    ("Gflop/s", "higher"): "rate_gflop_s rating_gflop_s raw_gflop_s",
+    ("Tflop/s", "higher"): "hpl_tflop_s",
+    ("Mflop/s", "higher"): "iteration_mflop_s",
+    ("1/s", "higher"): "simulated_per_s updates_per_s",
+}
+_OTHERS: dict[str, Fom] = {
+    name: units.fom(name, unit, better) for (unit, better), names in _NAMES.items() for name in names.split()
 }
 
 

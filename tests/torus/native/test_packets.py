@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from support.packets import hot_spot, injection, stalls
 
+from railyard.base.errors import InputError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.faults import Faults
+from railyard.torus.cli import simulate
+from railyard.torus.cli.torus import torus
 from railyard.torus.native.messages import Message, arrivals_s
 from railyard.torus.plan.plan import ETHERNET_BYTES
 
@@ -28,6 +34,36 @@ def test_one_message_takes_its_bytes_on_the_wire_over_the_rate_of_its_slowest_li
         cells_s = 3 * (injection.SHAPE.mtu_bytes + ETHERNET_BYTES) / rate_byte_s
         latency_s = 2 * topology.hop_latency_us * 1e-6 / injection.SHAPE.rate_scale
         assert wire_bytes / rate_byte_s <= due_s <= wire_bytes / rate_byte_s + cells_s + latency_s
+
+
+def test_torus_simulate_shows_each_placement_beside_the_model_and_asks_before_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A simulated exchange takes at least as long as its slowest link, and here little longer."""
+    words = ["simulate", "gemini-2x2x2", "--grid", "2x2x2", "--placements", "custom,random:1"]
+    run = CliRunner().invoke(torus, [*words, "--json"])
+    document = json.loads(run.output)
+    assert list(document) == ["custom", "random:1"]
+    assert all(1 <= times["simulated_s"] / times["links_s"] < 1.3 for times in document.values())
+    monkeypatch.setattr(simulate, "LONG_S", 0.0)
+    run = CliRunner().invoke(torus, words)
+    assert isinstance(run.exception, InputError) and "expected --patient" in str(run.exception)
+    assert CliRunner().invoke(torus, [*words, "--patient"]).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["dragonfly-72", "dragonfly-72+valiant"])
+def test_prefixes_of_a_dragonfly_lead_to_every_node_as_single_steps_do(name: str) -> None:
+    topology = catalog.load(name)
+    for router in topology.routers[::5]:
+        prefixes = topology.prefixes(router)
+        for node in topology.nodes:
+            at = topology.node_offset(node)
+            links = [
+                link for block, link in prefixes.items() if block.offset >> block.bits == at >> block.bits
+            ]
+            end = topology.destination(node.coordinate, node.slot)
+            own = node.coordinate == router.coordinate
+            assert links == ([] if own else [topology.next_link(router, end)])
 
 
 def test_the_emulated_optimum_of_96_nodes_is_the_models() -> None:

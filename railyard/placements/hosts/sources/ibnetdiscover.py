@@ -91,7 +91,7 @@ def _ports(text: str, fabric: Fabric) -> None:
 
 SOURCE = CoordinateSource(
     name="ibnetdiscover",
-    does="the dump of that command, or its ports (-p)",
+    does="the dump of that command, or its ports (`-p`)",
     precedence=20,
     matches=matches,
     parse=parse,

@@ -78,13 +78,18 @@ class NicPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenPolicy:
-    """A policy as a job names it; `nic` is K of nic-K, else None."""
+    """A policy as a job names it; `nic` is K of nic-K, else None.
+
+    `algorithms` is the choice of collectives' algorithms after the first +, such as allreduce:ring; empty for none.
+    """
 
     kind: NicPolicy
     nic: int | None = None
+    algorithms: str = ""
 
     def __str__(self) -> str:
-        return self.kind.name if self.nic is None else f"{self.kind.name.removesuffix('K')}{self.nic}"
+        alone = self.kind.name if self.nic is None else f"{self.kind.name.removesuffix('K')}{self.nic}"
+        return f"{alone}+{self.algorithms}" if self.algorithms else alone
 
 
 @cache
@@ -94,19 +99,25 @@ def policies() -> Mapping[str, NicPolicy]:
     return {policy.name: policy for policy in ordered}
 
 
+def alone(text: str) -> str:
+    """Return a policy's name without the choice of collectives' algorithms."""
+    return text.partition("+")[0]
+
+
 def parse(text: str, nics: int) -> ChosenPolicy:
     """Return the policy of a name; InputError for one that does not exist, or a NIC that `nics` NICs do not have."""
+    text, _, algorithms = text.partition("+")
     words = []
     for name, kind in policies().items():
         if not name.endswith("-K"):
             words.append(name)
             if name == text:
-                return ChosenPolicy(kind=kind)
+                return ChosenPolicy(kind=kind, algorithms=algorithms)
             continue
         words += [f"{name[:-1]}{k}" for k in range(nics)]
         number = re.fullmatch(rf"{name[:-1]}(\d{{1,3}})", text)
         if number and int(number[1]) < nics:
-            return ChosenPolicy(kind=kind, nic=int(number[1]))
+            return ChosenPolicy(kind=kind, nic=int(number[1]), algorithms=algorithms)
     valid = f"{', '.join(words)} (the node has {nics} NIC{'s' if nics > 1 else ''})"
     raise InputError("nics", "policy", text, valid)
 

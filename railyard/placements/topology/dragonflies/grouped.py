@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, NDArray, np
-from railyard.placements.topology.parts import Coordinate, Link, Router
+from railyard.placements.topology.parts import Block, Coordinate, Link, Router
 from railyard.placements.topology.switched import LinkType, Switched, Wiring, wire
 
 Columns = dict[str, Ints]
@@ -276,6 +276,28 @@ class Grouped(Switched):
         leaves = (group != aim) & (member == goal)
         step = np.where(leaves, member, self.towards(member, goal, number))
         return np.where(leaves, self.global_link[group, aim, cable], self.local_link[group, member, step])
+
+    def prefixes(self, router: Router) -> Mapping[Block, Link]:
+        place, node = self._place(router), np.arange(len(self.nodes))
+        links = self.steps(np.full(len(node), place, dtype=np.int64), node)
+        offset, bits, blocks = self._offsets, 0, dict[Block, Link]()
+        is_left = self.hosts[self.router_of_node] != place
+        while is_left.any():
+            offset, links = offset[is_left], links[is_left]
+            joined = np.flatnonzero(  # a block and the next one, to the same link, are one of twice the size
+                ((offset[:-1] >> bits) % 2 == 0) & (np.diff(offset) == 1 << bits) & (np.diff(links) == 0)
+            )
+            is_left = np.zeros(len(offset), dtype=bool)
+            is_left[joined] = is_left[joined + 1] = True
+            for at, number in zip(offset[~is_left].tolist(), links[~is_left].tolist(), strict=True):
+                blocks[Block(offset=at, bits=bits)] = self.link(number, router.rail)
+            is_left[joined + 1] = False
+            bits += 1
+        return blocks
+
+    @cached_property
+    def _offsets(self) -> Ints:
+        return np.array([self.node_offset(node) for node in self.nodes], dtype=np.int64)
 
 
 def _routes(cables: Cables) -> dict[str, Any]:

@@ -143,8 +143,9 @@ static void add_route(struct reader *reader, const char *line) {
         make_tables(reader);
     uint32_t mask = bits ? ~0U << (32 - bits) : 0;
     int8_t *best = &reader->bits[(size_t)router * network->address_count];
-    for (uint32_t k = 0; k < network->address_count; k++) {
-        if (((network->addresses[k].ip ^ ntohl(prefix.s_addr)) & mask) == 0 && bits > best[k]) {
+    for (uint32_t k = network_first_address(network, ntohl(prefix.s_addr) & mask);
+         k < network->address_count && ((network->addresses[k].ip ^ ntohl(prefix.s_addr)) & mask) == 0; k++) {
+        if (bits > best[k]) {
             best[k] = (int8_t)bits;
             network->hosts[router].next[k] = (int32_t)link;
         }
@@ -265,18 +266,25 @@ struct at {
     uint8_t channel;
 };
 
-/* Follow the usual route to an address, up to its node, or to the first router of `part` unless that is
- * NO_PART. The channels must be below `channels`. With FIRST_ADAPTIVE the walk is that of an escaped cell:
- * pair, ring and upper channel then only rise, so that escape channels form no circle. */
+/* Stamps of walks, for each link and channel: where a walk to the same address has been, the rest is known. */
+struct stamps {
+    uint64_t *of;
+    uint64_t first, now; /* of the first walk to this address, and of this walk */
+};
+
+/* Follow the usual route to an address, up to its node or where an earlier walk has been, or to the first
+ * router of `part` unless that is NO_PART. The channels must be below `channels`. With FIRST_ADAPTIVE the
+ * walk is that of an escaped cell: pair, ring and upper channel then only rise, so that escape channels form
+ * no circle. */
 static struct at follow(const struct reader *reader, struct at at, uint32_t address, int32_t part,
-                        uint8_t channels) {
+                        uint8_t channels, struct stamps *stamps) {
     const struct network *network = reader->network;
     static const struct link none = {.ring = NO_RING};
     uint32_t start = at.router, node = network->addresses[address].node;
     for (uint32_t hops = 0; !network->hosts[at.router].node; hops++) {
         const struct host *host = &network->hosts[at.router];
         if (part != NO_PART && host->vias[part].count == 0)
-            break;
+            return at;
         int32_t next = host->next[address];
         if (next == NO_LINK || hops > network->host_count || network->links[next].down)
             refuse(reader, "no way", at.router, node);
@@ -286,17 +294,28 @@ static struct at follow(const struct reader *reader, struct at at, uint32_t addr
             refuse(reader, "too many turns for the escape channels", start, node);
         at.link = next;
         at.router = (uint32_t)after->target;
+        if (stamps == NULL)
+            continue;
+        uint64_t *stamp = &stamps->of[(size_t)next * CHANNELS + at.channel];
+        if (*stamp >= stamps->first && *stamp != stamps->now)
+            return at;
+        *stamp = stamps->now;
     }
+    if (at.router != node)
+        refuse(reader, "no way", (uint32_t)network->links[at.link].source, node);
     return at;
 }
 
-/* Check the usual route from a NIC to an address. */
-static void walk(const struct reader *reader, uint32_t nic, uint32_t address) {
+/* Check the usual routes from some places to every address; their time grows with links times addresses. */
+static void follow_all(const struct reader *reader, const struct at *starts, size_t count, uint8_t channels) {
     const struct network *network = reader->network;
-    struct at start = {.router = (uint32_t)network->links[nic].target, .link = (int32_t)nic};
-    struct at end = follow(reader, start, address, NO_PART, CHANNELS);
-    if (end.router != network->addresses[address].node)
-        refuse(reader, "no way", (uint32_t)network->links[end.link].source, network->addresses[address].node);
+    struct stamps stamps = {.of = zeroed((size_t)network->link_count * CHANNELS, sizeof *stamps.of), .now = 1};
+    for (uint32_t k = 0; k < network->address_count; k++) {
+        stamps.first = stamps.now;
+        for (size_t i = 0; i < count; i++, stamps.now++)
+            follow(reader, starts[i], k, NO_PART, channels, &stamps);
+    }
+    free(stamps.of);
 }
 
 /* Queues are numbered in 32 bits: one for each input and output of each host. */
@@ -349,20 +368,23 @@ static uint32_t longest(const struct reader *reader, uint32_t here, int32_t part
 static void check_escapes(const struct reader *reader) {
     const struct network *network = reader->network;
     uint8_t *seen = zeroed(network->link_count, 1); /* a bit for each channel by which a walk went on */
+    struct at *starts = zeroed(network->host_count + (size_t)network->link_count * CHANNELS, sizeof *starts);
+    size_t count = 0;
     for (uint32_t i = 0; i < network->host_count; i++) {
-        struct at start = {.router = i, .link = NO_LINK};
-        for (uint32_t k = 0; !network->hosts[i].node && k < network->address_count; k++)
-            follow(reader, start, k, NO_PART, FIRST_ADAPTIVE);
-        for (uint32_t part = 0; !network->hosts[i].node && part < network->choices.parts; part++) {
-            struct at in =
-                follow(reader, start, network->choices.part_address[part], (int32_t)part, FIRST_ADAPTIVE);
+        if (network->hosts[i].node)
+            continue;
+        struct at start = starts[count++] = (struct at){.router = i, .link = NO_LINK};
+        for (uint32_t part = 0; part < network->choices.parts; part++) {
+            struct at in = follow(reader, start, network->choices.part_address[part], (int32_t)part,
+                                  FIRST_ADAPTIVE, NULL);
             if (in.link == NO_LINK || seen[in.link] & 1U << in.channel)
                 continue;
             seen[in.link] |= (uint8_t)(1U << in.channel);
-            for (uint32_t k = 0; k < network->address_count; k++)
-                follow(reader, in, k, NO_PART, FIRST_ADAPTIVE);
+            starts[count++] = in;
         }
     }
+    follow_all(reader, starts, count, FIRST_ADAPTIVE);
+    free(starts);
     free(seen);
 }
 
@@ -429,6 +451,21 @@ static void check_choices(const struct reader *reader) {
     free(seen);
 }
 
+/* Check the usual routes from every NIC to every address. */
+static void check_routes(const struct reader *reader) {
+    const struct network *network = reader->network;
+    struct at *starts = zeroed(network->link_count, sizeof *starts);
+    size_t count = 0;
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        uint32_t router = (uint32_t)network->links[i].target;
+        bool is_first = count == 0 || starts[count - 1].router != router; /* of the NICs at a router */
+        if (is_first && network->hosts[network->links[i].source].node)
+            starts[count++] = (struct at){.router = router, .link = (int32_t)i};
+    }
+    follow_all(reader, starts, count, CHANNELS);
+    free(starts);
+}
+
 static void check(const struct reader *reader) {
     const struct network *network = reader->network;
     if (network->cell_bytes == 0 || network->buffer_bytes < network->cell_bytes || network->nic_bytes == 0 ||
@@ -437,9 +474,7 @@ static void check(const struct reader *reader) {
               "expected cell, a buffer of at least one cell, nic, addresses and routes before the end");
     }
     check_ports(reader);
-    for (uint32_t i = 0; i < network->link_count; i++)
-        for (uint32_t k = 0; network->hosts[network->links[i].source].node && k < network->address_count; k++)
-            walk(reader, i, k);
+    check_routes(reader);
     if (network->choices.choose != CHOOSE_FIXED) {
         for (uint32_t i = 0; i < network->host_count; i++) {
             if (network->hosts[i].node)

@@ -78,7 +78,7 @@ void network_prepare(struct network *network, struct counters_header *header, ui
     name_counters(network);
 }
 
-int64_t network_address(const struct network *network, uint32_t ip) {
+uint32_t network_first_address(const struct network *network, uint32_t ip) {
     uint32_t low = 0, high = network->address_count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
@@ -87,7 +87,12 @@ int64_t network_address(const struct network *network, uint32_t ip) {
         else
             high = middle;
     }
-    return low < network->address_count && network->addresses[low].ip == ip ? (int64_t)low : -1;
+    return low;
+}
+
+int64_t network_address(const struct network *network, uint32_t ip) {
+    uint32_t first = network_first_address(network, ip);
+    return first < network->address_count && network->addresses[first].ip == ip ? (int64_t)first : -1;
 }
 
 /* Cells. */

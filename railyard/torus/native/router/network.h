@@ -230,6 +230,9 @@ bool turns_back(const struct link *before, uint8_t channel, const struct link *a
 /* Return the virtual channel on `after` of a cell that came by `before` on `channel`. */
 uint8_t channel_after(const struct link *before, uint8_t channel, const struct link *after);
 
+/* Return the index of the first address that is not below another. */
+uint32_t network_first_address(const struct network *network, uint32_t ip);
+
 /* Return the index of an address, or -1. */
 int64_t network_address(const struct network *network, uint32_t ip);
 
