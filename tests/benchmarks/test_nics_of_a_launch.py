@@ -255,11 +255,7 @@ STACKS: dict[str, tuple[str, dict[str, tuple[str, str]], set[tuple[str, str, int
             "sys/devices/system/cpu/cpu3/thermal_throttle/core_throttle_count": ("0", "1"),
             "proc/net/netstat": ("TcpExt: A TCPTimeouts\nTcpExt: 9 5", "TcpExt: A TCPTimeouts\nTcpExt: 9 8"),
         },
-        {
-            ("MEMORY_CORRECTED", "count", 4, 6),
-            ("HOT_CORES", "count", 0, 1),
-            ("TCP_TIMEOUTS", "count", 5, 8),
-        },
+        {("MEMORY_CORRECTED", "count", 4, 6), ("HOT_CORES", "count", 0, 1), ("TCP_TIMEOUTS", "count", 5, 8)},
     ),
 }
 

@@ -201,10 +201,7 @@ def iterations(launch: Launch) -> Iterations | None:
     if series is None:
         return None
     low, high = np.percentile(series.samples, [25, 75])
-    limit = max(
-        high + FENCE * (high - low),
-        float(np.median(series.samples)) * (1 + LEAST_PERCENT / 100),
-    )
+    limit = max(high + FENCE * (high - low), float(np.median(series.samples)) * (1 + LEAST_PERCENT / 100))
     dates_s = launch.reported.get("sample_begun_s")
     return Iterations(
         series=series,

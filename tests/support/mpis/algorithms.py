@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from railyard.jobs.mpis import INSTALLED, Mpi
 from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
 from support.mpis.matrix import network
 
 from railyard.jobs import launching
-from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.placements import launchers
 from railyard.placements.collectives import libraries, proof
 from railyard.placements.collectives.algorithms import Shape

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from railyard.jobs.mpis import INSTALLED
 from rich.console import Console
 from support.mpis import algorithms, mpis
 from support.mpis.matrix import network
 
-from railyard.jobs.mpis import INSTALLED
 from railyard.placements.arrays import np
 from railyard.placements.collectives import schedule as schedules
 from railyard.placements.collectives.algorithms import ALGORITHMS, Shape, schedule
