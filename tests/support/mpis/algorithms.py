@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from railyard.jobs.mpis import INSTALLED, Mpi
 from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
+from support.mpis.installed import INSTALLED, Mpi
 from support.mpis.matrix import network
 
 from railyard.jobs import launching

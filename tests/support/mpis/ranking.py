@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from railyard.jobs.mpis import INSTALLED
 from rich.console import Console
 from support.mpis import algorithms, mpis
+from support.mpis.installed import INSTALLED
 from support.mpis.matrix import network
 
 from railyard.placements.arrays import np
