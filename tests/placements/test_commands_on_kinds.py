@@ -66,8 +66,8 @@ COMMANDS: dict[str, tuple[list[str], dict[str, str]]] = {
     "sim": (["sim", "--hostfile", "FILE", "--keep", "PATH", "TOPOLOGY", "halo"], NOT_FIXED),
 }
 OPTIMISED = ([*PLACE, "--placement", "optimised:1"], NO_WIRING)
-#: Take a topology, but only pass its name on, or need root; `torus up` is tested by its plan.
-ELSEWHERE = {"admit", "ci", "torus up"}
+#: Take a topology, but only pass its name on, need root, or take seconds; `torus up` is tested by its plan.
+ELSEWHERE = {"admit", "ci", "torus up", "torus simulate"}
 
 
 def called(words: list[str], kind: str, folder: Path) -> InputError | None:

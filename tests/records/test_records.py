@@ -692,10 +692,11 @@ def test_a_file_that_cannot_be_read_hides_no_other(tmp_path: Path, command: str)
     root = tmp_path / "archive"
     good = [archive.add(each, root) for each in (one, other)]
     bad = good[0].with_name("2026-11-21-0123456789ab.json")
+    elsewhere = archive.add(synthetic.halo(launches=6, seed=3), tmp_path / "elsewhere")
     bad.write_text("{")
     words = {
         "report": ["report", root, "--format", "csv", "-o", tmp_path / "rows.csv"],
-        "compare": ["compare", root, good[1]],
+        "compare": ["compare", root, elsewhere],
         "series": ["series", "sizes", "--archive", root],
         "list": ["results", "list", "--archive", root],
     }[command]

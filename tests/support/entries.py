@@ -46,6 +46,7 @@ def entry(
         "created": f"2026-{1 + number // 28:02d}-{1 + number % 28:02d}T03:00:00Z",
         "allocation": allocation,
         "noise_percent": 0.0,
+        "marked": [],
         "level": 3,
         "ok": len(values),
         "void": 0,

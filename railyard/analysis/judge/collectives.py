@@ -73,19 +73,19 @@ class Measured:
 
 def measured(records: Iterable[Record]) -> dict[Where, Measured]:
     """Return the times of collectives in records; InputError if there are none."""
-    found: dict[Where, Measured] = {}
+    by_place: dict[Where, Measured] = {}
     for case in cases.group(records):
         for record, launch in cases.launches(case):
             if launch.is_result:
-                _add(found, record, launch, cases.noise_percent(case))
-    if not found:
+                _add(by_place, record, launch, cases.noise_percent(case))
+    if not by_place:
         raise InputError(
             "ARCHIVE", "series", problem="no times of collectives", valid="of rowcol or osu_allreduce"
         )
-    return found
+    return by_place
 
 
-def _add(found: dict[Where, Measured], record: Record, launch: Launch, noise_percent: float) -> None:
+def _add(by_place: dict[Where, Measured], record: Record, launch: Launch, noise_percent: float) -> None:
     policy, _, choice = launch.nic_policy.partition("+")
     for (fom, labels), samples in entries.launch_samples(launch).items():
         named = dict(labels)
@@ -105,7 +105,7 @@ def _add(found: dict[Where, Measured], record: Record, launch: Launch, noise_per
             ranks,
             str(named.get("split", "")),
         )
-        one = found.setdefault(where, Measured(defaultdict(dict)))
+        one = by_place.setdefault(where, Measured(defaultdict(dict)))
         of = dict(libraries.parse(choice))
         key = collective, int(named.get("size_bytes", 0)), of.get(collective, libraries.DEFAULT)
         one.times[key][record.job, launch.index] = entries.value_of(samples)
@@ -140,7 +140,7 @@ class Answer:
 
 def answers(records: Iterable[Record]) -> list[Answer]:
     """Return an answer for each collective that ran with several algorithms, in all places of the records."""
-    found = []
+    answered = []
     for where, one in measured(records).items():
         for collective in dict.fromkeys(name for name, _, _ in one.times):
             of = {
@@ -155,7 +155,7 @@ def answers(records: Iterable[Record]) -> list[Answer]:
             family = [_series(where, size, {n: of.get((size, n), {}) for n in names}, one) for size in sizes]
             fom = FOMS["slowest_us" if where.split else "latency_us"]
             compared = dict(zip(sizes, judgement.compare(fom, family, libraries.DEFAULT), strict=True))
-            found.append(
+            answered.append(
                 Answer(
                     where=where,
                     collective=collective,
@@ -165,7 +165,7 @@ def answers(records: Iterable[Record]) -> list[Answer]:
                     slowest={name: _slowest(where, one, collective, (name, max(sizes))) for name in names},
                 )
             )
-    return found
+    return answered
 
 
 def _series(where: Where, size: int, of: Mapping[str, Mapping[Unit, float]], one: Measured) -> Series:
@@ -264,7 +264,7 @@ def guidelines(records: Iterable[Record]) -> list[Guideline]:
 
     That a larger message is no faster is a guideline, too.
     """
-    found = []
+    checked = []
     for where, one in measured(records).items():
         of = {key[:2]: times for key, times in one.times.items() if key[2] == libraries.DEFAULT}
         rows = []
@@ -280,11 +280,11 @@ def guidelines(records: Iterable[Record]) -> list[Guideline]:
             _series(where, size, {"left": left, "right": right}, one) for _, _, size, left, right in rows
         ]
         compared = judgement.compare(FOMS["latency_us"], family, "right")
-        found += [
+        checked += [
             Guideline(where=where, left=left, right=right, size_bytes=size, comparison=comparison)
             for (left, right, size, _, _), comparison in zip(rows, compared, strict=True)
         ]
-    return found
+    return checked
 
 
 def _scaled(size: int, by: str, ranks: int) -> int:

@@ -110,12 +110,12 @@ def answer(archive: Path, library: str | None, output: Path | None) -> None:
     """
     from railyard.analysis.judge import collectives as judged
 
-    found = judged.answers(archives.iterate(files_of(archive), pass_over))
-    if not found:
+    answered = judged.answers(archives.iterate(files_of(archive), pass_over))
+    if not answered:
         raise InputError(
             "ARCHIVE", "", str(archive), "jobs of several -S algorithms=..., the library's default among them"
         )
-    for one in found:
+    for one in answered:
         click.echo(f"{one.collective} on {one.where.text}")
         heads = [size_text(size) for size in one.sizes]
         click.echo(f"  {'algorithm':24}{''.join(f'{head:>26}' for head in heads)}  busiest link")
@@ -129,8 +129,8 @@ def answer(archive: Path, library: str | None, output: Path | None) -> None:
             f"  use {' and '.join(uses)}: -S algorithms=default,{one.choice}" if uses else "  use the default"
         )
     if library and output:
-        choice = "+".join(one.choice for one in found if one.use)
-        text = libraries.libraries()[library].rules(choice, found[0].where.ranks)
+        choice = "+".join(one.choice for one in answered if one.use)
+        text = libraries.libraries()[library].rules(choice, answered[0].where.ranks)
         write(output, text)
 
 
@@ -155,10 +155,10 @@ def guidelines(archive: Path) -> None:
     """
     from railyard.analysis.judge import collectives as judged
 
-    found = judged.guidelines(archives.iterate(files_of(archive), pass_over))
-    for where, rows in itertools.groupby(found, key=lambda row: row.where):
+    checked = judged.guidelines(archives.iterate(files_of(archive), pass_over))
+    for where, rows in itertools.groupby(checked, key=lambda row: row.where):
         click.echo(where.text)
         for row in rows:
             left = f"{row.left}, {size_text(row.size_bytes)}"
             click.echo(f"  {left:24} <= {row.right:30} {_cell(row.comparison, 'left'):>26} %  {row.verdict}")
-    sys.exit(1 if any(row.verdict == "violated" for row in found) else 0)
+    sys.exit(1 if any(row.verdict == "violated" for row in checked) else 0)

@@ -28,8 +28,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import numpy as np
-
+from railyard.placements.arrays import np
 from railyard.records import benchmark
 from railyard.records.benchmark import Labels, Series
 from railyard.records.folded.health import Event
@@ -146,7 +145,7 @@ def launches(record: Record, *, every: bool = False) -> list[SlowLaunch]:
 
 
 def are_few(record: Record) -> bool:
-    """Return whether no combination has the launches that a slow one is told from."""
+    """Return whether no combination has enough launches to call one slow."""
     counts = Counter(combination_of(launch) for launch in record.launches if launch.is_result)
     return max(counts.values(), default=0) < ENOUGH
 

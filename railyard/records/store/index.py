@@ -29,7 +29,7 @@ from railyard.records.store import archive, entries
 from railyard.records.store.entries import Entry, SeriesKey
 
 #: To be changed whenever the format of a line changes; an index of another version is discarded and rebuilt.
-VERSION = f"railyard-index/11 {railyard.__version__}".encode()
+VERSION = f"railyard-index/12 {railyard.__version__}".encode()
 _SYSTEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _END = b"\n==\n"
 _BATCH = 64

@@ -15,13 +15,11 @@ from railyard.placements.linkload.patterns import patterns
 from railyard.placements.orders import spec
 from railyard.torus.native import messages
 
-#: Seconds above which a user is asked.
+#: Seconds above which a simulation needs `--patient`.
 LONG_S = 60.0
 
 
-@click.command(
-    epilog=example("railyard torus simulate gemini-4x4x4 --grid 4x4x4 --placements custom,random:1,random:2")
-)
+@click.command(epilog=example("railyard torus simulate gemini-4x4x4 --grid 4x4x4 --placements custom"))
 @shared
 @option("--placements", f"Placements, with commas between: {spec.words()}.", default="scheduler,random:1")
 @option("--pattern", f"Traffic of the ranks: {MESSAGES}.", click.Choice(list(patterns())), "stencil6")
