@@ -28,7 +28,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from railyard.placements.arrays import np
 from railyard.records import benchmark
 from railyard.records.benchmark import Labels, Series
 from railyard.records.folded.health import Event
@@ -199,8 +198,7 @@ def iterations(launch: Launch) -> Iterations | None:
     )
     if series is None:
         return None
-    low, high = np.percentile(series.samples, [25, 75])
-    limit = max(high + FENCE * (high - low), float(np.median(series.samples)) * (1 + LEAST_PERCENT / 100))
+    limit = max(_fence(series.samples), statistics.median(series.samples) * (1 + LEAST_PERCENT / 100))
     dates_s = launch.reported.get("sample_begun_s")
     return Iterations(
         series=series,
@@ -220,8 +218,15 @@ def _measured(alike: Sequence[Launch]) -> Iterable[tuple[Launch, float, bool, bo
 
 
 def _limit(slowness: Sequence[float]) -> float:
-    low, high = np.percentile(slowness, [25, 75])
-    return max(float(high + FENCE * (high - low)), math.log1p(LEAST_PERCENT / 100))
+    return max(_fence(slowness), math.log1p(LEAST_PERCENT / 100))
+
+
+def _fence(values: Sequence[float]) -> float:
+    """Return Tukey's upper fence of values; infinity for a single one."""
+    if len(values) < 2:
+        return math.inf
+    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    return high + FENCE * (high - low)
 
 
 def _slowness(alike: Sequence[Launch], middle: Callable[[Sequence[float]], float]) -> list[float]:
