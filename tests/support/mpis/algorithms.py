@@ -17,10 +17,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
+from support.mpis.installed import INSTALLED, Mpi
 from support.mpis.matrix import network
 
 from railyard.jobs import launching
-from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.placements import launchers
 from railyard.placements.collectives import libraries, proof
 from railyard.placements.collectives.algorithms import Shape

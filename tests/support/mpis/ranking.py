@@ -15,9 +15,9 @@ from typing import Any
 
 from rich.console import Console
 from support.mpis import algorithms, mpis
+from support.mpis.installed import INSTALLED
 from support.mpis.matrix import network
 
-from railyard.jobs.mpis import INSTALLED
 from railyard.placements.arrays import np
 from railyard.placements.collectives import schedule as schedules
 from railyard.placements.collectives.algorithms import ALGORITHMS, Shape, schedule
