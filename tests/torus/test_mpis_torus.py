@@ -74,7 +74,7 @@ def test_an_mpi_places_and_binds_sixteen_ranks_on_a_torus(name: str, machine: ma
 def test_the_bytes_of_links_prove_a_ring_and_name_a_wrong_setting(name: str) -> None:
     if why := MPIS[name].absent():
         pytest.skip(why)
-    topology, torus = algorithms.network(algorithms.TORUS), f"t{os.getpid()}-collectives"
+    topology, torus = matrix.network(algorithms.TORUS), f"t{os.getpid()}-collectives"
     with mpis.torus(topology, torus, Shape(rate_scale=algorithms.RATE_SCALE)):
         (cell,) = algorithms.cells(MPIS[name], ["allreduce:ring"], algorithms.placed_on(topology), torus)
     assert (cell.verdict, cell.right, cell.wrong) == ("proved", "", "")
