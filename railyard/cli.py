@@ -43,7 +43,7 @@ GROUPS = {
         "node-info": ("jobs.nodes.node_cli:node_info", "Print this node's cores, NICs and GPUs as JSON."),
         "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
         "map": (
-            "placements.cli.map:node_maps",
+            "jobs.nodes.node_maps:node_maps",
             "Show which GPU is near to which NIC, and what is wrong there.",
         ),
         "application": ("applications.cli:application", "List and try the parsers of third-party programs."),
@@ -61,10 +61,7 @@ GROUPS = {
         ),
         "series": ("analysis.judge.cli:series", "Show records over dates, sizes or allocations."),
         "why": ("analysis.why:why", "Say what may have made the slow launches of a record slow."),
-        "results": (
-            "table.cli:results",
-            "Add, import, list, check and export records.",
-        ),
+        "results": ("table.cli:results", "Add, import, list, check and export records."),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
     },
     "Exchange with others": {

@@ -48,7 +48,7 @@ NOT_RUN = {
     r"placement-cost( system=NAME|$)": "reads the archive of the reader's cluster: tests/torus/slurm",
     r"references (update|show)": "needs records of a committed version: tests/analysis",
     r"report results/example": "writes a page for ten seconds: tests/analysis and tests/records",
-    r"\bmoved\b|results/NAME|recorded\.out|counted\.json": "needs outputs of the reader's own",
+    r"\bmoved\b|results/NAME|counted\.json": "needs outputs of the reader's own",
     r"\b(FILES?|PATHS|RECORDS|ID|CHECK|KEY=VALUE|A B)\b": "a synopsis",
     r"-m pytest|workflow\.py": "tests in a test; tests/ci; tests/repository",
 }

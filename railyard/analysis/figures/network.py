@@ -11,6 +11,7 @@ routers, which records do not have; second rails that are networks of their own;
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,21 +62,24 @@ Point = tuple[float, float]
 class Panel:
     """One placement: its loads, and the index in `topology.nodes` of the node of each rank; shape (ranks,).
 
-    `counted_bytes` are those that the NICs of each node with ranks sent during the launch, by the same index. `faults`
-    are those of links, in words, by the link's name.
+    `counted_bytes` are those that the NICs of each node with ranks sent during the launch, by the same index and 0; by
+    the rail of each NIC where all rails are one network. `faults` are those of links, in words, by the link's name.
     """
 
     placement: str
     nodes: Ints
     loads: LinkLoads
-    counted_bytes: Mapping[int, int] = field(default_factory=dict)
+    counted_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)
     faults: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def most_counted(self) -> float:
         """Return what the busiest node sent over the mean of the nodes that ran ranks; 0 if nothing was counted."""
-        total = sum(self.counted_bytes.values())
-        return max(self.counted_bytes.values()) * len(self.counted_bytes) / total if total else 0.0
+        of_nodes = Counter[int]()
+        for (node, _), sent in self.counted_bytes.items():
+            of_nodes[node] += sent
+        total = of_nodes.total()
+        return max(of_nodes.values()) * len(of_nodes) / total if total else 0.0
 
     @property
     def most_predicted(self) -> float:
@@ -163,9 +167,8 @@ def _panels(case: Case, topology: Topology, sent: Traffic) -> Iterator[Panel]:
             launch, nodes = first[placement]
             nics = _rank_nics(topology, launch, nodes) if topology.is_fabric else None
             loads = model.load(topology, nodes, sent, model.PROTOCOLS["payload"], nics=nics)
-            counted = {
-                node: sent for node, sent in _counted(launch, index).items() if node in set(nodes.tolist())
-            }
+            by_nic = _counted(launch, index, by_rail=topology.is_fabric)
+            counted = {key: sent for key, sent in by_nic.items() if key[0] in set(nodes.tolist())}
             yield Panel(
                 placement=placement,
                 nodes=nodes,
@@ -189,12 +192,13 @@ def _faults(torus: Mapping[str, Any]) -> dict[str, str]:
     return {name: words for name, _, words in (line.partition(": ") for line in torus.get("faults", ()))}
 
 
-def _counted(launch: Launch, index: Mapping[str, int]) -> dict[int, int]:
-    """Return the bytes that the NICs of each known node sent."""
-    sent: dict[int, int] = {}
+def _counted(launch: Launch, index: Mapping[str, int], *, by_rail: bool) -> Mapping[tuple[int, int], int]:
+    """Return the bytes that the NICs of each known node sent; NICs are listed in the order of rails."""
+    sent, rail = Counter[tuple[int, int]](), Counter[str]()
     for nic in launch.nics or ():
         if nic.node in index:
-            sent[index[nic.node]] = sent.get(index[nic.node], 0) + nic.tx_bytes
+            sent[index[nic.node], rail[nic.node]] += nic.tx_bytes
+            rail[nic.node] += by_rail
     return sent
 
 
@@ -411,8 +415,8 @@ def _paint_counted(axes: Axes, panel: Panel, drawn: Layout, most: int) -> None:
     """Draw each cell as large as the bytes that its busiest node sent."""
     topology = panel.loads.topology
     sent: dict[Cell, int] = dict.fromkeys(drawn.points, 0)
-    for node, of_node in panel.counted_bytes.items():
-        cell = drawn.cell_of[Router(coordinate=topology.nodes[node].coordinate)]
+    for (node, rail), of_node in panel.counted_bytes.items():
+        cell = drawn.cell_of[Router(coordinate=topology.nodes[node].coordinate, rail=rail)]
         sent[cell] = max(sent[cell], of_node)
     axes.scatter(
         [x for x, _ in drawn.points.values()],
@@ -449,7 +453,8 @@ def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
     _mark_faults(axes, panel, drawn)
     if topology.is_fabric and not _is_large(topology):
         _name_rails(axes, drawn)
-    used = {cell_of[Router(coordinate=topology.nodes[node].coordinate)] for node in panel.nodes.tolist()}
+    at, rails = (topology.nodes[node].coordinate for node in set(panel.nodes.tolist())), range(topology.rails)
+    used = {cell_of[r] for c in at for k in rails if (r := Router(coordinate=c, rail=k)) in cell_of}
     for is_used in (False, True):
         chosen = [cell for cell in points if (cell in used) is is_used]
         axes.scatter(

@@ -23,7 +23,7 @@ from railyard.placements.topology.parts import Router
 #: Bytes of a packet's headers: Ethernet, IP, and TCP with time stamps.
 HEADERS_BYTES = 66
 FORMATS = "what `railyard torus counters NAME --since FILE --json` prints"
-#: What a part of each way does, as a finding says it.
+#: What a part of each way does, in the words of a finding.
 WAYS = {"nic": "sent", "up": "sent upwards", "down": "got from above"}
 #: The most NICs and leaves that are listed of those that lack bytes, and of those that have too many.
 LISTED = 2

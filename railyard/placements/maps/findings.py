@@ -8,7 +8,7 @@ is a finding. Leaves out nodes that are all wrong in the same way, and rates of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.placements.maps.node_map import DISTANCES, NodeMap
@@ -28,15 +28,11 @@ class Finding:
 
 def findings(maps: Sequence[NodeMap]) -> list[Finding]:
     """Return the findings of every node, then the nodes that differ from the others."""
-    rules: tuple[tuple[str, Callable[[NodeMap], Iterator[str]]], ...] = (
-        ("shared NIC", _shared),
-        ("no near NIC", _far),
-        ("narrow PCIe", _narrow),
-    )
+    rules = {"shared NIC": _shared, "no near NIC": _far, "narrow PCIe": _narrow}
     problems = [
         Finding(node=node_map.node, kind=kind, text=text)
         for node_map in maps
-        for kind, rule in rules
+        for kind, rule in rules.items()
         for text in rule(node_map)
     ]
     for kind in dict.fromkeys(node_map.kind for node_map in maps):
@@ -52,18 +48,13 @@ def _shared(node_map: NodeMap) -> Iterator[str]:
             served.setdefault(nic, []).append(gpu)
     near = {*served}.union(*node_map.near.values())
     fastest = max((nic.rate_gbit_s or 0 for nic in node_map.nics), default=0)
-    idle = [
-        nic.name
-        for nic in node_map.nics
-        if nic.name not in served and (nic.name in near or (nic.rate_gbit_s or 0) == fastest > 0)
-    ]
+    fast = {nic.name for nic in node_map.nics if (nic.rate_gbit_s or 0) == fastest > 0}
+    idle = [nic.name for nic in node_map.nics if nic.name in near | fast and nic.name not in served]
+    others = f"; {', '.join(idle[:4])} serves none" if idle else ""
     for nic, gpus in served.items():
-        if len(gpus) * len(near) >= len(node_map.assigned) + len(near) or (
-            len(gpus) > 1 and idle and not node_map.used
-        ):
-            yield f"{nic} serves {', '.join(sorted(gpus))}" + (
-                f"; {', '.join(idle[:4])} serves none" if idle else ""
-            )
+        beyond = len(gpus) * len(near) >= len(node_map.assigned) + len(near)
+        if beyond or (len(gpus) > 1 and idle and not node_map.used):
+            yield f"{nic} serves {', '.join(sorted(gpus))}{others}"
 
 
 def _far(node_map: NodeMap) -> Iterator[str]:

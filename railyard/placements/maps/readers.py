@@ -76,6 +76,8 @@ def parse(text: str, node: str, source: str) -> NodeMap:
     except WrongError as error:
         place, problem, valid = error.args
         raise InputError(source, place, problem=problem, valid=valid) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(source, "", problem=f"cannot be read ({error})", valid="a whole dump") from error
     return dataclasses.replace(read_map, node=read_map.node or node, kind=reader.name)
 
 
@@ -129,16 +131,14 @@ def _below(part: Element, path: tuple[str, ...], cpu: Element) -> Iterator[Numbe
             yield number, True, of(name=f"gpu{number}")
         for net in child.iter("net") if child.tag == "nic" else ():
             rate = float(net.get("speed") or 0) / 1000 or None
-            number = int(_attribute(net, "dev", r"\d+"))
-            yield number, False, of(name=_attribute(net, "name", r"\S+"), rate_gbit_s=rate)
+            number, port = int(_attribute(net, "dev", r"\d+")), net.get("port", "1")
+            name = _attribute(net, "name", r"\S+") + (f":{port}" if port not in {"0", "1"} else "")
+            yield number, False, of(name=name, rate_gbit_s=rate)
     kind = part.get("class", "")[2:6]
     if part.tag == "pci" and len(part) == 0 and kind in (*GPU_CLASSES, *NIC_CLASSES):
         address, is_gpu = _attribute(part, "busid", r"[0-9a-fA-F:.]+"), kind in GPU_CLASSES
-        yield (
-            int(re.sub(r"[:.]", "", address), 16),
-            is_gpu,
-            of(name=f"{'gpu' if is_gpu else 'nic'}-{address}"),
-        )
+        device = of(name=f"{'gpu' if is_gpu else 'nic'}-{address}")
+        yield int(re.sub(r"[:.]", "", address), 16), is_gpu, device
 
 
 def _pcie(part: Element) -> float | None:

@@ -43,9 +43,10 @@ def simulate(*, options: SharedOptions, placements: str, pattern: str, patient: 
             raise InputError("torus simulate", "", problem=text, valid="--patient")
         click.confirm(f"{text}; go on?", abort=True, err=True)
     nodes = [options.placed(name, granted, sent).indices for name in names]
-    loads = [model.load(topology, at, sent, model.PROTOCOLS["payload"]) for at in nodes]
+    nics = options.rank_nics(topology)
+    loads = [model.load(topology, at, sent, model.PROTOCOLS["payload"], nics=nics) for at in nodes]
     links_s = [max(load.slowest_s, load.slowest_host_s) for load in loads]
-    times = list(zip(names, links_s, messages.exchanges_s(topology, nodes, sent), strict=True))
+    times = list(zip(names, links_s, messages.exchanges_s(topology, nodes, sent, nics), strict=True))
     if as_json:
         print_json({name: {"links_s": links, "simulated_s": simulated} for name, links, simulated in times})
         return

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from railyard.base.errors import RunError
 from railyard.placements.arrays import Ints, np
+from railyard.placements.linkload import rails
+from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
@@ -110,25 +112,27 @@ def arrivals_s(
     return simulated(topology, messages, faults=faults, shape=shape).arrivals_s
 
 
-def exchanges_s(topology: Topology, placements: Sequence[Ints], sent: Traffic) -> list[float]:
+def exchanges_s(
+    topology: Topology, placements: Sequence[Ints], sent: Traffic, nics: RankNics | None = None
+) -> list[float]:
     """Return when the last message arrives for each placement of the ranks, in seconds of the real machine.
 
-    All ranks send all that they send at 0. `placements[k]` has the node of each rank (index into `topology.nodes`).
+    All ranks send all that they send at 0, by default by the first NIC. `placements[k]` has the node of each rank
+    (index into `topology.nodes`).
     """
     share = _share(sent)
-    sizes = np.ceil(share * sent.size_bytes).astype(np.int64).tolist()
-    draws = [
-        [
-            Message(source=source, target=target, size_bytes=size)
-            for source, target, size in zip(
-                nodes[sent.source].tolist(), nodes[sent.target].tolist(), sizes, strict=True
-            )
-            if source != target and size
-        ]
-        for nodes in placements
-    ]
-    runs = each_simulated(topology, draws)
+    runs = each_simulated(topology, [list(_of_ranks(nodes, sent, share, nics)) for nodes in placements])
     return [max(run.arrivals_s, default=0.0) * SHAPE.rate_scale / share for run in runs]
+
+
+def _of_ranks(nodes: Ints, sent: Traffic, share: float, nics: RankNics | None) -> Iterator[Message]:
+    first = RankNics(policy="nic-0", assigned=((0,),) * int(np.bincount(nodes).max(initial=1)))
+    parts = rails.messages(nodes, sent, nics or first)
+    sizes = np.ceil(share * parts.size_bytes).astype(np.int64)
+    columns = (parts.source, parts.target, sizes, parts.out_rail, parts.in_rail)
+    for source, target, size, out, into in zip(*(column.tolist() for column in columns), strict=True):
+        if size:
+            yield Message(source=source, target=target, size_bytes=size, rails=(out, into))
 
 
 def estimated_s(topology: Topology, draws: int, sent: Traffic) -> float:

@@ -9,14 +9,17 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.commands import Run
+from support.commands import CHECKOUT, Run
 from support.topology import map_dumps
 from support.topology.map_dumps import graphs, matrix, nccl, rocm
 
 from railyard.base.errors import InputError
 from railyard.placements.maps import findings, readers
 from railyard.placements.maps.node_map import NodeMap
+from railyard.records import record
 
+#: Two NICs per node under several policies; its second launch used the first NIC alone.
+EXAMPLE = CHECKOUT / "results/example/vcluster-degraded/2026-11-23-48175bf9bf77.json"
 MLX = [f"mlx5_{k}" for k in range(10)]
 EIGHT_PIX = "\n".join(
     " ".join(
@@ -78,12 +81,7 @@ DUMPS: dict[str, tuple[str, str, dict[str, str], set[str]]] = {
         {f"gpu{4 * k + j}": f"mlx5_{2 * k + j // 2}" for k in range(4) for j in range(4)},
         set(),
     ),
-    "mi300": (
-        "ROCm/rccl topo_8p_940.xml",
-        nccl(RCCL_940),
-        {f"gpu{k}": f"mlx5_{k}" for k in range(8)},
-        set(),
-    ),
+    "mi300": ("ROCm/rccl topo_8p_940.xml", nccl(RCCL_940), {f"gpu{k}": f"mlx5_{k}" for k in range(8)}, set()),
     "four nics of eight": (
         "ROCm/rccl topo_8p_rome_4nics.xml",
         nccl(ROME),
@@ -206,6 +204,19 @@ def test_one_node_by_nccl_lstopo_and_node_info_has_one_map(name: str) -> None:
         assert not findings.findings([made])
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_a_dump_with_any_characters_changed_is_read_or_refused_in_one_line(seed: int) -> None:
+    draw = random.Random(seed)
+    texts = [text for _, text, _, _ in DUMPS.values()] + [map_dumps.hwloc(ROME), map_dumps.node_info(ROME)]
+    text = list(draw.choice(texts))
+    for _ in range(draw.randint(1, 6)):
+        text[draw.randrange(len(text))] = draw.choice('0x9-. <>"\n\tGX{')
+    try:
+        findings.findings([readers.parse("".join(text), "a", "changed")])
+    except InputError as error:
+        assert "\n" not in str(error)
+
+
 def test_the_order_of_devices_and_nodes_changes_no_verdict() -> None:
     draw = random.Random(3)
     text = DUMPS["mi300"][1]
@@ -241,6 +252,21 @@ def test_bytes_on_other_nics_than_the_dumps_are_named() -> None:
     assert len(counted(made, **half)) == 4
     assert "mlx5_bond_0 sent 500 MB, and no GPU gets it" in counted(made, **right, mlx5_bond_0=5e8)
     assert "the counters have eth0" in counted(made, eth0=1e9)[0]
+
+
+def test_the_bytes_of_a_record_are_those_of_one_of_its_launches(railyard: Run, tmp_path: Path) -> None:
+    nics = record.load(EXAMPLE).launches[1].nics
+    assert nics is not None
+    nodes = sorted({node for node, _ in nics.pairs})
+    for node in nodes:
+        (tmp_path / f"{node}.xml").write_text(nccl("0(b(g0 n0:nic0)) 1(b(g1 n1:nic1))"))
+    dumps = [str(tmp_path / f"{node}.xml") for node in nodes]
+    idle = {(node, nic) for (node, nic), sent in nics.sent.items() if not sent}
+    done = railyard("map", *dumps, "--bytes", str(EXAMPLE), "--launch", "1", "--json")
+    findings = json.loads(done.stdout)["findings"]
+    assert idle and {(f["node"], f["text"].split()[3]) for f in findings} == idle
+    lacking = railyard("map", *dumps, "--bytes", str(EXAMPLE), "--launch", "999")
+    assert lacking.returncode == 2 and "has no bytes of NICs in launch 999" in lacking.stderr
 
 
 def test_a_node_that_differs_is_named_with_the_first_difference(railyard: Run, tmp_path: Path) -> None:

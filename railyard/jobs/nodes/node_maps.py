@@ -15,6 +15,7 @@ from railyard.placements.hosts.text import readable
 from railyard.placements.maps import findings as checks
 from railyard.placements.maps import readers
 from railyard.placements.maps.node_map import NodeMap
+from railyard.records import record
 
 
 @click.command(name="map", epilog=example("railyard map node1.topo.xml node2.topo.xml --bytes record.json"))
@@ -62,17 +63,13 @@ def _bytes(path: Path, launch: int) -> dict[tuple[str, str], float]:
     """Return the bytes sent by node and NIC (without its port); InputError names what is wrong."""
     text = readable(path)
     if text.lstrip().startswith("{"):
-        try:
-            nics = json.loads(text)["launches"][launch]["nics"]
-            rows = [[str(nic[field]) for field in ("node", "nic", "tx_bytes")] for nic in nics]
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            problem = f"has no bytes of NICs in launch {launch} ({error})"
-            valid = "a record with counters"
-            raise InputError(str(path), "launches", problem=problem, valid=valid) from error
-    else:
-        rows = [
-            (line.split() + [""] * 3)[:3] for line in text.splitlines() if line.strip() and line[0] != "#"
-        ]
+        launches = record.load(path).launches
+        nics = launches[launch].nics if launch < len(launches) else None
+        if nics is None:
+            problem = f"has no bytes of NICs in launch {launch}, of {len(launches)}"
+            raise InputError(str(path), "launches", problem=problem, valid="a record with counters")
+        return {(node, nic.partition(":")[0]): float(size) for (node, nic), size in nics.sent.items()}
+    rows = [(line.split() + [""] * 3)[:3] for line in text.splitlines() if line.strip() and line[0] != "#"]
     wrong = next((row for row in rows if not row[2].isdecimal()), None)
     if wrong:
         raise InputError(str(path), "bytes", " ".join(wrong), "NODE NIC BYTES")
