@@ -13,6 +13,7 @@ from support.commands import Run
 from railyard.analysis.judge import collectives
 from railyard.base.errors import InputError
 from railyard.placements.collectives import libraries
+from railyard.placements.collectives.algorithms import Shape
 from railyard.records import record
 from railyard.records.record import Record
 
@@ -80,6 +81,13 @@ def test_rules_are_open_mpis_own_file() -> None:
     assert words[4:7] == [["2"], ["0", "0", "0", "0"], ["262144", "4", "0", "0"]]
     assert ["8192", "2", "0", "0"] in words, "a block of 1024 bytes of each of 8 ranks"
     assert words.count(["9"]) == 2
+
+
+def test_each_choice_of_a_job_has_a_file_of_rules_of_its_own() -> None:
+    library, choices = libraries.libraries()["openmpi"], ("bcast:chain@8", "bcast:chain@16")
+    names = {libraries.environment(one, library)[library.rules_variable] for one in choices}
+    files = {name for one in choices for name in libraries.files(one, Shape(ranks=8), library)}
+    assert names == files == {"bcast-chain-8.rules", "bcast-chain-16.rules"}
 
 
 @pytest.mark.parametrize(

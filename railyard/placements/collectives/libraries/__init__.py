@@ -8,6 +8,7 @@ which the preloaded library `railyard-collectives` executes under any MPI. `allr
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,8 +25,7 @@ OWN = "own-"
 #: The words before a program whose collectives are railyard's own, and the variable that names the schedules.
 PRELOADED = ("railyard-witness", "own.witness")
 SCHEDULES = "RAILYARD_COLLECTIVES"
-#: The name of the library's own tuning file beside a launch, and what separates an algorithm from its least size.
-RULES = "collectives.rules"
+#: What separates an algorithm from its least size.
 FROM = "@"
 
 
@@ -63,7 +63,7 @@ class Library:
                 "algorithms", collective, f"{name}{FROM}", f"no {FROM} with {self.name}: no file of rules"
             )
         if is_rule:
-            return {**self.always, self.rules_variable: RULES}
+            return {**self.always, self.rules_variable: ""}
         return {**self.always, self.variables[collective]: self.algorithms[collective][name][0]}
 
     def rules(self, choice: str, ranks: int) -> str:
@@ -135,7 +135,14 @@ def environment(choice: str, library: Library | None) -> dict[str, str]:
         if not name.startswith(OWN):
             assert library is not None
             variables |= library.environment(collective, name)
+            if library.rules_variable in variables:
+                variables[library.rules_variable] = rules_file(choice)
     return variables | ({SCHEDULES: ":".join(own)} if own else {})
+
+
+def rules_file(choice: str) -> str:
+    """Return the name of a choice's tuning file beside a launch."""
+    return f"{re.sub('[^a-z0-9]+', '-', choice)}.rules"
 
 
 def possible(choice: str) -> Iterator[dict[str, str]]:
@@ -163,7 +170,7 @@ def files(choice: str, shape: Shape, library: Library | None = None) -> dict[str
     Raises InputError for an algorithm that these ranks do not allow.
     """
     rules = library.rules(choice, shape.ranks) if library else ""
-    written = {RULES: rules} if rules else {}
+    written = {rules_file(choice): rules} if rules else {}
     for collective, name in parse(choice):
         if name.startswith(OWN):
             text = io.StringIO()
