@@ -64,11 +64,11 @@ def _bytes(path: Path, launch: int) -> dict[tuple[str, str], float]:
     text = readable(path)
     if text.lstrip().startswith("{"):
         launches = record.load(path).launches
-        if launch >= len(launches) or not launches[launch].nics:
+        nics = launches[launch].nics if launch < len(launches) else None
+        if not nics:
             problem = f"has no bytes of NICs in launch {launch}, of {len(launches)}"
             raise InputError(str(path), "launches", problem=problem, valid="a record with counters")
-        sent = launches[launch].nics.sent
-        return {(node, nic.partition(":")[0]): float(size) for (node, nic), size in sent.items()}
+        return {(node, nic.partition(":")[0]): float(size) for (node, nic), size in nics.sent.items()}
     rows = [(line.split() + [""] * 3)[:3] for line in text.splitlines() if line.strip() and line[0] != "#"]
     wrong = next((row for row in rows if not row[2].isdecimal()), None)
     if wrong:

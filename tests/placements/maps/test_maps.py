@@ -260,12 +260,13 @@ def test_bytes_on_other_nics_than_the_dumps_are_named() -> None:
 
 
 def test_the_bytes_of_a_record_are_those_of_one_of_its_launches(railyard: Run, tmp_path: Path) -> None:
-    launch = record.load(EXAMPLE).launches[1]
-    nodes = sorted({node for node, _ in launch.nics.pairs})
+    nics = record.load(EXAMPLE).launches[1].nics
+    assert nics is not None
+    nodes = sorted({node for node, _ in nics.pairs})
     for node in nodes:
         (tmp_path / f"{node}.xml").write_text(nccl("0(b(g0 n0:nic0)) 1(b(g1 n1:nic1))"))
     dumps = [str(tmp_path / f"{node}.xml") for node in nodes]
-    idle = {(node, nic) for (node, nic), sent in launch.nics.sent.items() if not sent}
+    idle = {(node, nic) for (node, nic), sent in nics.sent.items() if not sent}
     done = railyard("map", *dumps, "--bytes", str(EXAMPLE), "--launch", "1", "--json")
     findings = json.loads(done.stdout)["findings"]
     assert idle and {(f["node"], f["text"].split()[3]) for f in findings} == idle
