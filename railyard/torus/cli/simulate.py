@@ -19,7 +19,7 @@ from railyard.torus.native import messages
 LONG_S = 60.0
 
 
-@click.command(epilog=example("railyard torus simulate gemini-4x4x4 --grid 4x4x4 --placements custom,random:1"))
+@click.command(epilog=example("railyard torus simulate gemini-4x4x4 --grid 4x4x4 --placements custom,plain"))
 @shared
 @option("--placements", f"Placements, with commas between: {spec.words()}.", default="scheduler,random:1")
 @option("--pattern", f"Traffic of the ranks: {MESSAGES}.", click.Choice(list(patterns())), "stencil6")
