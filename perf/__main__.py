@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from support import whole_machine
-from support.mpis import matrix, stacks
+from support.mpis import algorithms, matrix, ranking, stacks
 
-from perf import archive, forgeries, fuzz, pieces, rings, rivals, same, statistics, topobw, vtorus
+from perf import forgeries, fuzz, pieces, rings, rivals, same, statistics, topobw, vtorus
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -42,11 +42,18 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
         "every NIC policy under every stack: shares of the NICs' bytes",
         lambda _: stacks.measure(console),
     ),
+    "collectives": (
+        "eight algorithms under every MPI on two networks: bytes of links, and the proof",
+        lambda _: algorithms.measure(console),
+    ),
+    "ranking": (
+        "algorithms of collectives ranked by the model, by simulated messages and on a virtual torus",
+        lambda _: ranking.measure(console),
+    ),
     "machine": (
         "every step of a job on a whole machine, whose launches are made up",
         lambda options: whole_machine.measure(console, options),
     ),
-    "archive": ("a table of 100,000 records: export, the next 100, ten questions in SQL", archive.measure),
     "statistics": ("error rates, power and coverage of what reports conclude", statistics.measure),
     "forgeries": ("100,000 random changes of a record: which the strict check accepts", forgeries.measure),
     "fuzz": ("10,000 hostile inputs of each kind: tracebacks, time, memory", fuzz.measure),
@@ -64,7 +71,7 @@ def main() -> None:
     parser.add_argument("section", nargs="*", metavar="SECTION", help="default: all")
     counted = "forgeries, fuzz, statistics: changes, inputs of each kind, draws"
     parser.add_argument("--count", type=int, metavar="N", help=counted)
-    for section in (archive, pieces, rivals, same, topobw, statistics, whole_machine):
+    for section in (pieces, rivals, same, topobw, statistics, whole_machine):
         section.options(parser)
     options = parser.parse_args()
     for name in options.section:

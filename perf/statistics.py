@@ -305,9 +305,7 @@ def _faster(noise: Shape, count: int, launches: int, chance: Chance) -> Shown:
     """Compare combinations of which the first is 5 % faster."""
     judged = _first_faster(noise, count, launches, chance, change=0.05)
     best = judged.verdict.best if _is_won(judged) else None
-    return {
-        "2 to 12 combinations, 6 or 10 launches: a wrong winner": best not in {None, "0"},
-    }
+    return {"2 to 12 combinations, 6 or 10 launches: a wrong winner": best not in {None, "0"}}
 
 
 def _excluded(noise: Shape, launches: int, change: float, chance: Chance) -> Shown:

@@ -61,10 +61,7 @@ GROUPS = {
         ),
         "series": ("analysis.judge.cli:series", "Show records over dates, sizes or allocations."),
         "why": ("analysis.why:why", "Say what may have made the slow launches of a record slow."),
-        "results": (
-            "table.cli:results",
-            "Add, import, list, check and export records.",
-        ),
+        "results": ("table.cli:results", "Add, import, list, check and export records."),
         "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
     },
     "Exchange with others": {

@@ -183,14 +183,7 @@ def sanitized() -> Path:
     build = CHECKOUT / "build/benchmarks-sanitized"
     compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
     options = ["RAILYARD_SANITIZE", "RAILYARD_WERROR", "RAILYARD_TEST_FAULT"]
-    configure: list[str | Path] = [
-        "cmake",
-        "-S",
-        CHECKOUT,
-        "-B",
-        build,
-        f"-DMPI_C_COMPILER={compiler}",
-    ]
+    configure: list[str | Path] = ["cmake", "-S", CHECKOUT, "-B", build, f"-DMPI_C_COMPILER={compiler}"]
     configure += ["-DCMAKE_BUILD_TYPE=Debug", *(f"-D{option}=ON" for option in options)]
     build.parent.mkdir(exist_ok=True)
     with build.with_suffix(".lock").open("w") as lock:  # every worker comes by here

@@ -4,8 +4,7 @@
  *
  * Leaves out: threads (the caller holds a lock).
  */
-#ifndef RAILYARD_CAPTURE_MATRIX_H
-#define RAILYARD_CAPTURE_MATRIX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void matrix_write_own(const struct pairs *pairs, int rank, int ranks, uint64_t l
 
 /* Removes the file of an earlier launch. */
 void matrix_remove(void);
-
-#endif

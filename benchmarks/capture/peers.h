@@ -4,8 +4,7 @@
  * Found once for each and kept as its attribute, so that MPI frees them with it. Leaves out: threads (the
  * caller holds a lock).
  */
-#ifndef RAILYARD_CAPTURE_PEERS_H
-#define RAILYARD_CAPTURE_PEERS_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ struct peers {
 /* Null where MPI does not say, or memory is short. */
 const struct peers *peers_of_communicator(MPI_Comm comm);
 const struct peers *peers_of_window(MPI_Win window);
-
-#endif

@@ -5,8 +5,7 @@
  * MPI_Count. C programs call MPI_X; the Fortran functions of Open MPI and MPICH, of all three bindings, call
  * MPI_X or PMPI_X of C, and so does a profiler. The outermost wrapper alone counts.
  */
-#ifndef RAILYARD_CAPTURE_WRAP_H
-#define RAILYARD_CAPTURE_WRAP_H
+#pragma once
 
 #include "capture/matrix.h"
 #include "capture/peers.h"
@@ -85,5 +84,3 @@ void capture_plan_end(MPI_Request request);
               WRAP_PLANNED(PMPI_##name##_c, P, MPI_Count, MPI_Aint, E, A, F, note))
 
 #define NOTHING()
-
-#endif

@@ -6,8 +6,7 @@
  * own, or adds it there; all moves of a step read what was there before. Leaves out segments: what a move has
  * is one message.
  */
-#ifndef RAILYARD_COLLECTIVES_SCHEDULE_H
-#define RAILYARD_COLLECTIVES_SCHEDULE_H
+#pragma once
 
 #include "lib/run/problem.h"
 
@@ -57,5 +56,3 @@ void schedule_free(struct schedule *schedule);
 
 /* Collective. Returns MPI's error code. */
 int schedule_run(const struct schedule *schedule, const struct call *call);
-
-#endif

@@ -4,8 +4,7 @@
  * A round of a pattern is collective over the communicator of its load. Leaves out: the number of rounds, and
  * their times.
  */
-#ifndef RAILYARD_CONGESTOR_PATTERNS_H
-#define RAILYARD_CONGESTOR_PATTERNS_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -74,5 +73,3 @@ void load_close(struct load *load);
 /* Collective. Clears the receive buffers, sends one round and checks it: false if this rank's data are wrong.
  */
 bool load_verified_round(struct load *load);
-
-#endif

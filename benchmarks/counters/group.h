@@ -21,8 +21,7 @@
  *
  * Leaves out: reading counters (source.h).
  */
-#ifndef RAILYARD_COUNTERS_GROUP_H
-#define RAILYARD_COUNTERS_GROUP_H
+#pragma once
 
 #include "lib/run/problem.h"
 
@@ -129,5 +128,3 @@ extern const char *const counter_fabrics[COUNTER_FABRICS];
 
 /* Writes the path of a group's file, COUNTER_PATH_BYTES at most; a name with a slash is a path already. */
 void counter_group_path(const char *name, char *path);
-
-#endif

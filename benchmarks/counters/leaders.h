@@ -4,8 +4,7 @@
  *
  * Rank 0 is always a leader and is rank 0 among them. Leaves out: what a key is (source.h).
  */
-#ifndef RAILYARD_COUNTERS_LEADERS_H
-#define RAILYARD_COUNTERS_LEADERS_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ void shared_texts(MPI_Comm comm, const char *const *texts, int count, char **sha
 
 /* Returns a copy of a path with "%h" replaced by the host; NULL stays NULL. */
 char *shared_expand(const char *path, const char *host);
-
-#endif

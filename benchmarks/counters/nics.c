@@ -62,15 +62,14 @@ struct event_row {
 };
 
 /* Why an event is not read: the first three as COUNTER_ABSENT and those after it. */
-enum { NO_FILE, REFUSED, NO_NUMBER, FULL, REASONS };
+enum { NO_FILE, REFUSED, NO_NUMBER, FULL, READ, REASONS };
 
-static const char *const reason_names[REASONS] = {"no such file", "the file cannot be read",
-                                                  "the file has no such number", "the counter is full"};
+static const char *const reason_names[READ] = {"no such file", "the file cannot be read",
+                                               "the file has no such number", "the counter is full"};
 
 /* The events of each fabric that some NIC of any node counts, and that some NIC does not, a bit each. */
 struct readable {
-    uint32_t read[GROUPS_MAX];
-    uint32_t not_read[REASONS][GROUPS_MAX];
+    uint32_t events[REASONS][GROUPS_MAX];
 };
 
 /* A counter of energy; sent as it is, too. */
@@ -240,52 +239,42 @@ static struct row *own_rows(const struct nics *nics, int *count) {
     return rows;
 }
 
-/* Returns why an event is not read; REASONS if it is. */
+/* Returns why an event is not read; READ if it is. */
 static int reason_of(const struct group_event *event, const struct event_row *row) {
     uint64_t larger = row->before > row->after ? row->before : row->after;
     if (!counter_is_known(larger))
         return (int)(COUNTER_ABSENT - larger);
-    return event->full && row->before >= event->full ? FULL : REASONS;
+    return event->full && row->before >= event->full ? FULL : READ;
 }
 
 static bool is_gone(const struct event_row *row) {
     return counter_is_known(row->before) && !counter_is_known(row->after);
 }
 
-/* Adds what one NIC counted of one event. */
-static void add_event(const struct nics *nics, const struct event_row *where, const char *nic,
-                      struct event_row *rows, int *count, struct readable *readable) {
-    int reason = reason_of(&nics->fabrics[where->fabric].group.events[where->event], where);
-    uint32_t *bits = reason == REASONS ? readable->read : readable->not_read[reason];
-    bits[where->fabric] |= 1U << where->event;
-    if ((reason != REASONS && !is_gone(where)) || where->before == where->after)
-        return;
-    struct event_row *row = &rows[(*count)++];
-    *row = *where;
-    (void)snprintf(row->node, sizeof row->node, "%.63s", nics->host);
-    (void)snprintf(row->nic, sizeof row->nic, "%s", nic);
-}
-
+/* What every NIC of this node counted of each event. */
 static struct event_row *own_events(const struct nics *nics, int *count, struct readable *readable) {
-    size_t room = 0;
-    *count = 0;
-    for (int i = 0; i < nics->fabric_count; i++)
-        room += (size_t)nics->fabrics[i].links.count * (size_t)nics->fabrics[i].group.event_count;
-    struct event_row *rows = check_alloc(room, sizeof *rows);
+    struct event_row *rows = NULL;
+    int room = *count = 0;
     for (int i = 0; i < nics->fabric_count; i++) {
         const struct fabric *fabric = &nics->fabrics[i];
-        for (int link = 0; link < fabric->links.count; link++) {
-            size_t first = (size_t)link * (size_t)fabric->group.counter_count;
+        for (int k = 0; k < fabric->links.count * fabric->group.event_count; k++) {
+            int link = k / fabric->group.event_count;
+            const struct group_event *event = &fabric->group.events[k % fabric->group.event_count];
+            int place = link * fabric->group.counter_count + event->counter;
             struct row named = {0};
+            struct event_row row = {.fabric = i,
+                                    .event = k % fabric->group.event_count,
+                                    .before = fabric->values[0][place],
+                                    .after = fabric->values[1][place]};
+            int reason = reason_of(event, &row);
+            readable->events[reason][i] |= 1U << row.event;
+            if ((reason != READ && !is_gone(&row)) || row.before == row.after)
+                continue;
             name_nic(&fabric->links.links[link], &named);
-            for (int event = 0; event < fabric->group.event_count; event++) {
-                size_t place = first + (size_t)fabric->group.events[event].counter;
-                struct event_row where = {.fabric = i,
-                                          .event = event,
-                                          .before = fabric->values[0][place],
-                                          .after = fabric->values[1][place]};
-                add_event(nics, &where, named.nic, rows, count, readable);
-            }
+            (void)snprintf(row.node, sizeof row.node, "%.63s", nics->host);
+            (void)snprintf(row.nic, sizeof row.nic, "%s", named.nic);
+            rows = check_grow(rows, *count, &room, sizeof *rows);
+            rows[(*count)++] = row;
         }
     }
     return rows;
@@ -490,33 +479,40 @@ static const struct group_counter *counter_of(const struct document *document, i
 
 /* The names of a group's events that were read. */
 static void write_read(struct json *json, const struct document *document, int fabric) {
-    if (!document->readable.read[fabric])
-        return;
     json_key_array(json, document->fabrics[fabric].name);
     for (int event = 0; event < document->fabrics[fabric].group.event_count; event++)
-        if (document->readable.read[fabric] & 1U << event)
+        if (document->readable.events[READ][fabric] & 1U << event)
             json_text(json, counter_of(document, fabric, event)->name);
     json_array_end(json);
 }
 
-/* Name and reason of what was not read of a group that some node has. */
+/* Name and reason of what was not read. */
 static void write_not_read(struct json *json, const struct document *document, int fabric) {
     const struct counter_group *group = &document->fabrics[fabric].group;
-    uint32_t reasons[REASONS];
-    uint32_t seen = document->readable.read[fabric];
-    for (int i = 0; i < REASONS; i++)
-        seen |= reasons[i] = document->readable.not_read[i][fabric];
-    if (!seen)
-        return;
     json_key_object(json, document->fabrics[fabric].name);
-    for (int event = 0; event < group->event_count; event++)
-        for (int i = REASONS - 1; i >= 0; i--)
-            if (reasons[i] & 1U << event) {
-                json_key_text(json, counter_of(document, fabric, event)->name, reason_names[i]);
-                break;
-            }
+    for (int event = 0; event < group->event_count; event++) {
+        int reason = READ - 1;
+        while (reason >= 0 && !(document->readable.events[reason][fabric] & 1U << event))
+            reason--;
+        if (reason >= 0)
+            json_key_text(json, counter_of(document, fabric, event)->name, reason_names[reason]);
+    }
     for (int i = 0; i < group->unreadable_count; i++)
         json_key_text(json, group->unreadable[i].name, group->unreadable[i].reason);
+    json_object_end(json);
+}
+
+/* Writes a part for each group that some node has. */
+static void write_groups(struct json *json, const char *key, const struct document *document,
+                         void (*write_part)(struct json *, const struct document *, int)) {
+    json_key_object(json, key);
+    for (int i = 0; i < document->fabric_count; i++) {
+        uint32_t seen = 0;
+        for (int reason = 0; reason < REASONS; reason++)
+            seen |= document->readable.events[reason][i];
+        if (seen)
+            write_part(json, document, i);
+    }
     json_object_end(json);
 }
 
@@ -530,14 +526,8 @@ static const char *kind_of(const struct document *document, const struct event_r
 
 static void write_events(struct json *json, const struct document *document) {
     json_key_object(json, "health");
-    json_key_object(json, "read");
-    for (int i = 0; i < document->fabric_count; i++)
-        write_read(json, document, i);
-    json_object_end(json);
-    json_key_object(json, "not_read");
-    for (int i = 0; i < document->fabric_count; i++)
-        write_not_read(json, document, i);
-    json_object_end(json);
+    write_groups(json, "read", document, write_read);
+    write_groups(json, "not_read", document, write_not_read);
     json_key_array(json, "events");
     for (int i = 0; i < document->event_count; i++) {
         const struct event_row *row = &document->events[i];
@@ -614,7 +604,7 @@ void nics_end(struct nics *nics) {
         .groups = nics->settings[1], .rows = all, .count = total, .reason = reason.text};
     struct rank_row *of_ranks = gather_rows(sockets, sockets_count, sizeof *sockets, &document.rank_count);
     document.ranks = of_ranks;
-    struct readable here = {{0}, {{0}}};
+    struct readable here = {{{0}}};
     struct event_row *events = own_events(nics, &count, &here);
     struct event_row *events_of_all = gather_rows(events, count, sizeof *events, &document.event_count);
     MPI_CHECK(MPI_Reduce(&here, &document.readable, (int)(sizeof here / sizeof(uint32_t)), MPI_UINT32_T,

@@ -18,8 +18,7 @@
  * Leaves out: which process sent bytes that no TCP connection carried. A simulated run
  * (RAILYARD_HOST_FROM_MPI) has no NICs.
  */
-#ifndef RAILYARD_COUNTERS_NICS_H
-#define RAILYARD_COUNTERS_NICS_H
+#pragma once
 
 struct nics;
 
@@ -30,5 +29,3 @@ struct nics *nics_begin(void);
 /* Collective. Reads again, writes the file, and frees; NULL does nothing. If the file cannot be written, one
  * line is printed on stderr and the run continues. */
 void nics_end(struct nics *nics);
-
-#endif

@@ -21,8 +21,7 @@
  * duplicate. They return 0, or 1 on every rank after rank 0 has
  * printed one line on stderr. No privilege is needed where the counters' files can be read.
  */
-#ifndef RAILYARD_COUNTERS_RAILYARD_COUNTERS_H
-#define RAILYARD_COUNTERS_RAILYARD_COUNTERS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -69,6 +68,4 @@ const char *railyard_counters_group(const railyard_counters *counters);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  *
  * Leaves out: samples over time; a report has one difference.
  */
-#ifndef RAILYARD_COUNTERS_REPORT_H
-#define RAILYARD_COUNTERS_REPORT_H
+#pragma once
 
 #include "counters/source.h"
 
@@ -24,5 +23,3 @@ struct counter_share {
  * given; only rank 0 may have a problem. */
 void counter_report(MPI_Comm leaders, const struct counter_share *share, const char *group_name,
                     const char *output, const char *json, struct problem *problem);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Leaves out: the choice of leaders (counters.c) and the meaning of values (group.h).
  */
-#ifndef RAILYARD_COUNTERS_SOURCE_H
-#define RAILYARD_COUNTERS_SOURCE_H
+#pragma once
 
 #include "counters/group.h"
 #include "lib/run/problem.h"
@@ -94,5 +93,3 @@ void counter_gemini_read(const struct counter_group *group, const struct counter
                          uint64_t *values, struct problem *problem);
 
 void counter_links_free(struct counter_links *links);
-
-#endif

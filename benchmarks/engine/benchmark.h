@@ -8,8 +8,7 @@
  *
  * Leaves out: what is measured. topobw, whose links may be dead, has its own main.
  */
-#ifndef RAILYARD_ENGINE_BENCHMARK_H
-#define RAILYARD_ENGINE_BENCHMARK_H
+#pragma once
 
 #include "lib/input/options.h"
 #include "lib/output/output.h"
@@ -38,5 +37,3 @@ struct benchmark {
 
 /* The program that is linked with the engine. */
 extern const struct benchmark benchmark;
-
-#endif

@@ -20,8 +20,7 @@
  * face comes back to the same pages sooner), and boundary and ghost cells sharing a cache line (they are
  * separate here).
  */
-#ifndef RAILYARD_HALO_FACES_H
-#define RAILYARD_HALO_FACES_H
+#pragma once
 
 #include "halo/grid.h"
 #include "lib/measure/memory.h"
@@ -116,5 +115,3 @@ void faces_prepare(struct faces *faces, uint64_t seed, int round);
  * what this rank's own boundary of the same face holds. A test build may corrupt the first face before.
  */
 void faces_check(struct faces *faces, uint64_t seed, int round, bool own, struct problem *problem);
-
-#endif

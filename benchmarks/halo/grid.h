@@ -9,8 +9,7 @@
  *
  * Leaves out: weights of the graph's edges.
  */
-#ifndef RAILYARD_HALO_GRID_H
-#define RAILYARD_HALO_GRID_H
+#pragma once
 
 #include "lib/input/parse.h"
 #include "lib/run/problem.h"
@@ -43,5 +42,3 @@ void grid_read(const struct extents *extents, const char *path, struct grid *gri
 int grid_neighbour(const struct grid *grid, const int *step);
 
 void grid_free(struct grid *grid);
-
-#endif

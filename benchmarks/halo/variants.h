@@ -13,8 +13,7 @@
  *
  * Leaves out: one-sided and partitioned communication.
  */
-#ifndef RAILYARD_HALO_VARIANTS_H
-#define RAILYARD_HALO_VARIANTS_H
+#pragma once
 
 #include "halo/faces.h"
 
@@ -52,5 +51,3 @@ extern const struct halo_variant halo_variants[HALO_VARIANTS];
 
 /* Collective. One iteration. */
 struct halo_times halo_iterate(const struct halo_variant *variant, struct exchange *exchange);
-
-#endif

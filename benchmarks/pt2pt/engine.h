@@ -13,8 +13,7 @@
  *
  * Leaves out: one-sided and persistent communication.
  */
-#ifndef RAILYARD_PT2PT_ENGINE_H
-#define RAILYARD_PT2PT_ENGINE_H
+#pragma once
 
 #include "lib/input/parse.h"
 #include "lib/measure/clock.h"
@@ -161,5 +160,3 @@ struct point_times {
  */
 bool engine_measure(struct engine *engine, const struct point *point, struct point_times *times,
                     struct problem *problem);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Leaves out: node positions (lib/ranks/coordinates.h), and two hosts whose names have the same 64-bit hash.
  */
-#ifndef RAILYARD_PT2PT_NODES_H
-#define RAILYARD_PT2PT_NODES_H
+#pragma once
 
 struct nodes {
     int count;
@@ -23,5 +22,3 @@ int nodes_size(const struct nodes *nodes, int node);
 int nodes_rank(const struct nodes *nodes, int node, int index);
 
 void nodes_free(struct nodes *nodes);
-
-#endif

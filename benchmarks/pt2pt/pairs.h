@@ -4,8 +4,7 @@
  *
  * Leaves out: the choice of pairs.
  */
-#ifndef RAILYARD_PT2PT_PAIRS_H
-#define RAILYARD_PT2PT_PAIRS_H
+#pragma once
 
 #include "engine/benchmark.h"
 #include "lib/ranks/coordinates.h"
@@ -162,5 +161,3 @@ void pairs_print_torus(const struct run *run);
 
 /* Writes why no rank can be `hops` away along a dimension of that extent; false where one can. */
 bool pairs_too_far(int extent, size_t hops, char reason[SET_REASON_BYTES]);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Leaves out: which pairs there are, and the labels that name them; the pattern knows.
  */
-#ifndef RAILYARD_PT2PT_SERIES_H
-#define RAILYARD_PT2PT_SERIES_H
+#pragma once
 
 #include "lib/output/output.h"
 #include "pt2pt/team.h"
@@ -43,5 +42,3 @@ void series_over_sets(const struct set *set, const struct point *point, double *
 
 /* Adds a series without samples for each figure of a chosen test, with the reason. */
 void series_missing(const struct set *set, const struct engine_config *config, struct series_list *list);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Leaves out: individual times if there are more than DETAIL_PAIRS pairs.
  */
-#ifndef RAILYARD_PT2PT_TEAM_H
-#define RAILYARD_PT2PT_TEAM_H
+#pragma once
 
 #include "pt2pt/engine.h"
 
@@ -56,5 +55,3 @@ double *team_whole_values(const struct team *team, const struct team_result *res
 
 /* Returns the percentage of the samples that are too short for the clock (clock_too_short). */
 double team_short_percent(const struct team_result *result, int point);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Leaves out: non-blocking and neighbourhood collectives, MPI_IN_PLACE.
  */
-#ifndef RAILYARD_ROWCOL_COLLECTIVE_H
-#define RAILYARD_ROWCOL_COLLECTIVE_H
+#pragma once
 
 #include "lib/measure/memory.h"
 #include "lib/run/problem.h"
@@ -68,5 +67,3 @@ void collective_check(const struct collective *collective, const struct group *g
 /* Collective over the group. Runs once on fresh payloads and checks what came; a problem when it is wrong. */
 void collective_verify(const struct collective *collective, struct group *group, size_t bytes,
                        struct problem *problem);
-
-#endif

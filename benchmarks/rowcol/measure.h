@@ -8,8 +8,7 @@
  *
  * Leaves out: the positions of ranks (splits.h), and the reporting of samples.
  */
-#ifndef RAILYARD_ROWCOL_MEASURE_H
-#define RAILYARD_ROWCOL_MEASURE_H
+#pragma once
 
 #include "lib/measure/sampling.h"
 #include "rowcol/collective.h"
@@ -74,5 +73,3 @@ struct recording {
  * with the message printed.
  */
 bool rowcol_measure(const struct run *run, int way, const char *program, struct recording *record);
-
-#endif

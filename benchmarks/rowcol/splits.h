@@ -8,8 +8,7 @@
  *
  * Leaves out: blocks of other shapes, refused with an error that names the first gap; splits of unequal size.
  */
-#ifndef RAILYARD_ROWCOL_SPLITS_H
-#define RAILYARD_ROWCOL_SPLITS_H
+#pragma once
 
 #include "lib/ranks/coordinates.h"
 
@@ -60,5 +59,3 @@ int split_mine(const struct standing *standing, int way);
 
 /* Collective. A communicator of this rank's split, to be freed. */
 MPI_Comm split_comm(const struct standing *standing, int way);
-
-#endif

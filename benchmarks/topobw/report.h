@@ -4,8 +4,7 @@
  *
  * Leaves out: the verdict itself.
  */
-#ifndef RAILYARD_TOPOBW_REPORT_H
-#define RAILYARD_TOPOBW_REPORT_H
+#pragma once
 
 #include "lib/output/json.h"
 #include "lib/output/output.h"
@@ -38,5 +37,3 @@ void topobw_unjudged_text(const struct topobw *run, char *text);
 /* One finding as one sentence, without a full stop. */
 void topobw_finding_text(const struct topobw *run, const struct evidence_list *evidence,
                          const struct finding *finding, char *text);
-
-#endif

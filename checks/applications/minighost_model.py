@@ -32,10 +32,7 @@ class StencilModel(PlacedCheck):
     def choose_options(self) -> None:
         cells = [self.cells] * 3
         self.parameters = {"grid": self.grid, "cells": cells}
-        self.options = [
-            *("--grid", "x".join(map(str, self.grid))),
-            *("--cells", "x".join(map(str, cells))),
-        ]
+        self.options = [*("--grid", "x".join(map(str, self.grid))), *("--cells", "x".join(map(str, cells)))]
 
 
 @rfm.simple_test

@@ -97,10 +97,7 @@ class OsuCheck(ApplicationCheck):
             self.options += ["-m", f"{self.message_sizes[0]}:{self.message_sizes[-1]}"]
             self.options += [] if self.test in osu.ONE_SIDED else ["-c"]
         if self.device and self.test in POINT_TO_POINT:
-            self.options += [
-                "D",
-                "D",
-            ]  # both ranks use device memory; collectives need no such argument
+            self.options += ["D", "D"]  # both ranks use device memory; collectives need no such argument
 
     @property
     def message_sizes(self) -> list[int]:

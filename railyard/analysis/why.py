@@ -84,16 +84,18 @@ def _document(one: SlowLaunch, noise: Record | None) -> dict[str, object]:
         "of": one.of,
         "events": [dataclasses.asdict(event) for event in one.causes],
         "explained_by": causes.explained(answers) or None,
-        "suspects": [dataclasses.asdict(suspect) for suspect in answers],
+        "suspects": [suspect._asdict() for suspect in answers],
     }
 
 
 def _lines(read: Record, launches: Sequence[SlowLaunch], noise: Record | None) -> Iterator[str]:
     from railyard.analysis.report import causes
+    from railyard.records.folded import slow
 
     results = sum(launch.is_result for launch in read.launches)
-    slow = sum(one.is_slow for one in launches)
-    counts = f"{slow} of {results} launches slower than the others of their combination"
+    count = sum(one.is_slow for one in launches)
+    few = f"; none has the {slow.ENOUGH} launches that this takes" if slow.are_few(read) else ""
+    counts = f"{count} of {results} launches slower than the others of their combination{few}"
     yield f"{read.case.check} on {read.system.name}: {counts}"
     for one in launches:
         launch, answers = one.launch, causes.suspects(one, noise)

@@ -22,15 +22,7 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
-from railyard.applications import (
-    convert,
-    left,
-    mpip,
-    patterns,
-    persistent,
-    programs,
-    torus_counters,
-)
+from railyard.applications import convert, left, mpip, patterns, persistent, programs, torus_counters
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser
 from railyard.base.errors import InputError
@@ -107,13 +99,7 @@ def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
 
 
 def _document(
-    folder: Path,
-    stem: str,
-    benchmark: str,
-    *,
-    parameters: Mapping[str, Json],
-    ranks: int,
-    parse: Parser,
+    folder: Path, stem: str, benchmark: str, *, parameters: Mapping[str, Json], ranks: int, parse: Parser
 ) -> tuple[dict[str, Json], str]:
     seen = convert.load_witness(folder / f"{stem}.witness")
     convert.check_world(seen, ranks)

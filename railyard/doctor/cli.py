@@ -6,14 +6,13 @@ import dataclasses
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
-from railyard.base.commands import FOLDER, example, json_option, option, print_json
+from railyard.base.commands import example, json_option, option, print_json
 from railyard.base.errors import InputError
 from railyard.doctor import findings as diagnosis
-from railyard.doctor import scope, trial
+from railyard.doctor import trial
 from railyard.doctor.inventory import look
 
 
@@ -37,29 +36,14 @@ from railyard.doctor.inventory import look
     default="",
     metavar="OPTIONS",
 )
-@option(
-    "--spack-scope",
-    "Write Spack's configuration for the first MPI that was found into FOLDER, and nothing else.",
-    FOLDER,
-    metavar="FOLDER",
-)
 def doctor(
-    *,
-    only_fragment: bool,
-    as_json: bool,
-    on_a_node: bool,
-    partitions: Sequence[str],
-    access: str,
-    spack_scope: Path | None,
+    *, only_fragment: bool, as_json: bool, on_a_node: bool, partitions: Sequence[str], access: str
 ) -> None:
     """Report what railyard can use on this machine, and what a missing part would enable.
 
     Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
     where you would type `reframe`.
     """
-    if spack_scope:
-        click.echo(scope.write(spack_scope, look().mpis))
-        return
     here = dataclasses.replace(look(), access=_options(access))
     machines = [here.on(name) for name in dict.fromkeys(partitions)] or [here]
     machines = [trial.on_a_node(one) for one in machines] if on_a_node else machines

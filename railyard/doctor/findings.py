@@ -21,13 +21,7 @@ from railyard.torus.virtual import lifecycle
 DEFAULT_NODES = 16
 LAUNCHERS = {"slurm": "srun", "squeue": "srun"}
 #: The communication stack that gets the settings of NIC policies, by fabric; MPICH and Cray MPICH have their own.
-STACKS = {
-    "infiniband": "ucx",
-    "roce": "ucx",
-    "omni-path": "psm2",
-    "efa": "efa",
-    "ethernet": "openmpi-tcp",
-}
+STACKS = {"infiniband": "ucx", "roce": "ucx", "omni-path": "psm2", "efa": "efa", "ethernet": "openmpi-tcp"}
 #: MPIs that use the stack of the fabric.
 TAKES_FABRIC = frozenset({"openmpi", "openmpi5"})
 OWN_STACKS = {"cray-mpich": ["cray-mpich"], "mvapich2": ["mvapich2"], "intel-mpi": ["intel-mpi"]}

@@ -122,7 +122,7 @@ def render(
             modifier=tuple(map(Verbatim, modifier)),
             options=tuple(map(Verbatim, options)),
         ),
-        files={**rendered.files, **libraries.files(choice, shape)},
+        files={**rendered.files, **libraries.files(choice, shape, library)},
         scripts=scripts,
     )
 
@@ -181,10 +181,7 @@ def host(
 
 
 def _settings(
-    placed: Placement,
-    policy: policies.ChosenPolicy,
-    features: Sequence[str],
-    on: policies.Host,
+    placed: Placement, policy: policies.ChosenPolicy, features: Sequence[str], on: policies.Host
 ) -> stacks.Settings:
     """Return the settings that a stack needs for a policy; the policy `library-default` needs none without a stack.
 

@@ -71,11 +71,7 @@ def launches(job: Submitted, plan: Plan, program: Program) -> list[Planned]:
         )
         for index, (repeat, kind, policy, whose) in enumerate(
             launch_order.in_rounds(
-                job.spec.placements,
-                job.spec.nics,
-                job.software,
-                rounds=job.spec.launches,
-                seed=job.spec.seed,
+                job.spec.placements, job.spec.nics, job.software, rounds=job.spec.launches, seed=job.spec.seed
             )
         )
     ]

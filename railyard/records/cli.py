@@ -17,15 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.checkout import ARCHIVE
-from railyard.base.commands import (
-    PATH,
-    Commands,
-    archive_option,
-    example,
-    json_option,
-    option,
-    print_json,
-)
+from railyard.base.commands import PATH, Commands, archive_option, example, json_option, option, print_json
 from railyard.base.errors import InputError, RunError, did_you_mean
 from railyard.base.progress import track
 from railyard.records import record

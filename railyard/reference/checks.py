@@ -75,11 +75,7 @@ def checks() -> list[Check]:
     """Return every class that ReFrame runs, in alphabetical order."""
     return sorted(
         (
-            Check(
-                name=node.name,
-                file=path,
-                text=_summary(node),
-            )
+            Check(name=node.name, file=path, text=_summary(node))
             for path, node in classes()
             if any(ast.unparse(decorator) == "rfm.simple_test" for decorator in node.decorator_list)
         ),

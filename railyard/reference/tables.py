@@ -21,6 +21,7 @@ from railyard.placements import launchers
 from railyard.placements.hosts.binding import BINDINGS, Binding
 from railyard.placements.hosts.sources import sources
 from railyard.placements.launchers import LAUNCHERS, Launcher, Rendered
+from railyard.placements.linkload.patterns import patterns
 from railyard.placements.nics.policies import ChosenPolicy, Host, parse, policies
 from railyard.placements.nics.stacks import NicStack, Settings, stacks
 from railyard.placements.orders.allocation import allocate
@@ -29,13 +30,14 @@ from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import orders
 from railyard.placements.orders.word import Word
 from railyard.placements.topology import catalog
+from railyard.placements.topology.chosen import rules
 from railyard.reference import coverage
 from railyard.reference.markdown import code, table
 from railyard.tender import completeness, metrics, undetermined
 
 PAGES = tuple(
     CHECKOUT / f"docs/{name}.md"
-    for name in ("architecture", "cluster", "coverage", "howto/ci", "placements", "tender")
+    for name in ("architecture", "cluster", "coverage", "howto/ci", "placements", "routes", "tender")
 )
 BLOCK = re.compile(r"(<!-- generated: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 #: Four ranks on two nodes with a NUMA node for each rank: no launcher refuses a binding for their number.
@@ -269,6 +271,18 @@ def _coordinate_sources() -> str:
     )
 
 
+def _route_rules() -> str:
+    orders = {
+        name: rule.order + ", or flowlet TIME" * rule.has_flowlets for name, rule in rules.RULES.items()
+    }
+    rows = [(code(name), rule.does, orders[name]) for name, rule in rules.RULES.items()]
+    return table(["`choose`", "a router takes", "`order`"], rows)
+
+
+def _patterns() -> str:
+    return table(["pattern", "messages"], [(code(name), one.does) for name, one in patterns().items()])
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "parts": _parts,
     "orders-example": _example,
@@ -285,5 +299,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "tender-rules": _tender_rules,
     "tender-undetermined": _tender_undetermined,
     "coordinate-sources": _coordinate_sources,
+    "route-rules": _route_rules,
+    "patterns": _patterns,
     **coverage.TABLES,
 }

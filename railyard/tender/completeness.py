@@ -430,7 +430,4 @@ RULES: Sequence[Check] = (
     explained,
 )
 #: Rules that compare a bid with the others.
-ACROSS: Sequence[Callable[[Tender, Read, Sequence[Read]], Iterator[Fault | Note]]] = (
-    own_name,
-    own_launches,
-)
+ACROSS: Sequence[Callable[[Tender, Read, Sequence[Read]], Iterator[Fault | Note]]] = (own_name, own_launches)

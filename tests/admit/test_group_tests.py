@@ -103,11 +103,7 @@ def test_a_search_goes_on_where_it_was_stopped() -> None:
     assert any(NODES[7] in (pair.one, pair.other) for step in steps for pair in step[1])
     rest = iter(steps[2:])
     resumed = group_tests.admit(
-        NODES,
-        PAIRS,
-        lambda _: next(rest)[0],
-        every_path=True,
-        earlier=[step[0] for step in steps[:2]],
+        NODES, PAIRS, lambda _: next(rest)[0], every_path=True, earlier=[step[0] for step in steps[:2]]
     )
     assert resumed == whole and next(rest, None) is None
 

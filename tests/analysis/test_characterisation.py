@@ -64,10 +64,7 @@ def test_applications_of_one_name_are_told_apart() -> None:
     )
     again = synthetic.job(other, lambda *_: [point("mpi_time_percent", 7.0, **{"class": "collective"})])
     grouped = cases.group([profiled("lulesh", 30.0, 10.0), again])
-    assert [each.name for each in applications.profiled(grouped)] == [
-        "lulesh (case 1)",
-        "lulesh (case 2)",
-    ]
+    assert [each.name for each in applications.profiled(grouped)] == ["lulesh (case 1)", "lulesh (case 2)"]
 
 
 def test_a_profiled_case_has_its_histogram_and_keeps_its_own_figure_of_merit() -> None:
@@ -101,11 +98,7 @@ def test_a_case_has_a_histogram_of_its_persistent_sends_and_no_other_figure_of_t
         "(included: 1,200 persistent sends of 65,536 bytes on average)."
     )
     assert ("of the persistent sends, by number", "131071", "100") in own.data.rows
-    named = {
-        "persistent_messages_count",
-        "persistent_message_bytes",
-        "persistent_messages_percent",
-    }
+    named = {"persistent_messages_count", "persistent_message_bytes", "persistent_messages_percent"}
     assert named <= own.foms
     (none,) = cases.group([profiled("umt", 30.0, 10.0, 0)])
     (own,) = registry.own_drawings(none)

@@ -109,7 +109,7 @@ def test_loads_with_too_few_launches_share_one_sentence() -> None:
     (drawing,) = concurrent.drawings(case)
     assert drawing.statement.count("impact factors of") == 1
     assert re.search(r"incast [23]\.\d\d, alltoall [23]\.\d\d; without an interval", drawing.statement)
-    assert drawing.statement.endswith("without an interval none is shown (n = 1 launch).")
+    assert drawing.statement.endswith("without an interval no difference is shown (n = 1 launch).")
 
 
 def test_a_statistic_that_no_row_has_is_not_in_the_legend() -> None:

@@ -210,12 +210,7 @@ def test_one_void_launch_leaves_a_measurement() -> None:
     ids=["disturbed-capture", "disturbed-times", "failed-capture"],
 )
 def test_load_voids_a_measurement_and_no_capture(
-    *,
-    change: evidence.Change,
-    needs_times: bool,
-    good: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    *, change: evidence.Change, needs_times: bool, good: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A launch whose times load disturbed sent what it sends."""
 

@@ -27,3 +27,12 @@ def test_record_and_page_show_under_which_binding_the_library_chose_its_nics() -
 def test_on_nodes_with_one_nic_there_is_no_choice() -> None:
     read = evidence.good(topology="gemini-2x2x2", grid=[2, 2, 2], nic_policies=["library-default"])
     assert "nothing bound" not in dict(answer.glossary(group([read])))["library-default"]
+
+
+def test_slower_ones_are_counted_in_a_person_s_words() -> None:
+    assert [answer._slower(count, others) for count, others in ((1, 1), (2, 2), (3, 3), (1, 3))] == [
+        "The other is slower",
+        "Both others are slower",
+        "All 3 others are slower",
+        "1 of the 3 others is slower",
+    ]

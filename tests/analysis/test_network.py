@@ -59,9 +59,7 @@ def test_each_kind_of_network_is_drawn_with_a_line_per_loaded_cable(name: str, g
     sent = make("stencil6", grid, size_bytes=traffic.face_bytes(64, len(grid)))
     nodes = np.arange(sent.ranks, dtype=np.int64)
     panel = network.Panel(
-        placement="plain",
-        nodes=nodes,
-        loads=model.load(topology, nodes, sent, model.PROTOCOLS["payload"]),
+        placement="plain", nodes=nodes, loads=model.load(topology, nodes, sent, model.PROTOCOLS["payload"])
     )
     drawing = Drawing(
         name="network",

@@ -207,8 +207,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "named"),
-    [("dates", "changes"), ("sizes", "steps"), ("allocations", "verdict")],
+    ("name", "named"), [("dates", "changes"), ("sizes", "steps"), ("allocations", "verdict")]
 )
 def test_the_command_prints_a_table_and_json(root: Path, name: str, named: str) -> None:
     shown = CliRunner().invoke(series_command, [name, "--archive", str(root)], catch_exceptions=False)

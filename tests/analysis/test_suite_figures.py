@@ -81,14 +81,7 @@ def test_parallel_paths_are_lines_by_dimension_and_number() -> None:
 
 def test_contention_is_drawn_over_the_pairs_of_a_node() -> None:
     series = [
-        point(
-            fom,
-            pairs * (1 + round_),
-            test=test,
-            pairs_per_node=pairs,
-            round=round_,
-            size_bytes=size,
-        )
+        point(fom, pairs * (1 + round_), test=test, pairs_per_node=pairs, round=round_, size_bytes=size)
         for fom, test in (("aggregate_bandwidth_gbyte_s", "bandwidth"), ("slowest_latency_us", "latency"))
         for pairs in (1, 2, 4)
         for round_ in (0, 1)

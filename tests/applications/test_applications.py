@@ -395,8 +395,7 @@ def test_quicksilver_is_tried_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "passed",
-    ["Absorption / Fission / Scatter Ratios", "Collision to Facet Crossing", "No Particles Lost"],
+    "passed", ["Absorption / Fission / Scatter Ratios", "Collision to Facet Crossing", "No Particles Lost"]
 )
 def test_each_of_quicksilvers_three_tests_must_pass(passed: str, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.out"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from support.mpis import nic_evidence
 
 from railyard.jobs.nodes.counted import Counted
 from railyard.placements.topology import catalog
-from railyard.records.folded import ranks
+from railyard.records.folded import health, ranks
 
 WITNESS = BIN / "railyard-witness"
 HALO = ["--cells", "4x4x4", "--repeats", "1", "--warmups", "0"]
@@ -144,9 +145,9 @@ def test_faults_and_states_that_change_are_named_and_what_no_driver_has_is_not_z
     env = {"RAILYARD_NICS": f"{tmp_path}/launch.nics", "RAILYARD_SYSFS": str(tree)}
     outcome = mpirun("-n", "2", WITNESS, tmp_path / "witness", program, command, env=env)
     assert (outcome.status, outcome.err) == (0, "")
-    health = nics(tmp_path / "launch.nics")["health"]
+    found = nics(tmp_path / "launch.nics")["health"]
     assert {
-        (row["nic"], row["event"], row["kind"], row["before"], row["after"]) for row in health["events"]
+        (row["nic"], row["event"], row["kind"], row["before"], row["after"]) for row in found["events"]
     } == {
         ("mlx5_0:1", "LINK_DOWNS", "count", 1, 2),
         ("mlx5_0:1", "RCV_ERRORS", "reset", 9, 0),
@@ -155,10 +156,180 @@ def test_faults_and_states_that_change_are_named_and_what_no_driver_has_is_not_z
         ("", "MEMORY_CORRECTED", "count", 4, 6),
         ("", "TCP_RETRANSMITTED", "count", 5, 8),
     }
-    reasons = health["not_read"]["infiniband"]
+    reasons = found["not_read"]["infiniband"]
     assert (reasons["SYMBOL_ERRORS"], reasons["ACK_TIMEOUTS"]) == ("the counter is full", "no such file")
     assert reasons["FEC"] == "mlxlink and perfquery alone show FEC and its corrected blocks"
-    assert health["not_read"]["node"]["HOT_CORES"] == "no such file"
+    assert found["not_read"]["node"]["HOT_CORES"] == "no such file"
+
+
+#: A node of each stack: source of the files' form, its NIC, files before and after, and what these are: event, kind,
+#: before and after. Numbers are made up.
+STACKS: dict[str, tuple[str, dict[str, tuple[str, str]], set[tuple[str, str, int, int]]]] = {
+    # Documentation/ABI/testing/sysfs-class-net-statistics, sysfs-class-net, sysfs-bus-pci-devices-aer_stats
+    "linux-net": (
+        "eth0",
+        {
+            "sys/class/net/eth0/statistics/rx_crc_errors": ("2", "9"),
+            "sys/class/net/eth0/carrier_down_count": ("1", "2"),
+            "sys/class/net/eth0/speed": ("100000", "25000"),
+            "sys/class/net/eth0/device/aer_dev_correctable": (
+                "RxErr 1\nTOTAL_ERR_COR 1",
+                "RxErr 4\nTOTAL_ERR_COR 4",
+            ),
+            "sys/class/net/eth0/device/current_link_width": ("16", "8"),
+        },
+        {
+            ("CRC_ERRORS", "count", 2, 9),
+            ("LINK_DOWNS", "count", 1, 2),
+            ("SPEED", "state", 100000, 25000),
+            ("PCIE_CORRECTED", "count", 1, 4),
+            ("PCIE_WIDTH", "state", 16, 8),
+        },
+    ),
+    # Documentation/ABI/stable/sysfs-class-infiniband; counters of 4, 8 and 16 bits stop at their largest value
+    "infiniband": (
+        "mlx5_0:1",
+        {
+            "sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error": ("65535", "65535"),
+            "sys/class/infiniband/mlx5_0/ports/1/counters/link_downed": ("1", "2"),
+            "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_wait": ("5", "900"),
+            "sys/class/infiniband/mlx5_0/ports/1/hw_counters/local_ack_timeout_err": ("4294967290", "6"),
+            "sys/class/infiniband/mlx5_0/ports/1/rate": ("400 Gb/sec (4X NDR)", "100 Gb/sec (1X NDR)"),
+        },
+        {
+            ("LINK_DOWNS", "count", 1, 2),
+            ("XMIT_WAIT", "congestion", 5, 900),
+            ("ACK_TIMEOUTS", "wrap", 4294967290, 6),
+            ("RATE", "state", 400, 100),
+        },
+    ),
+    # NVIDIA, "Understanding mlx5 Linux counters and status parameters": out_of_sequence, np_cnp_sent
+    "roce": (
+        "mlx5_2:1",
+        {
+            "sys/class/infiniband/mlx5_2/ports/1/hw_counters/out_of_sequence": ("3", "40"),
+            "sys/class/infiniband/mlx5_2/ports/1/hw_counters/np_cnp_sent": ("7", "8"),
+        },
+        {("OUT_OF_SEQUENCE", "count", 3, 40), ("CNP_SENT", "congestion", 7, 8)},
+    ),
+    # HPE's cxi driver: telemetry files "VALUE@SECONDS.NANOSECONDS", link/speed "BS_200G"
+    "slingshot": (
+        "cxi0",
+        {
+            "sys/class/cxi/cxi0/device/telemetry/pct_sct_timeouts": ("1@1700000000.5", "3@1700000009.5"),
+            "sys/class/cxi/cxi0/device/telemetry/hni_pcs_uncorrected_cw": (
+                "90049@1700000000.5",
+                "90050@1700000009.5",
+            ),
+            "sys/class/cxi/cxi0/device/port/0/link/speed": ("BS_200G", "BJ_100G"),
+        },
+        {
+            ("TIMEOUTS", "count", 1, 3),
+            ("UNCORRECTED_CW", "count", 90049, 90050),
+            ("SPEED", "state", 200, 100),
+        },
+    ),
+    # Linux, drivers/infiniband/hw/hfi1/mad.c: the counters of sysfs-class-infiniband
+    "omni-path": (
+        "hfi1_0:1",
+        {
+            "sys/class/infiniband/hfi1_0/ports/1/counters/local_link_integrity_errors": ("20", "25"),
+            "sys/class/infiniband/hfi1_0/ports/1/counters/symbol_error": ("70000", "0"),
+        },
+        {("REPLAYS", "count", 20, 25), ("SYMBOL_ERRORS", "reset", 70000, 0)},
+    ),
+    # Linux, drivers/infiniband/hw/efa/efa_verbs.c: hardware counters
+    "efa": (
+        "rdmap0s6:1",
+        {
+            "sys/class/infiniband/rdmap0s6/ports/1/hw_counters/rx_drops": ("7", "9"),
+            "sys/class/infiniband/rdmap0s6/ports/1/hw_counters/retrans_timeout_events": ("1", "2"),
+        },
+        {("RX_DROPS", "count", 7, 9), ("TIMEOUTS", "count", 1, 2)},
+    ),
+    # Documentation/ABI/testing/sysfs-devices-edac; RFC 4022; arch/x86/kernel/cpu/mce/therm_throt.c
+    "node": (
+        "",
+        {
+            "sys/devices/system/edac/mc/mc1/ce_count": ("4", "6"),
+            "sys/devices/system/cpu/cpu3/thermal_throttle/core_throttle_count": ("0", "1"),
+            "proc/net/netstat": ("TcpExt: A TCPTimeouts\nTcpExt: 9 5", "TcpExt: A TCPTimeouts\nTcpExt: 9 8"),
+        },
+        {("MEMORY_CORRECTED", "count", 4, 6), ("HOT_CORES", "count", 0, 1), ("TCP_TIMEOUTS", "count", 5, 8)},
+    ),
+}
+
+
+def trees(root: Path) -> None:
+    """A node for each stack, n0 and so on."""
+    names = list(STACKS)
+    counter_trees.net_device(root / f"n{names.index('linux-net')}", "eth0", {})
+    counter_trees.rdma_port(root / f"n{names.index('infiniband')}", "mlx5_0", {})
+    counter_trees.rdma_port(root / f"n{names.index('roce')}", "mlx5_2", {}, link_layer="Ethernet")
+    counter_trees.cxi_adapter(root / f"n{names.index('slingshot')}", "cxi0", {})
+    counter_trees.rdma_port(root / f"n{names.index('omni-path')}", "hfi1_0", {})
+    counter_trees.efa_port(root / f"n{names.index('efa')}", "rdmap0s6", {})
+    for host, (_, files, _) in enumerate(STACKS.values()):
+        for path, (before, _) in files.items():
+            counter_trees.write(root / f"n{host}" / path, before)
+
+
+def changed(*, program: Path, pretend_hosts: Path, folder: Path, script: str) -> dict[str, Any]:
+    """The health of a launch on a node of each stack, whose files a Python script changes meanwhile."""
+    (folder / "change.py").write_text(script)
+    env = {
+        "RAILYARD_NICS": f"{folder}/launch.nics",
+        "RAILYARD_SYSFS": f"{folder}/tree/%h",
+        "TEST_RANKS_PER_NODE": "1",
+        "LD_PRELOAD": str(pretend_hosts),
+    }
+    words = ["env", *(f"{name}={value}" for name, value in env.items())]
+    command = f"env -u LD_PRELOAD {sys.executable} {folder}/change.py"
+    outcome = mpirun("-n", str(len(STACKS)), *words, WITNESS, folder / "witness", program, command)
+    assert (outcome.status, outcome.err) == (0, "")
+    read = nics(folder / "launch.nics")["health"]
+    return health.document(read["read"], read["not_read"], read["events"])
+
+
+def test_the_faults_of_each_stack_have_the_values_of_its_files(
+    *, program: Path, pretend_hosts: Path, tmp_path: Path
+) -> None:
+    trees(tmp_path / "tree")
+    new = {
+        str(tmp_path / "tree" / f"n{host}" / path): f"{after}\n"
+        for host, (_, files, _) in enumerate(STACKS.values())
+        for path, (_, after) in files.items()
+    }
+    script = f"for path, text in {new!r}.items(): open(path, 'w').write(text)"
+    read = changed(program=program, pretend_hosts=pretend_hosts, folder=tmp_path, script=script)
+    for host, (group, (nic, _, wanted)) in enumerate(STACKS.items()):
+        events = [event for event in read["events"] if event["node"] == f"n{host}"]
+        found = {(event["event"], event["kind"], event["before"], event["after"]) for event in events}
+        assert (found, {event["nic"] for event in events}) == (wanted, {nic}), group
+    assert read["not_read"]["infiniband"]["SYMBOL_ERRORS"] == "the counter is full"
+
+
+def test_a_nic_that_vanishes_or_is_renamed_is_gone_and_one_that_was_set_back_wrapped_nowhere(
+    *, program: Path, pretend_hosts: Path, tmp_path: Path
+) -> None:
+    trees(tmp_path / "tree")
+    port = "n1/sys/class/infiniband/mlx5_0/ports/1"
+    counter_trees.write(tmp_path / f"tree/{port}/counters/port_rcv_errors", "9")
+    script = (
+        f"import os, shutil; os.chdir({str(tmp_path / 'tree')!r})\n"
+        "shutil.rmtree('n3/sys/class/cxi/cxi0')\n"
+        "os.rename('n0/sys/class/net/eth0', 'n0/sys/class/net/eth7')\n"
+        f"for name, value in (('counters/port_rcv_errors', 0), ('hw_counters/local_ack_timeout_err', 6)):\n"
+        f"    open('{port}/' + name, 'w').write(str(value))\n"
+    )
+    read = changed(program=program, pretend_hosts=pretend_hosts, folder=tmp_path, script=script)
+    found = sorted((event["node"], event["nic"], event["kind"]) for event in read["events"])
+    assert found == [
+        ("n0", "eth0", "gone"),
+        ("n1", "mlx5_0:1", "reset"),
+        ("n1", "mlx5_0:1", "reset"),
+        ("n3", "cxi0", "gone"),
+    ]
 
 
 @pytest.mark.parametrize("start", ["mpi_init_(&code)", "mpi_init_thread_(&wanted, &wanted, &code)"])

@@ -6,15 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.benchmark_runs import (
-    PretendedTorus,
-    block,
-    document,
-    measured,
-    pairs_of,
-    run,
-    samples_of,
-)
+from support.benchmark_runs import PretendedTorus, block, document, measured, pairs_of, run, samples_of
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0", "--warmups", "0", "--repeats", "2"]
 QUICK = ["--sizes", "8", "--tests", "latency", *AT_ONCE]

@@ -18,16 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benchmark_runs import (
-    BIN,
-    MPICC,
-    ROOT,
-    Outcome,
-    PretendedTorus,
-    assert_refused,
-    block,
-    document,
-)
+from support.benchmark_runs import BIN, MPICC, ROOT, Outcome, PretendedTorus, assert_refused, block, document
 from support.commands import Run
 from support.topology.topologies import gemini
 

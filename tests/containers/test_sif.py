@@ -132,8 +132,7 @@ def test_an_ordinary_user_runs_it_on_a_torus_of_their_own(home_of_nobody: Path) 
 
 
 def test_native_and_image_in_one_job_make_one_record_that_names_the_image(
-    reframe: ReFrame,
-    tmp_path: Path,
+    reframe: ReFrame, tmp_path: Path
 ) -> None:
     done = reframe("-r", "-n", "image_smoke", *into(tmp_path))
     assert done.returncode == 0, done.stdout

@@ -1,6 +1,5 @@
 /* What a fuzzed reader gets in the place of a file. The readers are compiled with -Dfopen=fuzz_fopen. */
-#ifndef FUZZ_INPUT_H
-#define FUZZ_INPUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ int fuzz_fclose(FILE *file);
 /* The entry points of libFuzzer. */
 int LLVMFuzzerInitialize(int *count, char ***arguments);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#endif

@@ -105,10 +105,7 @@ def test_equal_nodes_have_one_script_and_their_number_is_in_the_evidence(
 ) -> None:
     placed = place([machine(0)] * 4, "plain/numa")
     assert (placed.described, placed.kinds, list(placed.others)) == (4, 1, [])
-    assert {path.name for path in (tmp_path / "stage").glob("*.sh")} == {
-        "plain-numa.bind.sh",
-        "local-nic.sh",
-    }
+    assert {path.name for path in (tmp_path / "stage").glob("*.sh")} == {"plain-numa.bind.sh", "local-nic.sh"}
     assert nics_of_ranks(placed) == [["mlx5_0"], ["mlx5_1"]] * 4
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support.packets import remap
 
@@ -38,10 +37,3 @@ def test_with_the_counters_the_halo_loses_less_to_the_load() -> None:
     alone, blind, seeing = (sum(row[name] for row in rows) for name in ("alone_ms", "blind_ms", "seeing_ms"))
     assert blind > 1.05 * alone, "the load costs time"
     assert seeing - alone < 0.5 * (blind - alone)
-
-
-def test_halo_and_load_share_no_node() -> None:
-    topology = catalog.load(remap.TORUS)
-    parts = remap.divided(topology, "random:1")
-    assert len(parts.own.indices) == len(parts.others) == 32
-    assert sorted(np.concatenate([parts.own.indices, parts.others]).tolist()) == list(range(64))

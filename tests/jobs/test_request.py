@@ -168,10 +168,7 @@ def test_a_box_of_nodes_is_another_block_where_routers_have_other_numbers_of_nod
     assert len(granted.indices) == 27
     even = request.fitted(asked(**PAPER, grid=[2, 2], block=[2, 1, 1]), SLURM)
     assert (list(even.request.block), even.left_out) == ([2, 2, 1], {})
-    large = request.fitted(
-        asked(**PAPER, grid=[3, 3, 3], block=[4, 2, 4], cube=[4, 4, 4]),
-        SLURM,
-    )
+    large = request.fitted(asked(**PAPER, grid=[3, 3, 3], block=[4, 2, 4], cube=[4, 4, 4]), SLURM)
     assert (list(large.request.block), list(large.request.cube)) == ([], [])
 
 

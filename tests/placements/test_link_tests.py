@@ -17,9 +17,7 @@ KINDS = {
     "dragonfly": catalog.load("dragonfly-72"),
     "two cables": flies.made("dragonfly", {"groups": 4, "routers": 3, "cables": 2}, nodes=3),
     "nodes by a third group": flies.made(
-        "dragonfly",
-        {"groups": 5, "routers": 4, "routes": {"valiant_share": 0.5, "spread": "nodes"}},
-        nodes=4,
+        "dragonfly", {"groups": 5, "routers": 4, "routes": {"valiant_share": 0.5, "spread": "nodes"}}, nodes=4
     ),
     "dragonfly+": flies.made("dragonfly_plus", {"groups": 3, "leaves": 4, "spines": 2}, nodes=4),
     "fat tree": catalog.load("fat-tree-54"),

@@ -268,11 +268,7 @@ GOLDEN = {
         {"SLURM_HOSTFILE": "p.hosts"},
         {"p.hosts": HOSTS},
     ),
-    ("slurm", "scheduler"): (
-        f"{BLOCKS} --cpu-bind=none",
-        {},
-        {"p.nodes": NODES},
-    ),
+    ("slurm", "scheduler"): (f"{BLOCKS} --cpu-bind=none", {}, {"p.nodes": NODES}),
     ("cray-mpich", "plain/numa"): (
         f"{BLOCKS} --cpu-bind=map_ldom:0,0",
         {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": "p.rank_order"},

@@ -56,10 +56,7 @@ def test_a_figure_of_a_program_follows_from_the_others(name: str) -> None:
     "name", ["hpl", "imb", "lulesh", "mcb", "minife", "minighost", "nccl_tests", "snap", "umt"]
 )
 def test_a_figure_that_follows_another_is_one_that_the_program_has(name: str) -> None:
-    modules = (
-        f"railyard/applications/programs/{name}.py",
-        f"checks/applications/{name}.py",
-    )
+    modules = (f"railyard/applications/programs/{name}.py", f"checks/applications/{name}.py")
     source = "".join(path.read_text() for path in map(CHECKOUT.joinpath, modules) if path.exists())
     assert third_party.follows(name)
     for fom, others in third_party.follows(name).items():

@@ -120,12 +120,7 @@ def test_the_larger_rate_wins_a_score_whatever_its_name_ends_in(name: str) -> No
     rate = units.fom(name, "Tflop/s", "higher")
     taken = samples.of_groups({"side": Values(values=[8.0] * 6), "base": Values(values=[4.0] * 6)})
     better = score.Ratio(
-        case=("x",),
-        fom=rate,
-        side=taken["side"],
-        baseline=taken["base"],
-        test=None,
-        finding=Finding.TOO_FEW,
+        case=("x",), fom=rate, side=taken["side"], baseline=taken["base"], test=None, finding=Finding.TOO_FEW
     )
     scored = score.scores({"side": [better]})["side"]
     assert scored is not None and scored.value == pytest.approx(2.0)

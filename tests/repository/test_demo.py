@@ -33,10 +33,7 @@ def demo(folder: Path, status: int) -> subprocess.CompletedProcess[str]:
     programs.mkdir(parents=True)
     (folder / "said").write_text(REFRAME)
     for name, line in (
-        (
-            "reframe",
-            f"cat said; {RECORDS}; exit {status}",
-        ),
+        ("reframe", f"cat said; {RECORDS}; exit {status}"),
         ("railyard", 'echo "the screen of railyard $*"'),
     ):
         (programs / name).write_text(f"#!/bin/sh\n{line}\n")

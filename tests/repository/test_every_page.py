@@ -1,20 +1,18 @@
-"""The page of every check's record, alone and together: no figure fails, and one that does is a line in its place."""
+"""A figure that fails is a line in its place on the page, and a model's tie has no interval."""
 
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support import reframe, synthetic
+from support import synthetic
 
 from railyard.analysis.cases import cases
 from railyard.analysis.figures import drawing, registry
 from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import exports, page
 from railyard.analysis.report.exports import Format
-from railyard.records.record import Record
 
 #: A figure that could not be drawn.
 FAILED = "not drawn: "
@@ -22,20 +20,9 @@ FAILED = "not drawn: "
 SPEED = {"plain": 1.0, "cart-create": 1.25, "custom": 1.0}
 
 
-def assert_whole(read: list[Record]) -> None:
-    """Assert that the page and the screen are written, and that every figure is drawn."""
-    judged = judge(read)
-    assert all(launch.is_result for record in read for launch in record.launches)
-    assert FAILED not in page.html(judged)
-    assert exports.text(judged, Format.TEXT)
-
-
 def test_a_tie_before_another_in_a_model_has_no_interval() -> None:
     case = synthetic.case(
-        check="minighost_remap",
-        benchmark="minighost",
-        placements=list(SPEED),
-        launches_per_combination=1,
+        check="minighost_remap", benchmark="minighost", placements=list(SPEED), launches_per_combination=1
     )
     system = {"name": "linkload", "partition": "default", "environment": "openmpi"}
 
@@ -64,18 +51,3 @@ def test_a_figure_that_fails_is_one_line_in_its_place(part: str, monkeypatch: py
     text = f"{name}: {FAILED}ValueError: zero-size array"
     assert text in page.html(judged) and "custom is lowest" in page.html(judged)
     assert any(text in content for _, content in exports.svg_files(judged))
-
-
-@pytest.mark.reframe
-def test_records_of_the_papers_own_checks_have_pages(tmp_path: Path) -> None:
-    """Small blocks of a large machine, where no cable between cells has load, and ties before another placement."""
-    named = ["halo_paper_2d%side=2", "halo_paper_3d%side=3"]
-    named += [f"minighost_scaling%rank_count={ranks}" for ranks in (1024, 2048)]
-    files = [f"{reframe.CHECKS}/{name}.py" for name in ("halo", "applications/minighost_model")]
-    words = ["--system", "linkload", "-c", *" -c ".join(files).split(), "-n", "|".join(named), "-r"]
-    reframe.assert_passed(reframe.reframe_in(tmp_path)(*words, *reframe.into(tmp_path)))
-    read = reframe.records(tmp_path)
-    assert len(read) == len(named)
-    for record in read:
-        assert_whole([record])
-    assert_whole(read)

@@ -26,6 +26,7 @@ from railyard.torus.virtual import lifecycle
 #: What is not run, by a pattern that a line has, and why. The words of these lines are checked all the same.
 NOT_RUN = {
     r"railyard fit |matrix (?!make)|traffic\.csv|RAILYARD_REORDER=": "needs a captured matrix: test_capture.py",
+    r"collectives (answer|guidelines)|DYNAMIC_RULES": "needs jobs: tests/placements/collectives",
     r"railyard map |^srun ": "needs dumps of nodes with GPUs: tests/placements/maps",
     r"railyard admit ": "needs a job, or takes a minute: tests/admit",
     r"(^|sudo |=\S+ )(make|git|cmake) ": "installs, builds or fetches; `make test` and CI begin with it",
@@ -47,7 +48,7 @@ NOT_RUN = {
     r"placement-cost( system=NAME|$)": "reads the archive of the reader's cluster: tests/torus/slurm",
     r"references (update|show)": "needs records of a committed version: tests/analysis",
     r"report results/example": "writes a page for ten seconds: tests/analysis and tests/records",
-    r"\bmoved\b|results/NAME|recorded\.out|counted\.json": "needs outputs of the reader's own",
+    r"\bmoved\b|results/NAME|counted\.json": "needs outputs of the reader's own",
     r"\b(FILES?|PATHS|RECORDS|ID|CHECK|KEY=VALUE|A B)\b": "a synopsis",
     r"-m pytest|workflow\.py": "tests in a test; tests/ci; tests/repository",
 }

@@ -27,7 +27,7 @@ OTHER = {
     r": kernel\.sched_": "a setting of Linux",
     r": railyard\.TORUS\.HOST$": "a network namespace",
     r"containers.*: railyard[./]": "an image, or a label of one",
-    r"docs/applications\.md: checks/applications/hpccg\.py$": "a file that the page has its reader write",
+    r"docs/.*: (checks/applications/hpccg|ci/swap)\.py$": "a file that the page has its reader write",
     r"CHANGELOG\.md: (perf[./].+|rivals|checks\.lulesh|torus/bin)$": "former names, with the present ones",
 }
 

@@ -581,14 +581,10 @@ ALL: Mapping[str, Forgery] = {
         replace_in_commands(" halo ", " --mca btl self,vader halo "),
     ),
     "words that count NICs": Forgery(
-        "command",
-        "options of its own: env RAILYARD_NICS=launch-N.nics",
-        count_nics,
+        "command", "options of its own: env RAILYARD_NICS=launch-N.nics", count_nics
     ),
     "words that count NICs, by a launcher of its own": Forgery(
-        "command",
-        "options of its own: env RAILYARD_NICS=launch-N.nics",
-        start_by("site-run", count_nics),
+        "command", "options of its own: env RAILYARD_NICS=launch-N.nics", start_by("site-run", count_nics)
     ),
     "a wrapper of its own": Forgery("command", "FASTRUN, a launcher of its own", start_by("FASTRUN")),
     "a shell in the launcher's place": Forgery("command", "sh, a launcher of its own", start_by("sh")),
@@ -700,14 +696,10 @@ ALL: Mapping[str, Forgery] = {
         "known-keys", "guard.note: railyard writes no such key", in_guard(note="fast")
     ),
     "more CPUs than Linux has": Forgery(
-        "machine",
-        "Linux has at most 8192",
-        lambda d: d["provenance"]["machine"].update(cpus=10**30),
+        "machine", "Linux has at most 8192", lambda d: d["provenance"]["machine"].update(cpus=10**30)
     ),
     "more memory than a processor addresses": Forgery(
-        "machine",
-        "from 64 MiB to 4 PiB",
-        lambda d: d["provenance"]["machine"].update(memory_bytes=2**63),
+        "machine", "from 64 MiB to 4 PiB", lambda d: d["provenance"]["machine"].update(memory_bytes=2**63)
     ),
     "more CPUs allowed than the machine has": Forgery(
         "machine",

@@ -250,12 +250,7 @@ def _request_text() -> str:
         r"```yaml\n(.*?)```", (CHECKOUT / "docs/tender.md").read_text(encoding="utf-8"), re.DOTALL
     )
     document = yaml.safe_load(example)
-    document |= {
-        "metric": "ssi",
-        "reference_nodes": 10,
-        "presets": ["ats5"],
-        "scored": "pledged",
-    }
+    document |= {"metric": "ssi", "reference_nodes": 10, "presets": ["ats5"], "scored": "pledged"}
     document["cases"][0] |= {"capability": 2.0, "reference_nodes": 8, "work": 3.0, "fewer_nodes": True}
     return yaml.safe_dump(document)
 

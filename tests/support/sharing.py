@@ -31,7 +31,7 @@ LONG = (
     "tests/torus/test_faults_everywhere.py",
     "tests/repository/test_page_commands.py",
     "tests/checks/test_checks.py",
-    "tests/ci/test_regression.py",
+    "tests/ci/test_tutorial.py",
     "tests/checks/test_application_checks.py",
     "tests/containers/test_sif.py",
     "tests/torus/test_congestion.py",

@@ -228,11 +228,7 @@ def _output(
         "benchmark": spec["benchmark"],
         "version": "0.1.0",
         "parameters": dict(spec["parameters"]),
-        "mpi": {
-            "library": "Open MPI v5.0.8",
-            "standard": "3.1",
-            "ranks": sum(map(len, of_host.values())),
-        },
+        "mpi": {"library": "Open MPI v5.0.8", "standard": "3.1", "ranks": sum(map(len, of_host.values()))},
         "verified": True,
         "ranks": {"layouts": layouts, "nodes": nodes},
         "figures": {

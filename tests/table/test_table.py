@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from support.commands import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.cli import cli
 from railyard.placements.topology import catalog
-from railyard.records import record
+from railyard.records import json_io, record
 from railyard.records.store import archive, entries, imported, levels
 from railyard.records.store.levels import Level
 from railyard.table import columns, foreign, parquet
@@ -205,11 +206,33 @@ cli(sys.argv[2:])
 """
 
 
+def make(root: Path, first: int, count: int) -> None:
+    """Write copies of four records into an archive, an hour apart in turn on each of four systems."""
+    copied = sorted((EXAMPLE / "vcluster").glob("2026-11-21-*.json"))
+    for path in copied:
+        document = json_io.read(path)
+        text, old = path.read_text(), (document["created"], document["id"], document["sha256"])
+        for number in range(first, first + count):
+            if copied[number % len(copied)] != path:
+                continue
+            created = (datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=15 * number)).strftime(
+                "%Y-%m-%dT%H:%M:%SZ"
+            )
+            system = f"site{number // len(copied) % 4}"
+            copy = {**document, "created": created, "system": {**document["system"], "name": system}}
+            digest = record.content_sha256(copy)
+            new = (
+                text.replace(old[2], digest)
+                .replace(f'"{old[1]}"', f'"{digest[:12]}"')
+                .replace(old[0], created)
+            )
+            new = new.replace('"name": "vcluster"', f'"name": "{system}"')
+            (root / system).mkdir(exist_ok=True)
+            (root / system / f"{created[:10]}-{digest[:12]}.json").write_text(new)
+
+
 def test_a_killed_export_leaves_whole_records_and_the_next_one_ends_it(tmp_path: Path) -> None:
     root, folder = tmp_path / "results", tmp_path / "table"
-    sys.path.insert(0, str(CHECKOUT))
-    from perf.archive import make
-
     root.mkdir()
     for month in range(10):
         make(root, 3000 * month, 60)  # 40 files: of four systems, a month apart

@@ -183,15 +183,6 @@ def test_exec_enters_the_container_and_gives_the_commands_status(railyard: Run, 
     assert head.stdout == "head\n"
 
 
-def test_a_command_in_a_container_ends_with_railyards_own(railyard: Run, boxed: str) -> None:
-    command = [str(BIN / "railyard"), "torus", "exec", boxed, "n0-0-0", "--", "sleep", "983"]
-    for end in (subprocess.Popen.terminate, subprocess.Popen.kill):
-        with subprocess.Popen(command, env=environment()) as job:
-            wait_until(lambda: running_count("sleep 983") == 1, "the command runs")
-            end(job)
-        wait_until(lambda: running_count("sleep 983") == 0, "it has ended")
-
-
 def test_down_ends_what_runs_and_leaves_nothing(
     *, railyard: Run, torus_name: str, folder: Path, client: docker.DockerClient, engine: str
 ) -> None:
@@ -326,15 +317,6 @@ def test_another_slurm_in_the_image_is_one_clear_line(
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
     assert re.search(r"here \d+\.\d+, in the image railyard/test-slurmd 99\.11", done.stderr), done.stderr
     assert left_of(client, torus_name) == []
-
-
-def test_two_ups_at_once(railyard: Run, torus_name: str, client: docker.DockerClient) -> None:
-    """Of the same torus: one makes it, the other finds it."""
-    jobs = [making(torus_name) for _ in range(2)]
-    said = sorted(job.communicate(timeout=HUNG_S)[0] for job in jobs)
-    assert [job.returncode for job in jobs] == [0, 0]
-    assert "already up" in said[0] and "already up" not in said[1]
-    assert status(railyard, torus_name)["sound"]
 
 
 def test_a_container_that_ended_is_named_and_never_mistaken(

@@ -15,11 +15,7 @@ from railyard.torus.virtual import environment
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 TORUS = VirtualTorus(
-    name="env",
-    engine="netns",
-    topology=catalog.load("gemini-7x7x7"),
-    shape=Shape(),
-    complete=True,
+    name="env", engine="netns", topology=catalog.load("gemini-7x7x7"), shape=Shape(), complete=True
 )
 
 

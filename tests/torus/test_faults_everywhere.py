@@ -158,10 +158,7 @@ def bench(railyard: Run, torus_name: str, tmp_path: Path, request: pytest.Fixtur
 
 
 @pytest.mark.parametrize(
-    "bench",
-    [(kind, network) for kind in TOPOLOGIES for network in NETWORKS],
-    ids="-".join,
-    indirect=True,
+    "bench", [(kind, network) for kind in TOPOLOGIES for network in NETWORKS], ids="-".join, indirect=True
 )
 def test_every_kind_of_fault_ends_in_its_verdict(bench: Bench, request: pytest.FixtureRequest) -> None:
     kind, network = request.node.callspec.params["bench"]

@@ -75,11 +75,7 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
 
 @pytest.mark.parametrize(
     ("kind", "network", "link_class", "fault"),
-    [
-        ("dragonfly", "router", "global", ("--lanes-lost", "2")),
-        ("fat-tree", "router", "cable", ("--down",)),
-        ("fat-tree", "kernel", "cable", ("--down",)),
-    ],
+    [("dragonfly", "router", "global", ("--lanes-lost", "2")), ("fat-tree", "router", "cable", ("--down",))],
 )
 def test_topobw_names_a_bad_cable_and_no_other(
     railyard: Run,

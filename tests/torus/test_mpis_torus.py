@@ -1,6 +1,6 @@
 """Every MPI of this machine on a virtual torus: placement, binding, NIC policies over two rails, seen from inside.
 
-The reduced form of `python -m perf matrix-torus` and `python -m perf stacks`.
+The reduced form of `python -m perf matrix-torus`, `python -m perf stacks` and `python -m perf collectives`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from support.mpis import matrix, mpis, stacks
+from support.mpis import algorithms, matrix, mpis, stacks
 from support.mpis.installed import INSTALLED
 
 from railyard.placements.orders.placement import Placement
@@ -68,3 +68,13 @@ def test_an_mpi_places_and_binds_sixteen_ranks_on_a_torus(name: str, machine: ma
     placement = "snake/core"
     (cell,) = matrix.cells_of(mpi, {placement: matrix.one(placement, machine)}, machine)
     assert (cell.verdict, cell.why) == ("proved", "")
+
+
+@pytest.mark.parametrize("name", ["openmpi 4", "mpich 5"])
+def test_the_bytes_of_links_prove_a_ring_and_name_a_wrong_setting(name: str) -> None:
+    if why := MPIS[name].absent():
+        pytest.skip(why)
+    topology, torus = matrix.network(algorithms.TORUS), f"t{os.getpid()}-collectives"
+    with mpis.torus(topology, torus, Shape(rate_scale=algorithms.RATE_SCALE)):
+        (cell,) = algorithms.cells(MPIS[name], ["allreduce:ring"], algorithms.placed_on(topology), torus)
+    assert (cell.verdict, cell.right, cell.wrong) == ("proved", "", "")

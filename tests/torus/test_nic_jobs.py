@@ -29,16 +29,6 @@ def dual_rail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     lifecycle.down(name)
 
 
-def test_a_variable_unset_behind_the_jobs_back_fails_it_and_the_policy_as_asked_passes(
-    dual_rail: str, tmp_path: Path
-) -> None:
-    wrong = nic_jobs.launch(nic_jobs.HALO, tmp_path, runs=1, obey=False, torus=dual_rail)
-    assert (wrong.origin, wrong.status) == ("emulated", "failed"), "the nodes share one kernel"
-    assert "left by nic1, asked nic0" in wrong.reason and nic_jobs.verdicts(wrong) == {"not-obeyed": 1}
-    right = nic_jobs.launch(nic_jobs.HALO, tmp_path, runs=1, obey=True, torus=dual_rail)
-    assert right.status == "ok" and nic_jobs.verdicts(right) == {"obeyed": 1}, right.reason
-
-
 #: Two NUMA domains of a core; GPUs and NICs in different orders. Local rank 0 gets GPU 1, near to nic0.
 NODE = Machine(
     cores=1,

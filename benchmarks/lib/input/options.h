@@ -5,8 +5,7 @@
  *
  * Leaves out: short options and positional arguments.
  */
-#ifndef RAILYARD_LIB_INPUT_OPTIONS_H
-#define RAILYARD_LIB_INPUT_OPTIONS_H
+#pragma once
 
 #include "lib/input/parse.h"
 #include "lib/run/problem.h"
@@ -144,5 +143,3 @@ extern const char *const option_clocks[2];
     ROW("sizes", "LIST", fallback,                                                                           \
         "sizes and ranges (powers of two) with B, KiB or MiB, like 0-4MiB or 1KiB,1MiB", what, parse_sizes,  \
         offset)
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Leaves out: signs, fractions of bytes, decimal multiples (kB), and any use of the locale.
  */
-#ifndef RAILYARD_LIB_INPUT_PARSE_H
-#define RAILYARD_LIB_INPUT_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool parse_next(const char **rest, char separator, char *part, size_t part_bytes
 
 /* The extents as they are typed, "4x4x2". */
 void extents_text(const struct extents *extents, char *text);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Leaves out: files beyond 16 MiB, zero bytes inside (the text ends there), and broadcasts of 2 GiB and more.
  */
-#ifndef RAILYARD_LIB_INPUT_TEXTFILE_H
-#define RAILYARD_LIB_INPUT_TEXTFILE_H
+#pragma once
 
 #include "lib/run/problem.h"
 
@@ -33,5 +32,3 @@ char *textfile_word(char **rest);
 
 /* Reads the next word as an integer from `low`, at least 0, to `high`; false if it is none. */
 bool textfile_integer(char **rest, int low, int high, int *value);
-
-#endif

@@ -9,8 +9,7 @@
  * Leaves out: ways that are slower in one direction. The error is at most the bound: half of the shortest way
  * there and back, added up along the tree.
  */
-#ifndef RAILYARD_LIB_MEASURE_CLOCK_H
-#define RAILYARD_LIB_MEASURE_CLOCK_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ double clock_bound_s(const struct clock *clock, MPI_Comm comm);
 /* A time of this rank's clock in that of rank 0, and the other way round. */
 double clock_global_s(const struct clock *clock, double own_s);
 double clock_own_s(const struct clock *clock, double global_s);
-
-#endif

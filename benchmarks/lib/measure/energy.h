@@ -7,8 +7,7 @@
  * counter that starts again from 0 is followed once: one that does so several times in a launch counts too
  * little. Leaves out: GPUs that only a vendor's library counts, and power.
  */
-#ifndef RAILYARD_LIB_MEASURE_ENERGY_H
-#define RAILYARD_LIB_MEASURE_ENERGY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ void energy_begin(const char *root, struct energy *energy);
 
 /* Reads a counter again. Returns false where it cannot be read, or went backwards and has no range. */
 bool energy_joules(const struct energy_counter *counter, double *joules);
-
-#endif

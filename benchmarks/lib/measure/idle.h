@@ -4,8 +4,7 @@
  *
  * Leaves out: an immediate wake-up. A sleeping rank checks every 1 to 20 ms.
  */
-#ifndef RAILYARD_LIB_MEASURE_IDLE_H
-#define RAILYARD_LIB_MEASURE_IDLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ void idle_only_waits(bool yes);
 
 /* Sleeps for `seconds`, or until a signal. */
 void idle_sleep(double seconds);
-
-#endif

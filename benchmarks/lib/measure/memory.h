@@ -7,8 +7,7 @@
  *
  * Leaves out: kernels, streams, and memory that the host registers.
  */
-#ifndef RAILYARD_LIB_MEASURE_MEMORY_H
-#define RAILYARD_LIB_MEASURE_MEMORY_H
+#pragma once
 
 #include "lib/input/options.h"
 
@@ -58,5 +57,3 @@ void memory_drop(const struct memory *memory, void *address, void *contents);
  * row starts, and returns when the copy is complete. */
 void memory_copy_rows(const struct memory *memory, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t rows);
-
-#endif

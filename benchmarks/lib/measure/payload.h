@@ -5,8 +5,7 @@
  *
  * Leaves out: cryptographic quality, and payloads that model an application's data.
  */
-#ifndef RAILYARD_LIB_MEASURE_PAYLOAD_H
-#define RAILYARD_LIB_MEASURE_PAYLOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ size_t payload_first_difference(const void *buffer, size_t bytes, uint64_t key);
  * with -DRAILYARD_TEST_FAULT=ON; otherwise it does nothing.
  */
 void payload_test_fault(void *buffer, size_t bytes, int rank);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Leaves out: taking and timing a sample.
  */
-#ifndef RAILYARD_LIB_MEASURE_SAMPLING_H
-#define RAILYARD_LIB_MEASURE_SAMPLING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ double sampling_median(double *values, int count);
  */
 void sampling_begin(void);
 void sampling_end(void);
-
-#endif

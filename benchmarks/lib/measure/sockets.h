@@ -6,8 +6,7 @@
  * within the node, those that the process has closed, and MPI libraries that bypass the kernel: they have no
  * connection.
  */
-#ifndef RAILYARD_LIB_SOCKETS_H
-#define RAILYARD_LIB_SOCKETS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct sockets_nic {
 
 /* Fills the NICs that this process has connections of, and returns how many there are. */
 int sockets_read(struct sockets_nic nics[SOCKETS_NICS]);
-
-#endif

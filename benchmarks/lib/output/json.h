@@ -4,8 +4,7 @@
  * Text that is not UTF-8 becomes U+FFFD; numbers that JSON cannot represent (infinities, NaN) become null.
  * Leaves out: reading JSON, and nesting deeper than JSON_DEPTH_MAX.
  */
-#ifndef RAILYARD_LIB_OUTPUT_JSON_H
-#define RAILYARD_LIB_OUTPUT_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void json_key_double(struct json *json, const char *key, double value);
 void json_key_bool(struct json *json, const char *key, bool value);
 void json_key_object(struct json *json, const char *key);
 void json_key_array(struct json *json, const char *key);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Leaves out: statistics in the document. Only the table has medians; the document has every sample.
  */
-#ifndef RAILYARD_LIB_OUTPUT_OUTPUT_H
-#define RAILYARD_LIB_OUTPUT_OUTPUT_H
+#pragma once
 
 #include "lib/input/parse.h"
 #include "lib/measure/sampling.h"
@@ -104,5 +103,3 @@ void parameters_sampling(struct json *json, const struct sampling *sampling);
 
 /* "warmup_time_s" and "min_time_per_point_s". */
 void parameters_times(struct json *json, const struct sampling *sampling);
-
-#endif

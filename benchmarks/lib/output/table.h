@@ -4,8 +4,7 @@
  * All series of a list share their labels' names, which become columns, but for those that are detail. Leaves
  * out: raw samples and detail (the JSON has them).
  */
-#ifndef RAILYARD_LIB_OUTPUT_TABLE_H
-#define RAILYARD_LIB_OUTPUT_TABLE_H
+#pragma once
 
 #include "lib/output/output.h"
 
@@ -22,5 +21,3 @@ double table_median(const double *samples, int count);
 
 /* Prints the list to stdout, aligned; what was not measured comes last, with the reason. */
 void table_print(const struct series_list *list);
-
-#endif

@@ -4,8 +4,7 @@
  * Processes of several hosts may write to one path: each uses its own temporary name, and the last file to be
  * renamed remains.
  */
-#ifndef RAILYARD_LIB_OUTPUT_WHOLE_H
-#define RAILYARD_LIB_OUTPUT_WHOLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,5 +22,3 @@ void whole_write_or_tell(const char *library, const char *path, whole_writer *wr
 
 /* The temporary name of a path, in the same folder. */
 void whole_temporary(const char *path, char temporary[WHOLE_PATH_BYTES]);
-
-#endif

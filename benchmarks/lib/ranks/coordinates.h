@@ -4,8 +4,7 @@
  *
  * Leaves out: links, rates and rails; a benchmark needs only the position of its nodes.
  */
-#ifndef RAILYARD_LIB_RANKS_COORDINATES_H
-#define RAILYARD_LIB_RANKS_COORDINATES_H
+#pragma once
 
 #include "lib/run/problem.h"
 
@@ -80,5 +79,3 @@ void lattice_position(const struct lattice *lattice, const struct coordinates *c
 
 /* The lowest rank at a position, taken round the torus; -1: none. */
 int lattice_rank(const struct lattice *lattice, const int *position);
-
-#endif

@@ -5,8 +5,7 @@
  * per rank and one layout for all identical nodes. Leaves out: migrations during the run (an unbound rank may
  * move), GPUs and NICs.
  */
-#ifndef RAILYARD_LIB_RANKS_EVIDENCE_H
-#define RAILYARD_LIB_RANKS_EVIDENCE_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ int evidence_hosts(const struct evidence_list *list);
 void *evidence_collect(MPI_Comm comm, const void *part, int bytes, int *total);
 
 void evidence_free(struct evidence_list *list);
-
-#endif

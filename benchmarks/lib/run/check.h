@@ -3,8 +3,7 @@
  *
  * Leaves out: recovery. User errors use problem.h and end the run normally.
  */
-#ifndef RAILYARD_LIB_RUN_CHECK_H
-#define RAILYARD_LIB_RUN_CHECK_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void *check_grow(void *items, int count, int *room, size_t item_bytes);
 /* This process's rank, or the number of ranks, in MPI_COMM_WORLD. */
 int check_rank(void);
 int check_ranks(void);
-
-#endif

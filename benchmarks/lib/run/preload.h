@@ -3,8 +3,7 @@
  *
  * That is a profiler's, or MPI's own. So every library that is preloaded sees each call.
  */
-#ifndef RAILYARD_LIB_RUN_PRELOAD_H
-#define RAILYARD_LIB_RUN_PRELOAD_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ void preload_leave(void);
 /* Between the calls with 1 and 0 this thread's messages are a library's own, which railyard's capture, if
  * preloaded, does not count. */
 void preload_own_calls(int begin);
-
-#endif

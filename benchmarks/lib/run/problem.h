@@ -4,8 +4,7 @@
  *
  * Leaves out: more than one problem. Only the first is stored.
  */
-#ifndef RAILYARD_LIB_RUN_PROBLEM_H
-#define RAILYARD_LIB_RUN_PROBLEM_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ bool problem_agree_least(MPI_Comm comm, const struct problem *problem, const cha
 
 /* The same if only rank 0 can have a problem. */
 bool problem_tell(MPI_Comm comm, const struct problem *problem, const char *program);
-
-#endif

@@ -5,8 +5,7 @@
  * most as many entries as the program had persistent sends at one time. Leaves out: threads (the caller holds
  * a lock).
  */
-#ifndef RAILYARD_LIB_RUN_REQUESTS_H
-#define RAILYARD_LIB_RUN_REQUESTS_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ void requests_remove(struct requests *requests, MPI_Request handle);
 
 /* Returns true for a handle that sends, and writes its bytes. */
 bool requests_find(const struct requests *requests, MPI_Request handle, uint64_t *bytes);
-
-#endif

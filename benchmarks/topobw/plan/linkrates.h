@@ -5,8 +5,7 @@
  * Leaves out: finding the pairs of nodes that load a listed link (the author of the file knows the routes),
  * which links exist (lib/ranks/coordinates.h knows the torus), and the payload's share of a rate.
  */
-#ifndef RAILYARD_TOPOBW_PLAN_LINKRATES_H
-#define RAILYARD_TOPOBW_PLAN_LINKRATES_H
+#pragma once
 
 #include "lib/ranks/coordinates.h"
 #include "lib/run/problem.h"
@@ -71,5 +70,3 @@ bool listed_have_met(const char *way, const char *other);
 
 /* Returns whether two parts are the directions of one cable. */
 bool listed_is_reverse(const char *part, const char *other);
-
-#endif

@@ -11,8 +11,7 @@
  * Leaves out: links with an end outside the allocation (counted in `absent`), and nodes of one router sending
  * to each other.
  */
-#ifndef RAILYARD_TOPOBW_PLAN_PLAN_H
-#define RAILYARD_TOPOBW_PLAN_PLAN_H
+#pragma once
 
 #include "lib/ranks/coordinates.h"
 #include "topobw/plan/linkrates.h"
@@ -110,5 +109,3 @@ void plan_link_name(const struct tested_link *link, char *name);
 void plan_part_name(const char *part, char *name);
 
 void plan_free(struct plan *plan);
-
-#endif

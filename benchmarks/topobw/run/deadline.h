@@ -8,8 +8,7 @@
  * Leaves out: continuing without the ranks that do not answer. Transfers that must survive a dead link have
  * their own limits (stream.h).
  */
-#ifndef RAILYARD_TOPOBW_RUN_DEADLINE_H
-#define RAILYARD_TOPOBW_RUN_DEADLINE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ bool deadline_wait(MPI_Request *requests, int count, double until_s);
 
 /* The same for one request, and returns its status. */
 bool deadline_wait_status(MPI_Request *request, MPI_Status *status, double until_s);
-
-#endif

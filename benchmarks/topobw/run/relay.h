@@ -14,8 +14,7 @@
  * Leaves out: links that break after relay_open, non-commutative operations, roots other than 0 (but for
  * MPI_Bcast), and simulated runs (RAILYARD_HOST_FROM_MPI), where nothing is replaced.
  */
-#ifndef RAILYARD_TOPOBW_RUN_RELAY_H
-#define RAILYARD_TOPOBW_RUN_RELAY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ void relay_open(const char *program, double limit_s);
 /* Collective. Receives the greetings that are left, for so long at most. False on all ranks, with the tree as
  * it was, when one did not come: two ranks cannot talk, and MPI_Finalize might wait for their connection. */
 bool relay_close(double limit_s);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Leaves out: printing (report.h).
  */
-#ifndef RAILYARD_TOPOBW_RUN_RUN_H
-#define RAILYARD_TOPOBW_RUN_RUN_H
+#pragma once
 
 #include "lib/ranks/evidence.h"
 #include "topobw/plan/plan.h"
@@ -121,5 +120,3 @@ bool topobw_on_any(const struct topobw *run, int here);
 bool topobw_meet(const struct topobw *run);
 
 void topobw_free(struct topobw *run);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Leaves out: more than one partner per direction.
  */
-#ifndef RAILYARD_TOPOBW_RUN_STREAM_H
-#define RAILYARD_TOPOBW_RUN_STREAM_H
+#pragma once
 
 #include "lib/run/problem.h"
 
@@ -57,5 +56,3 @@ struct stream_times stream_run(struct stream *stream, int to, int from, bool *st
 
 /* A problem when what came from that rank is not what it sends. */
 void stream_verify(const struct stream *stream, int from, struct problem *problem);
-
-#endif

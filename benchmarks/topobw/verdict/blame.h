@@ -11,8 +11,7 @@
  *
  * Leaves out: larger components (a module, a cabinet) and probabilities.
  */
-#ifndef RAILYARD_TOPOBW_VERDICT_BLAME_H
-#define RAILYARD_TOPOBW_VERDICT_BLAME_H
+#pragma once
 
 #include "topobw/verdict/verdict.h"
 
@@ -45,5 +44,3 @@ struct finding *blame(const struct plan *plan, const struct link_result *results
 
 /* "link", "cable", "node", "router", "network". */
 const char *component_name(enum component component);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Leaves out: larger components.
  */
-#ifndef RAILYARD_TOPOBW_VERDICT_PARTS_H
-#define RAILYARD_TOPOBW_VERDICT_PARTS_H
+#pragma once
 
 #include "topobw/verdict/blame.h"
 
@@ -23,5 +22,3 @@ struct finding *parts_blame(const struct plan *plan, const struct link_result *r
 
 /* Returns whether a test is of the very link that a part is, in either direction. */
 bool parts_is_own(const struct listed_test *test, const char *part);
-
-#endif

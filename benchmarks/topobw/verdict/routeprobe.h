@@ -9,8 +9,7 @@
  * Leaves out: networks that are not IP or that are one hop to IP, routers that send no ICMP message, and the
  * route of the answer.
  */
-#ifndef RAILYARD_TOPOBW_VERDICT_ROUTEPROBE_H
-#define RAILYARD_TOPOBW_VERDICT_ROUTEPROBE_H
+#pragma once
 
 #include "lib/ranks/evidence.h"
 
@@ -55,5 +54,3 @@ void route_probe_count(const struct route_probe *probe, int *counts, int marks, 
 /* The routers that a datagram with that mark crossed, others are dropped; ROUTE_UNKNOWN when none came in
  * time. */
 int route_probe_receive(const struct route_probe *probe, unsigned char mark, int timeout_ms);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Leaves out: which component is to blame (blame.h), and links that are too fast.
  */
-#ifndef RAILYARD_TOPOBW_VERDICT_VERDICT_H
-#define RAILYARD_TOPOBW_VERDICT_VERDICT_H
+#pragma once
 
 #include "topobw/plan/plan.h"
 
@@ -121,5 +120,3 @@ void stability_free(struct stability *stability);
 void stability_add(struct stability *stability, const double *rates);
 
 bool stability_is_unstable(const struct stability *stability, int link);
-
-#endif

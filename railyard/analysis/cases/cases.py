@@ -73,12 +73,7 @@ class Tally:
     @property
     def endings(self) -> dict[str, int]:
         """Return the counts by the names that documents use."""
-        return {
-            "ok": self.ok,
-            "failed": self.failed,
-            "not_measured": self.not_measured,
-            "void": self.void,
-        }
+        return {"ok": self.ok, "failed": self.failed, "not_measured": self.not_measured, "void": self.void}
 
     def text(self, *, zeros: bool = True) -> str:
         """Return `5 with a result, 1 void, 0 failed, 0 not measured`, the zeros left out on request."""

@@ -183,11 +183,5 @@ def _fixed_text(other: str, fixed: Label | None) -> str:
 
 
 def _points(members: list[_Series], axis: str) -> tuple[Point, ...]:
-    points = [
-        Point(
-            x=int(part.labels[axis]),
-            summary=cases.summary(part.observations),
-        )
-        for part in members
-    ]
+    points = [Point(x=int(part.labels[axis]), summary=cases.summary(part.observations)) for part in members]
     return tuple(sorted(points, key=lambda point: point.x))

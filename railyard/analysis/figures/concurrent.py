@@ -102,7 +102,8 @@ def _sentences(rows: Sequence[Impact]) -> Iterator[str]:
             f"{_name(rows, row)} {row.headline.value:.2f}{_p99(row, ' (p99 {:.2f})')}" for row in bare
         )
         of = _stem(bare[0].fom)
-        yield f"The average impact factors of {of} are {listed}; without an interval none is shown (n = {few})."
+        alone = f"without an interval no difference is shown (n = {few})"
+        yield f"The average impact factors of {of} are {listed}; {alone}."
 
 
 def _p99(row: Impact, words: str) -> str:

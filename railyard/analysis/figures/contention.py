@@ -77,10 +77,4 @@ def _panel(case: Case, fom: Fom, test: str, *, size: int, values: Values) -> Pan
 
 
 def _points(by_pairs: dict[int, list[Observation]]) -> tuple[Point, ...]:
-    return tuple(
-        Point(
-            x=pairs,
-            summary=cases.summary(values),
-        )
-        for pairs, values in sorted(by_pairs.items())
-    )
+    return tuple(Point(x=pairs, summary=cases.summary(values)) for pairs, values in sorted(by_pairs.items()))

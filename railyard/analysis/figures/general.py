@@ -89,14 +89,7 @@ def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
         values, [row + shift for shift in shifts], ".", color=colour, alpha=0.55, markersize=5, zorder=2
     )
     if group.summary is None:
-        axes.text(
-            0.02,
-            row,
-            "no value",
-            transform=axes.get_yaxis_transform(),
-            va="center",
-            style="italic",
-        )
+        axes.text(0.02, row, "no value", transform=axes.get_yaxis_transform(), va="center", style="italic")
         return
     if group.summary.interval:
         interval = group.summary.interval

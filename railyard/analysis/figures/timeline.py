@@ -71,20 +71,22 @@ def drawings(case: Case) -> list[Drawing]:
 def _panels(launches: Sequence[SlowLaunch]) -> list[Panel]:
     panels = []
     for one in launches:
-        found, health = slow.iterations(one.launch), one.launch.health
+        measured, health = slow.iterations(one.launch), one.launch.health
         spells = health.spells if health else ()
-        if found is None or found.begun_s is None or not (one.is_slow or spells):
+        if measured is None or measured.begun_s is None or not (one.is_slow or spells):
             continue
         likes = [
             sample
             for other in launches
             if other is not one and slow.alike(other.launch, one.launch)
             for series in other.launch.series
-            if (series.fom, series.labels) == (found.series.fom, found.series.labels)
+            if (series.fom, series.labels) == (measured.series.fom, measured.series.labels)
             for sample in series.samples
         ]
-        usual = statistics.median(likes or found.series.samples)
-        panels.append(Panel(one=one, iterations=found, begun_s=found.begun_s, usual=usual, spells=spells))
+        usual = statistics.median(likes or measured.series.samples)
+        panels.append(
+            Panel(one=one, iterations=measured, begun_s=measured.begun_s, usual=usual, spells=spells)
+        )
     return panels
 
 

@@ -280,11 +280,7 @@ def _spread_data(groups: Mapping[str, Sequence[float]]) -> DataTable:
     return DataTable(
         columns=columns,
         rows=[
-            (
-                name,
-                str(len(rates)),
-                *(f"{value:.6f}" for value in (min(rates), fmean(rates), max(rates))),
-            )
+            (name, str(len(rates)), *(f"{value:.6f}" for value in (min(rates), fmean(rates), max(rates))))
             for name, rates in groups.items()
         ],
         numbers=frozenset(columns[1:]),

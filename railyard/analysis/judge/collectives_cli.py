@@ -1,12 +1,17 @@
-"""Define `railyard collectives`: algorithms of the libraries, and the traffic between groups that Bine trees save."""
+"""Define `railyard collectives`: algorithms of libraries, which one to use, guidelines, and what Bine trees save."""
 
 from __future__ import annotations
 
+import itertools
 import statistics
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.commands import COUNT, Commands, example, option
+from railyard.analysis.text.numbers import size_text
+from railyard.base.commands import COUNT, FILE, PATH, Commands, example, option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.collectives import algorithms, libraries
@@ -14,6 +19,11 @@ from railyard.placements.collectives import schedule as schedules
 from railyard.placements.collectives.algorithms import ALGORITHMS, Shape
 from railyard.placements.orders.allocation import allocate, occupied
 from railyard.placements.topology import catalog
+from railyard.records.cli import files_of, pass_over, write
+from railyard.records.store import archive as archives
+
+if TYPE_CHECKING:
+    from railyard.analysis.cases.judgement import Comparison
 
 #: Collective -> the algorithm of the same family that a Bine algorithm replaces, and that one: De Sensi et al., SC'25.
 PAIRS = {
@@ -28,7 +38,7 @@ MOST_PERCENT = 33
 
 @click.group(cls=Commands)
 def collectives() -> None:
-    """List the algorithms of collectives, and repeat a published comparison of them. Nothing is run."""
+    """List and compare the algorithms of collectives. Nothing is run."""
 
 
 @collectives.command(name="list", epilog=example("railyard collectives list mpich"))
@@ -85,3 +95,70 @@ def _saved(collective: str, pair: tuple[str, str], group: Ints) -> float:
         sent = schedules.matrix_of(plan, size).traffic()
         crossing.append(float(sent.size_bytes[group[sent.source] != group[sent.target]].sum()))
     return 100 * (1 - crossing[1] / crossing[0]) if crossing[0] else 0.0
+
+
+@collectives.command(epilog=example("railyard collectives answer results/archive --library openmpi"))
+@click.argument("archive", type=PATH)
+@click.option(
+    "--library", type=click.Choice(list(libraries.libraries())), help="Library whose tuning file to write."
+)
+@option("--output", "The library's own tuning file to write.", FILE)
+def answer(archive: Path, library: str | None, output: Path | None) -> None:
+    """Print times of algorithms by placement and size in ARCHIVE, and which one to use from which size on.
+
+    A cell is the change of the time against the library's default, in percent with its interval; * is a difference.
+    """
+    from railyard.analysis.judge import collectives as judged
+
+    found = judged.answers(archives.iterate(files_of(archive), pass_over))
+    if not found:
+        raise InputError(
+            "ARCHIVE", "", str(archive), "jobs of several -S algorithms=..., the library's default among them"
+        )
+    for one in found:
+        click.echo(f"{one.collective} on {one.where.text}")
+        heads = [size_text(size) for size in one.sizes]
+        click.echo(f"  {'algorithm':24}{''.join(f'{head:>26}' for head in heads)}  busiest link")
+        for name in one.slowest:
+            cells = [_cell(comparison, name) for comparison in one.sizes.values()]
+            click.echo(f"  {name:24}{''.join(f'{cell:>26}' for cell in cells)}  {one.slowest[name]}".rstrip())
+        for name, (low, high) in one.crossings.items():
+            click.echo(f"  {name} passes the default between {size_text(low)} and {size_text(high)}")
+        uses = [f"{name} from {size_text(least)} on" for name, least in one.use.items()]
+        click.echo(
+            f"  use {' and '.join(uses)}: -S algorithms=default,{one.choice}" if uses else "  use the default"
+        )
+    if library and output:
+        choice = "+".join(one.choice for one in found if one.use)
+        text = libraries.libraries()[library].rules(choice, found[0].where.ranks)
+        write(output, text)
+
+
+def _cell(comparison: Comparison, name: str) -> str:
+    """Return the median of the default in us, or an algorithm's change with its interval."""
+    group = comparison.group(name)
+    if name == comparison.baseline or group.change_percent is None:
+        return f"{group.summary.median:.0f} us" if group.summary else "-"
+    if group.change_interval is None:
+        return f"{group.change_percent:+.0f} ({group.finding})"
+    low, high = group.change_interval
+    mark = "*" if group.finding in ("better", "worse") else ""
+    return f"{group.change_percent:+.0f} ({low:+.0f} to {high:+.0f}){mark}"
+
+
+@collectives.command(epilog=example("railyard collectives guidelines results/archive"))
+@click.argument("archive", type=PATH)
+def guidelines(archive: Path) -> None:
+    """Check that no collective in ARCHIVE is slower than others that do the same (Hunold and Traeff).
+
+    Exits with 1 if a guideline is violated.
+    """
+    from railyard.analysis.judge import collectives as judged
+
+    found = judged.guidelines(archives.iterate(files_of(archive), pass_over))
+    for where, rows in itertools.groupby(found, key=lambda row: row.where):
+        click.echo(where.text)
+        for row in rows:
+            left = f"{row.left}, {size_text(row.size_bytes)}"
+            click.echo(f"  {left:24} <= {row.right:30} {_cell(row.comparison, 'left'):>26} %  {row.verdict}")
+    sys.exit(1 if any(row.verdict == "violated" for row in found) else 0)

@@ -21,7 +21,7 @@ from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged
-from railyard.analysis.report.effects import plain
+from railyard.analysis.report.effects import short_name
 from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text.numbers import counted
@@ -185,14 +185,16 @@ def _capital(text: str) -> str:
 def _slower(count: int, others: int) -> str:
     """Return how many of the other combinations are slower than the baseline."""
     if count == others:
-        return "The other is slower" if others == 1 else f"All {others} others are slower"
+        return {1: "The other is slower", 2: "Both others are slower"}.get(
+            others, f"All {others} others are slower"
+        )
     return f"{count} of the {others} others {'is' if count == 1 else 'are'} slower"
 
 
 def _name(row: Standing) -> str:
     """Return a combination's name, and whether it is the baseline's own placement once more."""
-    name = plain(row.combination)
-    same = name.replace("/none", "") == plain(row.baseline).replace("/none", "")
+    name = short_name(row.combination)
+    same = name.replace("/none", "") == short_name(row.baseline).replace("/none", "")
     return f"{name} (A/A control)" if same else name
 
 
@@ -219,7 +221,7 @@ def _rows(judged: Judged) -> list[Standing]:
 
 
 def _heading(row: Standing) -> tuple[str, str]:
-    return f"{row.system} ({row.origin})", plain(row.baseline)
+    return f"{row.system} ({row.origin})", short_name(row.baseline)
 
 
 def _data(rows: Sequence[Standing]) -> DataTable:

@@ -55,7 +55,7 @@ class Effects:
     rows: Sequence[tuple[str, Sequence[Cell]]]
 
 
-def plain(combination: str) -> str:
+def short_name(combination: str) -> str:
     """Return a combination's name without the policy that sets nothing."""
     return combination.removesuffix(" + library-default")
 
@@ -69,8 +69,8 @@ def cells(number: int, title: str, members: Sequence[Comparison]) -> Iterator[Ce
             if ratio := _ratio(member, group):
                 low, value, high = ratio
                 yield Cell(
-                    combination=plain(group.name),
-                    baseline=plain(member.baseline),
+                    combination=short_name(group.name),
+                    baseline=short_name(member.baseline),
                     case=number,
                     figure=figure,
                     ratio=value,

@@ -53,12 +53,7 @@ def parse(text: str, left: str, source: str) -> Reading:
         ):
             series.append(single(BANDWIDTH, rate * MIB_GBYTE, direction=kind.lower(), statistic=statistic))
     return Reading(
-        program="mpiGraph",
-        version=version,
-        ranks=ranks,
-        series=series,
-        fault=fault,
-        parameters=parameters,
+        program="mpiGraph", version=version, ranks=ranks, series=series, fault=fault, parameters=parameters
     )
 
 

@@ -49,6 +49,9 @@ def _judged(folder: JobFolder, launch: Planned, files: LaunchFiles, choice: str)
     rows = proof.fits(proof.counted(topology, hosts, files.evidence), calls, shape)
     if not choice:
         return None, f"the bytes are {proof.named(rows)}"
+    smallest = min(size for _, size in calls)
+    if any(int(name.partition(libraries.FROM)[2] or 0) > smallest for _, name in libraries.parse(choice)):
+        return None, f"smaller sizes are the library's default; the bytes are {proof.named(rows)}"
     library = None if libraries.is_own(choice) else libraries.of_features(job.site.features)
     wanted = libraries.matrices(choice, library)
     (collective,) = {name for name, _ in calls}

@@ -77,10 +77,10 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
 
 def _health(folder: JobFolder, files: LaunchFiles) -> dict[str, Any] | None:
     """Return the health of a launch for the record: what its torus counted, or else what its ranks read."""
-    if found := files.evidence.get("health"):
+    if counted := files.evidence.get("health"):
         return {
-            **health.document(found["read"], found["not_read"], found["events"]),
-            "spells": found["spells"],
+            **health.document(counted["read"], counted["not_read"], counted["events"]),
+            "spells": counted["spells"],
         }
     return files.counted.health(folder.placed.own_names) if files.counted else None
 

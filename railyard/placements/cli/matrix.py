@@ -41,14 +41,7 @@ def matrix() -> None:
 @option("--phase", "Phase to count.  [default: all]", click.IntRange(0))
 @option("--top", "Largest pairs to name.", click.IntRange(0), 5)
 @json_option("Print JSON.")
-def show(
-    *,
-    files: tuple[Path, ...],
-    kind: Kind | None,
-    phase: int | None,
-    top: int,
-    as_json: bool,
-) -> None:
+def show(*, files: tuple[Path, ...], kind: Kind | None, phase: int | None, top: int, as_json: bool) -> None:
     """Summarise the matrix in FILES: bytes by kind and phase, partners of a rank, the largest pairs."""
     read = matrices.read(files)
     if phase is not None and phase not in read.phase:

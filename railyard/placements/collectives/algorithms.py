@@ -342,11 +342,7 @@ def _hierarchical(shape: Shape) -> Made:
     blocks, between = _rabenseifner(Shape(ranks=len(nodes)))
     every = [range(blocks)]
     trees = together(on(_binomial(len(node)), node, every) for node in nodes)
-    return blocks, [
-        *backwards(trees, adds=True),
-        *on(between, [node[0] for node in nodes]),
-        *trees,
-    ]
+    return blocks, [*backwards(trees, adds=True), *on(between, [node[0] for node in nodes]), *trees]
 
 
 def _multi_rail(shape: Shape) -> Made:

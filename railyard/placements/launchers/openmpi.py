@@ -177,8 +177,7 @@ def on_agent_hosts_5(hosts: AgentHosts) -> AgentVariables:
     daemons = {"prte_tmpdir_base": hosts.folder, "prte_if_include": hosts.management}
     ranks = {name: value for name, value in rank_variables(hosts).items() if name not in GONE}
     return AgentVariables(
-        reach=parameters(reach, PRRTE),
-        run={**parameters(daemons, PRRTE), **ranks, **as_root("OMPI", "PRTE")},
+        reach=parameters(reach, PRRTE), run={**parameters(daemons, PRRTE), **ranks, **as_root("OMPI", "PRTE")}
     )
 
 

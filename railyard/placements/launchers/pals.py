@@ -29,8 +29,7 @@ def render(placed: Placement, stem: str) -> Rendered:
     unbound = ("--cpu-bind", "none") if placed.binding == Binding.NONE else ()
     ranks = ("mpiexec", "-n", str(len(placed.indices)), "--ppn", str(per_node))
     return Rendered(
-        command=(*ranks, "--hostfile", file, *unbound),
-        files={file: "".join(f"{name}\n" for name, _ in runs)},
+        command=(*ranks, "--hostfile", file, *unbound), files={file: "".join(f"{name}\n" for name, _ in runs)}
     )
 
 

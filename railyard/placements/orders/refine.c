@@ -7,9 +7,9 @@
  * and nearly a maximum, but unlike the maximum it also sees progress on the second slowest. Ranks on the
  * slowest links' routes are tried more often.
  *
- * Routes come from a table: the links from each switch to each chosen node. A torus needs none: its routes are
- * X, then Y, then Z, the shortest way, ties by the parity of the coordinate. All state belongs to the caller;
- * the same arguments give the same result on every machine with IEEE arithmetic.
+ * Routes come from a table: the links from each switch to each chosen node. A torus needs none: its routes
+ * are X, then Y, then Z, the shortest way, ties by the parity of the coordinate. All state belongs to the
+ * caller; the same arguments give the same result on every machine with IEEE arithmetic.
  */
 
 #include <math.h>

@@ -23,6 +23,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -144,6 +145,12 @@ def launches(record: Record, *, every: bool = False) -> list[SlowLaunch]:
     ]
 
 
+def are_few(record: Record) -> bool:
+    """Return whether no combination has the launches that a slow one is told from."""
+    counts = Counter(combination_of(launch) for launch in record.launches if launch.is_result)
+    return max(counts.values(), default=0) < ENOUGH
+
+
 def marked(record: Record) -> list[SlowLaunch]:
     """Return the slow launches of a record that an event explains."""
     if not any(launch.health and launch.health.faults for launch in record.launches):
@@ -154,8 +161,8 @@ def marked(record: Record) -> list[SlowLaunch]:
 def without_marked(record: Record) -> Record:
     """Return a record without the launches that an event explains, the same object if there is none."""
     indices = {one.launch.index for one in marked(record)}
-    kept = tuple(launch for launch in record.launches if launch.index not in indices)
-    return dataclasses.replace(record, launches=kept) if indices else record
+    rest = tuple(launch for launch in record.launches if launch.index not in indices)
+    return dataclasses.replace(record, launches=rest) if indices else record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,15 +201,12 @@ def iterations(launch: Launch) -> Iterations | None:
     if series is None:
         return None
     low, high = np.percentile(series.samples, [25, 75])
-    limit = max(
-        high + FENCE * (high - low),
-        float(np.median(series.samples)) * (1 + LEAST_PERCENT / 100),
-    )
-    begun = launch.reported.get("sample_begun_s")
+    limit = max(high + FENCE * (high - low), float(np.median(series.samples)) * (1 + LEAST_PERCENT / 100))
+    dates_s = launch.reported.get("sample_begun_s")
     return Iterations(
         series=series,
         slow=[number for number, sample in enumerate(series.samples) if sample > limit],
-        begun_s=begun if isinstance(begun, list) and len(begun) == len(series.samples) else None,
+        begun_s=dates_s if isinstance(dates_s, list) and len(dates_s) == len(series.samples) else None,
     )
 
 

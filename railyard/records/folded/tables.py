@@ -300,9 +300,6 @@ def unfold_nodes(folded: Mapping[str, Json], source: str) -> list[dict[str, Json
             )
     coordinates = zip(*axes, strict=True) if axes else ([NULL] for _ in names)
     return [
-        {
-            "name": name,
-            "coordinate": None if at[0] == NULL else [number for number in at if number != ABSENT],
-        }
+        {"name": name, "coordinate": None if at[0] == NULL else [number for number in at if number != ABSENT]}
         for name, at in zip(names, coordinates, strict=True)
     ]

@@ -123,10 +123,5 @@ def _ask(*arguments: str) -> str:
 
 
 ENGINE = ImageEngine(
-    name="apptainer",
-    missing=missing,
-    check=check,
-    labels=labels,
-    version=_version,
-    command=command,
+    name="apptainer", missing=missing, check=check, labels=labels, version=_version, command=command
 )

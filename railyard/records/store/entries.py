@@ -97,12 +97,15 @@ def _own(read: Record) -> dict[str, Json]:
 
 def _marked(one: SlowLaunch) -> dict[str, Json]:
     """Return a launch that an event explains: its place among the results of its combination, and the sentence."""
-    alike = [launch for launch in one.record.launches if launch.is_result and slow.alike(launch, one.launch)]
-    combination, place = (
-        list(slow.combination_of(one.launch)),
-        [launch.index for launch in alike].index(one.launch.index),
-    )
-    return {"combination": combination, "place": place, "results": len(alike), "text": one.text()}
+    alike = [
+        launch.index for launch in one.record.launches if launch.is_result and slow.alike(launch, one.launch)
+    ]
+    return {
+        "combination": list(slow.combination_of(one.launch)),
+        "place": alike.index(one.launch.index),
+        "results": len(alike),
+        "text": one.text(),
+    }
 
 
 def without_marked(entry: Entry) -> Entry:
@@ -114,7 +117,7 @@ def without_marked(entry: Entry) -> Entry:
             for one in entry.own["marked"]
             if tuple(one["combination"]) == key[:3] and one["results"] == len(of_launches)
         }
-        values.append((key, [value for place, value in enumerate(of_launches) if place not in places]))
+        values.append((key, [value for number, value in enumerate(of_launches) if number not in places]))
     return dataclasses.replace(entry, values=[(key, rest) for key, rest in values if rest])
 
 

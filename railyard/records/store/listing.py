@@ -105,10 +105,7 @@ def record_text(read: Record) -> str:
         *((name.replace("_", " "), str(value)) for name, value in sorted(read.case.parameters.items())),
         ("topology", head["topology"] or "none"),
         ("launches", counted),
-        (
-            "commit",
-            f"{head['git_commit'] or 'not known'}{' (changed)' if head['git_dirty'] else ''}",
-        ),
+        ("commit", f"{head['git_commit'] or 'not known'}{' (changed)' if head['git_dirty'] else ''}"),
         *([("subject", head["subject"])] if head["subject"] else []),
         ("MPI", head["mpi"] or "not known"),
         *([("image", head["image"])] if head["image"] else []),

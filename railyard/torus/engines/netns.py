@@ -344,12 +344,7 @@ def _batch(program: str, lines: Iterable[str]) -> None:
     try:
         # The program inherits the lock of `up`, so that no other command starts before it ends if `up` is killed.
         result = subprocess.run(
-            [program, "-batch", "-"],
-            input=text,
-            text=True,
-            capture_output=True,
-            check=False,
-            close_fds=False,
+            [program, "-batch", "-"], input=text, text=True, capture_output=True, check=False, close_fds=False
         )
     except FileNotFoundError as error:
         raise RunError(f"no {program} on the PATH; Debian's package iproute2 has it") from error

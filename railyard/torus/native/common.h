@@ -1,7 +1,6 @@
 /* What the programs of a virtual torus share: the end with one line, memory, namespaces, open files, and the
  * router's random numbers. */
-#ifndef RAILYARD_COMMON_H
-#define RAILYARD_COMMON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ static inline uint32_t random_below(uint64_t *state, uint32_t end) {
 static inline double random_share(uint64_t *state) {
     return (double)(random_next(state) >> 11) * 0x1p-53;
 }
-
-#endif

@@ -507,10 +507,7 @@ def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
 
 
 # IPv6 is off because its neighbour discovery would be background traffic on every link.
-COMMON_SYSCTLS = (
-    ("net/ipv6/conf/all/disable_ipv6", "1"),
-    ("net/ipv6/conf/default/disable_ipv6", "1"),
-)
+COMMON_SYSCTLS = (("net/ipv6/conf/all/disable_ipv6", "1"), ("net/ipv6/conf/default/disable_ipv6", "1"))
 # No reverse-path filter, because a response in general takes another route: the destination's own X-Y-Z route.
 ROUTER_SYSCTLS = (
     *COMMON_SYSCTLS,

@@ -365,13 +365,7 @@ def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
             for sign, sender, receiver in (("+", nic, port), ("-", port, nic)):
                 name = _host_name(topology, node, rail, sign)
                 yield directed(
-                    name,
-                    sender,
-                    receiver,
-                    router=router,
-                    rail=rail,
-                    direction=f"H{sign}",
-                    link_class="host",
+                    name, sender, receiver, router=router, rail=rail, direction=f"H{sign}", link_class="host"
                 )
 
 

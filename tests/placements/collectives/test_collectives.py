@@ -151,11 +151,7 @@ def test_steps_by_hand() -> None:
     assert [
         [(move.source, move.target) for move in step]
         for step in schedule("bcast", "bine-tree", Shape(ranks=8)).steps
-    ] == [
-        [(0, 3)],
-        [(0, 7), (3, 4)],
-        [(0, 1), (3, 2), (7, 6), (4, 5)],
-    ]  # rank 0 reaches 3, -1 and 1
+    ] == [[(0, 3)], [(0, 7), (3, 4)], [(0, 1), (3, 2), (7, 6), (4, 5)]]  # rank 0 reaches 3, -1 and 1
 
 
 def test_a_vector_of_fewer_elements_than_blocks_has_empty_messages() -> None:

@@ -81,12 +81,7 @@ DUMPS: dict[str, tuple[str, str, dict[str, str], set[str]]] = {
         {f"gpu{4 * k + j}": f"mlx5_{2 * k + j // 2}" for k in range(4) for j in range(4)},
         set(),
     ),
-    "mi300": (
-        "ROCm/rccl topo_8p_940.xml",
-        nccl(RCCL_940),
-        {f"gpu{k}": f"mlx5_{k}" for k in range(8)},
-        set(),
-    ),
+    "mi300": ("ROCm/rccl topo_8p_940.xml", nccl(RCCL_940), {f"gpu{k}": f"mlx5_{k}" for k in range(8)}, set()),
     "four nics of eight": (
         "ROCm/rccl topo_8p_rome_4nics.xml",
         nccl(ROME),

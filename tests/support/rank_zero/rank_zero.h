@@ -7,8 +7,7 @@
  *
  * Leaves out: every message, and what MPI itself needs.
  */
-#ifndef RAILYARD_TESTS_RANK_ZERO_H
-#define RAILYARD_TESTS_RANK_ZERO_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ double rank_zero_peak_bytes(void);
 
 /* Seconds of a clock that only rises. */
 double rank_zero_now_s(void);
-
-#endif

@@ -1,7 +1,6 @@
 """A pretended site: a Slurm cluster on a virtual torus, and a configuration of origin `measured`.
 
-The torus's own evidence is not used: ranks are started by plain srun, and the NICs are network devices in each node. A
-wrapper of srun can unset variables behind the back of a job.
+The torus's own evidence is not used: ranks are started by plain srun, and the NICs are network devices in each node.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ environments:
 #: The site's srun; Slurm 22.05 needs the fence (docs/torus.md).
 SRUN = f"""\
 #!/bin/sh
-{{unset}}
 export LD_PRELOAD="{CHECKOUT}/build/lib/railyard-fence.so"
 exec /usr/bin/srun "$@"
 """
@@ -52,13 +50,12 @@ exec /usr/bin/srun "$@"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """A cluster as a user's configuration has it; `unset` is a variable that its srun drops, empty for none."""
+    """A cluster as a user's configuration has it."""
 
     torus: str
     folder: Path
     nodes: int
     extras: str = ", nics: [nic0, nic1]"
-    unset: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +77,7 @@ def run(site: Site, *options: str) -> Done:
     config, wrapper = site.folder / "site.yml", site.folder / "srun"
     path = f"{site.folder}:{BIN}:{CHECKOUT}/build/benchmarks-openmpi/bin"
     config.write_text(CONFIGURATION.format(nodes=site.nodes, extras=site.extras, path=path))
-    wrapper.write_text(SRUN.format(unset=f"unset {site.unset}" if site.unset else ""))
+    wrapper.write_text(SRUN)
     wrapper.chmod(0o755)
     words = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--system", "site:compute", "--nocolor"]
     words += ["--prefix", str(site.folder), "-c", str(CHECKOUT / "checks"), "-r", *options]

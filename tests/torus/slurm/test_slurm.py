@@ -182,25 +182,6 @@ def test_an_srun_that_waits_for_nodes_does_not_block_the_launches_of_the_job_tha
     assert (tmp_path / "inside").read_text().startswith("n"), (tmp_path / "log").read_text()
 
 
-def test_smoke_passes_and_leaves_evidence_as_on_any_partition(reframe: ReFrame, tmp_path: Path) -> None:
-    """What a check itself does is proved on tori without Slurm (tests/checks); here are one of a kind."""
-    chosen = ["halo_smoke", "paths_smoke", "sonar_smoke", "topobw_smoke"]
-    others = ("congestion_smoke", "multirail_smoke")
-    done = reframe("-r", *(word for name in (*chosen, *others) for word in ("-n", name)))
-    assert_passed(done)
-    found = {record.case.check: record for record in records(tmp_path)}
-    assert_loaded(found.pop("congestion_smoke"))
-    assert sorted(found) == chosen
-    assert re.search(r"multirail_smoke.*needs 2 NICs per node; vtorus:slurm names no NICs", done.stdout), (
-        done.stdout
-    )
-    for record in found.values():
-        assert (record.status, record.system.partition, record.origin) == ("ok", "slurm", "emulated")
-        for launch in record.launches:
-            assert launch.placement_verdict == "obeyed" and "srun " in launch.command
-            assert launch.guard is not None and launch.nics
-
-
 #: Orders of networks with groups, and the one that no list of hosts describes.
 OWN = {"by-group", "by-switch", "scheduler"}
 LAUNCHERS = ("srun", "mpirun")

@@ -33,5 +33,4 @@ class Railyard(PythonPackage):
         depends_on("py-pyyaml@6:")
         depends_on("py-rich@13:")
         depends_on("py-scipy@1.14:")
-        depends_on("py-xlsxwriter@3:")
     depends_on("railyard-benchmarks", type="run", when="+benchmarks")

@@ -46,12 +46,7 @@ class Umt(MakefilePackage):
     @property
     def build_targets(self):
         mpi = self.spec["mpi"]
-        return [
-            f"MPICC={mpi.mpicc}",
-            f"MPICXX={mpi.mpicxx}",
-            f"MPIFC={mpi.mpifc}",
-            f"PREFIX={self.prefix}",
-        ]
+        return [f"MPICC={mpi.mpicc}", f"MPICXX={mpi.mpicxx}", f"MPIFC={mpi.mpifc}", f"PREFIX={self.prefix}"]
 
     def build(self, spec, prefix):
         make(*self.build_targets)

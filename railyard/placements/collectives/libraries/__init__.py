@@ -1,7 +1,8 @@
 """How each MPI library is set to use an algorithm: a file here for each library, with the documents it comes from.
 
 A choice is `default`, or words such as `allreduce:ring` with + between. `allreduce:own-ring` is railyard's own ring,
-which the preloaded library `railyard-collectives` executes under any MPI.
+which the preloaded library `railyard-collectives` executes under any MPI. `allreduce:ring@65536` is the ring from
+65,536 bytes on, and the library's default below, by a file of rules.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ OWN = "own-"
 #: The words before a program whose collectives are railyard's own, and the variable that names the schedules.
 PRELOADED = ("railyard-witness", "own.witness")
 SCHEDULES = "RAILYARD_COLLECTIVES"
+#: The name of the library's own tuning file beside a launch, and what separates an algorithm from its least size.
+RULES = "collectives.rules"
+FROM = "@"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,9 @@ class Library:
     variables: Mapping[str, str]
     algorithms: Mapping[str, Mapping[str, Sequence[str]]]
     components: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    #: The variable that names a file of rules, and the number of each collective in it; empty for none.
+    rules_variable: str = ""
+    rules_numbers: Mapping[str, int] = field(default_factory=dict)
 
     def names(self, collective: str) -> list[str]:
         """Return the algorithms of a collective, and the components that have it."""
@@ -44,16 +51,45 @@ class Library:
 
     def environment(self, collective: str, name: str) -> dict[str, str]:
         """Return the variables by which the library uses an algorithm; InputError for one that it does not have."""
-        if name in self.components and name in self.names(collective):
+        name, is_rule, _ = name.partition(FROM)
+        if name in self.components and name in self.names(collective) and not is_rule:
             return dict(self.components[name]["variables"])  # type: ignore[call-overload,no-any-return]
         if name not in self.algorithms[collective]:
             own = [f"{OWN}{one}" for one in ALGORITHMS[collective]]
             valid = f"with {self.name}: {', '.join([*self.names(collective), *own])}"
             raise InputError("algorithms", collective, name, valid)
+        if is_rule and not self.rules_variable:
+            raise InputError(
+                "algorithms", collective, f"{name}{FROM}", f"no {FROM} with {self.name}: no file of rules"
+            )
+        if is_rule:
+            return {**self.always, self.rules_variable: RULES}
         return {**self.always, self.variables[collective]: self.algorithms[collective][name][0]}
+
+    def rules(self, choice: str, ranks: int) -> str:
+        """Return the text of the library's own tuning file for so many ranks; empty if the choice has no rule.
+
+        A rule has the least bytes, the algorithm, and two zeros for the library's fan-out and segments. Algorithm 0 is
+        the library's own decision.
+        """
+        of: dict[str, list[tuple[int, str]]] = {}
+        for collective, name in parse(choice):
+            if FROM in name:
+                algorithm, _, least = name.partition(FROM)
+                whole = int(least) * (1 if collective in schedules.SPLIT else ranks)
+                of.setdefault(collective, [(0, "0")]).append(
+                    (whole, self.algorithms[collective][algorithm][0])
+                )
+        lines = [str(len(of))]
+        for collective, rules in of.items():
+            lines += [str(self.rules_numbers[collective]), "2", str(ranks), str(len(rules))]
+            lines += [f"{least} {value} 0 0" for least, value in sorted(rules)]
+            lines += [str(ranks + 1), "1", "0 0 0 0"]
+        return "\n".join(lines) + "\n" if of else ""
 
     def matrix(self, collective: str, name: str) -> str:
         """Return the algorithm whose matrix one of this library has; empty where railyard has none."""
+        name = name.partition(FROM)[0]
         row = self.algorithms[collective].get(name, ("", ""))
         return row[1] if len(row) > 1 else name
 
@@ -85,6 +121,8 @@ def parse(choice: str) -> list[tuple[str, str]]:
         if name.startswith(OWN) and name.removeprefix(OWN) not in ALGORITHMS[collective]:
             own = ", ".join(f"{OWN}{one}" for one in ALGORITHMS[collective])
             raise InputError("algorithms", collective, name, own)
+        if FROM in name and not name.partition(FROM)[2].isdecimal():
+            raise InputError("algorithms", collective, name, f"ALGORITHM{FROM}BYTES, such as ring{FROM}65536")
         pairs.append((collective, name))
     return pairs
 
@@ -119,9 +157,13 @@ def is_own(choice: str) -> bool:
     return all(name.startswith(OWN) for _, name in parse(choice))
 
 
-def files(choice: str, shape: Shape) -> dict[str, str]:
-    """Return the schedules of railyard's own algorithms, by file; InputError for one that these ranks do not allow."""
-    written = {}
+def files(choice: str, shape: Shape, library: Library | None = None) -> dict[str, str]:
+    """Return the schedules of railyard's own algorithms, by file, and the library's file of rules.
+
+    Raises InputError for an algorithm that these ranks do not allow.
+    """
+    rules = library.rules(choice, shape.ranks) if library else ""
+    written = {RULES: rules} if rules else {}
     for collective, name in parse(choice):
         if name.startswith(OWN):
             text = io.StringIO()

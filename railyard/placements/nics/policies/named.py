@@ -35,11 +35,7 @@ POLICIES = (
         assign=lambda host, nic: tuple((near,) for near in host.nearest),
         nearest=True,
     ),
-    NicPolicy(
-        name="nic-K",
-        does="NIC K (NIC-0, NIC-1)",
-        assign=lambda host, nic: ((nic,),) * host.ranks,
-    ),
+    NicPolicy(name="nic-K", does="NIC K (NIC-0, NIC-1)", assign=lambda host, nic: ((nic,),) * host.ranks),
     NicPolicy(
         name="round-robin",
         does="NIC k modulo the NICs (LLNL's poster: Default)",

@@ -11,10 +11,7 @@ STACKS = (
     # PyTorch's Gloo: GLOO_SOCKET_IFNAME lists network interfaces, which collectives take in turn.
     NicStack(
         name="gloo",
-        setters={
-            **one_nic(GLOO_SOCKET_IFNAME="{nic}"),
-            "stripe": same(GLOO_SOCKET_IFNAME="{nics}"),
-        },
+        setters={**one_nic(GLOO_SOCKET_IFNAME="{nic}"), "stripe": same(GLOO_SOCKET_IFNAME="{nics}")},
         source="[torch.distributed](https://pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use)",
     ),
     # NCCL (RCCL reads the same): NCCL_IB_HCA, NCCL_CROSS_NIC, or over TCP NCCL_SOCKET_IFNAME; = begins exact names. A

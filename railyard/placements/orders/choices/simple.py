@@ -14,11 +14,7 @@ CHOICES = (
             np.argsort(allocation.topology.slots[allocation.indices], kind="stable")[:count]
         ),
     ),
-    NodeChoice(
-        name="contiguous",
-        does="the first",
-        take=lambda allocation, count, number: np.arange(count),
-    ),
+    NodeChoice(name="contiguous", does="the first", take=lambda allocation, count, number: np.arange(count)),
     NodeChoice(
         name="random",
         does="nodes drawn from a seed",

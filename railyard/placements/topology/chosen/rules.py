@@ -32,13 +32,15 @@ FLOWLET = "flowlet "
 class RouteRule:
     """One rule by which routes are chosen.
 
-    `order` is that of its flows, unless it `has_flowlets` and the topology gives the time of a silence. A message may
-    go by another part of the network first if it is `by_part`; kinds without parts lack such rules. `loads(ways, sent)`
-    returns the expected bytes on every link of the ways, where `sent` has the bytes by (router, router); it is None
-    for fixed routes, whose loads the kind itself knows.
+    `does` completes "a router takes" in docs/routes.md. `order` is that of its flows, unless it `has_flowlets` and
+    the topology gives the time of a silence. A message may go by another part of the network first if it is
+    `by_part`; kinds without parts lack such rules. `loads(ways, sent)` returns the expected bytes on every link of
+    the ways, where `sent` has the bytes by (router, router); it is None for fixed routes, whose loads the kind itself
+    knows.
     """
 
     name: str
+    does: str
     order: str = RESTORED
     has_flowlets: bool = False
     by_part: bool = False
@@ -49,13 +51,38 @@ class RouteRule:
 RULES: Mapping[str, RouteRule] = {
     rule.name: rule
     for rule in (
-        RouteRule(name=FIXED, order=STRICT),
-        RouteRule(name="hashed", order=STRICT, has_flowlets=True, loads=loads.straight),
-        RouteRule(name="sprayed", loads=loads.minimal),
-        RouteRule(name="minimal-adaptive", loads=loads.minimal),
-        RouteRule(name="valiant", by_part=True, loads=loads.valiant),
-        RouteRule(name="ugal-local", by_part=True, loads=loads.ugal),
-        RouteRule(name="ugal-global", by_part=True, loads=loads.ugal),
+        RouteRule(name=FIXED, does="the usual route of its kind", order=STRICT),
+        RouteRule(
+            name="hashed",
+            does="one of the shortest routes by a hash of source, destination and seed",
+            order=STRICT,
+            has_flowlets=True,
+            loads=loads.straight,
+        ),
+        RouteRule(
+            name="sprayed", does="one of the shortest routes at random, for each cell", loads=loads.minimal
+        ),
+        RouteRule(
+            name="minimal-adaptive", does="the shortest route with the least to send", loads=loads.minimal
+        ),
+        RouteRule(
+            name="valiant",
+            does="for each cell the route by a random router (torus) or third group (dragonfly)",
+            by_part=True,
+            loads=loads.valiant,
+        ),
+        RouteRule(
+            name="ugal-local",
+            does="the minimal or one of Valiant's routes, by the first queue times the links",
+            by_part=True,
+            loads=loads.ugal,
+        ),
+        RouteRule(
+            name="ugal-global",
+            does="the same, by all queues on both routes, which no real router knows",
+            by_part=True,
+            loads=loads.ugal,
+        ),
     )
 }
 #: The rules of networks without parts.

@@ -99,9 +99,7 @@ def _add_middle(topology: Grouped, loads: Floats, at: tuple[Ints, Ints, Ints], m
 
 
 def _by_ends(
-    topology: Grouped,
-    at: tuple[Ints, Ints, Ints, Ints],
-    bytes_of: tuple[Floats, Floats, csr_array, Floats],
+    topology: Grouped, at: tuple[Ints, Ints, Ints, Ints], bytes_of: tuple[Floats, Floats, csr_array, Floats]
 ) -> tuple[Floats, Floats, Floats]:
     """Return the bytes from group s to group t on each way, split by their number of local links outside the gates.
 

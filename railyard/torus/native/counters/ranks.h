@@ -1,6 +1,5 @@
 /* The time for which ranks of a torus were runnable but had no processor (schedstat). */
-#ifndef COUNTERS_RANKS_H
-#define COUNTERS_RANKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void ranks_find(struct ranks *ranks);
 
 /* Look at every rank that was found and has not ended. */
 struct look ranks_look(struct ranks *ranks);
-
-#endif

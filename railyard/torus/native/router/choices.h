@@ -23,8 +23,7 @@
  * the order in which they were sent.
  *
  * Leaves out: late news of other routers' queues, and a limit of the chunks that wait for an earlier one. */
-#ifndef ROUTER_CHOICES_H
-#define ROUTER_CHOICES_H
+#pragma once
 
 #include "network.h"
 
@@ -59,5 +58,3 @@ struct chunk *order_arrived(const struct network *network, struct chunk *chunk);
 void choices_swap(struct network *network, struct network *changed);
 
 void choices_free(struct network *network);
-
-#endif

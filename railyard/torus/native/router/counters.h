@@ -5,8 +5,7 @@
  * copies it again where `sequence` was odd or changed meanwhile. All values are in the byte order of the
  * machine.
  */
-#ifndef ROUTER_COUNTERS_H
-#define ROUTER_COUNTERS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ static inline void histogram_add(struct histogram *histogram, uint64_t value) {
     histogram->max = value > histogram->max ? value : histogram->max;
     histogram->buckets[bucket_of(value)]++;
 }
-
-#endif

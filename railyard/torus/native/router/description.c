@@ -266,7 +266,8 @@ struct at {
     uint8_t channel;
 };
 
-/* Stamps of walks, for each link and channel: where a walk to the same address has been, the rest is known. */
+/* Stamps of walks, for each link and channel: where a walk to the same address has been, the rest is known.
+ */
 struct stamps {
     uint64_t *of;
     uint64_t first, now; /* of the first walk to this address, and of this walk */
@@ -309,7 +310,8 @@ static struct at follow(const struct reader *reader, struct at at, uint32_t addr
 /* Check the usual routes from some places to every address; their time grows with links times addresses. */
 static void follow_all(const struct reader *reader, const struct at *starts, size_t count, uint8_t channels) {
     const struct network *network = reader->network;
-    struct stamps stamps = {.of = zeroed((size_t)network->link_count * CHANNELS, sizeof *stamps.of), .now = 1};
+    struct stamps stamps = {.of = zeroed((size_t)network->link_count * CHANNELS, sizeof *stamps.of),
+                            .now = 1};
     for (uint32_t k = 0; k < network->address_count; k++) {
         stamps.first = stamps.now;
         for (size_t i = 0; i < count; i++, stamps.now++)

@@ -23,8 +23,7 @@
  * Without `choose` all take the routes. KIND is a name of ROUTER_RULES (network.h); RESTORED and ESCAPES are
  * 0 or 1, and ESCAPES is 0 in tests alone. Ways of one pair may be on several lines, one behind the other.
  */
-#ifndef ROUTER_DESCRIPTION_H
-#define ROUTER_DESCRIPTION_H
+#pragma once
 
 #include "network.h"
 
@@ -51,5 +50,3 @@ struct counters_header *counters_new(const char *path, const struct network *net
 /* Return whether two descriptions have the same hosts, links and addresses, so that one can replace the
  * other. */
 bool description_alike(const struct network *one, const struct network *other);
-
-#endif

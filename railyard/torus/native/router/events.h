@@ -1,6 +1,5 @@
 /* A queue of events by time: a binary heap whose entries are small enough to be moved. */
-#ifndef ROUTER_EVENTS_H
-#define ROUTER_EVENTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void events_free(struct events *events);
 static inline uint64_t events_next_ns(const struct events *events) {
     return events->count ? events->heap[0].at_ns : NEVER;
 }
-
-#endif

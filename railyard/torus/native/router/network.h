@@ -21,8 +21,7 @@
  * - A cell counts the routers that it comes to. Where their number reaches the chunk's time to live, the
  * chunk goes no further: it turns round and arrives at its source, which learns where it expired.
  * - A link may be silent, damage cells or have jitter: troubles.h. */
-#ifndef ROUTER_NETWORK_H
-#define ROUTER_NETWORK_H
+#pragma once
 
 #include "counters.h"
 #include "events.h"
@@ -237,5 +236,3 @@ uint32_t network_first_address(const struct network *network, uint32_t ip);
 int64_t network_address(const struct network *network, uint32_t ip);
 
 void network_free(struct network *network);
-
-#endif

@@ -1,7 +1,6 @@
 /* The NICs of the nodes: TAP devices that take whole TCP chunks (TSO), made in the network namespace of each
  * node. */
-#ifndef ROUTER_NICS_H
-#define ROUTER_NICS_H
+#pragma once
 
 #include "description.h"
 
@@ -23,5 +22,3 @@ struct chunk *nics_read(struct nics *nics, struct network *network, uint32_t lin
  * expired chunk, send its source what a router's kernel would send: ICMP time exceeded, from the address of
  * the router where it expired. */
 void nics_write(struct nics *nics, struct network *network, struct chunk *chunk);
-
-#endif

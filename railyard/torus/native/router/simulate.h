@@ -1,7 +1,6 @@
 /* The router's network without nodes and without a clock: messages from a file instead of NICs. For tests,
  * and to study how a pattern of messages loads the links. */
-#ifndef ROUTER_SIMULATE_H
-#define ROUTER_SIMULATE_H
+#pragma once
 
 #include "description.h"
 
@@ -12,5 +11,3 @@
  * `expired NUMBER ENTERED_NS DUE_NS ROUTERS NAME` for one that comes back from the router NAME, then one line
  * `link` for each link. Return whether all messages arrived. */
 bool simulate(struct network *network, FILE *messages);
-
-#endif

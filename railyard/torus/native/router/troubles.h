@@ -8,8 +8,7 @@
  * - With jitter a cell's latency is longer by a random time up to `jitter_ns`. No cell overtakes another.
  *
  * Leaves out: damage in bursts, and the end of a link that was damaged too often. */
-#ifndef ROUTER_TROUBLES_H
-#define ROUTER_TROUBLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ uint64_t trouble_here_ns(struct trouble *trouble, uint64_t now_ns, uint64_t here
 
 /* Put a trouble, or none, in the place of another one; the same one goes on. */
 void trouble_change(struct trouble **trouble, const struct trouble *changed, uint64_t now_ns);
-
-#endif

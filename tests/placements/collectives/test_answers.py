@@ -1,0 +1,119 @@
+"""Which algorithm of a collective to use, and guidelines: effects in made records are found, and none where none is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from support import synthetic
+from support.commands import Run
+
+from railyard.analysis.judge import collectives
+from railyard.base.errors import InputError
+from railyard.placements.collectives import libraries
+from railyard.records import record
+from railyard.records.record import Record
+
+pytestmark = pytest.mark.unit
+
+SIZES = (1024, 16384, 262144)
+#: Algorithm -> how its time compares with the default's, by size: the ring loses short messages and wins long ones.
+SPEED = {
+    "default": (1.0, 1.0, 1.0),
+    "allreduce:ring": (1.5, 1.0, 0.7),
+    "allreduce:rabenseifner": (1.0, 1.0, 1.0),
+}
+#: Collective -> its time in us at the smallest size.
+COSTS = {"allreduce": 100.0, "reduce-scatter": 60.0, "allgather": 80.0}
+
+
+def made(speed: Mapping[str, Sequence[float]], costs: Mapping[str, float] | None = None) -> Record:
+    policies = ["library-default" if name == "default" else f"library-default+{name}" for name in speed]
+    case = synthetic.case(
+        check="rowcol_all",
+        benchmark="rowcol",
+        extents=[2, 2, 2],
+        parameters={"repeats": 20},
+        placements=["plain"],
+        nic_policies=policies,
+        launches_per_combination=6,
+    )
+
+    def series(chance: random.Random, placement: str, policy: str) -> synthetic.Series:
+        launch = 1 + chance.gauss(0, 0.004)
+        factors = speed[policy.partition("+")[2] or "default"]
+        common = {"split": "all", "ranks": 8}
+        return [
+            {
+                "fom": "slowest_us",
+                "labels": {"collective": name, **common, "size_bytes": size // (1 if name == "allreduce" else 8)},
+                "samples": synthetic.noisy(chance, cost * size / SIZES[0] * factor, launch),
+            }
+            for name, cost in (costs or {"allreduce": 100.0}).items()
+            for size, factor in zip(SIZES, factors, strict=True)
+        ]  # fmt: skip
+
+    return synthetic.job(case, series)
+
+
+def test_the_ring_is_used_from_the_size_on_from_which_it_is_faster() -> None:
+    (answer,) = collectives.answers([made(SPEED)])
+    assert answer.choice == "allreduce:ring@262144"
+    assert answer.crossings == {"allreduce:ring".partition(":")[2]: (1024, 262144)}
+    change = answer.sizes[262144].group("ring")
+    assert change.change_interval and change.change_interval[0] < -30 < change.change_interval[1]
+
+
+def test_equal_algorithms_leave_the_default() -> None:
+    same = dict.fromkeys(SPEED, (1.0, 1.0, 1.0))
+    (answer,) = collectives.answers([made(same)])
+    assert (answer.choice, answer.crossings) == ("default", {})
+
+
+def test_rules_are_open_mpis_own_file() -> None:
+    """Three numbers for each size: from 0 bytes Open MPI's decision; other numbers of ranks have it at all sizes."""
+    text = libraries.libraries()["openmpi"].rules("allreduce:ring@262144+allgather:bruck@1024", 8)
+    words = [line.split() for line in text.splitlines()]
+    assert words[0] == ["2"] and words[1:4] == [["2"], ["2"], ["8"]]
+    assert words[4:7] == [["2"], ["0", "0", "0", "0"], ["262144", "4", "0", "0"]]
+    assert ["8192", "2", "0", "0"] in words, "a block of 1024 bytes of each of 8 ranks"
+    assert words.count(["9"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("choice", "library", "error"),
+    [
+        ("allreduce:ring@64KiB", "openmpi", "'ring@64KiB' is not valid; expected ALGORITHM@BYTES, such as ring@65536"),
+        ("allreduce:ring@65536", "mpich", "'ring@' is not valid; expected no @ with mpich"),
+        ("allreduce:own-ring@8", "openmpi", "'own-ring@8' is not valid"),
+    ],
+)  # fmt: skip
+def test_a_rule_that_cannot_be_is_one_line(choice: str, library: str, error: str) -> None:
+    with pytest.raises(InputError) as caught:
+        libraries.environment(choice, libraries.libraries()[library])
+    assert error in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cost", "verdict"), [(100.0, "holds"), (140.0, "no difference shown"), (170.0, "violated")]
+)
+def test_guidelines_have_verdicts(cost: float, verdict: str) -> None:
+    """An allreduce of the cost of a reduce-scatter and an allgather; 16 times larger messages take longer."""
+    found = collectives.guidelines([made({"default": (1.0, 1.0, 1.0)}, {**COSTS, "allreduce": cost})])
+    of = {(row.left, row.right, row.size_bytes): row.verdict for row in found}
+    assert {of["allreduce", "reduce-scatter + allgather", size] for size in SIZES} == {verdict}
+    assert of["allreduce", "allreduce of 16384 bytes", 1024] == "holds"
+
+
+def test_both_commands_print_verdicts_and_the_file(railyard: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text(record.text(made(SPEED)))
+    rules = tmp_path / "rules"
+    words = ["collectives", "answer", tmp_path / "one.json", "--library", "openmpi", "--output", rules]
+    text = railyard(*words).stdout
+    assert "use ring from 256 KiB on: -S algorithms=default,allreduce:ring@262144" in text
+    assert "ring passes the default between 1 KiB and 256 KiB" in text
+    assert "262144 4 0 0" in rules.read_text()
+    done = railyard("collectives", "guidelines", tmp_path / "one.json")
+    assert done.returncode == 0 and "holds" in done.stdout
