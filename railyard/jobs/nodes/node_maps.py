@@ -65,7 +65,7 @@ def _bytes(path: Path, launch: int) -> dict[tuple[str, str], float]:
     if text.lstrip().startswith("{"):
         launches = record.load(path).launches
         nics = launches[launch].nics if launch < len(launches) else None
-        if nics is None:
+        if not nics:
             problem = f"has no bytes of NICs in launch {launch}, of {len(launches)}"
             raise InputError(str(path), "launches", problem=problem, valid="a record with counters")
         return {(node, nic.partition(":")[0]): float(size) for (node, nic), size in nics.sent.items()}
