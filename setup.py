@@ -15,13 +15,7 @@ from setuptools.command.build_py import build_py
 ROOMS = ("base", "placements", "records", "applications", "jobs", "torus", "analysis", "table", "tender")
 #: Parts of these rooms that run something or write into the checkout, and nothing that reads imports.
 LEFT_OUT = (
-    *(
-        "torus/cli",
-        "torus/simulated/cli.py",
-        "torus/modelled/cli.py",
-        "jobs/cli.py",
-        "jobs/nodes/node_cli.py",
-    ),
+    *("torus/cli", "torus/simulated/cli.py", "torus/modelled/cli.py", "jobs/cli.py", "jobs/nodes/node_cli.py"),
     "analysis/references",
 )
 #: Files that are read and not run. The strict check reads names from the sources of checks and benchmarks.
@@ -63,13 +57,8 @@ class ReadingWheel(build_py):
         """Write the commit, if git reports one, and a digest of the code, on which saved judgements depend."""
         (folder / "base").mkdir(parents=True)
         commit = Path("railyard/base/commit.txt").read_text(encoding="utf-8").strip()
-        if (
-            Path(".git").exists()
-            and not subprocess.run(["git", "diff", "--quiet", "HEAD"], check=False).returncode
-        ):
-            commit = subprocess.run(
-                ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-            ).stdout
+        if Path(".git").exists() and not subprocess.run(["git", "diff", "--quiet", "HEAD"], check=False).returncode:
+            commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
         (folder / "base/commit.txt").write_text(f"{commit.strip()}\n", encoding="utf-8")
         code = b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
         (folder / "code.json").write_text(f'"{hashlib.sha256(code).hexdigest()}"\n', encoding="utf-8")

@@ -191,10 +191,7 @@ class ApplicationCheck(PlacedCheck):
         if self.threads > 1 and bound:
             valid = "a placement without /core, or threads=1"
             raise InputError(
-                self.name,
-                "placements",
-                problem=f"{bound[0]} with {self.threads} threads per rank",
-                valid=valid,
+                self.name, "placements", problem=f"{bound[0]} with {self.threads} threads per rank", valid=valid
             )
 
     @run_after("setup")
@@ -222,9 +219,7 @@ class ApplicationCheck(PlacedCheck):
             images.need_packages(self.prepared.carried, self._packages())
             if not self.package and images.SOURCES_LABEL in self.prepared.carried.labels:
                 file = self.prepared.carried.provenance["file"]
-                self.skip(
-                    f"{file} has no {self.program}: railyard does not build it; -S image names one that has it"
-                )
+                self.skip(f"{file} has no {self.program}: railyard does not build it; -S image names one that has it")
         if Software.NATIVE not in self.software:
             return
         wanted = [self.program, *(["libmpiP.so"] if self.profile else [])]
@@ -295,11 +290,7 @@ class ApplicationCheck(PlacedCheck):
         if self.threads:
             waits = ["OMP_WAIT_POLICY=passive"] if self._waits_passively() else []
             witness = ["env", f"OMP_NUM_THREADS={self.threads}", *waits, *witness]
-        return [
-            *(self.prepared.carried.command if inside and self.prepared.carried else ()),
-            *witness,
-            *words,
-        ]
+        return [*(self.prepared.carried.command if inside and self.prepared.carried else ()), *witness, *words]
 
     def _from_the_job(self, name: str) -> str:
         """Return a path, relative if it is in the checkout, so that a record contains no folder of the user."""

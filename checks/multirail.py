@@ -50,9 +50,7 @@ class multirail_rails(MultirailCheck):
 class multirail_contention(ContentionCheck):
     """The high-contention case of LLNL's multirail poster: four pairs per node between the halves of the machine."""
 
-    descr = (
-        "Pairs between two groups of nodes at once under the NIC policies Default, NIC-0, NIC-1, Local-NIC"
-    )
+    descr = "Pairs between two groups of nodes at once under the NIC policies Default, NIC-0, NIC-1, Local-NIC"
     studies = ["llnl-multirail"]
     tags = {"multirail"}
     torus = "dual-rail-small"

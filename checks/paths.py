@@ -32,12 +32,7 @@ class PathsCheck(WindowCheck):
     large = {"repeats": 100}
 
     def case(self) -> dict[str, Any]:
-        return {
-            "paths": self.paths,
-            "sizes_bytes": self.sizes,
-            "window": self.window,
-            "repeats": self.repeats,
-        }
+        return {"paths": self.paths, "sizes_bytes": self.sizes, "window": self.window, "repeats": self.repeats}
 
 
 @rfm.simple_test

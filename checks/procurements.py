@@ -69,9 +69,7 @@ class procurement(OsuCheck):
         if reason := presets.why_not(self.stated, available):
             self.skip(f"{self.rule}: {reason}")
         if self.stated.test and self.stated.test.program not in osu.PROGRAMS:
-            self.skip(
-                f"{self.rule}: the checks of {self.stated.test.program} have the tag {self.preset}, too"
-            )
+            self.skip(f"{self.rule}: the checks of {self.stated.test.program} have the tag {self.preset}, too")
         nodes = available if self._of_rule("nodes") == presets.SYSTEM else 2
         ranks = nodes * per_node
         grid = (ranks - 1 + ranks % 2 if self._of_rule("odd_ranks") else ranks,)
@@ -93,9 +91,7 @@ class procurement(OsuCheck):
         forbidden = self.stated.test.forbidden_options if self.stated.test else ()
         if self.prepared.where.origin == "measured" and forbidden:
             self.options = _without(self.options, forbidden)
-        elif (
-            self.message_sizes and self.message_sizes[-1] > LARGE and self.prepared.where.origin != "measured"
-        ):
+        elif self.message_sizes and self.message_sizes[-1] > LARGE and self.prepared.where.origin != "measured":
             self.options = [*_without(self.options, ("-i", "-x")), "-i", "2", "-x", "1"]
             self.parameters = {**self.parameters, "iterations": 2}
 

@@ -78,9 +78,7 @@ class RowcolCheck(SizedCheck):
             need += cost.collective(name, groups, ranks, size_bytes=size, rounds=self.repeats + 1)
         if excess := need.excess(SimulationLimits()):
             sizes, nodes = ", ".join(map(str, self.sizes)), "x".join(map(str, self._nodes()))
-            raise ReframeError(
-                f"{self.name}: sizes {sizes}, {nodes} nodes: {excess}; expected fewer or smaller"
-            )
+            raise ReframeError(f"{self.name}: sizes {sizes}, {nodes} nodes: {excess}; expected fewer or smaller")
 
     @run_after("setup")
     def choose_an_alltoall_that_smpi_has(self) -> None:
@@ -93,9 +91,7 @@ class RowcolCheck(SizedCheck):
         if len(long) < len(self.sizes):
             sizes = ", ".join(map(str, self.sizes))
             valid = f"sizes up to {LONG_ALLTOALL - 1} apart from longer ones, which need another algorithm"
-            raise ReframeError(
-                f"{self.name}: sizes {sizes}, alltoall of an odd number of ranks; expected {valid}"
-            )
+            raise ReframeError(f"{self.name}: sizes {sizes}, alltoall of an odd number of ranks; expected {valid}")
         self.preparations = [*self.preparations, "export RAILYARD_ALGORITHMS=alltoall:ring"]
 
     def _groups(self, split: str) -> tuple[int, int]:

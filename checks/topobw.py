@@ -78,9 +78,7 @@ class TopoBwCheck(RepeatedCheck):
         if self.fault:
             words = shlex.join(shlex.split(self.fault))
             command = f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1'
-            self.preparations = [
-                f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else command
-            ]
+            self.preparations = [f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else command]
 
     @run_before("run")
     def write_links(self) -> None:

@@ -13,10 +13,7 @@ import yaml
 from jinja2.sandbox import SandboxedEnvironment
 
 _NEWER = "poll_rate_min"
-_FILES = [
-    Path(__file__).parents[1] / "reframe.yml",
-    *filter(None, os.environ.get("RAILYARD_CONFIG", "").split(":")),
-]
+_FILES = [Path(__file__).parents[1] / "reframe.yml", *filter(None, os.environ.get("RAILYARD_CONFIG", "").split(":"))]
 
 
 def _read(path):

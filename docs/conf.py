@@ -54,9 +54,7 @@ ACCESSIBLE = {
 }
 #: `make links` does not ask for examples, and for names of formats that nobody serves.
 linkcheck_ignore = [r"https?://(localhost|\S*example\.(org|com)|json-schema\.org/draft|\S*OWNER)"]
-man_pages = [
-    ("reference/cli", "railyard", "measure placements and NIC policies on HPC interconnects", author, 1)
-]
+man_pages = [("reference/cli", "railyard", "measure placements and NIC policies on HPC interconnects", author, 1)]
 
 #: Pages outside docs/ that the site includes: path from docs/ -> page of the site.
 INCLUDED = {"../benchmarks/README.md": "programs.md"}
@@ -82,9 +80,7 @@ def with_prompts(_app: Sphinx, doctree: nodes.document) -> None:
             continue
         starts = [not (number and lines[number - 1].endswith("\\")) for number in range(len(lines))]
         if all(COMMAND.match(line) for line, start in zip(lines, starts, strict=True) if start):
-            shown = [
-                ("$ " if start and line else "") + line for line, start in zip(lines, starts, strict=True)
-            ]
+            shown = [("$ " if start and line else "") + line for line, start in zip(lines, starts, strict=True)]
             text = "\n".join(shown)
             block.replace_self(nodes.literal_block(text, text, language="console"))
 

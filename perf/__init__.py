@@ -9,8 +9,6 @@ import sys
 from railyard.base.checkout import CHECKOUT
 
 if importlib.util.find_spec("pytest") is None:
-    raise SystemExit(
-        "python -m perf: pytest is not installed, which sections need for tests/support; run: make dev"
-    )
+    raise SystemExit("python -m perf: pytest is not installed, which sections need for tests/support; run: make dev")
 
 sys.path.append(str(CHECKOUT / "tests"))

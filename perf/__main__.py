@@ -26,22 +26,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "same": ("one placement twice (A/A): how far apart the medians are", same.measure),
     "rings": ("full rings in the router's network alone, beside theory", lambda _: rings.measure()),
     "topobw": ("injected faults that topobw names, and false alarms without one", topobw.measure),
-    "fit-rivals": (
-        "`optimised` against its bounds, the named orders, Scotch, KaHIP, TreeMatch",
-        rivals.measure,
-    ),
-    "matrix": (
-        "every rank order and binding under every MPI, without a torus",
-        lambda _: matrix.measure(console),
-    ),
-    "matrix-torus": (
-        "the same with 16 ranks on a virtual torus",
-        lambda _: matrix.measure(console, matrix.ON_TORUS),
-    ),
-    "stacks": (
-        "every NIC policy under every stack: shares of the NICs' bytes",
-        lambda _: stacks.measure(console),
-    ),
+    "fit-rivals": ("`optimised` against its bounds, the named orders, Scotch, KaHIP, TreeMatch", rivals.measure),
+    "matrix": ("every rank order and binding under every MPI, without a torus", lambda _: matrix.measure(console)),
+    "matrix-torus": ("the same with 16 ranks on a virtual torus", lambda _: matrix.measure(console, matrix.ON_TORUS)),
+    "stacks": ("every NIC policy under every stack: shares of the NICs' bytes", lambda _: stacks.measure(console)),
     "collectives": (
         "eight algorithms under every MPI on two networks: bytes of links, and the proof",
         lambda _: algorithms.measure(console),

@@ -62,11 +62,7 @@ def make(root: Path, first: int, count: int) -> None:
             system = f"site{number // len(EXAMPLES) % SYSTEMS}"
             copy = {**document, "created": created, "system": {**document["system"], "name": system}}
             digest = record.content_sha256(copy)
-            new = (
-                text.replace(old[2], digest)
-                .replace(f'"{old[1]}"', f'"{digest[:12]}"')
-                .replace(old[0], created)
-            )
+            new = text.replace(old[2], digest).replace(f'"{old[1]}"', f'"{digest[:12]}"').replace(old[0], created)
             new = new.replace('"name": "vcluster"', f'"name": "{system}"')
             (root / system).mkdir(exist_ok=True)
             (root / system / f"{created[:10]}-{digest[:12]}.json").write_text(new)
@@ -82,9 +78,7 @@ def exported(root: Path, folder: Path) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, "-c", EXPORT, root, folder], cwd=CHECKOUT, capture_output=True, text=True, check=True
     )
-    return dict(
-        zip(("seconds", "processor_s", "largest_mib"), map(float, done.stdout.split()[-3:]), strict=True)
-    )
+    return dict(zip(("seconds", "processor_s", "largest_mib"), map(float, done.stdout.split()[-3:]), strict=True))
 
 
 def measure(options: Namespace) -> dict[str, Any]:
@@ -105,9 +99,7 @@ def measure(options: Namespace) -> dict[str, Any]:
             begin = time.monotonic()
             rows = database.sql(sql.replace("'DIR/", f"'{folder}/")).fetchall()
             figures[f"question {number}"] = time.monotonic() - begin
-            console.print(
-                f"{number:2} {figures[f'question {number}']:6.3f} s  {len(rows):6} rows  {question}"
-            )
+            console.print(f"{number:2} {figures[f'question {number}']:6.3f} s  {len(rows):6} rows  {question}")
         if find_spec("pandas"):
             figures["pandas"] = _pandas(root)
             console.print("pandas, records per check:", figures["pandas"], "s")

@@ -34,24 +34,11 @@ SMALL = {"scale": "small"}
 #: Program of railyard -> the parameters of its run.
 OWN: Mapping[str, Mapping[str, Any]] = {
     "congestor": {"pattern": "allreduce", "size_bytes": 8, "rounds": 20},
-    "contention": {
-        "pairs_per_node": [1],
-        "sizes_bytes": [256],
-        "window": 2,
-        "repeats": 3,
-        "least_s": 0.0,
-        **SMALL,
-    },
+    "contention": {"pairs_per_node": [1], "sizes_bytes": [256], "window": 2, "repeats": 3, "least_s": 0.0, **SMALL},
     "hops": {"sizes_bytes": [0, 1024], "window": 2, "pairs_per_point": 1, "repeats": 3, **SMALL},
     "noise": {"quantum_s": 1e-4, "count": 10, "repeats": 3, **SMALL},
     "paths": {"paths": [1, 2], "sizes_bytes": [1024], "window": 2, "repeats": 3, **SMALL},
-    "pt2pt": {
-        "pattern": "random",
-        "tests": ["latency", "bandwidth"],
-        "sizes_bytes": [64],
-        "window": 8,
-        "repeats": 3,
-    },
+    "pt2pt": {"pattern": "random", "tests": ["latency", "bandwidth"], "sizes_bytes": [64], "window": 8, "repeats": 3},
     "rowcol": {
         "splits": ["X", "YZ"],
         "collectives": ["alltoall", "allgather", "allreduce", "bcast", "barrier"],

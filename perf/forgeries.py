@@ -45,14 +45,7 @@ def batch(seed: int) -> Accepted:
     name = names[seed % len(names)]
     good = bases.load(name)
     before = forgeries.faults_of(good)
-    done: Accepted = {
-        "base": name,
-        "made": 0,
-        "refused": 0,
-        "fields": Counter(),
-        "figures": {},
-        "examples": [],
-    }
+    done: Accepted = {"base": name, "made": 0, "refused": 0, "fields": Counter(), "figures": {}, "examples": []}
     choices = _choices(good)
     for number in range(len(choices) if seed < len(names) else BATCH):
         if seed >= len(names) and number % 2:

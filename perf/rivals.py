@@ -58,9 +58,7 @@ Mapper = Callable[[Allocation, sparse.csr_array, Ints, Sequence[int]], Ints]
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this section."""
     parser.add_argument("--cells", default=CELLS, help="fit-rivals: MACHINE:RANKS, with commas between")
-    parser.add_argument(
-        "--patterns", default="", help="fit-rivals: some of the matrices, with commas between"
-    )
+    parser.add_argument("--patterns", default="", help="fit-rivals: some of the matrices, with commas between")
     parser.add_argument("--numberings", type=int, default=10, help="fit-rivals: of each matrix")
 
 
@@ -73,9 +71,7 @@ def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
         table = Table("matrix", *HEADS, "best rival of the first", title=title)
         for name, traffic in matrices(int(ranks)):
             if name in (given.patterns or name).split(","):
-                worst, *others = (
-                    _compared(allocation, _renumbered(traffic, k)) for k in range(given.numberings)
-                )
+                worst, *others = (_compared(allocation, _renumbered(traffic, k)) for k in range(given.numberings))
                 worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}
                 rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **worst})
                 table.add_row(name, *(f"{worst[head]:.4g}" for head in HEADS), worst["rival"])
@@ -117,9 +113,7 @@ def matrices(ranks: int) -> Iterator[tuple[str, Traffic]]:
         graphs |= {"binomial tree": nx.binomial_tree(bits), "hypercube": nx.hypercube_graph(bits)}
     for name, graph in graphs.items():
         ends = np.array(nx.convert_node_labels_to_integers(graph).edges, dtype=np.int32).T
-        size = (
-            np.random.default_rng(SEED).uniform(0.1 if name in UNEVEN else 1, 1, ends.shape[1]) * SIZE_BYTES
-        )
+        size = np.random.default_rng(SEED).uniform(0.1 if name in UNEVEN else 1, 1, ends.shape[1]) * SIZE_BYTES
         source, target = np.hstack([ends, ends[::-1]])
         yield name, Traffic(ranks=ranks, source=source, target=target, size_bytes=np.tile(size, 2))
     yield "26 neighbours", stencil(grid, (8e4, 8e2, 8.0))
@@ -139,9 +133,7 @@ def _compared(allocation: Allocation, traffic: Traffic) -> dict[str, Any]:
         loads = load(allocation.topology, nodes, traffic, PROTOCOLS["payload"])
         return loads.slowest_s, loads.hop_bytes
 
-    job = PlacementJob(
-        allocation=allocation, grid=tuple(schedule.cubic(traffic.ranks)), ranks_per_node=1, seed=1
-    )
+    job = PlacementJob(allocation=allocation, grid=tuple(schedule.cubic(traffic.ranks)), ranks_per_node=1, seed=1)
     rivals = {}
     for order in orders().values():
         if order.start:
@@ -194,9 +186,7 @@ def bounds(allocation: Allocation, traffic: Traffic) -> tuple[float, float]:
     ]
     hops = np.sort(csgraph.shortest_path(graph(rates > 0), unweighted=True, indices=nodes)[:, nodes], axis=1)
     nearest = hops.min(axis=0)[1:]
-    least = sum(
-        float(-np.sort(-row.data) @ nearest[: row.nnz]) for row in (sent[[k]] for k in range(traffic.ranks))
-    )
+    least = sum(float(-np.sort(-row.data) @ nearest[: row.nnz]) for row in (sent[[k]] for k in range(traffic.ranks)))
     return max([*crossing, least / rates.sum()]), least
 
 
@@ -218,9 +208,7 @@ def _scotch(allocation: Allocation, both: sparse.csr_array, leaves: Ints, aritie
     for rank in range(ranks):
         row = slice(both.indptr[rank], both.indptr[rank + 1])
         pairs = zip(both.data[row].astype(int), both.indices[row], strict=True)
-        lines.append(
-            " ".join([str(row.stop - row.start), *(f"{weight} {other}" for weight, other in pairs)]) + "\n"
-        )
+        lines.append(" ".join([str(row.stop - row.start), *(f"{weight} {other}" for weight, other in pairs)]) + "\n")
     levels = " ".join(f"{arity} {len(arities) - level}" for level, arity in enumerate(arities))
     target, position = f"tleaf {len(arities)} {levels}\n", leaves
     if allocation.topology.rings is not None:
@@ -229,10 +217,7 @@ def _scotch(allocation: Allocation, both: sparse.csr_array, leaves: Ints, aritie
         number = np.ravel_multi_index(tuple(allocation.cells.T), extents, order="F")
         target, position = f"torus3D {' '.join(map(str, extents))}\n", np.argsort(number)
         if ranks < math.prod(extents):
-            target, position = (
-                f"sub {ranks} {' '.join(map(str, number.tolist()))}\n{target}",
-                np.arange(ranks),
-            )
+            target, position = (f"sub {ranks} {' '.join(map(str, number.tolist()))}\n{target}", np.arange(ranks))
     with tempfile.TemporaryDirectory() as folder:
         graph, machine, mapping = (Path(folder, name) for name in ("graph", "target", "mapping"))
         graph.write_text("".join(lines))
@@ -267,9 +252,7 @@ def _cut(kahip: Any, both: sparse.csr_array, part: Ints, arity: int) -> Ints:
         return part
     lists = [inside.indptr.tolist(), inside.data.astype(int).tolist(), inside.indices.tolist()]
     return part[
-        np.argsort(
-            kahip.kaffpa([1] * len(part), *lists, arity, 0.03, True, SEED, kahip.FAST)[1], kind="stable"
-        )
+        np.argsort(kahip.kaffpa([1] * len(part), *lists, arity, 0.03, True, SEED, kahip.FAST)[1], kind="stable")
     ]
 
 

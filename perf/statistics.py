@@ -71,9 +71,7 @@ SHAPES: dict[str, Shape] = {
     "heavy tails": lambda chance, size: chance.standard_t(3, size) / math.sqrt(3),
     "gamma": lambda chance, size: chance.gamma(1.0, 1.0, size) - math.log(2),
     # A quarter is slower by 4.
-    "two classes": lambda chance, size: (
-        chance.standard_normal(size) / 3 + 4 * (chance.random(size) < 0.25) - 0.144
-    ),
+    "two classes": lambda chance, size: chance.standard_normal(size) / 3 + 4 * (chance.random(size) < 0.25) - 0.144,
 }
 #: The same, and one launch in 20 that takes three times as long as usual, at a noise of 2.5 %.
 DISTURBED: dict[str, Shape] = {
@@ -179,10 +177,7 @@ def _equal_machines(jobs: tuple[int, int], ratio: float, shape: str, chance: Cha
 def _apart(shape: str, chance: Chance) -> Shown:
     finding = _finding(_versus([_jobs(chance, shape, 5, 0.01), 1.05 * _jobs(chance, shape, 5, 0.01)]))
     group = "machines 5 % apart, 5 jobs per side, 1 % between jobs"
-    return {
-        f"{group}: found": finding is Finding.WORSE,
-        f"{group}: a wrong winner": finding is Finding.BETTER,
-    }
+    return {f"{group}: found": finding is Finding.WORSE, f"{group}: a wrong winner": finding is Finding.BETTER}
 
 
 def _nine_checks(machines: Sequence[tuple[int, float]], chance: Chance) -> Shown:
@@ -218,10 +213,7 @@ def _placements(count: int, effect: float, chance: Chance) -> Shown:
     for job, own in enumerate(effects):
         level = 0.02 * chance.standard_normal()
         values = [
-            (
-                KEY._replace(placement=name),
-                (1000 * np.exp(level + shift + chance.normal(0, 0.01, LAUNCHES))).tolist(),
-            )
+            (KEY._replace(placement=name), (1000 * np.exp(level + shift + chance.normal(0, 0.01, LAUNCHES))).tolist())
             for name, shift in (("plain", 0.0), ("custom", own))
         ]
         one = entry(job, values[0][1], placements=["plain", "custom"])
@@ -431,9 +423,7 @@ def _rounds(job: Array) -> int:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the seed of the draws."""
-    parser.add_argument(
-        "--seed", type=int, default=SEED, metavar="N", help="statistics: the seed of the draws"
-    )
+    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help="statistics: the seed of the draws")
 
 
 def measure(options: argparse.Namespace) -> list[dict[str, Any]]:

@@ -27,10 +27,7 @@ GROUPS = {
         "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
         "links": ("placements.cli.links:links", "Predict bytes and seconds on every link of a topology."),
         "matrix": ("placements.cli.matrix:matrix", "Show what the ranks of a program send to each other."),
-        "collectives": (
-            "analysis.judge.collectives_cli:collectives",
-            "List and compare algorithms of collectives.",
-        ),
+        "collectives": ("analysis.judge.collectives_cli:collectives", "List and compare algorithms of collectives."),
         "model": ("torus.modelled.cli:model", "Predict the times of a program if only links took time."),
         "nics": ("placements.cli.nics:nics", "Print the settings that make a stack obey a NIC policy."),
         "plan": ("analysis.plan.cli:plan", "Print how many launches and jobs find a difference."),
@@ -42,23 +39,14 @@ GROUPS = {
         "admit": ("admit.cli:admit", "Name the slow nodes of a job in few launches."),
         "node-info": ("jobs.nodes.node_cli:node_info", "Print this node's cores, NICs and GPUs as JSON."),
         "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
-        "map": (
-            "jobs.nodes.node_maps:node_maps",
-            "Show which GPU is near to which NIC, and what is wrong there.",
-        ),
+        "map": ("jobs.nodes.node_maps:node_maps", "Show which GPU is near to which NIC, and what is wrong there."),
         "application": ("applications.cli:application", "List and try the parsers of third-party programs."),
         "recover": ("jobs.cli:recover", "Make the records of interrupted jobs."),
     },
     "Read what was measured": {
         "report": ("analysis.report.cli:report", "Write a page, or another format, from records."),
-        "compare": (
-            "analysis.judge.cli:compare",
-            "Compare systems, placements, NIC policies, dates or archives.",
-        ),
-        "placement-cost": (
-            "analysis.judge.cli:placement_cost",
-            "Answer whether the scheduler's placement costs time.",
-        ),
+        "compare": ("analysis.judge.cli:compare", "Compare systems, placements, NIC policies, dates or archives."),
+        "placement-cost": ("analysis.judge.cli:placement_cost", "Answer whether the scheduler's placement costs time."),
         "series": ("analysis.judge.cli:series", "Show records over dates, sizes or allocations."),
         "why": ("analysis.why:why", "Say what may have made the slow launches of a record slow."),
         "results": ("table.cli:results", "Add, import, list, check and export records."),
@@ -74,10 +62,7 @@ IN_JOB_SCRIPTS = {
     "granted": ("jobs.cli:granted", "Place a job on the nodes that were granted (in job scripts)."),
     "enough": ("analysis.plan.enough:enough", "Decide whether a job needs more rounds (in job scripts)."),
     "end-launch": ("jobs.nodes.node_cli:end_launch", "End what a launch left behind (in job scripts)."),
-    "launch-roles": (
-        "jobs.cli:launch_roles",
-        "Run a program while others load the network (in job scripts).",
-    ),
+    "launch-roles": ("jobs.cli:launch_roles", "Run a program while others load the network (in job scripts)."),
 }
 COMMANDS = {name: entry for group in (*GROUPS.values(), IN_JOB_SCRIPTS) for name, entry in group.items()}
 

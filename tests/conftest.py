@@ -111,9 +111,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if config.getoption("slow_list"):
         quick.write(quick.SLOW, reports)
     elif config.getoption("markexpr") == "quick" and (over := quick.over_limit(reports)):
-        terminalreporter.write_line(
-            f"over {quick.LIMIT_S:g} s here (make quick-list): {', '.join(sorted(over))}"
-        )
+        terminalreporter.write_line(f"over {quick.LIMIT_S:g} s here (make quick-list): {', '.join(sorted(over))}")
 
 
 @pytest.hookimpl(optionalhook=True)

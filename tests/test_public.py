@@ -79,9 +79,7 @@ def nics(case: Case, path: Path) -> list[str]:
 
 
 def address(case: Case, path: Path) -> dict[str, list[int]]:
-    described = {
-        host: {"switches": text, "pattern": case["pattern"]} for host, text in case["addresses"].items()
-    }
+    described = {host: {"switches": text, "pattern": case["pattern"]} for host, text in case["addresses"].items()}
     located = in_job.coordinates(described)
     assert list(located.dimensions if located else ()) == case["dimensions"]
     return {host: list(at) for host, at in located.coordinates.items()} if located else {}
@@ -113,9 +111,7 @@ def output(case: Case, path: Path) -> dict[str, Any]:
         samples = wanted if isinstance(wanted, list) else [wanted]
         assert measured[(name, *sorted(labels.items()))] == pytest.approx(samples, rel=1e-9)
     assert bool(measured) is bool(value.get("figures")), "a run that is not verified has no figure"
-    assert bool(reading.fault) is ("fault" in value) and value.get("fault", "") in reading.fault, (
-        reading.fault
-    )
+    assert bool(reading.fault) is ("fault" in value) and value.get("fault", "") in reading.fault, reading.fault
     if "not_measured" in value:
         assert {str(one.fom) for one in reading.not_measured} == set(value["not_measured"])
     parameters = {name: reading.parameters.get(name) for name in value.get("parameters", ())}
@@ -177,15 +173,7 @@ def test_there_are_enough_of_each_kind() -> None:
     readers = [case["reader"] for case in cases]
     assert all(readers.count(name) >= 5 for name in ("coordinates", "hosts", "nics", "address"))
     kinds = {case["value"]["kind"] for case in cases if case["reader"] == "coordinates" and "value" in case}
-    assert kinds >= {
-        "slurm",
-        "slurm-yaml",
-        "topograph",
-        "ibnetdiscover",
-        "iblinkinfo",
-        "opareport",
-        "xtdb2proc",
-    }
+    assert kinds >= {"slurm", "slurm-yaml", "topograph", "ibnetdiscover", "iblinkinfo", "opareport", "xtdb2proc"}
 
 
 def test_the_corpus_has_a_case_of_every_program_without_a_check() -> None:

@@ -40,8 +40,7 @@ class Mpi:
         self.library.MPI_Init(None, None)
         if hasattr(self.library, OPEN_MPI[0]):
             self.world, self.byte = (
-                ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(self.library, name)))
-                for name in OPEN_MPI
+                ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(self.library, name))) for name in OPEN_MPI
             )
         else:
             self.world, self.byte = (ctypes.c_int(number) for number in MPICH)
@@ -69,9 +68,7 @@ def options() -> argparse.Namespace:
     """Return the options of the command line, which are those of nccl-tests."""
     parser = argparse.ArgumentParser(description="Time one collective of PyTorch's Gloo.")
     parser.add_argument("operation", choices=["all_reduce", "all_gather", "alltoall", "broadcast"])
-    parser.add_argument(
-        "-b", dest="smallest", type=bytes_of, default="32K", help="smallest size; default 32K"
-    )
+    parser.add_argument("-b", dest="smallest", type=bytes_of, default="32K", help="smallest size; default 32K")
     parser.add_argument("-e", dest="largest", type=bytes_of, default="32M", help="largest size; default 32M")
     parser.add_argument("-f", dest="factor", type=int, default=2, help="factor between sizes; default 2")
     parser.add_argument("-n", dest="repeats", type=int, default=20, help="timed collectives; default 20")
@@ -88,16 +85,9 @@ class Gloo:
         from torch import distributed
 
         torch.set_num_threads(1)
-        self.torch, self.collectives, self.rank, self.ranks = (
-            torch,
-            distributed,
-            self.mpi.rank,
-            self.mpi.ranks,
-        )
+        self.torch, self.collectives, self.rank, self.ranks = (torch, distributed, self.mpi.rank, self.mpi.ranks)
         store = self._store()
-        distributed.init_process_group(
-            "gloo", store=store, rank=self.rank, world_size=self.ranks, timeout=LIMIT
-        )
+        distributed.init_process_group("gloo", store=store, rank=self.rank, world_size=self.ranks, timeout=LIMIT)
 
     def _store(self) -> Any:
         """Return the store through which the ranks meet; rank 0 holds it at a free port."""
@@ -211,10 +201,7 @@ def kind(operation: str) -> str:
 def head(operation: str, version: str, hosts: Sequence[tuple[str, int]]) -> list[str]:
     """Return the lines before the rows."""
     place = "time   algbw   busbw #wrong"
-    ranks = (
-        f"#  Rank {rank:2} Group  0 Pid {pid} on {host} device  0 [cpu]"
-        for rank, (host, pid) in enumerate(hosts)
-    )
+    ranks = (f"#  Rank {rank:2} Group  0 Pid {pid} on {host} device  0 [cpu]" for rank, (host, pid) in enumerate(hosts))
     return [
         f"# gloo-tests version {version}",
         f"# Collective test starting: {operation}_perf",

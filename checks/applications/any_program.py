@@ -55,10 +55,7 @@ class fit_any(ApplicationCheck):
         self.skip_if(not self.program, "no program: -S program=PATH, or run: railyard fit -- PROGRAM")
         self.options = shlex.split(self.arguments)
         path = Path(self.program)
-        self.program, self.programs = (
-            path.name,
-            str(path.parent) if path.name != self.program else self.programs,
-        )
+        self.program, self.programs = (path.name, str(path.parent) if path.name != self.program else self.programs)
         self.parameters = {"program": self.program, "arguments": self.arguments}
 
     def _program(self, index: int, whose: Software) -> list[str]:

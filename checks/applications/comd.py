@@ -21,11 +21,7 @@ class ComdCheck(MiniAppCheck):
     output = Patterns(
         program="CoMD",
         version="1.1",
-        figures={
-            "loop_s": Figure(
-                pattern=rf"loop +\d+: +(?:\S+) +\d+: +{NUMBER} +\S+ +\S+", unit="s", better="lower"
-            )
-        },
+        figures={"loop_s": Figure(pattern=rf"loop +\d+: +(?:\S+) +\d+: +{NUMBER} +\S+ +\S+", unit="s", better="lower")},
         ranks=r"Timing Statistics Across (\d+) Ranks:",
         verified=r"  Final atom count : \d+, no atoms lost",
         limits={"final over initial energy": Limit(pattern=rf"  eFinal/eInitial : {NUMBER}", at_most=1.001)},
@@ -42,13 +38,7 @@ class ComdCheck(MiniAppCheck):
         z, y, x = self.grid
         edges = [self.size * (1 if self.scaling == "strong" else ranks) for ranks in (x, y, z)]
         words = zip("ijkxyz", (x, y, z, *edges), strict=True)
-        self.options = [
-            *(word for name, value in words for word in (f"-{name}", str(value))),
-            "-N",
-            "20",
-            "-n",
-            "20",
-        ]
+        self.options = [*(word for name, value in words for word in (f"-{name}", str(value))), "-N", "20", "-n", "20"]
 
 
 @rfm.simple_test

@@ -52,10 +52,7 @@ class FaultyNetwork(rfm.RegressionTestPlugin):
         self.parameters = {**self.parameters, "scenario": self.scenario}
         self.preparations = [
             *self.preparations,
-            *(
-                f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1'
-                for words in SCENARIOS[self.scenario]
-            ),
+            *(f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1' for words in SCENARIOS[self.scenario]),
         ]
 
 

@@ -41,13 +41,8 @@ class ccl_gloo(CclCheck):
     def need_pytorch(self) -> None:
         """Skip where Python has no PyTorch, which no list of packages of railyard contains: its wheels are large."""
         script = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
-        if (
-            shutil.which(self.python) is None
-            or subprocess.run([self.python, "-c", script], check=False).returncode
-        ):
-            self.skip(
-                f"no PyTorch in {self.python}: -S python=PATH names a Python that has it (pip install torch)"
-            )
+        if shutil.which(self.python) is None or subprocess.run([self.python, "-c", script], check=False).returncode:
+            self.skip(f"no PyTorch in {self.python}: -S python=PATH names a Python that has it (pip install torch)")
 
     @run_after("setup")
     def choose_options(self) -> None:

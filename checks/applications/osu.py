@@ -122,9 +122,7 @@ class OsuCollectives(OsuCheck):
     """OSU's programs on all ranks. Sizes are those of one rank's block, or of the vector (at least 4 bytes)."""
 
     #: Program of the OSU Micro-Benchmarks that runs.
-    test = parameter(
-        ["osu_mbw_mr", "osu_alltoall", "osu_allgather", "osu_allreduce", "osu_bcast", "osu_barrier"]
-    )
+    test = parameter(["osu_mbw_mr", "osu_alltoall", "osu_allgather", "osu_allreduce", "osu_bcast", "osu_barrier"])
     smallest = 4
     small = {"largest": 1 << 14}
     standard = {"largest": 1 << 20}

@@ -67,9 +67,7 @@ def mesh(blocks: list[int], zones: int) -> str:
         ranges = [f"{at}:{at}" if k == axis else extent for k, extent in enumerate(whole)]
         lines.append(f'tag("{name}Faces",face,({",".join(ranges)}))')
     inner = ",".join(f"0:{count - 1}" for count in blocks)
-    return "\n".join(
-        [*lines, f"numzones({zones},{zones},{zones})", f"sub(10%,{inner},(7,0,0,0))", "seed(10)", ""]
-    )
+    return "\n".join([*lines, f"numzones({zones},{zones},{zones})", f"sub(10%,{inner},(7,0,0,0))", "seed(10)", ""])
 
 
 @rfm.simple_test

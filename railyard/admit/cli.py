@@ -48,9 +48,7 @@ Reading = tuple[str, str, str, float | None]
     show_default=False,
 )
 @option(
-    "--size",
-    "Size of a message, or auto: up to 1MiB, less where 64 of them take longer than 0.1 s.",
-    default="auto",
+    "--size", "Size of a message, or auto: up to 1MiB, less where 64 of them take longer than 0.1 s.", default="auto"
 )
 @option("--repeats", "Samples of a pair in a launch; their median counts.", COUNT, 5)
 @option("--slow", "A pair below this percentage of its peers' median is slow.", click.FloatRange(1, 99), 80.0)
@@ -158,24 +156,18 @@ def admit(
         )
 
     earlier = [{by_name[path, one, other]: rate for path, one, other, rate in rows} for rows in readings]
-    result = group_tests.admit(
-        nodes, pairs, launch, rule, every_path=network is not None, earlier=earlier, after=after
-    )
+    result = group_tests.admit(nodes, pairs, launch, rule, every_path=network is not None, earlier=earlier, after=after)
     save(result)
     archive.write_whole(output / "good-nodes", "".join(f"{node}\n" for node in result.good), replace=True)
     for node in result.bad:
         click.echo(f"slow node: {node}: {launch.evidence(node)}")
     for pair in result.slow_paths:
-        click.echo(
-            f"slow path: {pair.path}, between {pair.one} and {pair.other}: {launch.evidence(pair.path)}"
-        )
+        click.echo(f"slow path: {pair.path}, between {pair.one} and {pair.other}: {launch.evidence(pair.path)}")
     if result.not_judged:
         click.echo(f"not judged, because an end is no good node: {'; '.join(result.not_judged)}")
     if result.undecided:
         click.echo(f"undecided: {', '.join(result.undecided)}")
-    doubt = (
-        "" if result.is_sure or result.undecided else ", which is more than the rule assumes: launch again"
-    )
+    doubt = "" if result.is_sure or result.undecided else ", which is more than the rule assumes: launch again"
     click.echo(
         f"decided: {_sure_of(result, nodes, cables)}; {len(result.good)} are good after {launch.launches} launches; "
         f"{result.disturbed:.1%} of sound readings were slow{doubt}"
@@ -201,9 +193,7 @@ def _sure_of(admission: Admission, nodes: Sequence[str], cables: Sequence[Pair])
     return f"{text}, {len(judged)} of {len(paths)} cables" if paths else text
 
 
-def _read(
-    path: Path, request: Mapping[str, Any]
-) -> tuple[list[list[Reading]], int, str, dict[str, dict[str, int]]]:
+def _read(path: Path, request: Mapping[str, Any]) -> tuple[list[list[Reading]], int, str, dict[str, dict[str, int]]]:
     """Return rates, launches, size and counters of an earlier search; InputError for one of another request."""
     document = json_object(path)
     if document.get("request") != request:

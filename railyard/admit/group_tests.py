@@ -166,9 +166,7 @@ class _Search:
         by_slow = math.log((1 - rule.missed) / rule.disturbed)
         by_fast = math.log(rule.missed / (1 - rule.disturbed))
         named, admitted = math.log(count / rule.false_alarm), math.log(rule.overlooked / count)
-        for part in [
-            part for part in {*self.nodes, *self.fast, *self.slow_pairs} if not self._is_decided(part)
-        ]:
+        for part in [part for part in {*self.nodes, *self.fast, *self.slow_pairs} if not self._is_decided(part)]:
             evidence = by_fast * self.fast[part] + by_slow * self._against(part)
             if evidence >= named:
                 self.bad.add(part)
@@ -278,9 +276,7 @@ def _admission(search: _Search, launches: int) -> Admission:
         bad=tuple(node for node in search.nodes if node in search.bad),
         slow_paths=tuple(pair for pair in paths if pair.path in search.bad),
         undecided=tuple(undecided),
-        not_judged=tuple(
-            path for path in ends if ends[path] & doubtful and path not in doubtful | search.cleared
-        ),
+        not_judged=tuple(path for path in ends if ends[path] & doubtful and path not in doubtful | search.cleared),
         good=tuple(node for node in search.nodes if node not in doubtful | dropped),
         launches=launches,
         readings=sum(search.tested.values()),

@@ -79,9 +79,7 @@ class Launcher:
         self.size = str(min(LAST_SIZE, FIRST_SIZE << max(0, int(np.log2(WINDOW_S / window_s)))))
         if self.size == str(FIRST_SIZE):
             return rates
-        click.echo(
-            f"launch {self.launches}: messages of {FIRST_SIZE} bytes are too small; again with {self.size}"
-        )
+        click.echo(f"launch {self.launches}: messages of {FIRST_SIZE} bytes are too small; again with {self.size}")
         return self._in_turns(pairs)
 
     def _in_turns(self, pairs: Sequence[Pair]) -> dict[Pair, float | None]:
@@ -124,26 +122,13 @@ class Launcher:
         output = self.folder / f"{stem}.json"
         counting = ["env", f"RAILYARD_NICS={self.folder / stem}.nics"]
         words = [*(self.command or rendered.command[:1]), *rendered.command[1:], *counting, self.program]
-        words += [
-            "--pattern",
-            "nearest",
-            "--tests",
-            "bibandwidth",
-            "--sizes",
-            self.size,
-            "--json",
-            str(output),
-        ]
+        words += ["--pattern", "nearest", "--tests", "bibandwidth", "--sizes", self.size, "--json", str(output)]
         words += ["--repeats", str(self.repeats)]
         try:
             done = subprocess.run(
                 words,
                 cwd=self.folder,
-                env={
-                    **os.environ,
-                    **rendered.environment,
-                    "RAILYARD_EVIDENCE": f"{self.folder / stem}.evidence",
-                },
+                env={**os.environ, **rendered.environment, "RAILYARD_EVIDENCE": f"{self.folder / stem}.evidence"},
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -207,7 +192,5 @@ def _rates(path: Path, pairs: Sequence[Pair], nodes: Sequence[str]) -> dict[Pair
         rates[ends] = float(np.median(series.samples))
     if strange := [pair for pair in pairs if frozenset((pair.one, pair.other)) not in rates]:
         pair = strange[0]
-        raise RunError(
-            f"admit: no rate of {pair.one} and {pair.other}: the ranks of a launch ran on other nodes"
-        )
+        raise RunError(f"admit: no rate of {pair.one} and {pair.other}: the ranks of a launch ran on other nodes")
     return {pair: rates[frozenset((pair.one, pair.other))] for pair in pairs}

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 @option("--archive root", "Folder of the archive.", PATH, ARCHIVE)
 @option("--launch number", "A launch of the job, from 1 on.  [default: those that were slow]", COUNT)
 @option(
-    "--drain",
-    "Print instead the command by which Slurm's administrator drains each node with a fault.",
-    is_flag=True,
+    "--drain", "Print instead the command by which Slurm's administrator drains each node with a fault.", is_flag=True
 )
 @json_option("Print JSON.")
 def why(name: str, root: Path, *, number: int | None, drain: bool, as_json: bool) -> None:
@@ -46,9 +44,7 @@ def why(name: str, root: Path, *, number: int | None, drain: bool, as_json: bool
         reasons = "; ".join(chosen.guard.reasons) if chosen.is_void and chosen.guard else chosen.reason
         raise InputError("--launch", "", number, f"a launch with a result; this one has none: {reasons}")
     launches = [
-        one
-        for one in slow.launches(read, every=number is not None)
-        if number is None or one.launch.index == number - 1
+        one for one in slow.launches(read, every=number is not None) if number is None or one.launch.index == number - 1
     ]
     if drain:
         click.echo("\n".join(_drains(read, launches)))

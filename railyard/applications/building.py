@@ -113,9 +113,7 @@ def whole_paths(environ: Mapping[str, str]) -> dict[str, str]:
 
     Not to be called while a module is imported: ReFrame then is in the module's folder, not where it was started.
     """
-    named = {
-        name: path for name in PATHS if (path := environ.get(name)) and path != "none" and "://" not in path
-    }
+    named = {name: path for name in PATHS if (path := environ.get(name)) and path != "none" and "://" not in path}
     return {name: str(Path(path).absolute()) for name, path in named.items() if path[0] != "/"}
 
 

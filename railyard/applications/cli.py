@@ -60,11 +60,7 @@ def record_rules(name: str, reading: Reading, source: str) -> None:
     """Raise InputError for a reading that no record takes: a point twice, a sample outside of its unit's range."""
     count = reading.ranks or 1
     mpi = {"library": "any", "standard": "any", "ranks": count}
-    layout = {
-        "ranks": count,
-        "cpu_sets": [],
-        **dict.fromkeys(("cpu", "allowed_cpus", "numa_node"), f".*{count}"),
-    }
+    layout = {"ranks": count, "cpu_sets": [], **dict.fromkeys(("cpu", "allowed_cpus", "numa_node"), f".*{count}")}
     nodes = [{"host": "any", "ranks": f"0-{count - 1}", "layout": 0}]
     seen = Witness(mpi=mpi, ranks={"layouts": [layout], "nodes": nodes})
     document = convert.document(Path(name).stem, reading, seen, ranks=count)
@@ -81,9 +77,7 @@ def _sizes(text: str) -> list[int]:
     """Return the numbers of a list; InputError for one that is none."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     if wrong := next((word for word in words if not (word.isascii() and word.isdigit())), ""):
-        raise InputError(
-            "railyard application try", "--sizes", wrong, "message sizes in bytes, such as 8,1024"
-        )
+        raise InputError("railyard application try", "--sizes", wrong, "message sizes in bytes, such as 8,1024")
     return [int(word) for word in words]
 
 

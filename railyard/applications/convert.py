@@ -52,9 +52,7 @@ def load_witness(path: Path) -> Witness:
         raise InputError(path.name, "format", format_name, WITNESS)
     mpi = document.get("mpi")
     if not isinstance(mpi, Mapping) or type(mpi.get("ranks")) is not int or "ranks" not in document:
-        raise InputError(
-            path.name, "mpi.ranks", problem="missing", valid="the whole file of railyard-witness"
-        )
+        raise InputError(path.name, "mpi.ranks", problem="missing", valid="the whole file of railyard-witness")
     threads = document.get("openmp_threads")
     return Witness(mpi=mpi, ranks=document["ranks"], openmp_threads=threads)
 

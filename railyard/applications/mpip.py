@@ -107,9 +107,7 @@ def parse(text: str, source: str, sends: Sends | None = None) -> Profile:
 
 def _section(output: Output, title: str) -> str:
     """Return the lines under a heading up to the next one; empty if the report lacks the heading."""
-    match = re.search(
-        rf"^@--- {re.escape(title)}[^\n]*\n-+\n(.*?)(?=^-{{20,}}\n@---)", output.text, re.M | re.S
-    )
+    match = re.search(rf"^@--- {re.escape(title)}[^\n]*\n-+\n(.*?)(?=^-{{20,}}\n@---)", output.text, re.M | re.S)
     return match[1] if match else ""
 
 

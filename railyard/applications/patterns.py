@@ -61,10 +61,7 @@ class Patterns:
         declared = self.declared()
         if not self.figures:
             raise InputError(
-                self.program,
-                "figures",
-                problem="none is named",
-                valid="at least one figure of merit, with its pattern",
+                self.program, "figures", problem="none is named", valid="at least one figure of merit, with its pattern"
             )
         stems = [fom.stem for fom in declared]
         if twice := next((fom for fom in declared if stems.count(fom.stem) > 1), None):
@@ -73,10 +70,7 @@ class Patterns:
             raise InputError(self.program, "figures", same, valid)
         if not self.verified and not self.limits:
             raise InputError(
-                self.program,
-                "verified, limits",
-                problem="neither is named",
-                valid="a line or a limit of a right run",
+                self.program, "verified, limits", problem="neither is named", valid="a line or a limit of a right run"
             )
 
     def declared(self) -> list[Fom]:
@@ -102,9 +96,7 @@ def parser(patterns: Patterns) -> Parser:
     def parse(text: str, left: str, source: str) -> Reading:
         del left
         output = Output(source=source, text=text)
-        series = [
-            single(fom, _value(output, fom, patterns.figures[fom].pattern)) for fom in patterns.declared()
-        ]
+        series = [single(fom, _value(output, fom, patterns.figures[fom].pattern)) for fom in patterns.declared()]
         ranks = output.whole("ranks", patterns.ranks) if patterns.ranks else None
         parameters = {name: output.token(name, pattern) for name, pattern in patterns.parameters.items()}
         fault = _fault(patterns, output)

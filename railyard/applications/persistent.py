@@ -60,9 +60,7 @@ def parse(document: Json, source: str, ranks: int) -> Sends:
         raise InputError(source, "format", str(format_name), FORMAT)
     rows = _rows(document, source, "ranks", "rank")
     if [number for number, _ in rows] != list(range(ranks)):
-        raise InputError(
-            source, "ranks", problem=f"{len(rows)} ranks", valid=f"ranks 0 to {ranks - 1} in order"
-        )
+        raise InputError(source, "ranks", problem=f"{len(rows)} ranks", valid=f"ranks 0 to {ranks - 1} in order")
     classes = _rows(document, source, "sizes", "size_bytes")
     for index, (largest, amount) in enumerate(classes):
         _check_class(largest, amount, classes[index - 1][0] if index else -1, f"{source}: sizes[{index}]")
@@ -79,9 +77,7 @@ def _rows(document: Mapping[str, Json], source: str, name: str, key: str) -> lis
     """Return the rows of a list: the number under `key`, and an amount."""
     rows = document.get(name)
     if not isinstance(rows, list):
-        raise InputError(
-            source, name, problem="no list", valid=f"a list of objects with {key}, messages, bytes"
-        )
+        raise InputError(source, name, problem="no list", valid=f"a list of objects with {key}, messages, bytes")
     return [_row(row, key, f"{source}: {name}[{index}]") for index, row in enumerate(rows)]
 
 

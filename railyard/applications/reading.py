@@ -130,9 +130,7 @@ class Output:
             return matches[0].group(1)
         if matches:
             why = "the pattern fits several lines, or several programs ran, each alone"
-            raise UnreadableError(
-                self.source, name, f"{len(matches)} lines match {pattern!r}, expected one: {why}"
-            )
+            raise UnreadableError(self.source, name, f"{len(matches)} lines match {pattern!r}, expected one: {why}")
         ends = f"the output ends with {self.last_line()!r}"
         raise UnreadableError(self.source, name, f"no line matches {pattern!r}; {ends}")
 

@@ -69,17 +69,11 @@ def _plain(node: ast.expr) -> Any:
             return None if None in values else values
         case ast.Dict(keys=keys, values=values):
             return {
-                key.value: _plain(item)
-                for key, item in zip(keys, values, strict=True)
-                if isinstance(key, ast.Constant)
+                key.value: _plain(item) for key, item in zip(keys, values, strict=True) if isinstance(key, ast.Constant)
             }
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
             one, other = _plain(left), _plain(right)
-            return (
-                _OPERATORS[type(sign)](one, other)
-                if isinstance(one, int) and isinstance(other, int)
-                else None
-            )
+            return _OPERATORS[type(sign)](one, other) if isinstance(one, int) and isinstance(other, int) else None
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
             return -number
     return None

@@ -19,11 +19,7 @@ Decoder = Callable[[Any], Any]
 
 def decoded(kind: Callable[..., Made], document: Mapping[str, Any], **given: Any) -> Made:
     """Return an object of a dataclass from a JSON object; `given` are fields that the caller has decoded itself."""
-    own = {
-        name: decode(document[name])
-        for name, decode in _decoders(kind)
-        if name in document and name not in given
-    }
+    own = {name: decode(document[name]) for name, decode in _decoders(kind) if name in document and name not in given}
     return kind(**{**document, **own, **given})
 
 

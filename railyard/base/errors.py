@@ -19,8 +19,7 @@ def as_seen(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )
 
 
@@ -55,9 +54,7 @@ class InputError(ValueError):
     `topology.yml: extents: 0 is not valid; expected 1 or more`, `hosts: no node; expected one node per line`.
     """
 
-    def __init__(
-        self, source: str, field: str, value: object = None, valid: str = "", *, problem: str = ""
-    ) -> None:
+    def __init__(self, source: str, field: str, value: object = None, valid: str = "", *, problem: str = "") -> None:
         self.source, self.field, self.value, self.valid, self.problem = source, field, value, valid, problem
         place = f"{source}: {field}" if field else source
         problem = problem or ("no value" if value is None else "")

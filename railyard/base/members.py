@@ -51,12 +51,8 @@ def modules(package: str) -> dict[str, ModuleType]:
     own = [entry for entry in _entry_points() if entry.group == package]
     names.update(entry.name for entry in own)
     if twice := next((name for name, count in names.items() if count > 1), None):
-        raise InputError(
-            package, "", twice, f"one module of this name in {', '.join(home.__path__)} and packages"
-        )
-    imported = {
-        name: import_module(f"{package}.{name}") for name in names.keys() - {entry.name for entry in own}
-    }
+        raise InputError(package, "", twice, f"one module of this name in {', '.join(home.__path__)} and packages")
+    imported = {name: import_module(f"{package}.{name}") for name in names.keys() - {entry.name for entry in own}}
     imported |= {entry.name: entry.load() for entry in own}
     return dict(sorted(imported.items()))
 

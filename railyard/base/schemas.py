@@ -56,9 +56,7 @@ def validate(document: Any, against: Validator, source: str) -> None:
     fault = best_fault(document, against)
     if fault is not None:
         path, rule = list(fault.absolute_path), str(fault.validator)
-        raise _explained(
-            source, path, rule, fault.validator_value, schema=fault.schema, value_of_part=fault.instance
-        )
+        raise _explained(source, path, rule, fault.validator_value, schema=fault.schema, value_of_part=fault.instance)
 
 
 def _surely_valid(document: Any, against: Validator) -> bool:

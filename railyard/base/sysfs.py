@@ -130,9 +130,7 @@ def _adapters(sys: Path) -> Iterator[Device]:
         for port in (port for port in folders(path / "ports") if port.name.isdecimal()):
             layer, state = text(port / "link_layer"), text(port / "state")
             fabric, name = _fabric(path, layer), f"{path.name}:{port.name}"
-            why_not = (
-                "" if "ACTIVE" in state else f"port {state.rpartition(': ')[2].lower() or 'without a state'}"
-            )
+            why_not = "" if "ACTIVE" in state else f"port {state.rpartition(': ')[2].lower() or 'without a state'}"
             whole = first.setdefault((path / "device").resolve(), path.name)
             if whole != path.name:
                 why_not = f"a part of {whole}"
@@ -142,9 +140,7 @@ def _adapters(sys: Path) -> Iterator[Device]:
                 why_not = why_not or "iWARP"
             elif fabric == UNKNOWN:
                 vendor = text(path / "device/vendor") or UNKNOWN
-                why_not = (
-                    why_not or f"link layer {layer or UNKNOWN}, node type {_node_type(path)}, vendor {vendor}"
-                )
+                why_not = why_not or f"link layer {layer or UNKNOWN}, node type {_node_type(path)}, vendor {vendor}"
             name = path.name if fabric in {"omni-path", "efa"} else name
             yield _device(path, name, fabric, why_not)
 

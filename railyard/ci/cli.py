@@ -18,9 +18,7 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 @click.command(epilog=example("railyard ci github > .github/workflows/railyard.yml"))
 @click.argument("service", type=click.Choice([str(service) for service in Service]))
-@option(
-    "--source", "Repository of railyard, as OWNER/NAME.  [default: the remote of this checkout]", default=""
-)
+@option("--source", "Repository of railyard, as OWNER/NAME.  [default: the remote of this checkout]", default="")
 @option("--ref", "Version of railyard.  [default: this checkout's commit]", default="")
 @option("--topology", "Topology of the virtual torus.", default="gemini-2x2x2")
 @option("--checks", "Folder of your own ReFrame checks in your repository.  [default: none]", default="")
@@ -70,9 +68,7 @@ def ci(
 
 def _repository() -> str:
     """Return OWNER/NAME of the checkout's remote on GitHub; InputError where it has none."""
-    address = re.search(
-        r"github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", _git("remote", "get-url", "origin")
-    )
+    address = re.search(r"github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", _git("remote", "get-url", "origin"))
     if address is None:
         raise InputError("--source", "", problem="the checkout has no remote on GitHub", valid="OWNER/NAME")
     return address[1]
@@ -82,13 +78,9 @@ def _commit() -> str:
     """Return the commit of the checkout; warn if no branch of its remote has it. InputError if it is unknown."""
     commit = provenance.code()["git_commit"]
     if not isinstance(commit, str):
-        raise InputError(
-            "--ref", "", problem="the checkout has no commit", valid="a commit or a tag of railyard"
-        )
+        raise InputError("--ref", "", problem="the checkout has no commit", valid="a commit or a tag of railyard")
     if _git("remote") and not _git("branch", "--remotes", "--contains", commit):
-        click.echo(
-            f"warning: no branch of the checkout's remote has its commit: {commit}; run: git push", err=True
-        )
+        click.echo(f"warning: no branch of the checkout's remote has its commit: {commit}; run: git push", err=True)
     return commit
 
 

@@ -108,8 +108,7 @@ def _gitlab(choices: Choices) -> str:
         source=choices.source,
         ref=choices.ref,
         steps="".join(
-            f"    - |\n      {step}\n"
-            for step in (_cluster_steps if choices.system else _virtual_steps)(choices)
+            f"    - |\n      {step}\n" for step in (_cluster_steps if choices.system else _virtual_steps)(choices)
         ),
         virtual="" if choices.system else GITLAB_VIRTUAL.format(packages=_packages(choices)),
         system=choices.system or "vtorus",

@@ -36,9 +36,7 @@ from railyard.doctor.inventory import look
     default="",
     metavar="OPTIONS",
 )
-def doctor(
-    *, only_fragment: bool, as_json: bool, on_a_node: bool, partitions: Sequence[str], access: str
-) -> None:
+def doctor(*, only_fragment: bool, as_json: bool, on_a_node: bool, partitions: Sequence[str], access: str) -> None:
     """Report what railyard can use on this machine, and what a missing part would enable.
 
     Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
@@ -61,9 +59,7 @@ def doctor(
 
         table = Table("part", "", "found", "enables", title=f"{machine.hostname}: {machine.cpus} CPUs")
         for finding in diagnosis.findings(machine):
-            table.add_row(
-                finding.part, "yes" if finding.there else "no", finding.found or "-", finding.enables
-            )
+            table.add_row(finding.part, "yes" if finding.there else "no", finding.found or "-", finding.enables)
         Console().print(table)
         click.echo()
     fragment = diagnosis.fragment(*machines)

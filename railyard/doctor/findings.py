@@ -100,9 +100,7 @@ def findings(machine: Machine) -> Iterator[Finding]:
     )
     yield _virtual_torus(machine)
     tools = machine.tools
-    yield _part(
-        "Slurm's daemons", tools["slurmctld"], "a Slurm cluster on the virtual torus (torus up --slurm)"
-    )
+    yield _part("Slurm's daemons", tools["slurmctld"], "a Slurm cluster on the virtual torus (torus up --slurm)")
     yield _part("Docker", tools["docker"], "nodes as containers (torus up --engine docker)")
     yield _part("SimGrid", tools["simgrid"], "benchmarks on a simulated torus")
     other = f"{tools['singularity']}, which checks do not use" if tools["singularity"] else ""
@@ -184,11 +182,7 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
     extras: dict[str, Any] = {"origin": "emulated" if _emulated(machine) else "measured", "nodes": nodes}
     before = [f'export PATH="{CHECKOUT}/.venv/bin:$PATH"']
     if torus := observed.torus_named(machine.nodes):
-        extras |= {
-            "cluster": torus,
-            "topology": str(lifecycle.RUN / torus / "topology.yml"),
-            "names_nodes": True,
-        }
+        extras |= {"cluster": torus, "topology": str(lifecycle.RUN / torus / "topology.yml"), "names_nodes": True}
         before = [f'export PATH="{CHECKOUT}/railyard/torus/bin:{CHECKOUT}/.venv/bin:$PATH"', STATUS]
     if scheduler.name in SCHEDULERS:
         extras["nodes_from"] = "environment"
@@ -218,11 +212,7 @@ def unbuilt(machine: Machine) -> Iterator[str]:
     for mpi in machine.mpis:
         if not mpi.built:
             is_debian = mpi.compiler in BUILT_BY
-            build = (
-                "make setup"
-                if is_debian
-                else f"rm -rf build/benchmarks-{SITE}; make setup MPICC={mpi.compiler}"
-            )
+            build = "make setup" if is_debian else f"rm -rf build/benchmarks-{SITE}; make setup MPICC={mpi.compiler}"
             yield f"{mpi.name} {mpi.version}: left out: its benchmarks are not built; run: {build}"
 
 
@@ -252,9 +242,7 @@ def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
         stack = [NETMODS[mpi.netmod]]
     by_pals = machine.scheduler.has_pals and mpi.name in STARTED_BY_PALS
     launched = ["pals"] if by_pals else []
-    library = (
-        [] if by_pals and mpi.name == "mpich" else [mpi.name]
-    )  # the feature `mpich` selects Hydra's mpiexec
+    library = [] if by_pals and mpi.name == "mpich" else [mpi.name]  # the feature `mpich` selects Hydra's mpiexec
     folder = BUILT_BY.get(mpi.compiler, SITE)
     variables = [["PATH", f'"{CHECKOUT}/build/benchmarks-{folder}/bin:$PATH"']]
     if (pmi := PMI.get(mpi.name)) in machine.scheduler.pmi:

@@ -127,13 +127,9 @@ class Machine:
         listed = {one.fullname: one for one in scheduler.partitions}
         if partition not in listed and (scheduler.name != "pbs"):  # of PBS only the default queue is known
             raise InputError("--partition", "", partition, ", ".join(listed) or "none: no partition is known")
-        others = (
-            dataclasses.replace(one, default=False) for name, one in listed.items() if name != partition
-        )
+        others = (dataclasses.replace(one, default=False) for name, one in listed.items() if name != partition)
         chosen = dataclasses.replace(listed.get(partition, Partition(name=partition, nodes=0)), default=True)
-        return dataclasses.replace(
-            self, scheduler=dataclasses.replace(scheduler, partitions=(*others, chosen))
-        )
+        return dataclasses.replace(self, scheduler=dataclasses.replace(scheduler, partitions=(*others, chosen)))
 
     @property
     def devices(self) -> tuple[Nic, ...]:
@@ -161,9 +157,7 @@ def look(root: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machi
         gpus=len(here["gpus"]),
         modules=tuple(name for name in environment.get("LOADEDMODULES", "").split(":") if name),
         modules_system=modules_system(environment),
-        built=tuple(
-            sorted(path.parent.parent.name.removeprefix("benchmarks-") for path in built_benchmarks())
-        ),
+        built=tuple(sorted(path.parent.parent.name.removeprefix("benchmarks-") for path in built_benchmarks())),
         tools={name: find(environment) for name, find in TOOLS.items()},
         is_root=os.geteuid() == 0,
         user_namespaces=_succeeds(["unshare", "--user", "--map-root-user", "--net", "true"]),
@@ -264,8 +258,7 @@ def _partitions(text: str) -> tuple[Partition, ...]:
             nodes[cluster, row[1]] = nodes.get((cluster, row[1]), 0) + int(row[2])
         else:
             print(
-                f"railyard: sinfo: {quoted(line.strip())} is no partition with its nodes: passed over",
-                file=sys.stderr,
+                f"railyard: sinfo: {quoted(line.strip())} is no partition with its nodes: passed over", file=sys.stderr
             )
     return tuple(
         Partition(name=name.removesuffix("*"), nodes=count, default=name.endswith("*"), cluster=cluster)

@@ -34,21 +34,10 @@ def fault(fragment: str, system: str) -> str:
         words = ["reframe", "-C", str(CHECKOUT / "reframe.yml"), "-C", str(path), "--system", system]
         words += ["--prefix", folder, "-c", str(CHECKOUT / "checks/halo.py"), "-n", TRIAL, "--dry-run"]
         path_of = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
-        environment = {
-            **os.environ,
-            "PATH": path_of,
-            "RAILYARD_CHECKOUT": str(CHECKOUT),
-            "PWD": str(CHECKOUT),
-        }
+        environment = {**os.environ, "PATH": path_of, "RAILYARD_CHECKOUT": str(CHECKOUT), "PWD": str(CHECKOUT)}
         try:
             done = subprocess.run(
-                words,
-                capture_output=True,
-                text=True,
-                cwd=CHECKOUT,
-                env=environment,
-                timeout=LIMIT_S,
-                check=False,
+                words, capture_output=True, text=True, cwd=CHECKOUT, env=environment, timeout=LIMIT_S, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
@@ -84,9 +73,7 @@ def on_a_node(machine: Machine) -> Machine:
     except OSError as error:
         raise RunError(f"--on-a-node: srun: {error.strerror}") from error
     if done.returncode:
-        advice = (
-            "run: railyard doctor --on-a-node --access '--account=NAME --qos=NAME', with what jobs need here"
-        )
+        advice = "run: railyard doctor --on-a-node --access '--account=NAME --qos=NAME', with what jobs need here"
         raise RunError(f"--on-a-node: srun ended with status {done.returncode} and the lines above; {advice}")
     try:
         shown = json.loads(done.stdout.splitlines()[-1])

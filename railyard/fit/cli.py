@@ -59,9 +59,7 @@ LEFT_OVER_S = 60
     default="",
     metavar="NUMBER|BYTES/TIME|auto",
 )
-@option(
-    "--system", "ReFrame's system and partition; that of a cluster is measured there.", default="vtorus:netns"
-)
+@option("--system", "ReFrame's system and partition; that of a cluster is measured there.", default="vtorus:netns")
 @option("--config", "ReFrame's configuration of the system.  [default: railyard's reframe.yml]", default="")
 @option(
     "--placements",
@@ -122,17 +120,13 @@ def fit(
     output.mkdir(parents=True, exist_ok=True)
     _end_left_over(output)
     click.echo(f"1. capture: one launch of {program[0]} with {math.prod(extents)} ranks")
-    captured = run.reframe(
-        "capture", 1, placements=fitting.DEFAULT, launches="1", captures="1", needs_times=False
-    )
+    captured = run.reframe("capture", 1, placements=fitting.DEFAULT, launches="1", captures="1", needs_times=False)
     click.echo("".join(f"   {line}\n" for line in fitting.captured_text(captured)), nl=False)
     captured_file = output / "matrix.csv"
     shutil.copyfile(matrix or run.left_by("capture", ".matrix"), captured_file)
     whole = read_of(captured_file, math.prod(extents))
     sent, phases = whole.on_wire(), sorted(set(whole.phase.tolist()))
-    click.echo(
-        f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB with headers: {captured_file}"
-    )
+    click.echo(f"   {len(sent.source)} pairs of ranks, {sent.total_bytes / 1e6:.4g} MB with headers: {captured_file}")
     if not whole.is_whole:
         click.echo(f"   {NOT_WHOLE}")
     click.echo(
@@ -152,11 +146,7 @@ def fit(
         f"{count * (captured.launches[0].elapsed_s or 0):.0f} s beside the torus, if each takes as long as the first"
     )
     measured = run.reframe(
-        "measure",
-        count,
-        placements=",".join(names),
-        launches=str(launches),
-        matrix=str(captured_file.absolute()),
+        "measure", count, placements=",".join(names), launches=str(launches), matrix=str(captured_file.absolute())
     )
     outcomes = fitting.outcomes(measured, run.evidence("measure"))
     void = sum(launch.is_void for launch in measured.launches)
@@ -191,9 +181,7 @@ def _end_left_over(output: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise RunError(
-            f"{output}: another fit runs there; wait until it has ended, or run: {ELSEWHERE}"
-        ) from None
+        raise RunError(f"{output}: another fit runs there; wait until it has ended, or run: {ELSEWHERE}") from None
     folders = [path.parent for path in output.rglob(submitted.FILE)]
     _remove_orphans()
     begun_s, is_told = time.monotonic(), False
@@ -237,9 +225,7 @@ class _Runs:
         command = [str(Path(sys.executable).with_name("reframe")), "--prefix", str(self.output / stage)]
         command += ["-C", self.config, "-c", str(CHECKOUT / "checks/applications/any_program.py")]
         command += ["--system", self.system, "-n", CHECK, "--nocolor", "--keep-stage-files", "-r"]
-        command += [
-            word for name, value in {**self.variables, **more}.items() for word in ("-S", f"{name}={value}")
-        ]
+        command += [word for name, value in {**self.variables, **more}.items() for word in ("-S", f"{name}={value}")]
         log = self.output / f"{stage}.log"
         click.echo(f"   log: {log}")
         with log.open("w", encoding="utf-8") as file, self._progress(stage, expected):
@@ -256,9 +242,7 @@ class _Runs:
         record = records.load(fresh[-1]) if fresh else None
         if record is None or (done.returncode and not _is_enough(record, needs_times=needs_times)):
             reasons = [line.partition("Reason: ")[2] for line in text.splitlines() if "Reason: " in line]
-            reason = (
-                reasons[-1].replace(interrupted.ELSEWHERE, ELSEWHERE) if reasons else "nothing was measured"
-            )
+            reason = reasons[-1].replace(interrupted.ELSEWHERE, ELSEWHERE) if reasons else "nothing was measured"
             raise RunError(f"{stage}: {reason}; see {log}")
         return record
 
@@ -295,9 +279,7 @@ class _Runs:
     def evidence(self, stage: str) -> dict[int, dict[str, Any]]:
         """Return what the virtual torus counted in each launch of a stage; empty on a cluster."""
         paths = (self.output / stage).rglob("launch-*.evidence")
-        return {
-            int(path.stem.partition("-")[2]): json.loads(path.read_text(encoding="utf-8")) for path in paths
-        }
+        return {int(path.stem.partition("-")[2]): json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def _is_enough(record: Record, *, needs_times: bool) -> bool:

@@ -97,8 +97,7 @@ def predicted(record: Record, sent: Traffic, steps: Sequence[Traffic] = ()) -> l
     rows = []
     for name, nodes, simulated_s in zip(placements, indices, simulated, strict=True):
         whole, *loads = (
-            model.load(topology, nodes, one, model.PROTOCOLS["payload"])
-            for one in (sent, *(steps or (sent,)))
+            model.load(topology, nodes, one, model.PROTOCOLS["payload"]) for one in (sent, *(steps or (sent,)))
         )
         rows.append(
             Predicted(
@@ -219,9 +218,7 @@ def captured_text(record: Record) -> list[str]:
     launch = record.launches[0]
     if not launch.is_void or launch.guard is None:
         return []
-    return [
-        f"warning: as a measurement this launch would be void: {reason}" for reason in launch.guard.reasons
-    ]
+    return [f"warning: as a measurement this launch would be void: {reason}" for reason in launch.guard.reasons]
 
 
 def standing(record: Record, placement: str, baseline: str) -> Standing:
@@ -240,9 +237,7 @@ def standing(record: Record, placement: str, baseline: str) -> Standing:
 
 def measured_text(record: Record) -> list[str]:
     """Return what the record shows: the fitted placement against the default, and against the best named order."""
-    others = dict.fromkeys(
-        name for name in (DEFAULT, fastest_named(record)) if name in record.case.placements
-    )
+    others = dict.fromkeys(name for name in (DEFAULT, fastest_named(record)) if name in record.case.placements)
     return [f"{_sentence(standing(record, FITTED, other))}." for other in others]
 
 
@@ -274,8 +269,6 @@ def _sentence(row: Standing) -> str:
     if row.verdict in (Finding.BETTER, Finding.WORSE):
         return faster(row.combination, row.score, row.baseline)
     if row.score.low is None or row.score.high is None:
-        return (
-            f"{row.combination} against {row.baseline}: too few launches to tell (6 per placement are enough)"
-        )
+        return f"{row.combination} against {row.baseline}: too few launches to tell (6 per placement are enough)"
     gain = max(row.score.high - 1, 0)
     return f"No gain of {row.combination} over {row.baseline} is shown; one above {gain:.1%} is excluded"

@@ -86,8 +86,6 @@ def fault(record: Record, factor: float = FACTOR) -> str:
     """Return the pairs that stand out, in one line; empty if there is none."""
     groups = judge(record, factor)
     largest = max((group.size_bytes for group in groups), default=0)
-    bulk = [
-        group for group in groups if group.size_bytes == largest and group.fom.unit.measures == "data rate"
-    ]
+    bulk = [group for group in groups if group.size_bytes == largest and group.fom.unit.measures == "data rate"]
     wrong = [group for group in (groups if record.origin is Origin.MEASURED else bulk) if group.bad]
     return "; ".join(f"{group.text}: more than {factor:g} times worse" for group in wrong)

@@ -47,17 +47,11 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
             continue
         submitted.read(folder)  # refuses a folder without a job
         if user := interrupted.in_use(folder):
-            raise InputError(
-                str(folder), "", problem=user, valid="a job that has ended, and its ReFrame with it"
-            )
+            raise InputError(str(folder), "", problem=user, valid="a job that has ended, and its ReFrame with it")
         if not job_folder.began(folder):
-            raise InputError(
-                str(folder), "", problem="no launch that began", valid="a job that launched something"
-            )
+            raise InputError(str(folder), "", problem="no launch that began", valid="a job that launched something")
         record = stagedir.keep(folder, reason)
-        click.echo(
-            f"{folder}: {record.status}: {record.reason or 'complete'}; {stagedir.record_path(folder)}"
-        )
+        click.echo(f"{folder}: {record.status}: {record.reason or 'complete'}; {stagedir.record_path(folder)}")
 
 
 @click.command(epilog=example("railyard launch-roles launch-007 --congestor noise='srun noise' -- srun halo"))

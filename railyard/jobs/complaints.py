@@ -30,9 +30,7 @@ class Kind(IntEnum):
 
 
 TABLE: dict[str, Any] = yaml_io.read(Path(__file__).with_suffix(".yml"))
-KINDS = [
-    (Kind[row["kind"].upper()], re.compile("|".join(row["lines"]), re.IGNORECASE)) for row in TABLE["kinds"]
-]
+KINDS = [(Kind[row["kind"].upper()], re.compile("|".join(row["lines"]), re.IGNORECASE)) for row in TABLE["kinds"]]
 LEVEL = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in TABLE["levels"].items()))
 FAILURE = re.compile(rf"\b(?:{'|'.join(TABLE['failures'])})\b", re.IGNORECASE)
 TAGS = re.compile(TABLE["tags"])

@@ -118,9 +118,7 @@ def _engine_and_version(engine: ImageEngine) -> dict[str, str]:
 def _bound(folder: Path) -> Bound:
     """Return the machine's MPI as it is bound into an image."""
     if not any((folder / "lib").glob("libmpi*.so*")):
-        raise InputError(
-            "host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/host-mpi gather)"
-        )
+        raise InputError("host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/host-mpi gather)")
     return Bound(folder=folder, has_ofi=(folder / OFI_OF_INTEL).is_dir(), has_pmix=(folder / "pmix").is_dir())
 
 
@@ -156,9 +154,7 @@ def _check_bound(folder: Path, file: Path, labels: Mapping[str, str], features: 
     mpi = next((mpi for mpi, library in LIBRARIES if any(name.startswith(library) for name in names)), "")
     wants, has = next((name for name in features if name in SERIES), ""), labels.get(MPI_LABEL, "")
     if mpi and wants and not mpi.startswith(SERIES[wants]):
-        valid = (
-            f"a folder with {SERIES[wants]}, whose launcher the environment has (containers/host-mpi gather)"
-        )
+        valid = f"a folder with {SERIES[wants]}, whose launcher the environment has (containers/host-mpi gather)"
         raise InputError("host_mpi", "", f"{folder} has {mpi}", valid)
     if mpi and has and not any(mpi.startswith(one) and has.startswith(one) for one in set(FAMILIES.values())):
         raise InputError("host_mpi", "", f"{folder} has {mpi}", f"the family of {file.name}, which has {has}")

@@ -94,10 +94,7 @@ def _keep(folder: Path, reason: str) -> None:
     except (InputError, RunError, OSError) as error:
         print(f"railyard: {folder} could not be recorded: {error}", file=sys.stderr)
         return
-    print(
-        f"railyard: {folder.name} was interrupted; {stagedir.record_path(folder)} has its launches",
-        file=sys.stderr,
-    )
+    print(f"railyard: {folder.name} was interrupted; {stagedir.record_path(folder)} has its launches", file=sys.stderr)
 
 
 def is_waited_for(folder: Path) -> bool:

@@ -42,9 +42,7 @@ def same_job(job: str) -> str:
 def is_held(folder: Path) -> bool:
     """Return whether a job runs in a stage directory; False where that cannot be found out."""
     try:
-        descriptor = os.open(
-            folder / FILE, os.O_RDWR | os.O_CLOEXEC
-        )  # NFS locks only what is open for writing
+        descriptor = os.open(folder / FILE, os.O_RDWR | os.O_CLOEXEC)  # NFS locks only what is open for writing
     except OSError:
         return False
     try:

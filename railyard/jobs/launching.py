@@ -96,17 +96,13 @@ def render(
     if launcher.nic_by_host:
         return _simulated(placed, chosen, rendered, file_name(policy))
     kinds = node_kinds.among(kinds, {node.name for node in placed.nodes})
-    hosts = [_host_of(placed, devices, kind) for kind in kinds] or [
-        host(placed, devices, None, by_script=by_script)
-    ]
+    hosts = [_host_of(placed, devices, kind) for kind in kinds] or [host(placed, devices, None, by_script=by_script)]
     own = [stating.settings(stated)] * len(hosts) if stated else []
     settings = own or [_settings(placed, chosen, features, node) for node in hosts]
     _same_on_all(chosen, settings, hosts, kinds)
     wrapper = lines.wrapper(policy, settings[0])
     binder = lines.binder(stem, placed.binding, by_script=by_script)
-    scripts = (
-        node_kinds.one_script(wrapper, [setting.wrapper() for setting in settings], kinds) if wrapper else {}
-    )
+    scripts = node_kinds.one_script(wrapper, [setting.wrapper() for setting in settings], kinds) if wrapper else {}
     if binder and kinds:
         scripts |= node_kinds.one_script(binder, [_binder(placed, kind) for kind in kinds], kinds)
     return Combination(
@@ -149,15 +145,11 @@ def _same_on_all(
     for kind, words, host_of_kind in zip(kinds, settings, hosts, strict=False):
         if words.environment != settings[0].environment:
             problem = f"{policy} needs other variables on {kind.some()}"
-            raise InputError(
-                "nics", "policy", problem=problem, valid="nodes whose NICs are near to the same ranks"
-            )
+            raise InputError("nics", "policy", problem=problem, valid="nodes whose NICs are near to the same ranks")
         if policy.kind.nearest and host_of_kind.is_described != hosts[0].is_described:
             unknown = kind if hosts[0].is_described else kinds[0]
             problem = f"no NUMA domain of a NIC on {unknown.some()}"
-            raise InputError(
-                "nics", "policy", problem=problem, valid=f"a description of every NIC for {policy}"
-            )
+            raise InputError("nics", "policy", problem=problem, valid=f"a description of every NIC for {policy}")
 
 
 def rails(topology: Topology, devices: Sequence[str] | None) -> int:
@@ -197,33 +189,24 @@ def _settings(
     return stacks.settings(policy, stack, on)
 
 
-def _simulated(
-    placed: Placement, policy: policies.ChosenPolicy, rendered: Rendered, stem: str
-) -> Combination:
+def _simulated(placed: Placement, policy: policies.ChosenPolicy, rendered: Rendered, stem: str) -> Combination:
     """Return a simulated launch: each line of its host file names a rank's node and NIC, by default that of rail 0."""
     if policy.kind.striped:
         raise InputError("nics", "policy", str(policy), "for smpi a policy with one NIC per rank")
     assigned = policies.assign(policy, policies.host(placed.allocation.topology, placed.ranks_per_node))
     rails = [assigned[local][0] if assigned[local] else 0 for local in placed.local_ranks.tolist()]
-    hosts = [
-        f"{node.name}.nic{rail}" if rail else node.name
-        for node, rail in zip(placed.nodes, rails, strict=True)
-    ]
+    hosts = [f"{node.name}.nic{rail}" if rail else node.name for node, rail in zip(placed.nodes, rails, strict=True)]
     (before,) = (name for name in rendered.files if name.endswith(".hostfile"))
     after = before if not any(rails) else f"{stem}-{before}"
     files = {name: text for name, text in rendered.files.items() if name != before}
     command = tuple(after if word == before else word for word in rendered.command)
     text = "".join(f"{host}\n" for host in hosts)
-    return Combination(
-        line=LaunchLine(environment={}, words=command), files={**files, after: text}, scripts={}
-    )
+    return Combination(line=LaunchLine(environment={}, words=command), files={**files, after: text}, scripts={})
 
 
 def assigned_nics(policy: str, on: policies.Host) -> list[list[str]]:
     """Return the names of the NICs assigned to each local rank; empty if the library decides."""
-    return [
-        [on.nics[nic] for nic in own] for own in policies.assign(policies.parse(policy, len(on.nics)), on)
-    ]
+    return [[on.nics[nic] for nic in own] for own in policies.assign(policies.parse(policy, len(on.nics)), on)]
 
 
 def assigned_gpus(policy: str, on: policies.Host) -> list[str]:

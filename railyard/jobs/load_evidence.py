@@ -61,16 +61,10 @@ def read(folder: JobFolder, launch: Planned, results: Mapping[str, Any], convert
     """
     if results.get("format") != FORMAT:
         return Companions(
-            roles=[],
-            reasons=[],
-            fault="railyard launch-roles wrote nothing about the programs beside it",
-            void=[],
+            roles=[], reasons=[], fault="railyard launch-roles wrote nothing about the programs beside it", void=[]
         )
     nics = counted(results)
-    roles = [
-        _role(folder, launch, planned, results=results, nics=nics, convert=convert)
-        for planned in launch.roles
-    ]
+    roles = [_role(folder, launch, planned, results=results, nics=nics, convert=convert) for planned in launch.roles]
     fault = next((f"{role['name']}: {role['reason']}" for role in roles if role["status"] != "ok"), "")
     theirs = of_hosts(nics, [host for role in roles for host in role["hosts"]])
     victim_bytes = sum(nics.tx_bytes) - sum(theirs.tx_bytes) if nics and theirs else 0
@@ -168,9 +162,7 @@ def _unproved(role: Json, victim_bytes: int) -> str:
     least = max(1.0, LEAST_ROUNDS * role["reported"].get("round_bytes", 0))
     if sent >= least:
         return ""
-    return (
-        f"the NICs of congestor {role['name']} sent {sent} bytes while the victim ran, less than {least:.0f}"
-    )
+    return f"the NICs of congestor {role['name']} sent {sent} bytes while the victim ran, less than {least:.0f}"
 
 
 def _not_at_once(role: Json, victim_bytes: int) -> str:
@@ -178,9 +170,7 @@ def _not_at_once(role: Json, victim_bytes: int) -> str:
     sent = None if role["nics"] is None else sum(role["nics"].tx_bytes)
     if sent is None or sent >= LEAST_OF_COPY * victim_bytes:
         return ""
-    return (
-        f"the NICs of {role['name']} sent {sent} bytes while the first copy sent {victim_bytes}: not at once"
-    )
+    return f"the NICs of {role['name']} sent {sent} bytes while the first copy sent {victim_bytes}: not at once"
 
 
 def guard(seen: Mapping[str, Any] | None, companions: Companions | None) -> Mapping[str, Any] | None:

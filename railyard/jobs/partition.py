@@ -87,12 +87,7 @@ class Partition(Site):
 
     @classmethod
     def read(
-        cls,
-        fullname: str,
-        scheduler: str,
-        extras: Mapping[str, Any],
-        variables: Mapping[str, str],
-        **programs: Any,
+        cls, fullname: str, scheduler: str, extras: Mapping[str, Any], variables: Mapping[str, str], **programs: Any
     ) -> Partition:
         """Return a partition of reframe.yml, by its full name, its scheduler's name and its extras.
 
@@ -112,8 +107,7 @@ class Partition(Site):
             topology=str(extras.get("topology") or ""),
             smoke_topology=str(extras.get("smoke_topology") or ""),
             coordinates=str(extras.get("coordinates") or ""),
-            nodes=int(extras.get("nodes") or 0)
-            or (len(allocated_nodes.names(variables)) if in_allocation else 0),
+            nodes=int(extras.get("nodes") or 0) or (len(allocated_nodes.names(variables)) if in_allocation else 0),
             names_nodes=bool(extras.get("names_nodes", scheduler == LOCAL and not in_allocation)),
             devices=extras.get("nics"),
             image=image,
@@ -162,11 +156,7 @@ class Partition(Site):
     @property
     def without_coordinates(self) -> str:
         """Return why placements that need coordinates cannot be made; empty if they can."""
-        return (
-            ""
-            if self.topology
-            else f"no coordinates: {self.configuration} names no topology for {self.fullname}"
-        )
+        return "" if self.topology else f"no coordinates: {self.configuration} names no topology for {self.fullname}"
 
     @property
     def known_topology(self) -> Topology | None:
@@ -213,9 +203,7 @@ def option(scheduler: str, value: str, partition: str) -> str:
     return constraint.option.format(value)
 
 
-def _one_of(
-    extras: Mapping[str, Any], name: str, default: str, *, valid: Sequence[str], partition: str
-) -> str:
+def _one_of(extras: Mapping[str, Any], name: str, default: str, *, valid: Sequence[str], partition: str) -> str:
     chosen = str(extras.get(name, default))
     if chosen not in valid:
         raise InputError("reframe.yml", f"{partition}: extras.{name}", chosen, ", ".join(valid))

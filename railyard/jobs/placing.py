@@ -150,9 +150,7 @@ def _stand_in(job: Submitted, allocation: Allocation, name: str) -> _Ranks:
         return _Ranks(own)
 
 
-def _rendered(
-    job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks]
-) -> dict[tuple[str, str], Combination]:
+def _rendered(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks]) -> dict[tuple[str, str], Combination]:
     site = job.site
     return {
         (beginning, policy): launching.render(
@@ -188,8 +186,7 @@ def _planned(
         placed=_described(job, nodes, ranks, cannot),
         combinations=rendered,
         companions={
-            name: [companion.companion for companion in one.companions]
-            for name, one in {**ranks, **instead}.items()
+            name: [companion.companion for companion in one.companions] for name, one in {**ranks, **instead}.items()
         },
         equal=equal({name: one.own for name, one in ranks.items()}),
     )
@@ -241,9 +238,7 @@ def equal(placed: Mapping[str, Placement]) -> list[list[str]]:
     return [names for names in groups.values() if len(names) > 1]
 
 
-def _described(
-    job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot: Mapping[str, str]
-) -> Placed:
+def _described(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot: Mapping[str, str]) -> Placed:
     """Return where the ranks go, for the record."""
     allocation, coordinates = nodes.allocation, nodes.coordinates
     at = {node.name: node.coordinate for node in allocation.nodes} if coordinates is None else coordinates

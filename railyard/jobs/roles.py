@@ -81,15 +81,11 @@ def chosen(
 def _companions(check: str, load: str, on_a_machine: bool, program: str) -> list[Companion]:
     parts = load.split(".")
     if not set(parts) <= set(LOADS) or (COPIES in parts and len(parts) > 1):
-        raise InputError(
-            check, "loads", load, f"{', '.join(LOADS)}; several congestors with a full stop between"
-        )
+        raise InputError(check, "loads", load, f"{', '.join(LOADS)}; several congestors with a full stop between")
     if load == COPIES:
         return [Companion(name="copy", role=Role.COPY)]
     if PROGRAM in parts and not program:
-        raise InputError(
-            check, "load_program", problem="empty", valid="the command line of the load `program`"
-        )
+        raise InputError(check, "load_program", problem="empty", valid="the command line of the load `program`")
     counted: dict[str, int] = {}
     programs = []
     for part in parts:
@@ -125,8 +121,7 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
     programs = list(roles.loads[load])
     if load == COPIES:
         programs = [
-            dataclasses.replace(programs[0], name=f"copy-{number}")
-            for number in range(1, len(rest) // len(own) + 1)
+            dataclasses.replace(programs[0], name=f"copy-{number}") for number in range(1, len(rest) // len(own) + 1)
         ]
     if not programs or len(rest) < len(programs):
         valid = f"at least one for each program of {load}, in addition to the victim's {len(own)}"
@@ -134,9 +129,7 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
     weights = [len(own)] * len(programs) if load == COPIES else [len(rest) // len(programs)] * len(programs)
     rule = "contiguous" if roles.rule.startswith("nodes:") else roles.rule
     parts = division.dealt(taken(allocation, rest), rule, weights)
-    return [
-        (companion, taken(allocation, rest[part])) for companion, part in zip(programs, parts, strict=True)
-    ]
+    return [(companion, taken(allocation, rest[part])) for companion, part in zip(programs, parts, strict=True)]
 
 
 # ---- placements ----

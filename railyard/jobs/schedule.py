@@ -77,9 +77,7 @@ def launches(job: Submitted, plan: Plan, program: Program) -> list[Planned]:
     ]
 
 
-def lines(
-    launch: Planned, *, only_if_placed: bool, limit_s: int = 0, of: int = 0, in_turn: bool = False
-) -> list[str]:
+def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0, of: int = 0, in_turn: bool = False) -> list[str]:
     """Return a launch as lines of the job script, with a command that can be pasted into a shell.
 
     The job's output shows that the launch, one `of` so many, has ended (0: it shows nothing).
@@ -96,9 +94,7 @@ def lines(
     ]
     if limit_s:
         reached = "|".join(map(str, LIMIT_STATUS))
-        run.append(
-            f"if grep -qE '^({reached}) ' {stem}.ended; then railyard end-launch {stem} 2>> {stem}.err; fi"
-        )
+        run.append(f"if grep -qE '^({reached}) ' {stem}.ended; then railyard end-launch {stem} 2>> {stem}.err; fi")
     name = combination_name(launch.placement, launch.nic_policy, launch.software)
     if of:
         which = shlex.quote(f"railyard: launch {launch.index + 1} of {of} ({name}) ended:")
@@ -108,9 +104,7 @@ def lines(
     return [f"# launch {launch.index}: {name}, repeat {launch.repeat}", *run]
 
 
-def rounds(
-    launches: Sequence[Planned], lines: Callable[[Planned], Sequence[str]], looks: Collection[int]
-) -> list[str]:
+def rounds(launches: Sequence[Planned], lines: Callable[[Planned], Sequence[str]], looks: Collection[int]) -> list[str]:
     """Return the lines of all launches; after each number of rounds in `looks` the job may note that it has enough."""
     words: list[str] = []
     for repeat, members in itertools.groupby(launches, key=lambda launch: launch.repeat):
@@ -178,14 +172,9 @@ def with_companions(launch: Planned) -> str:
     words = [
         word
         for role in launch.roles
-        for word in (
-            "--program" if role["again"] else f"--{role['role']}",
-            f"{role['name']}={role['command']}",
-        )
+        for word in ("--program" if role["again"] else f"--{role['role']}", f"{role['name']}={role['command']}")
     ]
-    return (
-        f"{before}railyard launch-roles {launch.stem} {shlex.join(words)} -- {launch.command[len(before) :]}"
-    )
+    return f"{before}railyard launch-roles {launch.stem} {shlex.join(words)} -- {launch.command[len(before) :]}"
 
 
 def cubic(slots: int) -> list[int]:

@@ -76,9 +76,7 @@ def first_rounds(folder: Path, count: int) -> Record:
     return record_of(job_folder.read(folder).of_rounds(count), provenance.state())
 
 
-def record_of(
-    left: JobFolder, code: Mapping[str, Any] | None = None, *, place: Place | None = None
-) -> Record:
+def record_of(left: JobFolder, code: Mapping[str, Any] | None = None, *, place: Place | None = None) -> Record:
     """Return the record of a job: launches with their samples, and missing ones as not measured.
 
     `code` is the code's state and the time. Without it they are those of the first call, which writes them down, so

@@ -90,9 +90,7 @@ def planned(job: Submitted, where: Partition, granted: Allocation) -> Submission
     )
     return Submission(
         job=job,
-        plan=placing.plan_all(job, nodes)
-        if where.is_certain
-        else placing.plan_what_can(job, nodes, stand_ins=True),
+        plan=placing.plan_all(job, nodes) if where.is_certain else placing.plan_what_can(job, nodes, stand_ins=True),
         texts=dict(_texts(job, where, granted)),
         written_by_job=where.scheduled,
         only_if_placed=where.scheduled or not where.is_certain,
@@ -106,9 +104,7 @@ def write(folder: Path, submission: Submission, program: Program) -> Script:
     `program` gives what each rank of a launch runs. What another job left there is removed first. Raises InputError
     where the job's archive cannot be written.
     """
-    folders.check_writable(
-        Path(submission.job.spec.archive), (submission.job.site.system["name"], sessions.FOLDER)
-    )
+    folders.check_writable(Path(submission.job.spec.archive), (submission.job.site.system["name"], sessions.FOLDER))
     _clear(folder)
     for name, text in submission.texts.items():
         (folder / name).write_text(text)

@@ -32,10 +32,7 @@ WALL_TIME = units.fom("elapsed_s", "s", "lower")
 #: What `reframe --repeat` adds to a test's name.
 REPETITION = ".repeat_no="
 #: What a function of a test raises for an output that it does not expect.
-FAULTS = (
-    *(ReframeError, OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
-    AssertionError,
-)
+FAULTS = (*(ReframeError, OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError), AssertionError)
 
 
 def variant(name: str) -> dict[str, str]:

@@ -103,9 +103,7 @@ def warn_of_features() -> None:
     """Name, once, what a site's own configuration lacks, because ReFrame leaves out every check without a word."""
     with contextlib.suppress(ReframeFatalError):  # imported, and not by ReFrame
         system = runtime().system
-        ready = [
-            partition for partition in system.partitions if {"torus", "modelled"} & {*partition.features}
-        ]
+        ready = [partition for partition in system.partitions if {"torus", "modelled"} & {*partition.features}]
         if not any("mpi" in environment.features for one in ready for environment in one.environs):
             lacking = "environment has the feature mpi" if ready else "partition has the feature torus"
             line = "environments: features: [mpi]" if ready else "partitions: features: [torus]"
@@ -254,26 +252,18 @@ class Placed(_Variables):
             raise InputError(self.name, "container_platform", self.container_platform.image, valid)
         if self.job.pin_nodes:
             problem = f"it pins the job to {' '.join(self.job.pin_nodes)}, and placements need several nodes"
-            raise InputError(
-                self.name, "--distribute", problem=problem, valid="-S nodes=N or -J nodelist=NODES"
-            )
+            raise InputError(self.name, "--distribute", problem=problem, valid="-S nodes=N or -J nodelist=NODES")
         words = [*self.job.options, *self.job.cli_options]
         if "-a" in self.job.cli_options or any("array" in word.split("=")[0] for word in words):
             problem = "an array's tasks would share one stage directory"
-            raise InputError(
-                self.name, "-J array", problem=problem, valid="-S launches=N, or reframe --repeat=N"
-            )
+            raise InputError(self.name, "-J array", problem=problem, valid="-S launches=N, or reframe --repeat=N")
 
     def _be_last(self) -> None:
         """Raise InputError for a hook that would see the job script's launcher and tasks in place of the test's own."""
         *_, last = type(self).pipeline_hooks()["pre_run"]
         if last.__name__ != "write_placed_job":
-            problem = (
-                f"{last.__qualname__} runs after it, and would not see the test's own launcher and tasks"
-            )
-            raise InputError(
-                self.name, "railyard.Placed", problem=problem, valid="the last of the class's bases"
-            )
+            problem = f"{last.__qualname__} runs after it, and would not see the test's own launcher and tasks"
+            raise InputError(self.name, "railyard.Placed", problem=problem, valid="the last of the class's bases")
 
     def _prepare(self) -> Prepared:
         """Return the job that test and partition lead to; skip, in one line, if nothing can be measured."""
@@ -344,9 +334,7 @@ class Placed(_Variables):
     def _fitted(self, spec: JobSpec, where: Partition) -> JobSpec:
         """Return the part of a request that this machine can do, with a warning for each other part; skip if empty."""
         if counts := spec.no_launch:
-            raise InputError(
-                spec.name, "placements, nics, launches", problem=counts, valid="at least one of each"
-            )
+            raise InputError(spec.name, "placements, nics, launches", problem=counts, valid="at least one of each")
         processor = self.current_partition.processor
         self._skip_for(request.lacking(spec, where, int(processor.num_cpus or 0) if processor else 0))
         fitted = request.fitted(spec, where)
@@ -364,14 +352,7 @@ class Placed(_Variables):
         before = [*_own_commands(), *own]
         text = " ".join(map(str, (self.executable, *self.executable_opts)))
         self.program_text = Verbatim(text)
-        names = (
-            "executable",
-            "executable_opts",
-            "prerun_cmds",
-            "num_tasks",
-            "num_tasks_per_node",
-            "time_limit",
-        )
+        names = ("executable", "executable_opts", "prerun_cmds", "num_tasks", "num_tasks_per_node", "time_limit")
         self.own_values = {name: getattr(self, name) for name in names}
         self._write_launches(before)
         self.num_tasks, self.num_tasks_per_node = self.prepared.ranks, spec.ranks_per_node
@@ -382,9 +363,7 @@ class Placed(_Variables):
     def _write_launches(self, preparations: list[str]) -> None:
         where = self.prepared.where
         job = self._submitted(
-            launchers.selected(
-                where.launch or self.current_partition.launcher_type.registered_name, where.features
-            )
+            launchers.selected(where.launch or self.current_partition.launcher_type.registered_name, where.features)
         )
         planned = submission.planned(job, where, self.prepared.granted)
         for names in planned.plan.equal:

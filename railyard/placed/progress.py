@@ -19,9 +19,7 @@ from railyard.jobs.job import job_folder
 TERMINAL_S, FILE_S = 10.0, 60.0
 
 
-def watch(
-    name: str, job: Any, folder: Path, launches: int, *, interval_s: float | None = None
-) -> threading.Thread:
+def watch(name: str, job: Any, folder: Path, launches: int, *, interval_s: float | None = None) -> threading.Thread:
     """Print a line per interval until ReFrame's `job` has finished or all of its launches have ended."""
     pause_s = interval_s or (TERMINAL_S if sys.stderr.isatty() else FILE_S)
 
@@ -45,9 +43,7 @@ def line(name: str, done: int, launches: int, elapsed_s: float, *, waited_s: flo
 
     At least a second of waiting for other launches on the machine is shown.
     """
-    waited = (
-        f" ({_duration(waited_s)} of it waiting for other launches on this machine)" if waited_s >= 1 else ""
-    )
+    waited = f" ({_duration(waited_s)} of it waiting for other launches on this machine)" if waited_s >= 1 else ""
     left = f", about {_duration(elapsed_s / done * (launches - done))} left" if done else ""
     return f"{name}: {done} of {launches} launches ended in {_duration(elapsed_s)}{waited}{left}"
 

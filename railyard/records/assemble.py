@@ -131,9 +131,7 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
     than the requested one, wrong data, ranks on other hosts, NIC policy not obeyed, no series.
     """
     if run.exit_status is None:
-        return _Finding(
-            status=Status.NOT_MEASURED, reason=one_line(run.reason) or "the launch was never started"
-        )
+        return _Finding(status=Status.NOT_MEASURED, reason=one_line(run.reason) or "the launch was never started")
     output, fault = _read(run)
     verdict, moved = judge_placement(run.expected_hosts, output)
     exit_text = f"exit status {run.exit_status}" if run.exit_status else ""
@@ -144,9 +142,7 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
     why = run.fault if output and output.verified is False else run.reason or run.fault
     ended_badly = exit_text and "; ".join(filter(None, [run.late or exit_text, one_line(why)]))
     strayed = one_line(run.nic_reason) if run.nic_verdict is Verdict.NOT_OBEYED else ""
-    reason = next(
-        filter(None, [ended_badly, run.replaced, fault, unlike, unverified, moved, strayed, empty]), ""
-    )
+    reason = next(filter(None, [ended_badly, run.replaced, fault, unlike, unverified, moved, strayed, empty]), "")
     status = Status.FAILED if reason else Status.OK
     return _Finding(status=status, reason=reason, verdict=verdict, output=output)
 

@@ -76,10 +76,7 @@ def parse(document: Json, source: str) -> Benchmark:
     """Return the output in a JSON document; raises InputError as `load` does."""
     json_io.validate(document, SCHEMA, source)
     figures = _figures_of_output(document, source)
-    where, series = (
-        ranks.of_nodes(document["ranks"], source, "ranks"),
-        parse_series(document["series"], figures),
-    )
+    where, series = (ranks.of_nodes(document["ranks"], source, "ranks"), parse_series(document["series"], figures))
     if len(where) != (wanted := document["mpi"]["ranks"]):
         raise InputError(source, "ranks", problem=f"{len(where)} ranks", valid=f"{wanted}, as mpi.ranks says")
     check_series(series, source, "series")
@@ -114,9 +111,7 @@ def figures_json(figures: Iterable[Fom]) -> dict[str, Json]:
     document: dict[str, Json] = {}
     for fom in sorted(set(figures)):
         if document.setdefault(str(fom), fom.document()) != fom.document():
-            raise InputError(
-                "figures", fom, fom.document(), f"{document[fom]}, as the other launches declare"
-            )
+            raise InputError("figures", fom, fom.document(), f"{document[fom]}, as the other launches declare")
     return document
 
 

@@ -56,9 +56,7 @@ def add(files: tuple[Path, ...], root: Path) -> None:
 @option("--since", "List only records of this UTC date (2026-11-21) or later.", default="")
 @option("--until", "List only records of this UTC date or earlier.", default="")
 @json_option()
-def list_(
-    *, root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool
-) -> None:
+def list_(*, root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool) -> None:
     """List the records of an archive, one per line: how many launches are results, void, failed, not measured."""
     for flag, date in (("--since", since), ("--until", until)):
         if date and not _DATE.fullmatch(date):
@@ -86,9 +84,7 @@ def _no_record(root: Path, system: str | None, check_name: str | None) -> InputE
         there = sorted({head[name] for head in heads})
         if value is not None and value not in there:
             near = did_you_mean(value, there)
-            return InputError(
-                flag, "", problem=f"no record of {value}{near}", valid=", ".join(there) or "records"
-            )
+            return InputError(flag, "", problem=f"no record of {value}{near}", valid=", ".join(there) or "records")
     dates = sorted({head["created"][:10] for head in heads}) or ["no date"]
     valid = f"other options; {root} has {len(heads)} records from {dates[0]} to {dates[-1]}"
     return InputError("results list", "", problem="no record has all of these", valid=valid)
@@ -234,9 +230,7 @@ def find(name: str, root: Path) -> Path:
     """
     if Path(name).is_file():
         return Path(name)
-    paths = [
-        path for path in [*archive.paths(root), *imported.paths(root)] if path.stem[11:].startswith(name)
-    ]
+    paths = [path for path in [*archive.paths(root), *imported.paths(root)] if path.stem[11:].startswith(name)]
     if len(paths) != 1:
         wanted = f"a record's file, or an id in {root}" if not paths else "enough digits for one record"
         raise InputError("NAME", "", name if not paths else f"{name}: {len(paths)} records", wanted)

@@ -56,9 +56,7 @@ _OTHER_DIGITS = re.compile(rb"[\[,:](-?(?:0\.0000[0-9]*|[0-9.]+e[-+]?[0-9]+))(?!
 _MOST_DIGITS = 32
 _ONE_LINE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 #: As `json.dumps(value, sort_keys=True, allow_nan=False)`, which makes a new encoder for each value.
-_ONE_SHOT = c_make_encoder(
-    None, _ONE_LINE.default, encode_basestring_ascii, None, ": ", ", ", True, False, False
-)
+_ONE_SHOT = c_make_encoder(None, _ONE_LINE.default, encode_basestring_ascii, None, ": ", ", ", True, False, False)
 _IN_ORDER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _CONTAINERS = (dict, list)
 #: How the standard library writes a value of each type, without the way there.
@@ -104,13 +102,9 @@ def unpacked(raw: bytes, source: str) -> bytes:
     try:
         content = unpacker.decompress(raw, MOST_UNPACKED_BYTES + 1)
     except zlib.error as error:
-        raise InputError(
-            source, "", problem=f"no gzip file ({error})", valid="JSON, or JSON by gzip"
-        ) from error
+        raise InputError(source, "", problem=f"no gzip file ({error})", valid="JSON, or JSON by gzip") from error
     if len(content) > MOST_UNPACKED_BYTES:
-        raise InputError(
-            source, "", problem="more bytes when unpacked", valid=f"at most {MOST_UNPACKED_BYTES:,}"
-        )
+        raise InputError(source, "", problem="more bytes when unpacked", valid=f"at most {MOST_UNPACKED_BYTES:,}")
     if not unpacker.eof or unpacker.unused_data:
         raise InputError(source, "", problem="cut off, or followed by more", valid="one whole gzip file")
     return content
@@ -276,9 +270,7 @@ def _write(parts: list[str], value: Json, newline: str) -> None:
         parts.append(_numbers(value) or _line(value))
         return
     inner = (value.values() if is_object else value) if has_containers else ()
-    if not any(
-        isinstance(item, dict) or (isinstance(item, list) and _has_containers(item)) for item in inner
-    ):
+    if not any(isinstance(item, dict) or (isinstance(item, list) and _has_containers(item)) for item in inner):
         line = _line(value)
         if len(newline) - 1 + len(line) <= WIDTH:
             parts.append(line)

@@ -14,12 +14,7 @@ from railyard.records.record import Software
 
 
 def in_rounds(
-    placements: Sequence[str],
-    nic_policies: Sequence[str],
-    software: Sequence[Software],
-    *,
-    rounds: int,
-    seed: int,
+    placements: Sequence[str], nic_policies: Sequence[str], software: Sequence[Software], *, rounds: int, seed: int
 ) -> Iterator[tuple[int, str, str, Software]]:
     """Yield (repeat, placement, NIC policy, software) of each launch in order; `repeat` is the round, from 0."""
     shuffle = random.Random(seed)

@@ -40,9 +40,7 @@ def half_width_percent(text: str) -> float:
     except ValueError:
         percent = math.nan
     if not (text.endswith("%") and 0 < percent <= 100):
-        raise InputError(
-            UNTIL, "", text, "a percentage such as 2%, or nothing for a fixed number of launches"
-        )
+        raise InputError(UNTIL, "", text, "a percentage such as 2%, or nothing for a fixed number of launches")
     return percent
 
 

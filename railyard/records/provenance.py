@@ -58,11 +58,7 @@ def code(checkout: Path = CHECKOUT) -> dict[str, Json]:
     if top is None or Path(top).resolve() != checkout.resolve():
         return {**unknown, "git_commit": _archived_commit(checkout)}
     commit = _git(checkout, "rev-parse", "--verify", "HEAD")
-    return {
-        **unknown,
-        "git_commit": commit,
-        "git_dirty": None if commit is None else _is_dirty(checkout, commit),
-    }
+    return {**unknown, "git_commit": commit, "git_dirty": None if commit is None else _is_dirty(checkout, commit)}
 
 
 def _archived_commit(checkout: Path) -> str | None:
@@ -122,9 +118,7 @@ def _is_dirty(checkout: Path, commit: str) -> bool | None:
     committed = {name: state.split() for state, _, name in entries}
     strangers = {name for name in (others + added).split("\0") if name and name not in committed}
     return bool(strangers) or any(
-        _differs(checkout / name, mode, digest)
-        for name, (mode, kind, digest) in committed.items()
-        if kind == "blob"
+        _differs(checkout / name, mode, digest) for name, (mode, kind, digest) in committed.items() if kind == "blob"
     )
 
 
@@ -149,9 +143,7 @@ def is_known(commit: str, checkout: Path = CHECKOUT) -> bool | None:
 
 def committed(commit: str, checkout: Path = CHECKOUT) -> datetime | None:
     """Return when a commit was made; None if the checkout is no whole clone, or lacks the commit."""
-    text = (
-        _git(checkout, "show", "--no-patch", "--format=%cI", commit) if is_known(commit, checkout) else None
-    )
+    text = _git(checkout, "show", "--no-patch", "--format=%cI", commit) if is_known(commit, checkout) else None
     return datetime.fromisoformat(text) if text else None
 
 
@@ -159,16 +151,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            [
-                "git",
-                "-C",
-                str(folder),
-                "-c",
-                "core.fsmonitor=false",
-                "-c",
-                "core.untrackedCache=false",
-                *arguments,
-            ],
+            ["git", "-C", str(folder), "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", *arguments],
             capture_output=True,
             text=True,
             errors="replace",

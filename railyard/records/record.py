@@ -369,9 +369,7 @@ def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
     figures = benchmark.declared(document, source)
     for name in sorted(names.keys() ^ figures.keys()):
         if name in figures:
-            raise InputError(
-                source, f"figures.{name}", problem="no series has it", valid="figures of the series alone"
-            )
+            raise InputError(source, f"figures.{name}", problem="no series has it", valid="figures of the series alone")
         raise InputError(source, names[name], name, "a figure that `figures` declares")
     return figures
 
@@ -388,9 +386,7 @@ def _parse_case(item: Mapping[str, Json], source: str) -> Case:
     return decoded(Case, item, allocation={**item["allocation"], "nodes": nodes})
 
 
-def _parse_launch(
-    item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
-) -> Launch:
+def _parse_launch(item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str) -> Launch:
     roles = item.get("roles")
     return decoded(
         Launch,
@@ -401,16 +397,11 @@ def _parse_launch(
         guard=_parse_guard(item.get("guard")),
         nics=views.nics(item.get("nics"), f"{place}.nics"),
         roles=roles
-        and tuple(
-            _parse_beside(role, views, figures, f"{place}.roles[{number}]")
-            for number, role in enumerate(roles)
-        ),
+        and tuple(_parse_beside(role, views, figures, f"{place}.roles[{number}]") for number, role in enumerate(roles)),
     )
 
 
-def _parse_beside(
-    item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str
-) -> Beside:
+def _parse_beside(item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str) -> Beside:
     return decoded(
         Beside,
         item,
@@ -431,9 +422,7 @@ def _parse_guard(item: Mapping[str, Json] | None) -> Guard | None:
 def _check_times(record: Record) -> None:
     times = {"created": record.created}
     times |= {
-        f"launches[{index}].started": launch.started
-        for index, launch in enumerate(record.launches)
-        if launch.started
+        f"launches[{index}].started": launch.started for index, launch in enumerate(record.launches) if launch.started
     }
     for field, time in times.items():
         try:
@@ -453,9 +442,7 @@ def _check_launches(record: Record) -> None:
             benchmark.check_series(role.series, record.source, f"{field}.roles[{number}].series")
         combination = (launch.placement, launch.nic_policy, str(launch.software), launch.repeat)
         if combination in seen:
-            raise InputError(
-                record.source, field, " ".join(map(str, combination)), "each combination and repeat once"
-            )
+            raise InputError(record.source, field, " ".join(map(str, combination)), "each combination and repeat once")
         seen.add(combination)
 
 
@@ -471,9 +458,7 @@ def _check_place_in_case(record: Record, launch: Launch, place: int, field: str)
         raise InputError(source, f"{field}.software", launch.software, "one of case.software")
     if launch.repeat >= case.launches_per_combination:
         last = case.launches_per_combination - 1
-        raise InputError(
-            source, f"{field}.repeat", launch.repeat, f"0 to {last}, as launches_per_combination says"
-        )
+        raise InputError(source, f"{field}.repeat", launch.repeat, f"0 to {last}, as launches_per_combination says")
 
 
 def _check_launch_status(source: str, launch: Launch, field: str) -> None:
@@ -508,9 +493,7 @@ def _check_status(record: Record) -> None:
     combinations *= case.launches_per_combination
     if len(record.launches) != combinations:
         size = f"{len(record.launches)} launches"
-        raise InputError(
-            source, "launches", size, f"{combinations}: one that never started is listed as not-measured"
-        )
+        raise InputError(source, "launches", size, f"{combinations}: one that never started is listed as not-measured")
 
 
 def _check_image(record: Record) -> None:
@@ -529,7 +512,5 @@ def job_status(launches: Sequence[Status]) -> Status:
 
 def _check_reason(source: str, status: Status, reason: str, field: str) -> None:
     if (status is Status.OK) != (not reason):
-        wanted = (
-            "empty when status is ok" if status is Status.OK else f"one line that says why it is {status}"
-        )
+        wanted = "empty when status is ok" if status is Status.OK else f"one line that says why it is {status}"
         raise InputError(source, field, reason, wanted)

@@ -180,9 +180,7 @@ def load(path: Path = FILE) -> dict[str, dict[str, Entry]]:
         abouts = document.pop("$about", {})
         return {
             check: {
-                case: _entry(abouts[check][case], variables)
-                for case, variables in cases.items()
-                if case != "$index"
+                case: _entry(abouts[check][case], variables) for case, variables in cases.items() if case != "$index"
             }
             for check, cases in document.items()
         }
@@ -238,14 +236,10 @@ def text(references: References) -> str:
         check: {case: _about(entry) for case, entry in sorted(of_check.items())}
         for check, of_check in sorted(references.items())
     }
-    return HEADING + yaml.safe_dump(
-        document, allow_unicode=True, sort_keys=True, width=110, default_flow_style=None
-    )
+    return HEADING + yaml.safe_dump(document, allow_unicode=True, sort_keys=True, width=110, default_flow_style=None)
 
 
-HEADING = (
-    "# Written by `railyard references update` from the archive; ReFrame reads it, see docs/report.md.\n"
-)
+HEADING = "# Written by `railyard references update` from the archive; ReFrame reads it, see docs/report.md.\n"
 
 
 def _about(entry: Entry) -> dict[str, Json]:
@@ -261,8 +255,5 @@ def _about(entry: Entry) -> dict[str, Json]:
 
 def _past_json(past: Past) -> dict[str, Json]:
     document = {name: value for name, value in asdict(past).items() if value}
-    parts = {
-        "accepted": list(past.accepted),
-        "suspected": {name: list(p) for name, p in past.suspected.items()},
-    }
+    parts = {"accepted": list(past.accepted), "suspected": {name: list(p) for name, p in past.suspected.items()}}
     return {name: parts.get(name, value) for name, value in document.items()}

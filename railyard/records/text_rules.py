@@ -49,9 +49,7 @@ def _is_suspect(document: Json) -> bool:
 def is_visible(text: str, allowed: frozenset[str] = frozenset()) -> bool:
     """Return whether all characters of a text are visible or in `allowed`, and the text is in normal form C."""
     if text.isascii():
-        return text.isprintable() or all(
-            character.isprintable() or character in allowed for character in text
-        )
+        return text.isprintable() or all(character.isprintable() or character in allowed for character in text)
     if unicodedata.normalize("NFC", text) != text:
         return False
     return all(character in allowed or unicodedata.category(character) not in INVISIBLE for character in text)
@@ -71,9 +69,7 @@ def strings(document: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[
 
 
 #: Letters of other scripts that look like a Latin letter, lower case after folding, and that letter.
-_LIKE_LATIN = str.maketrans(
-    "абвгеёзіїјкмнорсѕтуүхһԁԛѡαβγεηικνορτυχωո", "a6bree3iijkmhopcstyyxhdqwabyehikvoptuxwn"
-)
+_LIKE_LATIN = str.maketrans("абвгеёзіїјкмнорсѕтуүхһԁԛѡαβγεηικνορτυχωո", "a6bree3iijkmhopcstyyxhdqwabyehikvoptuxwn")
 
 
 def skeleton(name: str) -> str:
@@ -89,9 +85,7 @@ def mixed_scripts(name: str) -> str:
     """
     strange = []
     for word in name.split():
-        scripts = [
-            (letter, unicodedata.name(letter, "").split(" ")[0]) for letter in word if letter.isalpha()
-        ]
+        scripts = [(letter, unicodedata.name(letter, "").split(" ")[0]) for letter in word if letter.isalpha()]
         counts = Counter(script for _, script in scripts)
         strange += [letter for letter, script in scripts if script != counts.most_common(1)[0][0]]
     return ", ".join(f"{letter} ({unicodedata.name(letter, '?')})" for letter in dict.fromkeys(strange))

@@ -54,9 +54,7 @@ def sentence(benchmark: str, fom: str) -> str:
     if fom in scopes["launch"]:
         return f"Nothing else in a launch determines {fom}: it is taken on trust."
     if fom in scopes["sample"]:
-        return (
-            f"Single samples of {fom} are taken on trust; a launch's other figures determine them together."
-        )
+        return f"Single samples of {fom} are taken on trust; a launch's other figures determine them together."
     if TOGETHER in scopes["launches"]:
         return f"The other figures determine {fom}; that all of them were scaled together is not seen."
     return f"The rest of a record determines {fom}."

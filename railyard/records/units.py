@@ -252,9 +252,7 @@ UNITS: tuple[Unit, ...] = (
     _unit("kjoule", ENERGY, "kJ", "Joules (kJ)", "kilojoules", largest=1e12),
     _unit("watt", "power", "W", "Watt", "Watts", "watts", largest=1e12),
     _unit("gflop_s_per_watt", "efficiency", "Gflop/s/W", "GFlops/W", "Gflops/watt"),
-    Unit(
-        name="percent", measures="share", text="%", spellings=("percents", "pct"), minimum=-1e9, maximum=1e9
-    ),
+    Unit(name="percent", measures="share", text="%", spellings=("percents", "pct"), minimum=-1e9, maximum=1e9),
     _unit("ratio", "ratio", "ratio", "Ratio", "X", "x", "score", "rate", "1"),
     _unit("count", "count", "count", "#", "#wrong", "elements", "number"),
 )
@@ -278,13 +276,7 @@ def fom(name: str, unit: str, better: str, *, source: str = "", field: str = "")
         raise InputError(source or name, field, name, "a name of small letters, digits and _")
     registered = find(unit)
     if registered is None:
-        near = difflib.get_close_matches(unit, _BY_SPELLING, n=5, cutoff=0.5) or [
-            "us",
-            "s",
-            "GB/s",
-            "Gflop/s",
-            "per_s",
-        ]
+        near = difflib.get_close_matches(unit, _BY_SPELLING, n=5, cutoff=0.5) or ["us", "s", "GB/s", "Gflop/s", "per_s"]
         valid = f"a unit of railyard/records/units.py, such as {', '.join(near)}"
         raise InputError(source or name, f"{at}.unit" if source else "unit", unit, valid)
     if better not in list(Better):

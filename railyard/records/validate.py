@@ -50,9 +50,7 @@ def check_paths(paths: Sequence[Path], is_strict: bool, progress: Progress) -> I
     judge = functools.partial(_judged, is_strict=is_strict)
     for path in paths:
         if not path.exists():
-            raise InputError(
-                str(path), "", problem="no such file", valid="a record, an archive's folder or a bag"
-            )
+            raise InputError(str(path), "", problem="no such file", valid="a record, an archive's folder or a bag")
         if bag.is_bag(path):
             yield from check_bag(path, judge)
         elif path.is_dir():

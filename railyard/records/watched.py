@@ -75,9 +75,7 @@ def _class(labels: Labels) -> str:
     return str(dict(labels).get(CLASS, ""))
 
 
-def _summary(
-    name: Fom, points: Iterable[Sequence[float]], *, has_worst: bool = True
-) -> dict[Fom, Sequence[float]]:
+def _summary(name: Fom, points: Iterable[Sequence[float]], *, has_worst: bool = True) -> dict[Fom, Sequence[float]]:
     """Return variable -> a value per launch, for the geometric mean over some points and the worst of them."""
     launches = list(zip(*points, strict=True))
     mark = "," if POINT in name else POINT
@@ -110,9 +108,7 @@ def _ends_of_curve(curve: Sequence[Labels]) -> list[Labels]:
         middle = [MIDDLE_BYTES] if of_name[0][0] == SIZE else []
         ends.append({min(numbers), max(numbers), *middle} if numbers else {of_name[0][1]})
     return [
-        labels
-        for labels in curve
-        if all(value in allowed for (_, value), allowed in zip(labels, ends, strict=True))
+        labels for labels in curve if all(value in allowed for (_, value), allowed in zip(labels, ends, strict=True))
     ]
 
 

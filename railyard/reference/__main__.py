@@ -17,11 +17,7 @@ SCHEMAS = (*sorted((RESULTS / "schema").glob("*.json")), TOPOLOGIES / "schema.js
 
 def schemas() -> str:
     """Return the page of the JSON Schemas of records, bids, tenders and topologies, as they are, with a record."""
-    parts = [
-        "# Formats, field by field\n\n[Formats](../formats.md) explains them.\n",
-        "\n## A record\n\n",
-        _record(),
-    ]
+    parts = ["# Formats, field by field\n\n[Formats](../formats.md) explains them.\n", "\n## A record\n\n", _record()]
     for path in SCHEMAS:
         title = json.loads(path.read_text()).get("title", path.stem)
         name = f"../../{path.relative_to(CHECKOUT)}"

@@ -59,12 +59,7 @@ def page() -> str:
         needed = needs.of(one.name, one.file)
         text = f"{one.text}; needs {needed.what}" if needed.what else one.text
         rows.append((code(one.name), needed.nodes, escaped(text), ", ".join(needed.tags)))
-    parts = [
-        HEAD,
-        "## Checks\n\n",
-        NODES,
-        table(["check", "nodes", "what it measures, and needs", "tags"], rows),
-    ]
+    parts = [HEAD, "## Checks\n\n", NODES, table(["check", "nodes", "what it measures, and needs", "tags"], rows)]
     declared = variables()
     for owner in dict.fromkeys(one.of for one in declared):
         parts += [f"\n## Variables of {owner}\n\n", _table([one for one in declared if one.of == owner])]

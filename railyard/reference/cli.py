@@ -47,9 +47,7 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
     families = sorted({_family(check) for check in every_check})
     if family and family not in families:
         near = did_you_mean(family, families)
-        raise InputError(
-            "FAMILY", "", problem=f"no check begins with {family!r}{near}", valid=", ".join(families)
-        )
+        raise InputError("FAMILY", "", problem=f"no check begins with {family!r}{near}", valid=", ".join(families))
     chosen = [
         check
         for check in every_check
@@ -73,18 +71,14 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     rows_of_text = []
-    for _, members in itertools.groupby(
-        chosen, key=operator.attrgetter("name") if family or tag else _family
-    ):
+    for _, members in itertools.groupby(chosen, key=operator.attrgetter("name") if family or tag else _family):
         first, *others = of_family = list(members)
         needs_text = f"; needs {needed[first.name].what}" if needed[first.name].what else ""
         rows_of_text.append(
             (
                 f"{_family(first)}_* ({len(of_family)})" if others else first.name,
                 _span([needed[check.name].nodes for check in of_family]),
-                _span(
-                    [_minutes(taken_s.get(check.name), needed[check.name].launches) for check in of_family]
-                ),
+                _span([_minutes(taken_s.get(check.name), needed[check.name].launches) for check in of_family]),
                 first.text.rpartition(". ")[2] if others else first.text.partition(". ")[0] + needs_text,
             )
         )

@@ -50,14 +50,8 @@ def verdict(number: Published) -> str:
         return f"{times:.2f} times apart: {number.differs or 'not explained'}"
     text = "agrees" if times < NEAR else f"{times:.2f} times apart"
     if number.quantity.endswith((*published.MOST, *published.LEAST)):
-        text = (
-            "within the limit"
-            if published.is_within(number, number.ours)
-            else f"{times:.2f} times beyond the limit"
-        )
+        text = "within the limit" if published.is_within(number, number.ours) else f"{times:.2f} times beyond the limit"
     return ": ".join(filter(None, [text, number.differs]))
 
 
-TABLES: Mapping[str, Callable[[], str]] = {
-    f"coverage-{name}": functools.partial(_table, name) for name in WORKS
-}
+TABLES: Mapping[str, Callable[[], str]] = {f"coverage-{name}": functools.partial(_table, name) for name in WORKS}

@@ -45,10 +45,7 @@ def of(name: str, file: Path) -> Needs:
     module = ".".join(file.relative_to(CHECKOUT).with_suffix("").parts)
     check = getattr(importlib.import_module(module), name)
     return Needs(
-        nodes=_nodes(check),
-        what=", ".join(_what(check)),
-        tags=tuple(sorted(check.tags)),
-        launches=_launches(check),
+        nodes=_nodes(check), what=", ".join(_what(check)), tags=tuple(sorted(check.tags)), launches=_launches(check)
     )
 
 

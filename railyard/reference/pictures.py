@@ -36,10 +36,7 @@ def write() -> None:
 
 def _network() -> str:
     topology = catalog.load(TOPOLOGY)
-    granted, sent = (
-        allocate(topology, "contiguous"),
-        make("stencil6", GRID, size_bytes=traffic.face_bytes(CELLS, 3)),
-    )
+    granted, sent = (allocate(topology, "contiguous"), make("stencil6", GRID, size_bytes=traffic.face_bytes(CELLS, 3)))
     panels = []
     for name in PLACEMENTS:
         nodes = place(name, granted, GRID).indices

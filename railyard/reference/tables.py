@@ -71,9 +71,7 @@ def write(pages: Sequence[Path] = PAGES) -> None:
 
 def _parts() -> str:
     bindings = ", ".join(map(code, Binding))
-    load = (
-        "programs that run beside it on other nodes of the job ([congestion](congestion.md)); checks add it"
-    )
+    load = "programs that run beside it on other nodes of the job ([congestion](congestion.md)); checks add it"
     rows = [
         ("order", ", ".join(code(order.form) for order in orders().values()), ""),
         ("choice", ", ".join(code(choice.form) for choice in choices().values()), code(DEFAULT)),
@@ -111,9 +109,7 @@ def _choices() -> str:
 
 
 def _bindings() -> str:
-    return table(
-        ["binding", "what a rank is bound to"], [(code(name), text) for name, text in BINDINGS.items()]
-    )
+    return table(["binding", "what a rank is bound to"], [(code(name), text) for name, text in BINDINGS.items()])
 
 
 def _policies() -> str:
@@ -226,25 +222,16 @@ def _assigned(variables: Mapping[str, str]) -> str:
 
 def _rooms() -> str:
     """Return the rooms in the order of their imports, each with the first line of its package."""
-    order = re.findall(
-        r"^    (\S+(?: <- \S+)+)$", (CHECKOUT / "docs/architecture.md").read_text(), re.MULTILINE
-    )
-    rooms = [
-        room for line in order for room in line.split(" <- ") if (CHECKOUT / room / "__init__.py").is_file()
-    ]
+    order = re.findall(r"^    (\S+(?: <- \S+)+)$", (CHECKOUT / "docs/architecture.md").read_text(), re.MULTILINE)
+    rooms = [room for line in order for room in line.split(" <- ") if (CHECKOUT / room / "__init__.py").is_file()]
     lines = [(CHECKOUT / room / "__init__.py").read_text().partition("\n")[0].strip('"') for room in rooms]
-    return table(
-        ["room", "what it does"], [(code(f"{room}/"), line) for room, line in zip(rooms, lines, strict=True)]
-    )
+    return table(["room", "what it does"], [(code(f"{room}/"), line) for room, line in zip(rooms, lines, strict=True)])
 
 
 def _action_inputs() -> str:
     """Return the inputs of railyard's GitHub action, from its file."""
     inputs = yaml.safe_load((CHECKOUT / "action.yml").read_text())["inputs"]
-    rows = [
-        (code(name), " ".join(one["description"].split()), code(one["default"]))
-        for name, one in inputs.items()
-    ]
+    rows = [(code(name), " ".join(one["description"].split()), code(one["default"])) for name, one in inputs.items()]
     return table(["input", "meaning", "default"], rows)
 
 
@@ -260,21 +247,15 @@ def _tender_rules() -> str:
 
 
 def _tender_undetermined() -> str:
-    return table(
-        ["field", "how far"], [(code(field), far) for field, far in undetermined.UNDETERMINED.items()]
-    )
+    return table(["field", "how far"], [(code(field), far) for field, far in undetermined.UNDETERMINED.items()])
 
 
 def _coordinate_sources() -> str:
-    return table(
-        ["source", "what it is"], [(code(source.name), source.does) for source in sources().values()]
-    )
+    return table(["source", "what it is"], [(code(source.name), source.does) for source in sources().values()])
 
 
 def _route_rules() -> str:
-    orders = {
-        name: rule.order + ", or flowlet TIME" * rule.has_flowlets for name, rule in rules.RULES.items()
-    }
+    orders = {name: rule.order + ", or flowlet TIME" * rule.has_flowlets for name, rule in rules.RULES.items()}
     rows = [(code(name), rule.does, orders[name]) for name, rule in rules.RULES.items()]
     return table(["`choose`", "a router takes", "`order`"], rows)
 

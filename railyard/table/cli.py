@@ -14,9 +14,7 @@ __all__ = ["results"]
 
 
 @results.command(epilog=example("railyard results export --parquet table --archive results/example"))
-@option(
-    "--parquet folder", "Folder of the table; only records that it lacks are added.", FOLDER, required=True
-)
+@option("--parquet folder", "Folder of the table; only records that it lacks are added.", FOLDER, required=True)
 @archive_option()
 def export(folder: Path, root: Path) -> None:
     """Write the archive as a table of Parquet files for SQL: a row per launch and point (docs/table.md).
@@ -31,15 +29,11 @@ def export(folder: Path, root: Path) -> None:
     click.echo(f"added {added} record{'' if added == 1 else 's'} to {folder}, which had {there}")
 
 
-@results.command(
-    name="import", epilog=example("railyard results import perflogs/stream.log --archive results")
-)
+@results.command(name="import", epilog=example("railyard results import perflogs/stream.log --archive results"))
 @click.argument("files", nargs=-1, required=True, type=PATH)
 @archive_option()
 @option("--system", "Name of the machine, for files that do not name it.")
-@option(
-    "--set pairs", "NAME=VALUE that the files lack, such as machine=ARCHER2; may be repeated.", multiple=True
-)
+@option("--set pairs", "NAME=VALUE that the files lack, such as machine=ARCHER2; may be repeated.", multiple=True)
 @option("--unit units", "NAME=UNIT of a column of JUBE's; may be repeated.", multiple=True)
 @option("--program", "The program whose output the files are.  [default: by their first lines]", default="")
 def import_(
@@ -64,9 +58,7 @@ def import_(
         raise InputError("--set", "", min(unknown), ", ".join(foreign.SETTABLE))
     documents = []
     for path in files:
-        results_of_file, content = foreign.results(
-            path, stated=stated, units=_pairs("--unit", units), program=program
-        )
+        results_of_file, content = foreign.results(path, stated=stated, units=_pairs("--unit", units), program=program)
         documents += [imported.document(result, path.name, content) for result in results_of_file]
     for document in documents:
         imported.check(document, document["source"]["file"])

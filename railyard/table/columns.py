@@ -42,20 +42,13 @@ OF_RECORD = (
     Column("topology", TEXT, "", "name of the topology; empty without one"),
     Column("nodes", WHOLE, "nodes", "size of the allocation"),
     Column("allocation", TEXT, "", "equal for records of the same set of nodes"),
-    Column(
-        "job", TEXT, "", "job that made the record, or its sha256: launches of one job are not independent"
-    ),
+    Column("job", TEXT, "", "job that made the record, or its sha256: launches of one job are not independent"),
     Column("job_status", TEXT, "", "`ok`, `failed` or `not-measured`, of the whole job"),
     Column("machine", TEXT, "", "host that ran the launcher, processor, kernel"),
     Column("mpi", TEXT, "", "MPI library"),
     Column("git_commit", TEXT, "", "commit of railyard"),
     Column("subject", TEXT, "", "commit of the user's repository that a CI service tested"),
-    Column(
-        "limit_gbyte_s",
-        REAL,
-        "GB/s",
-        "rate of all NICs of a node of the topology, scaled as the virtual torus is",
-    ),
+    Column("limit_gbyte_s", REAL, "GB/s", "rate of all NICs of a node of the topology, scaled as the virtual torus is"),
 )
 #: What is equal in all rows of a launch.
 OF_LAUNCH = (
@@ -82,25 +75,16 @@ OF_POINT = (
     Column("minimum", REAL, "`unit`", "smallest sample"),
     Column("maximum", REAL, "`unit`", "largest sample"),
     Column("samples", WHOLE, "samples", "how many there are"),
-    Column(
-        "share_of_limit", REAL, "ratio", "`value` / `limit_gbyte_s`, of rates that one pair of nodes reaches"
-    ),
+    Column("share_of_limit", REAL, "ratio", "`value` / `limit_gbyte_s`, of rates that one pair of nodes reaches"),
 )
 COLUMNS = (*OF_RECORD, *OF_LAUNCH, *OF_POINT)
 #: What Parquet calls the types.
-PARQUET = {
-    TEXT: "`BYTE_ARRAY (STRING)`",
-    WHOLE: "`INT64`",
-    REAL: "`DOUBLE`",
-    TIME: "`INT64 (TIMESTAMP, ms, UTC)`",
-}
+PARQUET = {TEXT: "`BYTE_ARRAY (STRING)`", WHOLE: "`INT64`", REAL: "`DOUBLE`", TIME: "`INT64 (TIMESTAMP, ms, UTC)`"}
 
 
 def page() -> str:
     """Return the columns as a page in Markdown."""
-    rows = "".join(
-        f"| `{one.name}` | {PARQUET[one.kind]} | {one.unit} | {one.meaning} |\n" for one in COLUMNS
-    )
+    rows = "".join(f"| `{one.name}` | {PARQUET[one.kind]} | {one.unit} | {one.meaning} |\n" for one in COLUMNS)
     return (
         f"# Columns of the table\n\nVersion {VERSION}. A row is a point of a launch, or a launch without figures.\n\n"
         f"| column | type | unit | meaning |\n|---|---|---|---|\n{rows}"

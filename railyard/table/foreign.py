@@ -26,17 +26,7 @@ from railyard.records.store.imported import Point, Result
 #: The largest file that is read, in bytes.
 MOST_BYTES = 64 << 20
 #: What a user may state about results that do not have it: `--set NAME=VALUE`.
-SETTABLE = (
-    "system",
-    "partition",
-    "environment",
-    "check",
-    "created",
-    "command",
-    "exit_status",
-    "machine",
-    "software",
-)
+SETTABLE = ("system", "partition", "environment", "check", "created", "command", "exit_status", "machine", "software")
 _OLD_PERFLOG = re.compile(r"[-0-9T:+]+\|reframe ([0-3]\.\S+)")
 _UNIT = re.compile(r"(.*?)\s*\[([^\]]+)\]")
 _PROGRAMS = {
@@ -68,9 +58,7 @@ def results(
             content = opened.read(MOST_BYTES + 1)
         when = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:
-        raise InputError(
-            str(path), "", problem=(error.strerror or "").lower(), valid="a readable file"
-        ) from error
+        raise InputError(str(path), "", problem=(error.strerror or "").lower(), valid="a readable file") from error
     if len(content) > MOST_BYTES:
         raise InputError(str(path), "", problem="a larger file", valid=f"at most {MOST_BYTES:,} bytes")
     file = File(path.name, content.decode(errors="replace").lstrip("\ufeff"), units, program)
@@ -97,9 +85,7 @@ KNOWN = (
 
 def _with(result: Result, stated: Mapping[str, str], when: datetime) -> Result:
     """Return a result in which what the file does not have is as the user stated, or as the file's time."""
-    own: dict[str, Json] = {
-        name: value for name, value in stated.items() if getattr(result, name) in ("", None)
-    }
+    own: dict[str, Json] = {name: value for name, value in stated.items() if getattr(result, name) in ("", None)}
     if "exit_status" in own:
         own["exit_status"] = _whole(own["exit_status"], "--set", "exit_status")
     own.setdefault("created", result.created or f"{when:%Y-%m-%dT%H:%M:%SZ}")
@@ -146,9 +132,7 @@ def _perflog(file: File) -> Iterator[Result]:
             continue  # ReFrame repeats the line when the columns of a file change back
         if len(row) != len(heads):
             raise InputError(file.name, f"line {number}", problem=f"{len(row)} fields", valid=f"{len(heads)}")
-        cells = {
-            head: "" if cell in ("null", "None") else cell for head, cell in zip(heads, row, strict=True)
-        }
+        cells = {head: "" if cell in ("null", "None") else cell for head, cell in zip(heads, row, strict=True)}
         foms = [head.removesuffix("_value") for head in heads if head.endswith("_value")]
         points = [
             Point(
@@ -161,8 +145,7 @@ def _perflog(file: File) -> Iterator[Result]:
         ]
         name = cells.get("unique_name") or cells.get("name") or cells.get("display_name") or cells["info"]
         whole = {
-            key: _whole(cells.get(key), file.name, f"line {number}: {key}")
-            for key in ("num_tasks", "job_exitcode")
+            key: _whole(cells.get(key), file.name, f"line {number}: {key}") for key in ("num_tasks", "job_exitcode")
         }
         nodes = cells.get("job_nodelist", "")
         is_good = cells.get("result", "pass") in ("pass", "success")
@@ -186,14 +169,7 @@ def _perflog(file: File) -> Iterator[Result]:
 
 
 #: Columns of a perflog that are parameters.
-_KEPT = (
-    "num_tasks_per_node",
-    "num_cpus_per_task",
-    "num_gpus_per_node",
-    "spack_spec",
-    "env_vars",
-    "extra_resources",
-)
+_KEPT = ("num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node", "spack_spec", "env_vars", "extra_resources")
 
 
 def _count(nodes: str) -> int | None:
@@ -207,9 +183,7 @@ def _report(file: File) -> Iterator[Result]:
     session = document["session_info"]
     if int(str(session["data_version"]).partition(".")[0]) < 3:
         version = f"ReFrame {session['version']}, data version {session['data_version']}"
-        raise InputError(
-            file.name, "session_info", problem=f"a report of {version}", valid="one of ReFrame 4"
-        )
+        raise InputError(file.name, "session_info", problem=f"a report of {version}", valid="one of ReFrame 4")
     for case in (case for run in document["runs"] for case in run["testcases"]):
         measured = case.get("perfvalues") or {}
         points = [
@@ -220,9 +194,7 @@ def _report(file: File) -> Iterator[Result]:
         is_good = case["result"] in ("pass", "success")
         if not points and is_good:
             continue
-        command = shlex.join(
-            [case.get("executable") or "", *(case.get("executable_opts") or [])]
-        ).removeprefix("''")
+        command = shlex.join([case.get("executable") or "", *(case.get("executable_opts") or [])]).removeprefix("''")
         nodes = case.get("job_nodelist") or case.get("nodelist") or []
         yield Result(
             tool=f"ReFrame {session['version']} run report",
@@ -241,9 +213,7 @@ def _report(file: File) -> Iterator[Result]:
             machine=",".join(nodes),
             software=" ".join([case.get("environ") or "", *(case.get("modules") or [])]).strip(),
             elapsed_s=case.get("time_run"),
-            reason=""
-            if is_good
-            else " ".join(f"ReFrame: {case['result']}: {case.get('fail_reason')}".split())[:500],
+            reason="" if is_good else " ".join(f"ReFrame: {case['result']}: {case.get('fail_reason')}".split())[:500],
         )
 
 
@@ -282,12 +252,7 @@ def _jube(file: File) -> Iterator[Result]:
         ]
         parameters = {head: cell for head, cell in cells.items() if not units[head] and cell}
         yield Result(
-            tool="JUBE result table",
-            check=name,
-            benchmark=name,
-            created="",
-            points=points,
-            parameters=parameters,
+            tool="JUBE result table", check=name, benchmark=name, created="", points=points, parameters=parameters
         )
 
 
@@ -303,9 +268,7 @@ def _ramble(file: File) -> Iterator[Result]:
                 better={"lower": "lower", "higher": "higher"}.get(
                     str(fom.get("fom_type", {}).get("better_direction")).lower(), "neither"
                 ),
-                labels={}
-                if context["name"] == "null"
-                else {"context": context.get("display_name") or context["name"]},
+                labels={} if context["name"] == "null" else {"context": context.get("display_name") or context["name"]},
             )
             for context in one.get("CONTEXTS") or ()
             for fom in context["foms"]
@@ -350,11 +313,7 @@ def _output(file: File) -> Iterator[Result]:
     program = _program(file)
     parse = osu.parser(program, None) if program in osu.PROGRAMS else launch.parser(program, {})
     reading = parse(file.text, "", file.name)
-    system = (
-        re.findall(r"^# (?:Machine|System|Release) +: (.*)", file.text, re.MULTILINE)
-        if program == "imb"
-        else []
-    )
+    system = re.findall(r"^# (?:Machine|System|Release) +: (.*)", file.text, re.MULTILINE) if program == "imb" else []
     called = re.search(r"^# Calling sequence was:\s*\n+# *(\S.*)", file.text, re.MULTILINE)
     yield Result(
         tool=f"output of {reading.program} {reading.version}".strip(),

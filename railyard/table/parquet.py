@@ -92,14 +92,10 @@ def keys(folder: Path) -> set[Key]:
     if not there:
         return set()
     try:
-        frame = polars.scan_parquet(there, hive_partitioning=False).select(
-            "system", "record_id", "schema_version"
-        )
+        frame = polars.scan_parquet(there, hive_partitioning=False).select("system", "record_id", "schema_version")
         rows = frame.unique().collect(engine="streaming").rows()
     except polars.exceptions.PolarsError as error:
-        raise InputError(
-            str(folder), "", problem=_line(error), valid="a table of railyard, or a new folder"
-        ) from error
+        raise InputError(str(folder), "", problem=_line(error), valid="a table of railyard, or a new folder") from error
     if other := {version for *_, version in rows} - {VERSION}:
         valid = f"{VERSION}; export to a new folder"
         raise InputError(str(folder), "schema_version", min(other), valid)
@@ -129,9 +125,7 @@ def _write(paths: Sequence[Path], folder: Path) -> tuple[list[InputError], int]:
             errors.append(error)
         except KeyError as error:
             problem = f"{error} is named, but not in the record"
-            errors.append(
-                InputError(str(path), "", problem=problem, valid="a record of `railyard results check`")
-            )
+            errors.append(InputError(str(path), "", problem=problem, valid="a record of `railyard results check`"))
         else:
             digests.append(document["sha256"])
     if digests:
@@ -182,13 +176,8 @@ def _frame(rows: Sequence[tuple[Any, ...]], of: Sequence[Column], number: str = 
         columns.REAL: polars.Float64(),
         columns.TIME: polars.Datetime("ms", "UTC"),
     }
-    schema = ({number: polars.UInt32()} if number else {}) | {
-        column.name: kinds[column.kind] for column in of
-    }
+    schema = ({number: polars.UInt32()} if number else {}) | {column.name: kinds[column.kind] for column in of}
     values = zip(*rows, strict=True) if rows else ([] for _ in schema)
     return polars.DataFrame(
-        [
-            polars.Series(name, list(column), kind)
-            for (name, kind), column in zip(schema.items(), values, strict=True)
-        ]
+        [polars.Series(name, list(column), kind) for (name, kind), column in zip(schema.items(), values, strict=True)]
     )

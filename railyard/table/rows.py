@@ -52,9 +52,7 @@ class Rows:
         limited = OF_A_PAIR.get(benchmark, ()) if limit else ()
         launches, points = [], []
         for number, launch in enumerate(document["launches"]):
-            launches.append(
-                (len(self.records), *_launch(number, launch, None if is_import else document["tables"]))
-            )
+            launches.append((len(self.records), *_launch(number, launch, None if is_import else document["tables"])))
             at = len(self.launches) + number
             rows = [
                 (at, *point, point[4] / limit if limit and point[0] in limited else None)
@@ -69,9 +67,7 @@ class Rows:
 def _recorded(document: Mapping[str, Json], limit: float | None) -> tuple[Any, ...]:
     case, provenance, system = document["case"], document["provenance"], document["system"]
     machine, mpi, run = provenance["machine"], provenance["mpi"], document.get("run")
-    names = tables.unfold_names(
-        case["allocation"]["nodes"]["names"], document["id"], "case.allocation.nodes.names"
-    )
+    names = tables.unfold_names(case["allocation"]["nodes"]["names"], document["id"], "case.allocation.nodes.names")
     parameters = {name: value for name, value in case["parameters"].items() if name not in BUILD}
     return (
         *_head(document),
@@ -119,11 +115,7 @@ def _launch(number: int, launch: Mapping[str, Json], shared: Mapping[str, Json] 
     return (
         number,
         *(launch.get("placement", ""), launch.get("nic_policy", ""), launch.get("software", "native")),
-        *(
-            launch.get("repeat", number),
-            "void" if is_void else launch["status"],
-            _reason(launch, is_void=is_void),
-        ),
+        *(launch.get("repeat", number), "void" if is_void else launch["status"], _reason(launch, is_void=is_void)),
         *(datetime.fromisoformat(started) if started else None, launch.get("elapsed_s")),
         _ranks(ranks, shared) if shared else ranks,
         *(launch.get("placement_verdict", "cannot-tell"), launch.get("nic_verdict", "cannot-tell")),

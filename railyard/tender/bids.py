@@ -140,9 +140,7 @@ def _opened(path: Path, allowed: Path | None) -> tuple[Read, Iterator[_Task]]:
     """Return a bid without its records, and the records to judge."""
     try:
         if not bag.is_bag(path):
-            raise InputError(
-                str(path), "", problem="no bag", valid="a folder that `railyard tender pack` wrote"
-            )
+            raise InputError(str(path), "", problem="no bag", valid="a folder that `railyard tender pack` wrote")
         bid, sums = bag.opened(path)
         signed, digest = bag.signed(path, allowed), bag.digest(path)
         tasks = (_Task(path, name, of_file) for name, of_file in sums)

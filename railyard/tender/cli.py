@@ -56,11 +56,7 @@ def show_preset(name: str, nodes: int | None) -> None:
 @option("--attach", "A file for the reader, such as a diff; may be repeated.", PATH, multiple=True)
 @option("--sign key", "The ssh key to sign with.", PATH)
 @option("--nodes", "Nodes of the offered system.", COUNT)
-@option(
-    "--pledge",
-    "Pledge CASE=VALUE, in the unit of the case's figure of merit; may be repeated.",
-    multiple=True,
-)
+@option("--pledge", "Pledge CASE=VALUE, in the unit of the case's figure of merit; may be repeated.", multiple=True)
 @option(
     "--request request_file",
     "The tender file; records that do not answer it are left out.  [default: pack all records]",
@@ -85,12 +81,8 @@ def pack(
     where = None if key is None else key.absolute()
     bid = Bid(bidder=bidder, tier=tier, nodes=nodes, pledges=dict(map(_pledge, pledge)))
     bag.write(output, files, bid, attached=attach, key=where)
-    click.echo(
-        f"wrote {output}: {len(files)} record{'' if len(files) == 1 else 's'}, {bag.signed(output).text}"
-    )
-    click.echo(
-        f"sha256 {bag.digest(output)}: send it to the buyer before the bag, so that no copy can be earlier"
-    )
+    click.echo(f"wrote {output}: {len(files)} record{'' if len(files) == 1 else 's'}, {bag.signed(output).text}")
+    click.echo(f"sha256 {bag.digest(output)}: send it to the buyer before the bag, so that no copy can be earlier")
     for path, why in reasons.items():
         click.echo(f"left out {path}: {why}")
 
@@ -181,6 +173,4 @@ def _made(request_file: Path) -> str:
     code, digest = provenance.code(), hashlib.sha256(request_file.read_bytes()).hexdigest()
     commit = str(code["git_commit"])[:12] + (" with changes" if code["git_dirty"] else "")
     today = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    return (
-        f"Written {today} by railyard {code['version']} ({commit}) from {request_file.name}, sha256 {digest}"
-    )
+    return f"Written {today} by railyard {code['version']} ({commit}) from {request_file.name}, sha256 {digest}"

@@ -102,8 +102,7 @@ def bidder(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         yield Fault(field="bidder", text=f"{as_seen(name)} is none of {', '.join(tender.bidders)}")
     elif wanted is not None and not bid.signed.is_by(wanted):
         yield Fault(
-            field="bidder",
-            text=f"{as_seen(name)} is signed by {bid.signed.by or 'nobody known'}; expected {wanted}",
+            field="bidder", text=f"{as_seen(name)} is signed by {bid.signed.by or 'nobody known'}; expected {wanted}"
         )
     elif bid.signed.by:
         yield Note(field="bidder", text=f"{as_seen(name)} is signed by {bid.signed.by}")
@@ -147,9 +146,7 @@ def sessions(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         previous = None
         for number, read in enumerate(sorted(records, key=lambda record: record.number)):
             if (read.number, read.previous) != (number, previous):
-                yield Fault(
-                    field=f"session {session}", text=f"a job was left out: the one before record {read.id}"
-                )
+                yield Fault(field=f"session {session}", text=f"a job was left out: the one before record {read.id}")
                 break
             previous = read.sha256
 
@@ -202,9 +199,7 @@ def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         if abs(apart_s) > CLOCKS_S:
             text = f"{apart_s:+.0f} s against record {first.id} of the same boot"
             yield _of_record(read, "begun_monotonic_s", text)
-    for one, other in itertools.pairwise(
-        sorted(measured_on, key=lambda read: (read.allocation, read.started))
-    ):
+    for one, other in itertools.pairwise(sorted(measured_on, key=lambda read: (read.allocation, read.started))):
         is_same = one.allocation == other.allocation and one.allocation != ""
         if is_same and (early_s := one.ended_s - seconds(other.started)) > SECOND_S:
             text = f"{other.started}: {early_s:.0f} s before record {one.id} of the same nodes ended"
@@ -359,9 +354,7 @@ def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[
                 yield _against(tender, (bid, other), f"record {read.id}: run.job", f"is in the bid of {name}")
             elif copy := copied.get(read.id):
                 field = f"record {read.id}: {_launches(copy.launch)}"
-                text = (
-                    f"is in the bid of {name}, {_launches(copy.original_launch)} of record {copy.original.id}"
-                )
+                text = f"is in the bid of {name}, {_launches(copy.original_launch)} of record {copy.original.id}"
                 yield _against(tender, (bid, other), field, text)
             elif read.boot in boots - shared:
                 shared.add(read.boot)
@@ -382,9 +375,7 @@ def _against(tender: Tender, bids: tuple[Read, Read], field: str, text: str) -> 
     if bid == other:
         text = f"{text}; nobody can tell whose it is; expected both in the tender's `received`"
         return Note(field=field, text=text, is_open=True)
-    return (
-        Note(field=field, text=f"{text}, which came later") if bid < other else Fault(field=field, text=text)
-    )
+    return Note(field=field, text=f"{text}, which came later") if bid < other else Fault(field=field, text=text)
 
 
 def _name(bid: Read) -> str:

@@ -96,8 +96,7 @@ def _marks(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Marks:
     sizes = (STEPS, *COARSE) if count >= LEAST_COARSE else (STEPS,)
     kinds = [(order, of_order), *(_steps(ordered, steps) for steps in sizes)]
     marks = [
-        np.stack([whose, _hashed(cells, salt)], axis=1)[bits >= BITS]
-        for salt, (cells, bits) in enumerate(kinds, 4)
+        np.stack([whose, _hashed(cells, salt)], axis=1)[bits >= BITS] for salt, (cells, bits) in enumerate(kinds, 4)
     ]
     return np.concatenate(marks)
 

@@ -208,9 +208,7 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
 def _once(read: Sequence[Read]) -> list[Read]:
     """Return the bids without those of the same digest; of these the one with an accepted signature stays."""
     bids: dict[str, Read] = {}
-    for bid in sorted(
-        read, key=lambda one: (bool(one.signed.problem), not one.signed.by, not one.signed.key)
-    ):
+    for bid in sorted(read, key=lambda one: (bool(one.signed.problem), not one.signed.by, not one.signed.key)):
         bids.setdefault(bid.digest or str(bid.path), bid)
     return [bid for bid in read if any(bid is first for first in bids.values())]
 
@@ -307,9 +305,7 @@ def _score_with_bounds(tender: Tender, bid: _Drawn, weights: Weights) -> Interva
     return _around(exact, bid.sides, interval)
 
 
-def _around(
-    value: float, sides: Sequence[contrast.Weighted], interval: tuple[float, float] | None
-) -> Interval:
+def _around(value: float, sides: Sequence[contrast.Weighted], interval: tuple[float, float] | None) -> Interval:
     """Return a value with the bounds that an interval of its logarithm, over jobs, has around the mean of the jobs."""
     if interval is None:
         return Interval(value=value, low=None, high=None)
@@ -326,10 +322,7 @@ def _disturbed(
     for name, share in zip(SCENARIOS[1:], NOISE, strict=True):
         scores = {}
         for index, bid in drawn.items():
-            noisy = {
-                case: median * np.exp(share * chance.standard_normal(DRAWS))
-                for case, median in bid.exact.items()
-            }
+            noisy = {case: median * np.exp(share * chance.standard_normal(DRAWS)) for case, median in bid.exact.items()}
             scores[index] = _score(tender, bid, noisy, weights)
         shares[name] = _wins(scores)
     return shares
@@ -341,9 +334,7 @@ def _wins_by_weights(
     scores: dict[int, list[float]] = {index: [] for index in drawn}
     for _ in range(WEIGHT_DRAWS if drawn else 0):
         factors = SPREAD ** chance.uniform(-1, 1, len(weights))
-        changed = {
-            name: weight * factor for (name, weight), factor in zip(weights.items(), factors, strict=True)
-        }
+        changed = {name: weight * factor for (name, weight), factor in zip(weights.items(), factors, strict=True)}
         for index, bid in drawn.items():
             scores[index].append(_exact(tender, bid, changed))
     return _wins({index: np.array(values) for index, values in scores.items()})
@@ -378,11 +369,7 @@ def _sentence(ranked: Sequence[tuple[Line, _Drawn]], leads: Sequence[Interval | 
             f"{first} {best}, but nobody can tell whether its machine is better: {least} "
             f"job{'' if least == 1 else 's'} of a case in a bid; {contrast.FEWEST} are needed in each."
         )
-    close = [
-        line.bidder
-        for (line, _), lead in zip(ranked[1:], leads, strict=True)
-        if lead and (lead.low or 0) <= 1
-    ]
+    close = [line.bidder for (line, _), lead in zip(ranked[1:], leads, strict=True) if lead and (lead.low or 0) <= 1]
     if close or leads[0] is None:
         return f"{first} {best}, but cannot be told apart from {', '.join(close)} (95 %)."
     lead, second = leads[0], ranked[1][0].bidder
@@ -408,9 +395,7 @@ def _lead(tender: Tender, best: tuple[Line, _Drawn], other: tuple[Line, _Drawn])
     return None if interval is None else _around(ratio, sides, interval)
 
 
-def _flips(
-    tender: Tender, drawn: Mapping[int, _Drawn], lines: Mapping[int, Line], weights: Weights
-) -> list[str]:
+def _flips(tender: Tender, drawn: Mapping[int, _Drawn], lines: Mapping[int, Line], weights: Weights) -> list[str]:
     """Return which single change of a weight makes another bid the best."""
     if len(drawn) < 2:
         return []
@@ -433,10 +418,7 @@ def _trust(tender: Tender, bids: Sequence[Read], errors: Sequence[float | None])
 
     `errors` are the standard errors of the logarithms of the scores; None for a bid with too few jobs.
     """
-    return [
-        *((case.name, _trust_of_case(tender, case, bids)) for case in tender.cases),
-        *_luck(tender, errors),
-    ]
+    return [*((case.name, _trust_of_case(tender, case, bids)) for case in tender.cases), *_luck(tender, errors)]
 
 
 def _trust_of_case(tender: Tender, case: Case, bids: Sequence[Read]) -> str:

@@ -116,9 +116,7 @@ def _p_tot(given: Given) -> Floats:
 _NERSC_SSI = "https://www.nersc.gov/research-and-development/benchmarking-and-workload-characterization/ssi/"
 _NERSC_SSP = "http://www.nersc.gov/systems/trinity-nersc-8-rfp/draft-nersc-8-trinity-benchmarks/ssp/"
 _ATS_5 = "https://github.com/lanl/benchmarks (doc/sphinx/00_intro/introduction.rst, Scaled Single Node Improvement)"
-_ARRHENIUS = (
-    "https://github.com/PDC-support/arrhenius-benchmarks (README.md, How the benchmarks are evaluated)"
-)
+_ARRHENIUS = "https://github.com/PDC-support/arrhenius-benchmarks (README.md, How the benchmarks are evaluated)"
 FORMULAS: Mapping[Metric, Formula] = {
     Metric.GEOMETRIC_MEAN: Formula(
         name="weighted geometric mean of speedups",

@@ -54,9 +54,7 @@ class Test:
         launches = [launch for launch in read.launches if launch.is_result]
         if ranks is not None and per_node != ranks and not self.odd_ranks:
             return f"{self.program} with {per_node} ranks per node; {ranks} are required"
-        return next(
-            filter(None, (self._of_launch(launch) for launch in launches)), "" if launches else "no result"
-        )
+        return next(filter(None, (self._of_launch(launch) for launch in launches)), "" if launches else "no result")
 
     def _of_launch(self, launch: Ran) -> str:
         if self.odd_ranks and launch.ranks % 2 == 0:

@@ -184,14 +184,10 @@ def load(path: Path) -> Tender:
     try:
         document = yaml_io.read(path)
     except OSError as error:
-        raise InputError(
-            str(path), "", problem=error.strerror or str(error), valid="a readable tender file"
-        ) from error
+        raise InputError(str(path), "", problem=error.strerror or str(error), valid="a readable tender file") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         problem = getattr(error, "problem", None) or "other text"
-        raise InputError(
-            str(path), "", problem=problem, valid="a tender file in YAML, without aliases"
-        ) from error
+        raise InputError(str(path), "", problem=problem, valid="a tender file in YAML, without aliases") from error
     json_io.validate(document, SCHEMA, str(path))
     text_rules.check(document, str(path))
     cases = _with_sizes(tuple(_case(case, str(path), index) for index, case in enumerate(document["cases"])))
@@ -294,9 +290,7 @@ def _case(given: Mapping[str, Json], source: str, index: int) -> Case:
 def _check_metric(tender: Tender, source: str) -> None:
     """Raise InputError if the tender lacks an input of its metric."""
     if tender.metric in OF_TWO_SYSTEMS and tender.reference_nodes is None:
-        raise InputError(
-            source, "reference_nodes", None, f"the size of the reference system, for {tender.metric}"
-        )
+        raise InputError(source, "reference_nodes", None, f"the size of the reference system, for {tender.metric}")
     for index, case in enumerate(tender.cases):
         is_time = case.fom.unit.measures == "time"
         is_needed = tender.metric is Metric.SSP or (tender.metric is Metric.P_TOT and not is_time)
@@ -312,6 +306,4 @@ def _check(cases: tuple[Case, ...], source: str) -> None:
         if names.index(case.name) != index:
             raise InputError(source, f"cases[{index}].name", case.name, "each name once")
         if case.fom.better is Better.NEITHER:
-            raise InputError(
-                source, f"cases[{index}].fom", case.fom, "a figure of merit with a better direction"
-            )
+            raise InputError(source, f"cases[{index}].fom", case.fom, "a figure of merit with a better direction")

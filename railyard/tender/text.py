@@ -91,10 +91,7 @@ def comma_separated(result: Evaluation) -> str:
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["bid", "case", "weight", "ratio", "low", "high", "complete", "faults"])
     for line in result.lines:
-        rows = {
-            "score": (line.score, ""),
-            **{c.name: (line.cases.get(c.name), c.weight) for c in result.tender.cases},
-        }
+        rows = {"score": (line.score, ""), **{c.name: (line.cases.get(c.name), c.weight) for c in result.tender.cases}}
         for name, (interval, weight) in rows.items():
             bounds = [interval.value, interval.low, interval.high] if interval else [None, None, None]
             numbers = ["" if number is None else number for number in bounds]

@@ -29,9 +29,7 @@ UNDETERMINED: Mapping[str, str] = {
         "Warm-up iterations; options of third-party programs; folders of programs, profiler and image."
     ),
     "launches[].nic_reason": "Words for people.",
-    "launches[].reported": (
-        "What a third-party program reports besides figures, where no figure follows from it."
-    ),
+    "launches[].reported": ("What a third-party program reports besides figures, where no figure follows from it."),
     "launches[].started, elapsed_s, begun_monotonic_s, ended_monotonic_s": (
         "Half a second. All together: any time into which the samples fit."
     ),
@@ -56,8 +54,7 @@ UNDETERMINED: Mapping[str, str] = {
     ),
     "case.check, studies": "A check of a site's own belongs to no study; a tender's case names its check.",
     "case.parameters": (
-        "Of third-party programs what no word of the command shows, and a `scale` from which no option "
-        "follows."
+        "Of third-party programs what no word of the command shows, and a `scale` from which no option follows."
     ),
     "tables.*, case.allocation.nodes": (
         "The same values in other words, such as `01` for `1`; a file that has them is refused."

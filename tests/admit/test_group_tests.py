@@ -96,9 +96,7 @@ def test_the_cables_of_a_slow_node_are_not_judged_by_name() -> None:
 def test_a_search_goes_on_where_it_was_stopped() -> None:
     steps = list[tuple[group_tests.Rates, Sequence[Pair], group_tests.Admission]]()
     machine = Machine(3, {NODES[7]: 0.2})
-    whole = group_tests.admit(
-        NODES, PAIRS, machine.launch, every_path=True, after=lambda *step: steps.append(step)
-    )
+    whole = group_tests.admit(NODES, PAIRS, machine.launch, every_path=True, after=lambda *step: steps.append(step))
     assert len(steps) == whole.launches and steps[-1][2] == whole
     assert any(NODES[7] in (pair.one, pair.other) for step in steps for pair in step[1])
     rest = iter(steps[2:])

@@ -85,9 +85,7 @@ def test_an_interval_says_of_what_it_is(jobs: int, of: str) -> None:
 def test_a_median_of_four_or_five_jobs_has_no_interval_and_that_of_more_is_of_the_jobs() -> None:
     middles = [100.0, 102.0, 101.0, 99.0, 103.0, 104.0]
     five, six = (
-        medians.summarise(
-            [one for one in middles[:jobs] for _ in range(9)], of_jobs=sorted([*"abcdef"[:jobs]] * 9)
-        )
+        medians.summarise([one for one in middles[:jobs] for _ in range(9)], of_jobs=sorted([*"abcdef"[:jobs]] * 9))
         for jobs in (5, 6)
     )
     assert five.interval is None and six.interval == medians.median_interval(middles, "the machine")
@@ -128,26 +126,17 @@ def test_numbers_have_four_digits(values: list[float], text: str) -> None:
 
 @pytest.mark.parametrize(
     ("values", "width", "text"),
-    [
-        ([9212.43], 400.0, "9,212"),
-        ([7.3012], 0.18, "7.30"),
-        ([7.3012], 0.0, "7.301"),
-        ([0.05, 1494.039], 0.0, "0.05"),
-    ],
+    [([9212.43], 400.0, "9,212"), ([7.3012], 0.18, "7.30"), ([7.3012], 0.0, "7.301"), ([0.05, 1494.039], 0.0, "0.05")],
 )
 def test_an_interval_and_the_largest_value_take_digits(values: list[float], width: float, text: str) -> None:
     assert Format.for_values(values, [width]).text(values[0]) == text
 
 
-def test_emulated_rates_and_times_are_those_of_the_modelled_machine_and_the_csv_has_the_recorded_ones() -> (
-    None
-):
+def test_emulated_rates_and_times_are_those_of_the_modelled_machine_and_the_csv_has_the_recorded_ones() -> None:
     (shown,) = modelled.records([HALO])
     pairs = zip(HALO.launches[0].series, shown.launches[0].series, strict=True)
     factors = {str(one.fom): other.samples[0] / one.samples[0] for one, other in pairs if one.samples[0]}
-    assert factors["iteration_us"] == pytest.approx(0.001) and factors["bandwidth_gbyte_s"] == pytest.approx(
-        1000
-    )
+    assert factors["iteration_us"] == pytest.approx(0.001) and factors["bandwidth_gbyte_s"] == pytest.approx(1000)
     assert modelled.scale_text(HALO) == "at 1/1,000"
     assert next(exports.rows(judge([HALO])))["median"] != next(exports.rows(judge([shown])))["median"]
 
@@ -177,9 +166,7 @@ def test_equal_records_are_one_case_and_each_counts_once() -> None:
 
 def test_a_torus_is_the_same_under_another_name() -> None:
     """Every job names its own."""
-    grouped = cases.group(
-        [synthetic.halo(), synthetic.halo(seed=2, torus={**synthetic.TORUS, "name": "job7"})]
-    )
+    grouped = cases.group([synthetic.halo(), synthetic.halo(seed=2, torus={**synthetic.TORUS, "name": "job7"})])
     assert [len(case.records) for case in grouped] == [2]
 
 
@@ -211,9 +198,7 @@ def test_a_launch_is_the_median_of_its_repeats() -> None:
     series = [{"fom": "iteration_us", "labels": {}, "samples": [1.0, 100.0, 3.0]}]
     made = synthetic.case(extents=[2, 1, 1], placements=["plain"], launches_per_combination=1)
     only = cases.group([synthetic.job(made, lambda *_: series)])[0]
-    assert [each.value for of in cases.observations(only).values() for each in next(iter(of.values()))] == [
-        3.0
-    ]
+    assert [each.value for of in cases.observations(only).values() for each in next(iter(of.values()))] == [3.0]
 
 
 def test_two_pairs_of_hosts_are_still_one_launch() -> None:
@@ -240,8 +225,7 @@ def test_sentences_name_a_best_placement_only_when_it_is_apart() -> None:
     )
     alike = sentence({"plain": 1.0, "other": 1.0}, launches=8)
     assert re.fullmatch(
-        r"No difference is shown between \w+ and \w+; a difference above [\d.]+ % is excluded \(99 %\)\.",
-        alike,
+        r"No difference is shown between \w+ and \w+; a difference above [\d.]+ % is excluded \(99 %\)\.", alike
     )
     assert re.search(
         r"below plain \(95 %: [\d.]+ to [\d.]+ %\): the difference is significant \(Welch's test, Holm: p < 0.001\)\.$",
@@ -296,11 +280,7 @@ def test_curves_have_a_line_for_each_dimension_and_keep_every_point() -> None:
         ("bidirectional bandwidth", "size_bytes", "1 hop", ["X", "Y", "Z"]),
         ("latency", "hops", "8 B", ["X", "Y", "Z"]),
     ]
-    assert [[point.x for point in line.points] for line in panels[0].lines] == [
-        [*range(1, 7)],
-        [1, 2],
-        [*range(1, 7)],
-    ]
+    assert [[point.x for point in line.points] for line in panels[0].lines] == [[*range(1, 7)], [1, 2], [*range(1, 7)]]
 
 
 def test_a_curve_that_starts_at_no_bytes_is_drawn() -> None:
@@ -453,8 +433,7 @@ def test_page_is_the_same_for_the_same_records_in_any_order() -> None:
 
 def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
     assert (
-        "Rate scale 0.001. Shown for the modelled machine, emulated at 1/1,000. Latency is not scaled."
-        in page_text()
+        "Rate scale 0.001. Shown for the modelled machine, emulated at 1/1,000. Latency is not scaled." in page_text()
     )
     assert "rank 5 ran on n-0-0-1, asked n-1-1-0" in page_text()
     assert "n too small for 95 %" in page_text()
@@ -483,10 +462,7 @@ def test_page_without_records_says_so() -> None:
 
 
 def test_jobs_without_values_are_shown_with_their_reasons() -> None:
-    asked: dict[str, Any] = {
-        "system": {"name": "v", "partition": "p", "environment": "e"},
-        "origin": "measured",
-    }
+    asked: dict[str, Any] = {"system": {"name": "v", "partition": "p", "environment": "e"}, "origin": "measured"}
     origin = synthetic.provenance(torus=None)
     lost = assemble(case=synthetic.case(), provenance=origin, launches=[], **asked)
     page = pages.html(judge([synthetic.not_measured("needs two rails"), lost]))
@@ -512,8 +488,7 @@ def test_hostile_names_are_text_everywhere() -> None:
 
     def series(chance: random.Random, placement: str, policy: str) -> list[dict[str, Any]]:
         curve = [
-            {"fom": "latency_us", "labels": {"hops": hop, "dimension": HOSTILE}, "samples": [hop]}
-            for hop in (1, 2)
+            {"fom": "latency_us", "labels": {"hops": hop, "dimension": HOSTILE}, "samples": [hop]} for hop in (1, 2)
         ]
         return [{"fom": "iteration_us", "labels": {"test": HOSTILE}, "samples": [1.0]}, *curve]
 
@@ -565,16 +540,11 @@ def test_command_writes_page_summary_and_picture(kept: Path, tmp_path: Path) -> 
     assert done.exit_code == 0, done.output
     assert (tmp_path / "r.html").read_text() == pages.html(judge(modelled.records([HALO, HOPS])))
     assert json.loads((tmp_path / "r.json").read_text())["format"] == exports.SUMMARY_FORMAT
-    assert (
-        "The placement custom makes the halo exchange" in done.output
-        and str(tmp_path / "r.html") in done.output
-    )
+    assert "The placement custom makes the halo exchange" in done.output and str(tmp_path / "r.html") in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "r.html", "r.json"]
 
 
-def test_comparisons_are_made_once_for_all_formats(
-    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_comparisons_are_made_once_for_all_formats(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     real = comparison.comparisons
 
@@ -621,11 +591,7 @@ def test_the_origin_note_has_the_error_bounds_of_the_launches_that_count() -> No
     def watched(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
         void = run.index == 1
         bound = 40.0 if void else 1.0 + run.index / 10
-        guard: dict[str, Any] = {
-            "verdict": "void" if void else "ok",
-            "reasons": [],
-            "error_bound_percent": bound,
-        }
+        guard: dict[str, Any] = {"verdict": "void" if void else "ok", "reasons": [], "error_bound_percent": bound}
         return dataclasses.replace(run, guard=guard)
 
     (case,) = cases.group([synthetic.halo(launches=3, change=watched)])
@@ -641,16 +607,8 @@ def test_two_records_of_one_job_give_its_launches_once() -> None:
     document = with_rows(whole)
     document["status"], document["reason"] = "not-measured", "1 of 24 launches not measured: killed"
     last = document["launches"][-1]
-    empty = {
-        "status": "not-measured",
-        "reason": "killed",
-        "exit_status": None,
-        "started": None,
-        "elapsed_s": None,
-    }
-    last.update(
-        empty, ranks=[], series=[], verified=None, guard=None, nics=None, placement_verdict="cannot-tell"
-    )
+    empty = {"status": "not-measured", "reason": "killed", "exit_status": None, "started": None, "elapsed_s": None}
+    last.update(empty, ranks=[], series=[], verified=None, guard=None, nics=None, placement_verdict="cannot-tell")
     last.update(nic_verdict="cannot-tell", begun_monotonic_s=None, ended_monotonic_s=None)
     partial = of_rows(document)
     for both in ([whole, partial], [partial, whole]):

@@ -37,9 +37,7 @@ def profiled(benchmark: str, between: float, together: float, persistent: int | 
         series.append(point("persistent_message_bytes", 65536.0))
         series.append(point("persistent_messages_percent", 100.0, size_bytes=131071))
     asked = {"placements": ["cart-create"], "launches_per_combination": 1, "extents": [2, 1, 1]}
-    made = synthetic.case(
-        benchmark=benchmark, check=f"{benchmark}_profile", studies=["llnl-multirail"], **asked
-    )
+    made = synthetic.case(benchmark=benchmark, check=f"{benchmark}_profile", studies=["llnl-multirail"], **asked)
     return synthetic.job(made, lambda *_: series)
 
 
@@ -59,9 +57,7 @@ def test_the_posters_two_charts_have_a_bar_for_each_application() -> None:
 
 
 def test_applications_of_one_name_are_told_apart() -> None:
-    other = synthetic.case(
-        benchmark="lulesh", placements=["custom"], launches_per_combination=1, extents=[2, 2, 1]
-    )
+    other = synthetic.case(benchmark="lulesh", placements=["custom"], launches_per_combination=1, extents=[2, 2, 1])
     again = synthetic.job(other, lambda *_: [point("mpi_time_percent", 7.0, **{"class": "collective"})])
     grouped = cases.group([profiled("lulesh", 30.0, 10.0), again])
     assert [each.name for each in applications.profiled(grouped)] == ["lulesh (case 1)", "lulesh (case 2)"]

@@ -116,9 +116,7 @@ def test_rate_scales_are_converted_or_never_mixed() -> None:
 
     def program(**changes: Any) -> Record:
         made = synthetic.case(check="sums", benchmark="allreduce", placements=["plain"])
-        return synthetic.job(
-            made, lambda *_: [{"fom": "allreduce_s", "labels": {}, "samples": [1.0]}], **changes
-        )
+        return synthetic.job(made, lambda *_: [{"fom": "allreduce_s", "labels": {}, "samples": [1.0]}], **changes)
 
     mixed = compared(["vtorus", "other"], program(), program(system=OTHER, torus=twice))
     assert not any(row.is_shared for row in mixed.rows)
@@ -140,9 +138,7 @@ def test_equal_placements_are_said_to_cost_time_at_most_one_time_in_twenty(jobs:
         chance, entries = np.random.default_rng((7, seed)), []
         for job in range(jobs):
             values = 1000 * np.exp(0.02 * chance.standard_normal((5, 6)) + 0.02 * chance.standard_normal())
-            rows = [
-                (KEY._replace(placement=name), row.tolist()) for name, row in zip(names, values, strict=True)
-            ]
+            rows = [(KEY._replace(placement=name), row.tolist()) for name, row in zip(names, values, strict=True)]
             entries.append(dataclasses.replace(entry(job, rows[0][1], placements=names), values=rows))
         sides = [f"placement={name}" for name in names]
         scores = versus.of_texts(sides, lambda entries=entries, **_: entries).scores.values()
@@ -154,11 +150,7 @@ def test_equal_placements_are_said_to_cost_time_at_most_one_time_in_twenty(jobs:
     ("speed", "answer", "saved"),
     [
         ((2.0, 1.0), r"The scheduler's order costs no time .*\(vtorus, emulated\)\.\nThe sch.* 2\.0", 50),
-        (
-            (1.1, 0.5),
-            r"The scheduler's order costs time .*\nThe placement custom makes the halo exch.* 2\.0",
-            50,
-        ),
+        ((1.1, 0.5), r"The scheduler's order costs time .*\nThe placement custom makes the halo exch.* 2\.0", 50),
         ((1.0, 1.0), r"random:1 against scheduler .*: no difference shown", None),
     ],
 )
@@ -183,8 +175,7 @@ def test_placement_cost_answers_in_words_and_node_hours(
 
 
 NEXT_DAY = [
-    synthetic.halo(SLOWER, launches=4, seed=20 + job, created=synthetic.CREATED.replace(day=22))
-    for job in range(5)
+    synthetic.halo(SLOWER, launches=4, seed=20 + job, created=synthetic.CREATED.replace(day=22)) for job in range(5)
 ]
 SAME = [synthetic.halo(SPEED, launches=4, seed=30 + job, system=OTHER) for job in range(5)]
 SYSTEMS = ("system=vtorus", "system=other")
@@ -197,13 +188,7 @@ SYSTEMS = ("system=vtorus", "system=other")
         ([*A_JOBS, *B_JOBS], SYSTEMS, 0, {"worse"}, "4 rows in common with vtorus: worse in 4."),
         ([*A_JOBS, *B_JOBS], SYSTEMS, 1, {"better"}, "vtorus is 1.051 times as fast as other (95 %: "),
         ([A, B], ("placement=plain", "placement=custom"), 0, {"better"}, "placement=custom is 1.1"),
-        (
-            [synthetic.allreduce()],
-            ("nic=library-default", "nic=nic-0"),
-            0,
-            {"worse", "no difference shown"},
-            "",
-        ),
+        ([synthetic.allreduce()], ("nic=library-default", "nic=nic-0"), 0, {"worse", "no difference shown"}, ""),
         ([*A_JOBS, *NEXT_DAY], ("2026-11-21", "2026-11-22"), 0, {"worse"}, ""),
         ([*A_JOBS, *SAME], SYSTEMS, 0, {"no difference shown"}, "no difference shown overall"),
         # twice as slow with any number of launches: two jobs may differ as much
@@ -240,9 +225,7 @@ def test_placements_of_different_jobs_are_compared_by_jobs() -> None:
     found = compared(["placement=plain", "placement=custom"], plain, custom)
     assert verdicts(found, "placement=custom") == {"n too small (needs 4 jobs)"}
     shared = compared(["placement=plain", "placement=custom"], plain, custom, A)
-    assert {
-        group.sample and len(group.sample.values) for row in shared.rows for group in row.comparison.groups
-    } == {10}
+    assert {group.sample and len(group.sample.values) for row in shared.rows for group in row.comparison.groups} == {10}
     assert "in this job)" in text.sentences(shared)[0]
 
 
@@ -273,9 +256,7 @@ def ratio(
     test = contrast.decide([estimate])[0] if estimate else None
     fom_of = figures.fom(fom)
     finding = of_test(test, fom_of.better)
-    return Ratio(
-        case=(case,), fom=fom_of, side=taken["side"], baseline=taken["base"], test=test, finding=finding
-    )
+    return Ratio(case=(case,), fom=fom_of, side=taken["side"], baseline=taken["base"], test=test, finding=finding)
 
 
 def scored(*ratios: Ratio) -> Score | None:
@@ -304,9 +285,7 @@ def test_the_interval_over_jobs_covers_one_although_rows_share_their_jobs() -> N
 
 
 def test_other_builds_are_flagged_on_every_row() -> None:
-    changed = synthetic.halo(
-        SPEED, launches=10, seed=2, system=OTHER, mpi={"library": "MPICH 4.1", "standard": "4.0"}
-    )
+    changed = synthetic.halo(SPEED, launches=10, seed=2, system=OTHER, mpi={"library": "MPICH 4.1", "standard": "4.0"})
     found = compared(["system=vtorus", "system=other"], A, changed)
     assert {tuple(row.differs) for row in found.rows} == {("mpi",)}
     assert "Records differ in mpi." in text.sentences(found)[0]
@@ -399,11 +378,7 @@ def run(command: Any, *arguments: object) -> Any:
 
 def test_compare_prints_a_table_and_a_document(root: Path) -> None:
     done = run(compare_command, "vtorus", "other", "--archive", root)
-    assert (
-        done.exit_code == 0
-        and "times as fast as" in done.output
-        and "vtorus (baseline): 5 records" in done.output
-    )
+    assert done.exit_code == 0 and "times as fast as" in done.output and "vtorus (baseline): 5 records" in done.output
     document = json.loads(run(compare_command, "vtorus", "other", "--archive", root, "--json").output)
     assert document["format"] == text.FORMAT and len(document["rows"]) == 6
     assert document["rows"][0]["sides"][1]["verdict"] == "worse"
@@ -491,13 +466,8 @@ def test_report_writes_every_format_and_every_figure(root: Path, tmp_path: Path)
         assert done.exit_code == 0 and "vtorus" in done.output, done.exception
     done = run(report_command, root, "--figures", tmp_path / "svg", "-q")
     assert done.exit_code == 0, done.exception
-    assert [each.name for each in sorted((tmp_path / "svg").iterdir())][:2] == [
-        "case-1-f0.svg",
-        "case-2-f0.svg",
-    ]
-    done = run(
-        report_command, root, "--compare", "vtorus", "--compare", "other", "-q", "-o", tmp_path / "r.html"
-    )
+    assert [each.name for each in sorted((tmp_path / "svg").iterdir())][:2] == ["case-1-f0.svg", "case-2-f0.svg"]
+    done = run(report_command, root, "--compare", "vtorus", "--compare", "other", "-q", "-o", tmp_path / "r.html")
     assert done.exit_code == 0 and "Sides compared" in (tmp_path / "r.html").read_text()
     assert isinstance(run(report_command, root, "--compare", "vtorus").exception, InputError)
 
@@ -508,9 +478,7 @@ def test_systems_of_one_origin_are_compared_on_the_page_unasked() -> None:
     assert judge([A]).sides is None
     alone = synthetic.hops(system={**OTHER, "name": "third"})
     with_alone = judge([A, B, alone]).sides
-    assert with_alone and with_alone.sides == page_of_both.sides.sides, (
-        "what ran nothing that others ran is no side"
-    )
+    assert with_alone and with_alone.sides == page_of_both.sides.sides, "what ran nothing that others ran is no side"
     assert judge([A, alone]).sides is None
     text = page.html(page_of_both)
     assert "times as fast as" in text
@@ -571,9 +539,7 @@ def test_times_of_a_rate_are_more_where_the_rate_is_higher() -> None:
 
 
 def test_counts_of_all_soundings_are_compared() -> None:
-    launches = iter(
-        [{8: [100.0, 100.0], 1024: [2000.0, 2001.0]}, {8: [100.0, 101.0], 1024: [2002.0, 2003.0]}]
-    )
+    launches = iter([{8: [100.0, 100.0], 1024: [2000.0, 2001.0]}, {8: [100.0, 101.0], 1024: [2002.0, 2003.0]}])
 
     def series(*_: Any) -> list[dict[str, Any]]:
         labels = {"ping": "send", "payload": "random"}
@@ -619,10 +585,7 @@ def test_a_regression_is_named_with_its_commit() -> None:
     median = made["halo_3d"][case].references["plain/iteration_us"].median
     assert not judging.judged("halo_3d", case, {ITERATION: median}, made).worse
     (line,) = judging.judged("halo_3d", case, {ITERATION: 2 * median}, made).worse
-    assert (
-        "100.0 % above the reference" in line
-        and "last passed at commit 1f1f1f1f1f1f of 2026-11-21 (n = 10)" in line
-    )
+    assert "100.0 % above the reference" in line and "last passed at commit 1f1f1f1f1f1f of 2026-11-21 (n = 10)" in line
     assert judging.judged("halo_3d", case, {RATE: 1e-9}, made).worse
     other = judging.judged("halo_3d", "another case", {ITERATION: 1e9}, made)
     assert not other.worse and "no reference for this case: 'another case'" in other.missing[0]
@@ -671,18 +634,14 @@ def test_commands_of_references(root: Path, tmp_path: Path) -> None:
     done = run(references_command, "update", "--archive", root, "-o", file)
     assert done.exit_code == 0 and "2 cases" in done.output, done.exception
     shown = run(references_command, "show", "-o", file).output
-    assert re.search(
-        r"custom/iteration_us .* 4 launches at [\d.]+ % noise find 10 % in \d+ of 100 runs", shown
-    )
+    assert re.search(r"custom/iteration_us .* 4 launches at [\d.]+ % noise find 10 % in \d+ of 100 runs", shown)
     judged = run(references_command, "judge", "--archive", root, "-o", file)
     assert judged.exit_code == 0 and judged.output.endswith("judged, 0 worse\n"), judged.output
     slow = synthetic.halo({name: 2 * value for name, value in SPEED.items()}, launches=10)
     archive.add(slow, tmp_path / "slow")
     summary = tmp_path / "summary.md"
     worse = run(references_command, "judge", "--archive", tmp_path / "slow", "-o", file, "--summary", summary)
-    assert worse.exit_code == 1 and "worse: halo_3d: 6 of 6 variables are " in worse.output, (
-        "alike, in one line"
-    )
+    assert worse.exit_code == 1 and "worse: halo_3d: 6 of 6 variables are " in worse.output, "alike, in one line"
     assert "| halo\\_3d | custom/iteration\\_us |" in summary.read_text() and "worse" in summary.read_text()
     unknown = run(references_command, "judge", "--archive", tmp_path / "slow", "-o", tmp_path / "none.yaml")
     assert unknown.exit_code == 1 and "no record has a reference" in str(unknown.exception)
@@ -697,9 +656,7 @@ def test_random_order_of_records_changes_nothing() -> None:
     wanted = text.document(compared(["system=vtorus", "system=other"], *records))
     random.Random(1).shuffle(records)
     found = text.document(compared(["system=vtorus", "system=other"], *records))
-    assert [row["sides"][0]["median"] for row in found["rows"]] == [
-        row["sides"][0]["median"] for row in wanted["rows"]
-    ]
+    assert [row["sides"][0]["median"] for row in found["rows"]] == [row["sides"][0]["median"] for row in wanted["rows"]]
 
 
 def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:

@@ -68,11 +68,7 @@ def loaded(load: str, companion: dict[str, Any], *, times: float, copies: tuple[
 
     names = ["plain", f"plain+{load}"]
     good = evidence.good(
-        origin="measured",
-        topology="gemini-2x2x2",
-        grid=[2, 2, 1],
-        placements=names,
-        nic_policies=["library-default"],
+        origin="measured", topology="gemini-2x2x2", grid=[2, 2, 1], placements=names, nic_policies=["library-default"]
     )
     return forgeries.changed(good, change)
 
@@ -93,10 +89,7 @@ def test_loads_with_too_few_launches_share_one_sentence() -> None:
     """Before, each had a sentence of its own, all with the same ending."""
 
     def change(document: dict[str, Any]) -> None:
-        document["case"] |= {
-            "placements": ["plain", "plain+incast", "plain+alltoall"],
-            "launches_per_combination": 1,
-        }
+        document["case"] |= {"placements": ["plain", "plain+incast", "plain+alltoall"], "launches_per_combination": 1}
         loads = document["case"]["roles"]["loads"]
         loads["alltoall"] = loads["incast"]
         first: dict[str, Any] = {}
@@ -123,9 +116,7 @@ def test_a_statistic_that_no_row_has_is_not_in_the_legend() -> None:
     drawing.paint(figure)
     legend = figure.axes[0].get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == [
-        name for name, value in values.items() if value
-    ]
+    assert [text.get_text() for text in legend.get_texts()] == [name for name, value in values.items() if value]
 
 
 def test_a_figure_with_several_samples_a_launch_counts_before_one_with_a_single_one() -> None:

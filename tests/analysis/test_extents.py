@@ -30,17 +30,13 @@ def halo(side: int, **changes: Any) -> Record:
     )
     return synthetic.job(
         asked,
-        lambda _, placement, __: [
-            {"fom": "iteration_us", "labels": {}, "samples": [side * ITERATION_US[placement]]}
-        ],
+        lambda _, placement, __: [{"fom": "iteration_us", "labels": {}, "samples": [side * ITERATION_US[placement]]}],
         **{"origin": "simulated", "torus": None, **changes},
     )
 
 
 def drawn(*records: Record) -> list[Drawing]:
-    return by_extent.drawings_of_cases(
-        [(case, comparison.comparisons(case)) for case in cases.group(records)]
-    )
+    return by_extent.drawings_of_cases([(case, comparison.comparisons(case)) for case in cases.group(records)])
 
 
 def test_cases_that_differ_in_size_alone_are_one_curve_for_each_placement() -> None:

@@ -113,11 +113,7 @@ def test_cases_of_one_title_are_told_apart_by_their_checks() -> None:
     headings = {(case.first.case.check, titles.heading(case, shown)) for case in shown}
     same, other = (titles.title(case) for case in (shown[0], shown[-1]))
     assert same != other
-    assert headings == {
-        ("halo_one", f"{same}, halo_one"),
-        ("halo_two", f"{same}, halo_two"),
-        ("halo_two", other),
-    }
+    assert headings == {("halo_one", f"{same}, halo_one"), ("halo_two", f"{same}, halo_two"), ("halo_two", other)}
 
 
 def test_efficiency_by_size() -> None:

@@ -20,12 +20,7 @@ SENT_BYTES = {"round-robin": (500, 500), "nic-1": (0, 2000)}
 def counted(run: LaunchRun, document: dict[str, Any], rails: int = 2) -> LaunchRun:
     """A launch whose two nodes sent what its policy says, twice as much from the second node."""
     nics = [
-        {
-            "node": node,
-            "nic": f"nic{rail}",
-            "tx_bytes": factor * SENT_BYTES[run.nic_policy][rail],
-            "rx_bytes": 0,
-        }
+        {"node": node, "nic": f"nic{rail}", "tx_bytes": factor * SENT_BYTES[run.nic_policy][rail], "rx_bytes": 0}
         for (node, factor), rail in itertools.product((("n-0-0-0", 1), ("n-1-0-0", 2)), range(rails))
     ]
     return dataclasses.replace(run, nics=nic_bytes.of_rows(nics), nic_verdict=Verdict.OBEYED)

@@ -36,9 +36,7 @@ def record(placements: list[str]) -> Record:
 
 def void(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
     """Have load disturb every launch."""
-    return dataclasses.replace(
-        run, guard={**(run.guard or {}), "verdict": str(Guarded.VOID), "reasons": ["late"]}
-    )
+    return dataclasses.replace(run, guard={**(run.guard or {}), "verdict": str(Guarded.VOID), "reasons": ["late"]})
 
 
 def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_any_named_order() -> None:
@@ -76,9 +74,7 @@ def test_steps_are_summed_and_not_merged() -> None:
     job = record(["scheduler"])
     summed = {row.name: row for row in fitting.predicted(job, both, [one, other])}["scheduler"]
     merged = {row.name: row for row in fitting.predicted(job, both)}["scheduler"]
-    alone = [
-        {row.name: row for row in fitting.predicted(job, step)}["scheduler"].steps_s for step in (one, other)
-    ]
+    alone = [{row.name: row for row in fitting.predicted(job, step)}["scheduler"].steps_s for step in (one, other)]
     assert summed.steps_s == pytest.approx(sum(alone)) and summed.slowest_s == merged.slowest_s
     assert summed.steps_s > merged.slowest_s
 
@@ -100,9 +96,7 @@ def test_nothing_to_gain_is_one_line_and_a_gain_of_any_time_is_none() -> None:
     assert fitting.no_gain(fitting.predicted(record(["scheduler"]), shuffled)) == ""
 
 
-def test_a_large_matrix_is_simulated_in_proportion_and_a_huge_one_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_large_matrix_is_simulated_in_proportion_and_a_huge_one_not(monkeypatch: pytest.MonkeyPatch) -> None:
     sent, job = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1), record(["scheduler"])
     whole, tenth = (
         fitting.predicted(job, dataclasses.replace(sent, size_bytes=share * sent.size_bytes))[0].simulated_s
@@ -166,9 +160,7 @@ def test_the_slowest_link_is_shown_as_predicted_and_as_counted() -> None:
     measured = record(["plain", "optimised"])
     scale = measured.provenance["torus"]["rate_scale"]
     evidence = {
-        launch.index: counted(
-            fast_bytes=1_000_000, slow_bytes=2_000_000 if launch.placement == "plain" else 100_000
-        )
+        launch.index: counted(fast_bytes=1_000_000, slow_bytes=2_000_000 if launch.placement == "plain" else 100_000)
         for launch in measured.launches
     }
     rows = [fitting.Predicted(name="plain", slowest_s=0.003, host_s=0.001, steps_s=0.003)]
@@ -177,9 +169,7 @@ def test_the_slowest_link_is_shown_as_predicted_and_as_counted() -> None:
     assert fitted.counted_s == pytest.approx(1 * scale)
     head, first, second = fitting.table(rows, [plain, dataclasses.replace(fitted, counted_s=None)])[:3]
     assert plain.elapsed_s is not None and f"{plain.elapsed_s:.4g}" in first and first.startswith("  plain ")
-    assert second.startswith("  optimised ") and head.index("counted ms") == first.index(
-        f"{4e3 * scale:.4g}".rjust(10)
-    )
+    assert second.startswith("  optimised ") and head.index("counted ms") == first.index(f"{4e3 * scale:.4g}".rjust(10))
     (line,) = fitting.table(rows, [dataclasses.replace(plain, counted_s=0.015)])[2:]
     assert line.startswith("warning: plain: the slowest link counted 5.0 times the predicted bytes")
     assert len(fitting.table(rows, [dataclasses.replace(plain, counted_s=0.004)])) == 2

@@ -82,11 +82,7 @@ def test_unlike_machines_are_no_alarm_and_hide_no_slower_variable(machine: Machi
     """Before, 57 % of histories had a false alarm, and of two kinds of machine a quarter of all pushes."""
     shares = histories.shares(machine, histories=6)
     assert shares["any false alarm in 50 pushes"] <= 2 / 6
-    assert (
-        shares["finds 10 % of one variable within 5"]
-        == shares["finds three drifts of 3 %, 5 pushes each"]
-        == 1
-    )
+    assert shares["finds 10 % of one variable within 5"] == shares["finds three drifts of 3 %, 5 pushes each"] == 1
 
 
 def test_a_red_run_that_a_later_one_refutes_enters_the_history_and_survives_the_file(tmp_path: Path) -> None:

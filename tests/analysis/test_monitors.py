@@ -53,9 +53,7 @@ def test_the_dashboard_selects_figures_and_labels_of_the_export() -> None:
     for selector in selectors:
         text = re.sub(r"\$(\w+)", lambda variable: chosen[variable[1]], selector)
         matchers = re.findall(r'(\w+)=~?"([^"]*)"', text)
-        assert any(
-            all(re.fullmatch(value, one.get(name, "")) for name, value in matchers) for one in samples
-        ), selector
+        assert any(all(re.fullmatch(value, one.get(name, "")) for name, value in matchers) for one in samples), selector
     shown = set(re.findall(r"\{\{(\w+)\}\}", DASHBOARD)) | set(re.findall(r"\}, (\w+)\)", " ".join(queries)))
     assert shown <= {*exports.NAMES, "statistic"}
     (figures,) = [re.fullmatch(r"metrics\((.+)\)", query) for query in queries if "__name__" not in query]

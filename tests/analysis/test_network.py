@@ -18,9 +18,7 @@ from railyard.placements.topology import catalog
 from railyard.records.store import archive
 from railyard.reference import pictures
 
-HALO = [
-    record for record in archive.load_all(CHECKOUT / "results" / "example") if record.case.benchmark == "halo"
-]
+HALO = [record for record in archive.load_all(CHECKOUT / "results" / "example") if record.case.benchmark == "halo"]
 
 
 def test_the_example_says_why_random_is_slower() -> None:

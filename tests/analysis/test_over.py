@@ -89,10 +89,7 @@ def test_a_change_names_the_commit_and_the_modules_that_came_with_it() -> None:
     (change,) = dated.changes
     assert change.after.entry.own["id"] == f"{10:012x}"
     assert change.percent == pytest.approx(12, abs=3)
-    assert set(change.differs) == {
-        f"commit {'1f' * 6} -> {'2a' * 6}",
-        "modules -openmpi/4.1.4 +openmpi/5.0.1",
-    }
+    assert set(change.differs) == {f"commit {'1f' * 6} -> {'2a' * 6}", "modules -openmpi/4.1.4 +openmpi/5.0.1"}
     assert "1 of 1 series changed" in text.changes_sentence([dated])
 
 
@@ -112,10 +109,7 @@ def test_other_sizes_and_systems_are_other_series() -> None:
 
 def test_a_figure_that_follows_another_is_a_series_only_where_it_is_asked_for() -> None:
     rate = KEY._replace(fom=figures.fom("bandwidth_gbyte_s"))
-    both = [
-        dataclasses.replace(one, values=[*one.values, (rate, [2.0])])
-        for one in (entry(1, [1.0]), entry(2, [1.0]))
-    ]
+    both = [dataclasses.replace(one, values=[*one.values, (rate, [2.0])]) for one in (entry(1, [1.0]), entry(2, [1.0]))]
     assert [one.row.key for one in over.dated(both)] == [KEY]
     assert [one.row.key for one in over.dated(both, foms=["bandwidth_gbyte_s"])] == [rate]
 
@@ -152,10 +146,7 @@ def test_strong_scaling_never_joins_other_amounts_of_work() -> None:
 
 
 def test_a_rate_of_the_program_counts_by_rank() -> None:
-    found = [
-        run(n, ranks, rate, key=RATE, scaling="weak", size=8)
-        for n, ranks, rate in ((1, 8, 10.0), (2, 27, 27.0))
-    ]
+    found = [run(n, ranks, rate, key=RATE, scaling="weak", size=8) for n, ranks, rate in ((1, 8, 10.0), (2, 27, 27.0))]
     (scaled,) = over.scaled(found)
     assert scaled.steps[1].speedup == pytest.approx(2.7)
     assert scaled.steps[1].efficiency == pytest.approx(0.8)
@@ -170,9 +161,7 @@ def test_a_program_whose_work_nobody_knows_has_no_table() -> None:
 
 def test_an_allocation_with_a_slow_node_makes_a_series_variable() -> None:
     chance = random.Random(7)
-    found = [
-        entry(each, noisy(chance, 130 if each == 2 else 100, n=6), allocation=str(each)) for each in range(5)
-    ]
+    found = [entry(each, noisy(chance, 130 if each == 2 else 100, n=6), allocation=str(each)) for each in range(5)]
     (spread,) = over.spreads(found)
     assert spread.verdict is Steadiness.VARIABLE
     assert spread.allocations == 5
@@ -206,16 +195,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("name", "named"), [("dates", "changes"), ("sizes", "steps"), ("allocations", "verdict")]
-)
+@pytest.mark.parametrize(("name", "named"), [("dates", "changes"), ("sizes", "steps"), ("allocations", "verdict")])
 def test_the_command_prints_a_table_and_json(root: Path, name: str, named: str) -> None:
     shown = CliRunner().invoke(series_command, [name, "--archive", str(root)], catch_exceptions=False)
     assert shown.exit_code == 0
     assert "series" in shown.output.splitlines()[-1]
-    written = CliRunner().invoke(
-        series_command, [name, "--archive", str(root), "--json"], catch_exceptions=False
-    )
+    written = CliRunner().invoke(series_command, [name, "--archive", str(root), "--json"], catch_exceptions=False)
     document = json.loads(written.output)
     assert (document["format"], document["over"]) == (text.OVER_FORMAT, name)
     assert all(named in each for each in document["series"])
@@ -231,8 +216,7 @@ def test_the_command_reads_records_whose_nodes_differ(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "named"),
-    [(["x"], "KEY=VALUE"), (["colour=red"], "keys"), (["--archive", "/nowhere"], "exists")],
+    ("words", "named"), [(["x"], "KEY=VALUE"), (["colour=red"], "keys"), (["--archive", "/nowhere"], "exists")]
 )
 def test_wrong_words_are_refused_in_one_line(words: Sequence[str], named: str) -> None:
     error = CliRunner().invoke(series_command, ["dates", *words]).exception

@@ -18,9 +18,7 @@ from railyard.analysis.report import page
 from railyard.records.assemble import LaunchRun
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium on this machine: the page was not rendered"
-)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: the page was not rendered")
 
 
 def spoil(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
@@ -33,9 +31,7 @@ def spoil(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
 OTHER = {"name": "vtorus-degraded", "partition": "netns", "environment": "openmpi"}
 RECORDS = [
     synthetic.halo(launches=10),
-    synthetic.halo(
-        {"plain": 1.2, "cart-create": 1.1, "custom": 1.05}, launches=10, system=OTHER, change=spoil
-    ),
+    synthetic.halo({"plain": 1.2, "cart-create": 1.1, "custom": 1.05}, launches=10, system=OTHER, change=spoil),
     synthetic.hops(),
     synthetic.allreduce(),
 ]
@@ -80,9 +76,7 @@ def test_page_fits_its_window_and_follows_the_colour_scheme(
     shown = context.new_page()
     shown.goto(file.as_uri())
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    heights = shown.eval_on_selector_all(
-        "svg.figure", "all => all.map(each => each.getBoundingClientRect().height)"
-    )
+    heights = shown.eval_on_selector_all("svg.figure", "all => all.map(each => each.getBoundingClientRect().height)")
     assert len(heights) >= 8 and min(heights) > 50
     paper, ink = {
         "light": ("rgb(255, 255, 255)", "rgb(27, 32, 38)"),
@@ -121,9 +115,7 @@ def test_the_page_answers_what_a_reader_asks(browser: Browser, file: Path) -> No
 
 def column(shown: Page, table: str, place: int) -> list[str]:
     texts: list[str] = shown.eval_on_selector_all(
-        f"{table} tr:not(.section):not(thead tr)",
-        "(rows, at) => rows.map(row => row.cells[at].textContent)",
-        place,
+        f"{table} tr:not(.section):not(thead tr)", "(rows, at) => rows.map(row => row.cells[at].textContent)", place
     )
     return texts
 

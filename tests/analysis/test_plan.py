@@ -37,9 +37,7 @@ def share_found(n: int, spread: float, change: float) -> float:
 
 
 @pytest.mark.parametrize(("spread", "change"), [(0.025, 0.05), (0.01, 0.03)])
-def test_the_launches_of_a_plan_find_the_difference_as_often_as_it_prints(
-    spread: float, change: float
-) -> None:
+def test_the_launches_of_a_plan_find_the_difference_as_often_as_it_prints(spread: float, change: float) -> None:
     stated = Noise(what="", within=spread, between=None, jobs=0, launches=6, combinations=2, floor=0.0)
     (of_80, *_), (of_95, *_) = answers.planned(stated, change).launches
     assert of_80 is not None and of_95 is not None
@@ -73,8 +71,7 @@ def test_noise_within_and_between_jobs_is_that_of_the_records() -> None:
 def test_a_plan_counts_the_points_and_says_what_a_small_pilot_leaves_open() -> None:
     stated = Noise(what="", within=0.02, between=0.01, jobs=3, launches=6, combinations=3, floor=0.0)
     one, many = (
-        answers.planned(dataclasses.replace(stated, points=points, freedom=(30, 2)), 0.05)
-        for points in (1, 16)
+        answers.planned(dataclasses.replace(stated, points=points, freedom=(30, 2)), 0.05) for points in (1, 16)
     )
     assert many.launches[0] > one.launches[0] and many.everywhere[0] > many.launches[0]
     number, low, high = one.jobs[0]
@@ -84,9 +81,7 @@ def test_a_plan_counts_the_points_and_says_what_a_small_pilot_leaves_open() -> N
 
 def test_the_command_reads_the_archive_or_a_stated_noise_and_names_what_is_missing() -> None:
     run = CliRunner().invoke
-    result = run(
-        plan, ["multirail_halo", "--find", "5%", "--archive", str(CHECKOUT / "results/example"), "--json"]
-    )
+    result = run(plan, ["multirail_halo", "--find", "5%", "--archive", str(CHECKOUT / "results/example"), "--json"])
     document = json.loads(result.stdout)
     assert [one["combinations"] for one in document["plans"]] == [12, 12]
     stated = run(plan, ["any", "--find", "5", "--noise", "1%", "--between", "1%", "--combinations", "12"])
@@ -100,8 +95,7 @@ def test_the_command_reads_the_archive_or_a_stated_noise_and_names_what_is_missi
 def compared(spread: float, rounds: int) -> list[Comparison]:
     chance = np.random.default_rng(3)
     evidence = {
-        name: Evidence(values=chance.lognormal(0, spread, rounds).tolist())
-        for name in ("plain", "custom", "random")
+        name: Evidence(values=chance.lognormal(0, spread, rounds).tolist()) for name in ("plain", "custom", "random")
     }
     return judgement.compare(
         units.fom("iteration_us", "us", "lower"),

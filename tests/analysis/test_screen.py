@@ -42,12 +42,8 @@ def test_it_fits_one_screen(records: list[Record]) -> None:
 def test_it_states_what_was_measured_what_was_found_and_where_the_page_is() -> None:
     found = shown([SLOWER], "report.html")
     assert "Evidence: 1 case in 1 record; launches: 16 with a result" in found
-    assert (
-        "The placement custom makes the halo exchange 1.11 times as fast as the placement plain" in found[1]
-    )
-    assert any(
-        line.split()[:5] == ["\N{BLACK UP-POINTING TRIANGLE}", "1.11", "1.10", "to", "1.12"] for line in found
-    )
+    assert "The placement custom makes the halo exchange 1.11 times as fast as the placement plain" in found[1]
+    assert any(line.split()[:5] == ["\N{BLACK UP-POINTING TRIANGLE}", "1.11", "1.10", "to", "1.12"] for line in found)
     assert found[-2:] == ["Files", "  report.html"]
     assert any(line.startswith("  Chance alone would name a winner in at most 0.") for line in found)
 

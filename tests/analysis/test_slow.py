@@ -55,15 +55,9 @@ def measured(seed: int, *, slow_launch: int | None = None, flap: bool = False) -
 
 def test_a_flap_in_a_slow_launch_is_named_with_launch_nic_and_kind() -> None:
     for seed in SEEDS:
-        (one,) = (
-            found for found in slow.launches(measured(seed, slow_launch=seed % 12, flap=True)) if found.causes
-        )
+        (one,) = (found for found in slow.launches(measured(seed, slow_launch=seed % 12, flap=True)) if found.causes)
         assert one.launch.repeat == seed % 12 and one.percent == pytest.approx(38, abs=5)
-        assert (one.causes[0].node, one.causes[0].nic, one.causes[0].event) == (
-            "n2-1-0",
-            "hsn2",
-            "LINK_DOWNS",
-        )
+        assert (one.causes[0].node, one.causes[0].nic, one.causes[0].event) == ("n2-1-0", "hsn2", "LINK_DOWNS")
         assert "n2-1-0 hsn2: LINK_DOWNS 1 events" in one.text() and "by chance in 1 of 12" in one.text()
 
 
@@ -91,11 +85,7 @@ def test_why_answers_each_cause_with_its_evidence(tmp_path: Any) -> None:
     assert "Launch 7 of 12 was" in done.output and "LINK_DOWNS 1 events" in done.output
     (found,) = json.loads(CliRunner().invoke(why.why, [str(path), "--json"]).output)
     answers = {suspect["cause"]: suspect["answer"] for suspect in found["suspects"]}
-    assert (answers["errors"], answers["ranks elsewhere"], answers["heat or frequency"]) == (
-        "yes",
-        "no",
-        "unknown",
-    )
+    assert (answers["errors"], answers["ranks elsewhere"], answers["heat or frequency"]) == ("yes", "no", "unknown")
 
 
 @pytest.mark.parametrize(

@@ -72,10 +72,7 @@ def test_parallel_paths_are_lines_by_dimension_and_number() -> None:
     ]
     (figure,) = drawn("paths", series)
     assert figure.title == "Aggregate bandwidth, 1 MiB"
-    assert (
-        figure.statement
-        == "The most paths carry 1.00 times as much in X, 2.00 times as much in Y as one path."
-    )
+    assert figure.statement == "The most paths carry 1.00 times as much in X, 2.00 times as much in Y as one path."
     assert [row[:2] for row in figure.data.rows][:2] == [("X, 1 path", "1"), ("X, 1 path", "2")]
 
 

@@ -88,9 +88,7 @@ def test_foreign_lines_carriage_returns_and_a_byte_order_mark_change_no_value(na
 def test_labels_of_launchers_change_no_value(name: str, label: str) -> None:
     parse, text, left = SAMPLES[name]
     labelled = "".join(label.format(rank=0) + line for line in text.splitlines(keepends=True))
-    assert parse("srun: job 4410 queued\n" + labelled, left, "launch-000.out") == parse(
-        text, left, "launch-000.out"
-    )
+    assert parse("srun: job 4410 queued\n" + labelled, left, "launch-000.out") == parse(text, left, "launch-000.out")
 
 
 @seed(1)
@@ -100,9 +98,7 @@ def test_labels_of_launchers_change_no_value(name: str, label: str) -> None:
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
         lambda inner: (
             st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(["format", "ranks", "sizes", "rank", "messages", "bytes"]), inner
-            )
+            | st.dictionaries(st.sampled_from(["format", "ranks", "sizes", "rank", "messages", "bytes"]), inner)
         ),
         max_leaves=8,
     )

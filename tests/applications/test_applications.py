@@ -79,11 +79,7 @@ def test_recorded_output_is_read_and_verified(name: str) -> None:
 @pytest.mark.parametrize("name", PRINTED)
 def test_a_figure_of_merit_is_the_printed_one_digit_for_digit(name: str) -> None:
     fom, words, places = PRINTED[name]
-    (line,) = [
-        line
-        for line in (text_of(name) + text_of(name, "left")).splitlines()
-        if line.strip().startswith(words)
-    ]
+    (line,) = [line for line in (text_of(name) + text_of(name, "left")).splitlines() if line.strip().startswith(words)]
     printed = Decimal(line.strip().removeprefix(words).split()[0]).scaleb(places)
     assert Decimal(repr(value(read(name).series, fom))) == printed
 
@@ -93,9 +89,7 @@ def test_every_line_of_an_osu_table_is_kept_digit_for_digit() -> None:
     found = read("osu_mbw_mr-8").series
     assert len(rows) == len(SIZES)
     for size, rate, messages, *_ in rows:
-        assert Decimal(repr(value(found, "bandwidth_gbyte_s", size_bytes=int(size)))) == Decimal(rate).scaleb(
-            -3
-        )
+        assert Decimal(repr(value(found, "bandwidth_gbyte_s", size_bytes=int(size)))) == Decimal(rate).scaleb(-3)
         assert Decimal(repr(value(found, "rate_message_s", size_bytes=int(size)))) == Decimal(messages)
 
 
@@ -106,9 +100,7 @@ def test_a_nonblocking_collective_has_its_time_that_of_the_communication_and_the
     assert rows
     for row in rows:
         labels = {"size_bytes": int(row.pop(0))} if name == "osu_iallreduce-4" else {}
-        for fom, token in zip(
-            ("latency_us", None, "communication_us", "overlap_percent"), row[:4], strict=True
-        ):
+        for fom, token in zip(("latency_us", None, "communication_us", "overlap_percent"), row[:4], strict=True):
             assert fom is None or Decimal(repr(value(found, fom, **labels))) == Decimal(token)
 
 
@@ -158,19 +150,9 @@ def test_half_a_number_is_none() -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
-        (
-            "lulesh-8",
-            "2.720531e+04",
-            "2.720532e+04",
-            "final origin energy is 2.720532e+04, to be 2.720531e+04",
-        ),
+        ("lulesh-8", "2.720531e+04", "2.720532e+04", "final origin energy is 2.720532e+04, to be 2.720531e+04"),
         ("amg-8", "Relative Residual Norm = ", "Relative Residual Norm = 1", "to be at most 1e-08"),
-        (
-            "umt-8",
-            "error= 0.00060287",
-            "error= 0.0060287",
-            "the largest error is 0.0060287, to be at most 0.002",
-        ),
+        ("umt-8", "error= 0.00060287", "error= 0.0060287", "the largest error is 0.0060287, to be at most 0.002"),
     ],
 )
 def test_a_failed_verification_refuses_the_figure_of_merit(name: str, old: str, new: str, said: str) -> None:
@@ -215,11 +197,7 @@ done!
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [
-        ("", "", ""),
-        ("0.21", "0.9", "MC max error is 0.9, to be at most 0.7"),
-        ("done!", "", "no line matches"),
-    ],
+    [("", "", ""), ("0.21", "0.9", "MC max error is 0.9, to be at most 0.7"), ("done!", "", "no line matches")],
 )
 def test_mcbs_lines_are_read_and_its_error_judged_by_its_particles(old: str, new: str, said: str) -> None:
     """The lines as MCB's source prints them: the program may not be handed on, so none is recorded here."""
@@ -331,9 +309,7 @@ def test_a_profile_says_where_the_time_goes() -> None:
     assert found.ranks == 8
     total = value(found.series, mpip.SHARE)
     classes = {
-        str(each.labels["class"]): each.samples[0]
-        for each in found.series
-        if each.fom == mpip.SHARE and each.labels
+        str(each.labels["class"]): each.samples[0] for each in found.series if each.fom == mpip.SHARE and each.labels
     }
     assert 0 < total < 100 and math.isclose(sum(classes.values()), total, abs_tol=0.2)
     assert classes["point-to-point"] > 0 and classes["collective"] > 0
@@ -451,17 +427,13 @@ def test_patterns_that_could_never_give_a_result_are_refused(changes: dict[str, 
 
 
 def test_patterns_survive_the_way_through_a_job() -> None:
-    made = Patterns(
-        program="X", figures={"a_s": figure("s", "lower")}, limits={"r": Limit(pattern="R", at_most=1.0)}
-    )
+    made = Patterns(program="X", figures={"a_s": figure("s", "lower")}, limits={"r": Limit(pattern="R", at_most=1.0)})
     assert patterns.load(json.loads(json.dumps(made.document()))) == made
 
 
 def test_a_pattern_that_fits_nothing_or_too_much_is_named() -> None:
     parse = patterns.parser(
-        Patterns(
-            program="X", figures={"a_s": Figure(pattern="A .*", unit="s", better="lower")}, verified="ok"
-        )
+        Patterns(program="X", figures={"a_s": Figure(pattern="A .*", unit="s", better="lower")}, verified="ok")
     )
     with pytest.raises(InputError, match=r"a_s: no line matches 'A \.\*'; the output ends with 'ok'"):
         parse("ok\n", "", "x.out")
@@ -470,9 +442,7 @@ def test_a_pattern_that_fits_nothing_or_too_much_is_named() -> None:
 
 
 @pytest.mark.parametrize(("printed", "value"), [("950 us", 950.0), ("1.1 ms", 1100.0)])
-def test_a_program_that_scales_its_unit_by_itself_is_read_in_the_declared_one(
-    printed: str, value: float
-) -> None:
+def test_a_program_that_scales_its_unit_by_itself_is_read_in_the_declared_one(printed: str, value: float) -> None:
     figure = Figure(pattern=rf"A {patterns_of.NUMBER} (?P<unit>\S+)", unit="us", better="lower")
     parse = patterns.parser(Patterns(program="X", figures={"a_us": figure}, verified="ok"))
     (series,) = parse(f"A {printed}\nok\n", "", "x.out").series
@@ -497,9 +467,7 @@ def test_a_unit_that_is_not_known_is_named(name: str, printed: str, other: str) 
         parse(changed, "", "x.out")
 
 
-def test_a_mistake_in_a_parser_is_one_line_with_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_in_a_parser_is_one_line_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch's fault, not the end of the session without a record."""
 
     def oops(text: str, left: str, source: str) -> Reading:
@@ -516,9 +484,7 @@ def test_a_mistake_in_a_parser_is_one_line_with_its_place(
 def test_a_program_without_a_parser_is_refused_before_anything_runs() -> None:
     """Before, all its launches ran and were said to have left no output."""
     launch.need_parser("lulesh")
-    with pytest.raises(
-        InputError, match=r"'hpcgg' .*a program with a parser: amg, .*lulesh, .* others of OSU"
-    ):
+    with pytest.raises(InputError, match=r"'hpcgg' .*a program with a parser: amg, .*lulesh, .* others of OSU"):
         launch.need_parser("hpcgg")
     with pytest.raises(InputError, match=r"did you mean 'osu_latency'"):
         launch.need_parser("osu_latncy")
@@ -596,7 +562,5 @@ def test_a_parser_of_a_site_s_package_reads_its_program(tmp_path: Path) -> None:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-site\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[railyard.applications.programs]\nmine = my_site\n")
     output = next((CHECKOUT / "tests/data/public/outputs").glob("hpl-2.3*/output.txt"))
-    done = ran(
-        BIN / "railyard", "application", "try", "mine", "--output", output, env={"PYTHONPATH": str(tmp_path)}
-    )
+    done = ran(BIN / "railyard", "application", "try", "mine", "--output", output, env={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 0 and done.stdout.startswith("mine "), done.stdout + done.stderr

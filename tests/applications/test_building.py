@@ -57,13 +57,7 @@ def test_paths_of_a_build_are_those_of_where_the_session_was_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    named = {
-        "BASE": "docker://debian:12-slim",
-        "LOCK": "none",
-        "SCOPE": "/site/scope",
-        "MIRROR": "m",
-        "JOBS": "2",
-    }
+    named = {"BASE": "docker://debian:12-slim", "LOCK": "none", "SCOPE": "/site/scope", "MIRROR": "m", "JOBS": "2"}
     assert building.whole_paths(named) == {"MIRROR": str(tmp_path / "m")}
     assert building.spack("", {"SPACK_ROOT": "spack"}) == tmp_path / "spack"
 

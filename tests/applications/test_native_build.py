@@ -70,9 +70,7 @@ class Stubbed:
             "STUB": str(self.folder),
             "RAILYARD_ENVIRONMENTS": str(self.environments),
         }
-        kept = {
-            name: value for name, value in os.environ.items() if name not in {"LOGNAME", "SPACK_ROOT", "MPI"}
-        }
+        kept = {name: value for name, value in os.environ.items() if name not in {"LOGNAME", "SPACK_ROOT", "MPI"}}
         command = [str(CHECKOUT / "containers/build-native"), str(self.folder / "spack")]
         pipe = subprocess.PIPE
         return subprocess.Popen(
@@ -104,16 +102,12 @@ def test_spack_rewrites_a_copy_and_two_mpis_stand_side_by_side(stubbed: Stubbed)
         assert "package 5 of 5: lulesh-2.0.3\n" in done.stderr
         assert (stubbed.environments / mpi / "view/bin/lulesh2.0").is_file()
     assert kept() == before
-    names = sorted(
-        path.name for path in stubbed.environments.iterdir() if path.is_dir() and not path.is_symlink()
-    )
+    names = sorted(path.name for path in stubbed.environments.iterdir() if path.is_dir() and not path.is_symlink())
     assert [name.split("-")[0] for name in names] == ["mpich", "openmpi"]
     labels = (stubbed.environments / "openmpi/labels").read_text()
     assert f"railyard.spack-lock {hashlib.sha256(stubbed.lock.read_bytes()).hexdigest()}" in labels
     assert "railyard.source.lulesh commit 46c2a1" in labels
-    assert {call.split()[0] for call in stubbed.calls() if " install " in call} == {"root"}, (
-        "mpiP needs a user's name"
-    )
+    assert {call.split()[0] for call in stubbed.calls() if " install " in call} == {"root"}, "mpiP needs a user's name"
 
 
 def test_a_second_build_of_the_same_sources_does_not_call_spack(stubbed: Stubbed) -> None:
@@ -137,25 +131,16 @@ def test_the_second_of_two_sessions_waits_and_builds_nothing(stubbed: Stubbed) -
     assert first.returncode == 0
     assert "made of these sources already" in second.communicate(timeout=HUNG_S)[0]
     assert second.returncode == 0
-    assert len([call for call in stubbed.calls() if " install " in call]) == 2, (
-        "railyard's own, then the others"
-    )
+    assert len([call for call in stubbed.calls() if " install " in call]) == 2, "railyard's own, then the others"
 
 
-def test_railyards_own_benchmarks_have_a_build_cache_for_each_state_of_their_sources(
-    stubbed: Stubbed,
-) -> None:
+def test_railyards_own_benchmarks_have_a_build_cache_for_each_state_of_their_sources(stubbed: Stubbed) -> None:
     """Before, every image compiled them anew, also where their sources were those of the last one."""
     sources = ran("git", "rev-parse", "HEAD:benchmarks", cwd=CHECKOUT).stdout.strip()
     assert stubbed.build(KEEP="yes").returncode == 0
-    assert (
-        f"own: {{url: 'file://{CHECKOUT}/build/cache/own/{sources}'"
-        in (stubbed.folder / "caches").read_text()
-    )
+    assert f"own: {{url: 'file://{CHECKOUT}/build/cache/own/{sources}'" in (stubbed.folder / "caches").read_text()
     assert stubbed.build(PACKAGES="railyard-benchmarks").returncode == 0
-    assert (stubbed.folder / "caches").read_text().splitlines()[1:] == ["mirrors:: {}"], (
-        "no other cache has it"
-    )
+    assert (stubbed.folder / "caches").read_text().splitlines()[1:] == ["mirrors:: {}"], "no other cache has it"
 
 
 def test_unchecked_sources_share_no_package_with_checked_ones(stubbed: Stubbed) -> None:
@@ -174,9 +159,7 @@ def test_unchecked_sources_share_no_package_with_checked_ones(stubbed: Stubbed) 
     (own,) = {line for line in (stubbed.folder / "caches").read_text().splitlines() if "  kept: " in line}
     unchecked = own.partition("/packages/")[2].partition("'")[0]
     assert unchecked.startswith("unchecked-"), "and no cache of SCOPE, because `mirrors::` replaces all"
-    trees = [
-        call.partition("install_tree:root:")[2].split()[0] for call in stubbed.calls() if " install " in call
-    ]
+    trees = [call.partition("install_tree:root:")[2].split()[0] for call in stubbed.calls() if " install " in call]
     assert trees[0] == trees[-1] == f"{stubbed.environments}/software"
     assert trees[2] == f"{stubbed.environments}/software/{unchecked}"
 
@@ -229,9 +212,7 @@ def test_a_build_that_fails_is_one_line_with_package_error_and_log(failure: str,
     (stubbed.folder / "fails").write_text((LOGS / f"{failure}.log").read_text())
     done = stubbed.build()
     lines = [
-        line
-        for line in done.stderr.splitlines()
-        if "progress in" not in line and not line.startswith("  package ")
+        line for line in done.stderr.splitlines() if "progress in" not in line and not line.startswith("  package ")
     ]
     log = stubbed.environments / "openmpi.log"
     assert done.returncode == 1 and lines == [f"build-native: {FAILURES[failure]}; all of it: {log}"]

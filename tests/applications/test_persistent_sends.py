@@ -24,10 +24,7 @@ DATA = Path(__file__).parents[1] / "data/applications"
 WHOLE: dict[str, Any] = {
     "format": "railyard-persistent/1",
     "ranks": [{"rank": 0, "messages": 10, "bytes": 10000}, {"rank": 1, "messages": 1, "bytes": 0}],
-    "sizes": [
-        {"size_bytes": 0, "messages": 1, "bytes": 0},
-        {"size_bytes": 1023, "messages": 10, "bytes": 10000},
-    ],
+    "sizes": [{"size_bytes": 0, "messages": 1, "bytes": 0}, {"size_bytes": 1023, "messages": 10, "bytes": 10000}],
 }
 
 
@@ -45,9 +42,7 @@ def test_a_file_is_read_by_rank_and_by_size() -> None:
 
 def test_a_file_that_is_absent_or_cut_off_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "launch-000.persistent"
-    with pytest.raises(
-        InputError, match=r"launch-000\.persistent: persistent sends: no such file: the program"
-    ):
+    with pytest.raises(InputError, match=r"launch-000\.persistent: persistent sends: no such file: the program"):
         persistent.load(path, 2)
     text = json.dumps(WHOLE)
     for length in range(len(text)):
@@ -72,20 +67,12 @@ def test_a_file_that_is_absent_or_cut_off_is_refused_in_one_line(tmp_path: Path)
         (("ranks", 0, "bytes"), 1e4, r"ranks\[0\]: bytes: 10000.0 is not valid"),
         (("ranks", 0, "bytes"), "10000", r"ranks\[0\]: bytes: '10000' is not valid"),
         (("ranks", 0, "bytes"), 10**19, r"ranks\[0\]: bytes: 10000000000000000000 is not valid"),
-        (
-            ("ranks", 0, "bytes"),
-            10001,
-            "sizes: 11 messages of 10000 bytes; expected 11 messages of 10001 bytes",
-        ),
+        (("ranks", 0, "bytes"), 10001, "sizes: 11 messages of 10000 bytes; expected 11 messages of 10001 bytes"),
         (("sizes",), {}, "sizes: no list"),
         (("sizes",), [], "sizes: 0 messages of 0 bytes; expected 11 messages of 10000 bytes"),
         (("sizes", 1, "size_bytes"), 1024, r"sizes\[1\]: size_bytes: 1024 is not valid; expected one less"),
         (("sizes", 1, "size_bytes"), 0, r"sizes\[1\]: size_bytes: 0 is not valid; expected one less"),
-        (
-            ("sizes", 1, "size_bytes"),
-            511,
-            r"sizes\[1\]: bytes: 10 messages of 10000 bytes; expected .* 256 to 511",
-        ),
+        (("sizes", 1, "size_bytes"), 511, r"sizes\[1\]: bytes: 10 messages of 10000 bytes; expected .* 256 to 511"),
         (("sizes", 0, "messages"), 0, r"sizes\[0\]: bytes: 0 messages of 0 bytes"),
     ],
 )
@@ -173,9 +160,7 @@ def test_the_histogram_of_bytes_weighs_both_by_their_bytes() -> None:
     assert figure(both, mpip.SENT, size_bytes=7) == pytest.approx(0, abs=0.001), "of mpiP's smallest bin"
     sent = [each.samples[0] for each in both if each.fom == mpip.SENT]
     assert math.isclose(sum(sent), 100, abs_tol=0.5)
-    by_number = {
-        each.labels["size_bytes"]: each.samples[0] for each in both if each.fom == mpip.PERSISTENT_SIZES
-    }
+    by_number = {each.labels["size_bytes"]: each.samples[0] for each in both if each.fom == mpip.PERSISTENT_SIZES}
     assert set(by_number) == {7, 1023} and math.isclose(sum(by_number.values()), 100, abs_tol=0.01)
 
 

@@ -157,9 +157,7 @@ def test_a_program_that_verifies_its_data_writes_a_document(folder: Path, tmp_pa
     assert document(path)["verified"] is True
 
 
-def test_a_program_whose_data_are_wrong_prints_no_number_and_writes_none(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_program_whose_data_are_wrong_prints_no_number_and_writes_none(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "output.json"
     outcome = run("engine_program", 2, "--json", path, "--wrong", "y", folder=folder)
     assert (outcome.status, outcome.out, outcome.error_lines) == (1, "", ["engine_program: data are wrong"])

@@ -49,11 +49,7 @@ def captured(mpi: Mpi, ranks: int, program: Path, *arguments: str, **variables: 
 def pairs(read: Matrix, phase: int | None, kind: Kind = Kind.MESSAGES) -> Pairs:
     sent = read.traffic([kind], phase)
     return dict(
-        zip(
-            zip(sent.source.tolist(), sent.target.tolist(), strict=True),
-            map(int, sent.size_bytes),
-            strict=True,
-        )
+        zip(zip(sent.source.tolist(), sent.target.tolist(), strict=True), map(int, sent.size_bytes), strict=True)
     )
 
 
@@ -69,9 +65,7 @@ def test_a_witness_built_for_another_mpi_is_one_line_and_no_signal(mpi: Mpi) -> 
         "--cells",
         "4",
     ]
-    done = subprocess.run(
-        words, capture_output=True, text=True, timeout=DEADLINE_S, env=ENVIRONMENT, check=False
-    )
+    done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, env=ENVIRONMENT, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert done.stderr.startswith("railyard-witness: built for another MPI than the program: it has libmpi")
 
@@ -101,9 +95,7 @@ def installed(*words: str, reason: str) -> None:
 
 
 def test_python_programs_with_the_wheel_mpi4py_are_captured(openmpi: Mpi) -> None:
-    installed(
-        f"{sys.executable} -c 'import mpi4py'", reason="no mpi4py here; run: .venv/bin/pip install mpi4py"
-    )
+    installed(f"{sys.executable} -c 'import mpi4py'", reason="no mpi4py here; run: .venv/bin/pip install mpi4py")
     lines = ["from mpi4py import MPI", "world = MPI.COMM_WORLD", "rank, size = world.rank, world.size"]
     lines += ["world.Sendrecv(bytearray(100), (rank + 1) % size, 0, bytearray(100), (rank - 1) % size)"]
     program = openmpi.folder / "ring.py"

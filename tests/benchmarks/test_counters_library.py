@@ -21,10 +21,7 @@ Counted = Callable[..., Outcome]
 
 def linked(target: Path, folder: Path, *flags: str) -> Path:
     """Link the user's program with the library of a folder."""
-    source, library = (
-        str(ROOT / "tests/data/counters_program.c"),
-        [f"-L{folder}", "-lrailyard-counters", "-lm"],
-    )
+    source, library = (str(ROOT / "tests/data/counters_program.c"), [f"-L{folder}", "-lrailyard-counters", "-lm"])
     subprocess.run([MPICC, *flags, source, *library, "-o", str(target)], check=True)
     return target
 
@@ -33,9 +30,7 @@ def linked(target: Path, folder: Path, *flags: str) -> Path:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The user's program, linked with the installed library alone."""
     prefix = tmp_path_factory.mktemp("installed")
-    subprocess.run(
-        ["cmake", "--install", BIN.parent, "--prefix", prefix], check=True, capture_output=True, text=True
-    )
+    subprocess.run(["cmake", "--install", BIN.parent, "--prefix", prefix], check=True, capture_output=True, text=True)
     (library,) = prefix.rglob("librailyard-counters.a")
     target = linked(prefix / "counters_program", library.parent, f"-I{prefix}/include")
     assert (prefix / "share/railyard/counters/gemini.txt").is_file()
@@ -108,20 +103,14 @@ def test_rdma_ports_count_words_of_four_bytes_and_omni_path_flits_of_eight(
     assert (link["link"], link["metrics"]["sent_bytes"]) == (name, sent)
 
 
-def test_ports_that_are_down_ethernet_or_another_drivers_are_left_out(
-    counted: Counted, tmp_path: Path
-) -> None:
+def test_ports_that_are_down_ethernet_or_another_drivers_are_left_out(counted: Counted, tmp_path: Path) -> None:
     root = tmp_path / "tree" / "n0"
     counter_trees.rdma_port(root, "mlx5_0", {})
     counter_trees.rdma_port(root, "mlx5_0", {}, port=2)
     counter_trees.rdma_port(root, "mlx5_1", {}, state="1: DOWN")
     counter_trees.rdma_port(root, "mlx5_2", {}, link_layer="Ethernet")
     counter_trees.efa_port(root, "rdmap0s6", {})
-    for group, names in {
-        "infiniband": ["mlx5_0/1", "mlx5_0/2"],
-        "roce": ["mlx5_2/1"],
-        "efa": ["rdmap0s6/1"],
-    }.items():
+    for group, names in {"infiniband": ["mlx5_0/1", "mlx5_0/2"], "roce": ["mlx5_2/1"], "efa": ["rdmap0s6/1"]}.items():
         assert counted(group, 1).status == 0
         assert [link["link"] for link in document(tmp_path)["leaders"][0]["links"]] == names
 
@@ -137,9 +126,7 @@ def test_error_counters_of_a_link_are_counted(counted: Counted, tmp_path: Path) 
     assert link["counters"]["ACK_TIMEOUTS"] is None, "mlx5 alone has it"
 
 
-def test_the_file_among_the_devices_of_a_node_with_bonds_is_no_device(
-    counted: Counted, tmp_path: Path
-) -> None:
+def test_the_file_among_the_devices_of_a_node_with_bonds_is_no_device(counted: Counted, tmp_path: Path) -> None:
     counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
     counter_trees.bonding_masters(tmp_path / "tree/n0")
     assert counted("linux-net", 1).status == 0
@@ -160,9 +147,7 @@ def test_the_group_is_that_of_the_fabric(counted: Counted, tmp_path: Path, fabri
     assert [link["link"] for link in document(tmp_path)["leaders"][0]["links"]] == [name]
 
 
-def test_slingshot_packets_and_pauses_are_added_up_over_traffic_classes(
-    counted: Counted, tmp_path: Path
-) -> None:
+def test_slingshot_packets_and_pauses_are_added_up_over_traffic_classes(counted: Counted, tmp_path: Path) -> None:
     root = tmp_path / "tree" / "n0"
     counter_trees.cxi_adapter(root, "cxi0", {})
     folder = root / "sys/class/cxi/cxi0/device/telemetry"
@@ -189,9 +174,7 @@ def test_routers_of_a_torus_have_one_leader_and_name_the_other_end(counted: Coun
     for router in ("r0-0-0", "r3-0-0"):
         for port in ("x+", "x-", "h0"):
             for name in ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "tx_dropped"):
-                counter_trees.write(
-                    tmp_path / "tree" / router / f"class/net/{port}/statistics" / name, len(port)
-                )
+                counter_trees.write(tmp_path / "tree" / router / f"class/net/{port}/statistics" / name, len(port))
     file = tmp_path / "tree/r3-0-0/class/net/x+/statistics/rx_bytes"
     where = {"RAILYARD_COUNTERS_COORDINATES": str(coordinates), "RAILYARD_COUNTERS_ROOT": f"{tmp_path}/tree"}
     outcome = counted("torus-links", 3, f"echo 1502 > {file}", **where)
@@ -298,10 +281,7 @@ def test_tiles_add_up_to_the_links_of_the_papers_figure_4(counted: Counted, tmp_
     [
         (lambda text: text[:-20], ["line 80", "cut short"]),
         (lambda text: "".join(text.splitlines(keepends=True)[3:]), ["37 tiles", "c0-0c0s0g0", "expected 40"]),
-        (
-            lambda text: text.replace("c0-0c0s0g", "c3-1c2s7g"),
-            ["no line for the Gemini c0-0c0s0g0", "machine"],
-        ),
+        (lambda text: text.replace("c0-0c0s0g", "c3-1c2s7g"), ["no line for the Gemini c0-0c0s0g0", "machine"]),
         (lambda text: text.replace("mezzanine", "optical", 1), ["link type optical", "CLASS"]),
         (lambda text: "nonsense\n" + text, ["line 1", "rtr --interconnect", "nonsense"]),
         (lambda text: "", ["no line for the Gemini"]),
@@ -399,9 +379,7 @@ def sanitized_program(sanitized: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])
-def test_the_library_under_sanitizers(
-    sanitized_program: Path, pretend_hosts: Path, tmp_path: Path, ranks: int
-) -> None:
+def test_the_library_under_sanitizers(sanitized_program: Path, pretend_hosts: Path, tmp_path: Path, ranks: int) -> None:
     """Good, then each error path: no such group, no device on the last node, a counter that is no number, a report
     that cannot be written.
     """

@@ -25,14 +25,7 @@ PROGRAMS = {
         *ONCE,
     ],
     "halo": [
-        *[
-            "--cells",
-            "6x5x4",
-            "--stencil",
-            "full",
-            "--variants",
-            "manual,persistent,datatypes,neighbours,copy",
-        ],
+        *["--cells", "6x5x4", "--stencil", "full", "--variants", "manual,persistent,datatypes,neighbours,copy"],
         *ONCE,
     ],
 }
@@ -96,13 +89,9 @@ def test_the_check_of_a_machine_s_gpu(runtime: Path, tmp_path: Path) -> None:
     tool: list[str | Path] = [CHECKOUT / "tools/check-gpu", "--programs", BIN, "--mpirun", mpirun]
     words = [*tool, "--rounds", "2", "--largest", "8"]
     env = ENVIRONMENT | {"RAILYARD_GPU_RUNTIME": str(runtime)}
-    good = subprocess.run(
-        [*words, "--json", tmp_path / "values"], capture_output=True, text=True, env=env, check=True
-    )
+    good = subprocess.run([*words, "--json", tmp_path / "values"], capture_output=True, text=True, env=env, check=True)
     assert "10 launches with right data, 0 failed" in good.stdout
     values = json.loads((tmp_path / "values").read_text())
     assert all(len(values["ours"][f"tail {memory}"]["8"]) == 2 for memory in ("cuda", "cuda-managed"))
-    wrong = subprocess.run(
-        [*words, "--mpirun", "false"], capture_output=True, text=True, env=env, check=False
-    )
+    wrong = subprocess.run([*words, "--mpirun", "false"], capture_output=True, text=True, env=env, check=False)
     assert wrong.returncode == 1 and "halo, 4 ranks, cuda: FAILED" in wrong.stdout

@@ -84,9 +84,7 @@ def test_bandwidth_is_the_exchanged_volume_over_the_iteration(tmp_path: Path) ->
         (3, "3x1x1", "1", [8, 8, 8]),
     ],
 )
-def test_exchanges_exactly(
-    *, ranks: int, grid: str, cells: str, face_bytes: list[int], tmp_path: Path
-) -> None:
+def test_exchanges_exactly(*, ranks: int, grid: str, cells: str, face_bytes: list[int], tmp_path: Path) -> None:
     arguments = ["--grid", grid, "--cells", cells, "--repeats", "1"]
     parameters = measured("halo", ranks, *arguments, folder=tmp_path)["parameters"]
     assert parameters["grid"] == [int(length) for length in grid.split("x")]
@@ -121,8 +119,7 @@ def test_paper_preset_exchanges_4_mib(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "ranks_at"),
-    [("row-major", [0, 1, 2, 3, 4, 5, 6, 7]), ("column-major", [0, 4, 2, 6, 1, 5, 3, 7])],
+    ("order", "ranks_at"), [("row-major", [0, 1, 2, 3, 4, 5, 6, 7]), ("column-major", [0, 4, 2, 6, 1, 5, 3, 7])]
 )
 def test_orders_fill_the_grid(order: str, ranks_at: list[int], tmp_path: Path) -> None:
     arguments = ["--grid", "2x2x2", "--order", order, *QUICK]

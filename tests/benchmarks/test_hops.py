@@ -78,12 +78,7 @@ def test_several_pairs_of_a_point_stand_apart(pretend: Pretend) -> None:
     torus = pretend(block(4, 1, 2))
     arguments = ["--sizes", "8", "--tests", "latency", "--dimensions", "X", *TWICE]
     read = torus.measured("hops", 8, "--pairs-per-point", "2", *arguments)
-    assert pairs(read) == [
-        ("X", 1, "n0", "n2"),
-        ("X", 1, "n4", "n6"),
-        ("X", 2, "n0", "n4"),
-        ("X", 2, "n2", "n6"),
-    ]
+    assert pairs(read) == [("X", 1, "n0", "n2"), ("X", 1, "n4", "n6"), ("X", 2, "n0", "n4"), ("X", 2, "n2", "n6")]
     every = torus.measured("hops", 8, "--pairs-per-point", "9", "--hops", "2", *arguments)
     assert pairs(every) == [("X", 2, f"n{i}", f"n{i + 4}") for i in range(4)]
     assert read["parameters"]["pairs_per_point"] == 2
@@ -92,9 +87,7 @@ def test_several_pairs_of_a_point_stand_apart(pretend: Pretend) -> None:
 def test_twelve_hops_of_a_ring_of_24(pretend: Pretend) -> None:
     """The range of Peña et al., Figure 3: Blue Waters has 24 routers along Y and Z."""
     text = "torus 24 1 1\n" + "".join(f"n{i} {i} 0 0\n" for i in range(13))
-    read = pretend(text).measured(
-        "hops", 13, "--tests", "latency", "--sizes", "8", "--dimensions", "X", *TWICE
-    )
+    read = pretend(text).measured("hops", 13, "--tests", "latency", "--sizes", "8", "--dimensions", "X", *TWICE)
     assert [(s["labels"]["hops"], s["labels"]["to"]) for s in read["series"]] == [
         (hops, f"n{hops}") for hops in range(1, 13)
     ]

@@ -85,13 +85,7 @@ def efa(root: Path) -> tuple[str, int]:
     ],
 )
 def test_the_bytes_of_each_nic_of_a_foreign_program(
-    *,
-    program: Path,
-    pretend_hosts: Path,
-    tmp_path: Path,
-    node: Callable[[Path], tuple[str, int]],
-    group: str,
-    nic: str,
+    *, program: Path, pretend_hosts: Path, tmp_path: Path, node: Callable[[Path], tuple[str, int]], group: str, nic: str
 ) -> None:
     """Two nodes of two ranks, each with a management network; the second node's NIC sends."""
     for host in ("n0", "n1"):
@@ -146,9 +140,7 @@ def test_faults_and_states_that_change_are_named_and_what_no_driver_has_is_not_z
     outcome = mpirun("-n", "2", WITNESS, tmp_path / "witness", program, command, env=env)
     assert (outcome.status, outcome.err) == (0, "")
     found = nics(tmp_path / "launch.nics")["health"]
-    assert {
-        (row["nic"], row["event"], row["kind"], row["before"], row["after"]) for row in found["events"]
-    } == {
+    assert {(row["nic"], row["event"], row["kind"], row["before"], row["after"]) for row in found["events"]} == {
         ("mlx5_0:1", "LINK_DOWNS", "count", 1, 2),
         ("mlx5_0:1", "RCV_ERRORS", "reset", 9, 0),
         ("mlx5_0:1", "RATE", "state", 400, 200),
@@ -172,10 +164,7 @@ STACKS: dict[str, tuple[str, dict[str, tuple[str, str]], set[tuple[str, str, int
             "sys/class/net/eth0/statistics/rx_crc_errors": ("2", "9"),
             "sys/class/net/eth0/carrier_down_count": ("1", "2"),
             "sys/class/net/eth0/speed": ("100000", "25000"),
-            "sys/class/net/eth0/device/aer_dev_correctable": (
-                "RxErr 1\nTOTAL_ERR_COR 1",
-                "RxErr 4\nTOTAL_ERR_COR 4",
-            ),
+            "sys/class/net/eth0/device/aer_dev_correctable": ("RxErr 1\nTOTAL_ERR_COR 1", "RxErr 4\nTOTAL_ERR_COR 4"),
             "sys/class/net/eth0/device/current_link_width": ("16", "8"),
         },
         {
@@ -217,17 +206,10 @@ STACKS: dict[str, tuple[str, dict[str, tuple[str, str]], set[tuple[str, str, int
         "cxi0",
         {
             "sys/class/cxi/cxi0/device/telemetry/pct_sct_timeouts": ("1@1700000000.5", "3@1700000009.5"),
-            "sys/class/cxi/cxi0/device/telemetry/hni_pcs_uncorrected_cw": (
-                "90049@1700000000.5",
-                "90050@1700000009.5",
-            ),
+            "sys/class/cxi/cxi0/device/telemetry/hni_pcs_uncorrected_cw": ("90049@1700000000.5", "90050@1700000009.5"),
             "sys/class/cxi/cxi0/device/port/0/link/speed": ("BS_200G", "BJ_100G"),
         },
-        {
-            ("TIMEOUTS", "count", 1, 3),
-            ("UNCORRECTED_CW", "count", 90049, 90050),
-            ("SPEED", "state", 200, 100),
-        },
+        {("TIMEOUTS", "count", 1, 3), ("UNCORRECTED_CW", "count", 90049, 90050), ("SPEED", "state", 200, 100)},
     ),
     # Linux, drivers/infiniband/hw/hfi1/mad.c: the counters of sysfs-class-infiniband
     "omni-path": (
@@ -375,9 +357,7 @@ def test_a_benchmark_counts_where_rank_0_is_told_to(
     assert halo(pretend_hosts, ranks, sanitized).status == 0 and not path.exists()
 
 
-def test_a_node_whose_counters_cannot_be_read_says_why(
-    sanitized: Path, pretend_hosts: Path, tmp_path: Path
-) -> None:
+def test_a_node_whose_counters_cannot_be_read_says_why(sanitized: Path, pretend_hosts: Path, tmp_path: Path) -> None:
     """The other node's bytes are there; a folder in the file's place is refused to root, too."""
     for rank in range(2):
         counter_trees.rdma_port(tmp_path / f"tree/n{rank}", "mlx5_0", {})
@@ -429,9 +409,7 @@ def test_the_energy_of_each_node_is_counted_over_the_program(
 
 @pytest.mark.parametrize("variable", ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"])
 @pytest.mark.parametrize("own", [True, False], ids=["benchmark", "witness"])
-def test_every_rank_reports_the_gpus_that_it_sees(
-    *, program: Path, tmp_path: Path, variable: str, own: bool
-) -> None:
+def test_every_rank_reports_the_gpus_that_it_sees(*, program: Path, tmp_path: Path, variable: str, own: bool) -> None:
     words = [BIN / "halo", *HALO] if own else [WITNESS, tmp_path / "witness", program, "true"]
     line = " ".join(map(str, words))
     script = f"export {variable}=$((7 - OMPI_COMM_WORLD_LOCAL_RANK)); exec {line}"
@@ -470,15 +448,11 @@ def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evi
                 found, of_ranks = nic_evidence.launch(topology, tmp_path, command, obey=obey, torus=name)
                 assert found.verdict == wanted, found
                 of_nics = {str(series.labels["nic"]): series.labels["ranks"] for series in of_ranks}
-                assert (of_nics == {"nic0": "0-15"}) if obey else any("nic1" in names for names in of_nics), (
-                    of_ranks
-                )
+                assert (of_nics == {"nic0": "0-15"}) if obey else any("nic1" in names for names in of_nics), of_ranks
                 assert 80 < sum(series.samples[0] for series in of_ranks) <= 101, of_ranks
         path, ranks = tmp_path / "silent.nics", str(len(topology.nodes))
         words = [WITNESS, tmp_path / "witness", program, "true"]
-        done = railyard(
-            "torus", "mpirun", name, "-q", "-np", ranks, "env", f"RAILYARD_NICS={path}", *map(str, words)
-        )
+        done = railyard("torus", "mpirun", name, "-q", "-np", ranks, "env", f"RAILYARD_NICS={path}", *map(str, words))
         assert done.returncode == 0, done.stderr
         sent = sum(row["tx_bytes"] for row in nics(path)["nics"])
         assert sent < 25_000, "to connect and to meet; with the hosts it would be 43,000"

@@ -71,8 +71,7 @@ def test_what_cannot_be_measured_says_why(pretend: Pretend) -> None:
     torus = pretend(block(2, 2, 1, torus="4 2 2"))
     read = torus.measured("paths", 4, *QUICK, "--paths", "2,3", "--hops", "1-3", "--tests", "bandwidth")
     missing = {
-        (m["labels"]["dimension"], m["labels"]["hops"], m["labels"]["paths"]): m["reason"]
-        for m in read["not_measured"]
+        (m["labels"]["dimension"], m["labels"]["hops"], m["labels"]["paths"]): m["reason"] for m in read["not_measured"]
     }
     assert missing["X", 3, 2] == "extent 4: at most 2 hops"
     assert missing["X", 2, 2] == "no ranks at both ends of 2 such paths"

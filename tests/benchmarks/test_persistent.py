@@ -102,9 +102,7 @@ def test_a_profiler_sees_every_call_of_fortran(mpi: Mpi, binding: str) -> None:
 
 def test_a_program_without_persistent_sends_has_a_file_that_says_none(openmpi: Mpi) -> None:
     source = openmpi.folder / "none.c"
-    source.write_text(
-        "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); MPI_Finalize(); return 0; }\n"
-    )
+    source.write_text("#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); MPI_Finalize(); return 0; }\n")
     counted, _ = sends(openmpi, 2, openmpi.built(source))
     assert counted == Sends(ranks=(Amount(), Amount()))
 
@@ -172,7 +170,4 @@ def test_the_libraries_export_mpis_functions_alone() -> None:
             ["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True
         ).stdout
         exported = {line.split()[2] for line in listed.splitlines()}
-        assert (
-            exported
-            and {each for each in exported if not each.lower().startswith(("mpi_", "pmpi_"))} == set()
-        )
+        assert exported and {each for each in exported if not each.lower().startswith(("mpi_", "pmpi_"))} == set()

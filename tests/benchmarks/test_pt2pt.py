@@ -25,9 +25,7 @@ Pretend = Callable[[str], PretendedTorus]
         ("fan-out", [(0, 1), (0, 2), (0, 3), (0, 4)]),
     ],
 )
-def test_who_meets_whom_among_five_ranks(
-    pattern: str, expected: list[tuple[int, int]], tmp_path: Path
-) -> None:
+def test_who_meets_whom_among_five_ranks(pattern: str, expected: list[tuple[int, int]], tmp_path: Path) -> None:
     arguments = ["--units", "ranks", "--pattern", *pattern.split(), *QUICK]
     assert pairs_of(measured("pt2pt", 5, *arguments, folder=tmp_path)) == expected
 
@@ -44,9 +42,7 @@ def test_a_random_permutation_meets_every_rank_once_and_changes_with_the_step(tm
 
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 @pytest.mark.parametrize("pattern", ["ring", "incast", "fan-out", "random"])
-def test_every_test_of_every_pattern_ends_with_verified_data(
-    pattern: str, ranks: int, tmp_path: Path
-) -> None:
+def test_every_test_of_every_pattern_ends_with_verified_data(pattern: str, ranks: int, tmp_path: Path) -> None:
     """Two ranks of a ring are two pairs: each leads one and follows in the other."""
     tests = ["--tests", "latency,bandwidth,bibandwidth,rate,tail", "--sizes", "8,64KiB"]
     arguments = ["--units", "ranks", "--pattern", pattern, *tests, *AT_ONCE, "--window", "4"]

@@ -36,10 +36,7 @@ def test_exactly_the_bad_routers_are_named_where_two_nodes_share_each(bad: tuple
 def test_both_bad_routers_of_titan_are_named_and_nothing_else() -> None:
     found = rank_zero.topobw()
     assert (found["ranks"], found["links"], found["phases"]) == (19_200, 57_600, 14)
-    assert [text.split(" links")[0] for text in found["findings"]] == [
-        "router 3,4,5, 12",
-        "router 17,9,20, 12",
-    ]
+    assert [text.split(" links")[0] for text in found["findings"]] == ["router 3,4,5, 12", "router 17,9,20, 12"]
     # Of each rank: 14 phases with the routers on the way, and start and end of 13 rounds.
     assert found["gathered_bytes"] == 19_200 * 14 * (1 + 2 * 13) * 8
     assert found["peak_bytes"] < 200e6
@@ -58,9 +55,7 @@ def test_each_link_is_in_one_phase_in_which_no_router_sends_and_receives() -> No
     topology = catalog.load(topobw_beside.TORUS)
     phases = topobw_beside.phases(topology)
     assert len(phases) == 12
-    assert sorted(link.name for links in phases for link in links) == sorted(
-        link.name for link in topology.first_rail
-    )
+    assert sorted(link.name for links in phases for link in links) == sorted(link.name for link in topology.first_rail)
     for links in phases:
         assert not {link.source.coordinate for link in links} & {link.target.coordinate for link in links}
 

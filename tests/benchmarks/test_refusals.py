@@ -159,8 +159,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(
-    ("program", "ranks", "options", "parts"),
-    [(program, *case) for program, cases in REFUSED.items() for case in cases],
+    ("program", "ranks", "options", "parts"), [(program, *case) for program, cases in REFUSED.items() for case in cases]
 )
 def test_is_refused(*, program: str, ranks: int, options: str, parts: list[str], pretend: Pretend) -> None:
     assert_refused(start(pretend, program, ranks, *options.split()), program, *parts)
@@ -194,15 +193,7 @@ def test_under_sanitizers(
 
 
 MESSAGE = "rank 3, message of 1024 bytes from rank {}, byte 512"
-COLLECTIVES = [
-    "alltoall",
-    "allgather",
-    "allreduce",
-    "bcast",
-    "alltoallv",
-    "reduce-scatter",
-    "allreduce-float",
-]
+COLLECTIVES = ["alltoall", "allgather", "allreduce", "bcast", "alltoallv", "reduce-scatter", "allreduce-float"]
 PATTERNS = {"incast": 0, "alltoall": 0, "broadcast": 1, "allreduce": 1, "permutation": 1}
 
 
@@ -223,10 +214,7 @@ PATTERNS = {"incast": 0, "alltoall": 0, "broadcast": 1, "allreduce": 1, "permuta
             ("rowcol", 4, 2, f"--collectives {name} --sizes 64", f"rank 2, {name} of 64 bytes, byte ")
             for name in COLLECTIVES
         ),
-        *(
-            ("congestor", 3, rank, f"--pattern {name} --size 64B --rounds 2", name)
-            for name, rank in PATTERNS.items()
-        ),
+        *(("congestor", 3, rank, f"--pattern {name} --size 64B --rounds 2", name) for name, rank in PATTERNS.items()),
     ],
 )
 def test_finds_corrupted_data(

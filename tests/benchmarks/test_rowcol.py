@@ -66,15 +66,11 @@ def test_the_block_may_wrap_round_the_torus_and_be_odd(pretend: Pretend) -> None
     text = "torus 5 1 2\nn0 4 0 1\nn1 0 0 1\nn2 1 0 1\n"
     read = pretend(text).measured("rowcol", 3, *QUICK, "--splits", "X,Z")
     assert splits(read, "X") == [("n0", "n2")]
-    assert [(m["labels"]["split"], m["reason"]) for m in read["not_measured"]] == [
-        ("Z", "1 rank in each split")
-    ]
+    assert [(m["labels"]["split"], m["reason"]) for m in read["not_measured"]] == [("Z", "1 rank in each split")]
 
 
 def test_the_slowest_split_is_the_largest_of_each_sample(pretend: Pretend) -> None:
-    read = pretend(block(2, 4, 1)).measured(
-        "rowcol", 8, "--sizes", "8", "--repeats", "5", *AT_ONCE, "--splits", "X"
-    )
+    read = pretend(block(2, 4, 1)).measured("rowcol", 8, "--sizes", "8", "--repeats", "5", *AT_ONCE, "--splits", "X")
     for collective in ALL:
         chosen = [s for s in read["series"] if s["labels"]["collective"] == collective]
         slowest = next(s["samples"] for s in chosen if s["fom"] == "slowest_us")
@@ -102,16 +98,12 @@ def test_uneven_ranks_are_refused(pretend: Pretend) -> None:
 
 
 def test_splits_of_one_rank_are_refused(pretend: Pretend) -> None:
-    assert_refused(
-        pretend(block(2, 1, 1)).run("rowcol", 2, "--splits", "Y,Z"), "rowcol", "--splits", "1 rank"
-    )
+    assert_refused(pretend(block(2, 1, 1)).run("rowcol", 2, "--splits", "Y,Z"), "rowcol", "--splits", "1 rank")
 
 
 def by_clock(late: str, *arguments: str, folder: Path) -> dict[str, Any]:
     clock = ["--start", "clock", "--clock", "pings", "--late", late, "--repeats", "5"]
-    return measured(
-        "rowcol", 3, *clock, "--warmup-time", "0", "--min-time-per-point", "0", *arguments, folder=folder
-    )
+    return measured("rowcol", 3, *clock, "--warmup-time", "0", "--min-time-per-point", "0", *arguments, folder=folder)
 
 
 @pytest.mark.parametrize("collective", [*ALL, "alltoallv", "reduce-scatter", "allreduce-float"])
@@ -148,13 +140,7 @@ def test_what_is_late_grows_where_samples_are_dropped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("collective", "bus"),
-    [
-        ("alltoall", 2 / 3),
-        ("allgather", 2 / 3),
-        ("allreduce", 4 / 3),
-        ("bcast", 1),
-        ("reduce-scatter", 2 / 3),
-    ],
+    [("alltoall", 2 / 3), ("allgather", 2 / 3), ("allreduce", 4 / 3), ("bcast", 1), ("reduce-scatter", 2 / 3)],
 )
 def test_bandwidths_are_those_of_nccl_tests(collective: str, bus: float, tmp_path: Path) -> None:
     read = by_clock("60", "--collectives", collective, "--sizes", "24", folder=tmp_path)

@@ -7,23 +7,12 @@ from pathlib import Path
 
 import pytest
 from support import counter_trees
-from support.benchmark_runs import (
-    BIN,
-    MPICC,
-    Outcome,
-    assert_data_wrong,
-    assert_refused,
-    document,
-    mpirun,
-    preload,
-)
+from support.benchmark_runs import BIN, MPICC, Outcome, assert_data_wrong, assert_refused, document, mpirun, preload
 
 QUICK = ["--sizes", "1,4KiB", "--repeats", "1", "--count", "2", "--settle", "0"]
 
 
-def sounded(
-    library: Path, tmp_path: Path, ranks: int, *arguments: str, folder: Path = BIN, **env: str
-) -> Outcome:
+def sounded(library: Path, tmp_path: Path, ranks: int, *arguments: str, folder: Path = BIN, **env: str) -> Outcome:
     for rank in range(ranks):
         counter_trees.net_device(tmp_path / f"tree/n{rank}", "nic0", {"tx_bytes": 100})
     command = [*preload(library, folder / "sonar"), *QUICK, "--root", f"{tmp_path}/tree/%h", *arguments]
@@ -31,9 +20,7 @@ def sounded(
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 8])
-def test_pings_of_every_kind_are_verified(
-    sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int
-) -> None:
+def test_pings_of_every_kind_are_verified(sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int) -> None:
     path = tmp_path / "sonar.json"
     pings = ["--pings", "send,put,get", "--json", str(path)]
     outcome = sounded(pretend_hosts, tmp_path, ranks, *pings, folder=sanitized)
@@ -61,9 +48,7 @@ def test_a_metric_that_the_group_does_not_have_is_not_measured_instead_of_zero(
     outcome = sounded(pretend_hosts, tmp_path, 2, "--group", "slingshot", "--json", str(path))
     assert (outcome.status, outcome.err) == (0, "")
     read = document(path)
-    packets = {
-        f"{end}_{way}_packets_count" for end in ("source", "destination") for way in ("sent", "received")
-    }
+    packets = {f"{end}_{way}_packets_count" for end in ("source", "destination") for way in ("sent", "received")}
     assert {each["fom"] for each in read["not_measured"]} == {*packets, "efficiency_percent"}
     assert not packets & {each["fom"] for each in read["series"]}
 
@@ -76,9 +61,7 @@ def test_the_default_group_is_the_fabrics(pretend_hosts: Path, tmp_path: Path) -
     assert document(path)["parameters"]["group"] == "infiniband"
 
 
-def test_counters_that_see_less_than_the_payload_give_no_efficiency(
-    pretend_hosts: Path, tmp_path: Path
-) -> None:
+def test_counters_that_see_less_than_the_payload_give_no_efficiency(pretend_hosts: Path, tmp_path: Path) -> None:
     """A counter that another process moves on by a few bytes: a management network."""
     path = tmp_path / "sonar.json"
     file = tmp_path / "tree/n0/sys/class/net/nic0/statistics/tx_bytes"
@@ -86,9 +69,7 @@ def test_counters_that_see_less_than_the_payload_give_no_efficiency(
         ["sh", "-c", f"n=100; while :; do n=$((n+1)); echo $n > {file}.new; mv {file}.new {file}; done"]
     )
     try:
-        outcome = sounded(
-            pretend_hosts, tmp_path, 2, "--sizes", "1MiB", "--repeats", "3", "--json", str(path)
-        )
+        outcome = sounded(pretend_hosts, tmp_path, 2, "--sizes", "1MiB", "--repeats", "3", "--json", str(path))
     finally:
         ticking.terminate()
         ticking.wait()
@@ -112,15 +93,11 @@ def test_a_window_that_one_rank_cannot_make_is_made_by_none(pretend_hosts: Path,
     path = tmp_path / "sonar.json"
     outcome = sounded(Path(f"{pretend_hosts}:{library}"), tmp_path, 2, "--pings", "put", "--json", str(path))
     assert (outcome.status, outcome.err) == (0, "")
-    assert {each["reason"] for each in document(path)["not_measured"]} == {
-        "this MPI makes no window on this network"
-    }
+    assert {each["reason"] for each in document(path)["not_measured"]} == {"this MPI makes no window on this network"}
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])
-@pytest.mark.parametrize(
-    "wrong", [["--group", "myrinet"], ["--json", "/no/such/folder/x"], ["--count", "0"], []]
-)
+@pytest.mark.parametrize("wrong", [["--group", "myrinet"], ["--json", "/no/such/folder/x"], ["--count", "0"], []])
 def test_error_paths_of_sonar_under_sanitizers(
     *, sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int, wrong: list[str]
 ) -> None:
@@ -133,7 +110,5 @@ def test_error_paths_of_sonar_under_sanitizers(
 
 def test_sonar_finds_a_corrupted_byte(sanitized: Path, pretend_hosts: Path, tmp_path: Path) -> None:
     path = tmp_path / "sonar.json"
-    outcome = sounded(
-        pretend_hosts, tmp_path, 2, "--json", str(path), folder=sanitized, RAILYARD_TEST_FAULT="1"
-    )
+    outcome = sounded(pretend_hosts, tmp_path, 2, "--json", str(path), folder=sanitized, RAILYARD_TEST_FAULT="1")
     assert_data_wrong(outcome, path, "rank 1, send of 1 bytes")

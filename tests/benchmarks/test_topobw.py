@@ -45,9 +45,7 @@ def links_of(read: dict[str, Any]) -> list[dict[str, Any]]:
 # ---- which links, in which phases ----
 
 
-@pytest.mark.parametrize(
-    ("ranks", "extents"), [(2, (2, 1, 1)), (4, (4, 1, 1)), (5, (1, 5, 1)), (8, (2, 2, 2))]
-)
+@pytest.mark.parametrize(("ranks", "extents"), [(2, (2, 1, 1)), (4, (4, 1, 1)), (5, (1, 5, 1)), (8, (2, 2, 2))])
 def test_every_link_is_tested_once(pretend: Pretend, ranks: int, extents: tuple[int, int, int]) -> None:
     read = pretend(block(*extents)).measured("topobw", ranks, *QUICK)
     x, y, z = extents
@@ -259,9 +257,7 @@ def test_a_sound_torus_is_sound(bench: Bench) -> None:
         ("Y- 3,1,1>3,0,1", ["--lanes-lost", "2", "--of-tiles", "1/4"], 100 / 6),
     ],
 )
-def test_a_slow_link_is_named_with_what_is_missing(
-    bench: Bench, link: str, options: list[str], missing: float
-) -> None:
+def test_a_slow_link_is_named_with_what_is_missing(bench: Bench, link: str, options: list[str], missing: float) -> None:
     bench.fault(link, *options)
     outcome, read = bench.topobw(*NAMING)
     assert outcome.status == 5, outcome
@@ -328,9 +324,7 @@ def test_routes_that_no_datagram_shows_are_no_sound_verdict(pretend: Pretend) ->
     outcome = pretend(block(2, 1, 1)).run("topobw", 2, *QUICK[: -len(UNSEEN)])
     assert outcome.status == 6, outcome
     assert "verdict: not judged" in outcome.out
-    assert outcome.err.startswith(
-        "topobw: not judged: 2 of 2 links, the first is X+ 0,0,0>1,0,0: no datagram"
-    )
+    assert outcome.err.startswith("topobw: not judged: 2 of 2 links, the first is X+ 0,0,0>1,0,0: no datagram")
     rows = [line for line in outcome.out.splitlines() if " X" in line and ">" in line]
     assert sum(row.endswith("not judged") for row in rows) == 2
 
@@ -416,23 +410,17 @@ LANE_LOST = "1.332,1.334,1.359,1.389,1.398,1.333,1.332,1.339"
 
 def recorded(pretend: Pretend, folder: Path, times: str) -> Outcome:
     torus = pretend(block(8, 1, 1))
-    return torus.run(
-        "topobw", 8, *ONE_ROUND, folder=folder, RAILYARD_TEST_SLOW="2", RAILYARD_TEST_TIMES=times
-    )
+    return torus.run("topobw", 8, *ONE_ROUND, folder=folder, RAILYARD_TEST_SLOW="2", RAILYARD_TEST_TIMES=times)
 
 
-def test_times_that_differ_as_recorded_beside_load_are_a_note_and_no_fault(
-    pretend: Pretend, sanitized: Path
-) -> None:
+def test_times_that_differ_as_recorded_beside_load_are_a_note_and_no_fault(pretend: Pretend, sanitized: Path) -> None:
     outcome = recorded(pretend, sanitized, DISTURBED)
     assert outcome.status == 0, outcome
     assert "verdict: rates sound" in outcome.out
     assert "note: link X+ 2,0,0>3,0,0: 3.8 % missing at best, but its times differ too much" in outcome.out
 
 
-@pytest.mark.parametrize(
-    ("times", "missing"), [(LANE_LOST, 24.9), ("1.062,1.060,1.063,1.061,1.060,1.062", 5.7)]
-)
+@pytest.mark.parametrize(("times", "missing"), [(LANE_LOST, 24.9), ("1.062,1.060,1.063,1.061,1.060,1.062", 5.7)])
 def test_a_lost_lane_beside_the_same_load_and_a_steady_loss_are_named(
     pretend: Pretend, sanitized: Path, times: str, missing: float
 ) -> None:

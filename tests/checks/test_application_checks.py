@@ -77,9 +77,7 @@ def test_without_the_programs_every_check_is_skipped_in_one_line(tmp_path: Path)
     assert_passed(done)
     how = r"`make spack`, then `containers/build-native` or reframe with -S build=native"
     for program in ("lulesh2.0", "osu_bw"):
-        assert re.search(rf"no {program} in \S+ or on the PATH: {how}; -S programs=FOLDER", done.stdout), (
-            done.stdout
-        )
+        assert re.search(rf"no {program} in \S+ or on the PATH: {how}; -S programs=FOLDER", done.stdout), done.stdout
     for program in ("MCBenchmark.exe", "gsnap"):
         assert f"no {program} on the PATH, and railyard does not build it: -S programs=FOLDER" in done.stdout
     assert "PASSED" in done.stdout and "Traceback" not in done.stdout
@@ -98,9 +96,7 @@ def test_a_named_folder_without_the_program_fails_unless_only_its_user_can_have_
     A scale that does not exist fails in one line, too.
     """
     folders = ["-S", "lulesh_weak.programs=/no/such/folder", "-S", f"mcb_weak.programs={tmp_path}"]
-    done = reframe(
-        tmp_path, "-r", "-n", "lulesh_weak|mcb_weak|amg_weak", *folders, "-S", "amg_weak.scale=planet"
-    )
+    done = reframe(tmp_path, "-r", "-n", "lulesh_weak|mcb_weak|amg_weak", *folders, "-S", "amg_weak.scale=planet")
     assert done.returncode != 0
     assert "(2 failure(s), 0 expected failure(s), 1 skipped" in done.stdout, done.stdout
     assert "'planet' is not valid; expected laptop, ci, node, rack" in done.stdout, done.stdout
@@ -144,14 +140,10 @@ def test_every_check_survives_a_dry_run_with_the_programs(tmp_path: Path, progra
     assert "npey=2\n" in deck.read_text() and "npez=4\n" in deck.read_text()
 
 
-def test_a_build_without_openmp_is_skipped_where_ranks_are_to_have_threads(
-    tmp_path: Path, programs: Path
-) -> None:
+def test_a_build_without_openmp_is_skipped_where_ranks_are_to_have_threads(tmp_path: Path, programs: Path) -> None:
     """AMG and miniFE print no number of threads, and were recorded as hybrid whatever they were built of."""
     shutil.copytree(programs, tmp_path / "view/bin")
-    (tmp_path / "labels").write_text(
-        "railyard.variants.amg2013 ~int64 ~openmp\nrailyard.variants.minife build=ref\n"
-    )
+    (tmp_path / "labels").write_text("railyard.variants.amg2013 ~int64 ~openmp\nrailyard.variants.minife build=ref\n")
     done = reframe(tmp_path, "--dry-run", "-n", "_hybrid$", "-S", f"programs={tmp_path}/view")
     assert_passed(done)
     assert "Spack built amg without OpenMP (amg2013 ~openmp), and 2 threads per rank need it" in done.stdout
@@ -199,11 +191,7 @@ def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay
     assert [rank.host for rank in first.ranks] == sorted(rank.host for rank in first.ranks)
     assert done.returncode != 0
     assert cut.status == "failed" and "launch-001.out: FOM: no line matches" in cut.reason, cut.reason
-    assert (
-        wrong.status == "failed"
-        and "final origin energy is 9.720531e+04" in wrong.reason
-        and not wrong.series
-    )
+    assert wrong.status == "failed" and "final origin energy is 9.720531e+04" in wrong.reason and not wrong.series
     assert wrong.ranks, "a failed launch keeps its evidence"
     assert killed.status == "failed" and "exit status 137" in killed.reason, killed.reason
     assert "signal 9" in killed.reason
@@ -238,9 +226,7 @@ def test_a_program_that_leaves_a_file(tmp_path: Path, programs: Path, replay: Pa
     assert second.status == "failed" and "results.yaml: processes" in second.reason
 
 
-def test_a_site_check_of_one_file_is_recorded_by_its_patterns(
-    tmp_path: Path, programs: Path, replay: Path
-) -> None:
+def test_a_site_check_of_one_file_is_recorded_by_its_patterns(tmp_path: Path, programs: Path, replay: Path) -> None:
     """HPCCG's ranks are a chain, which two of the placements put on the same nodes, and a warning names them."""
     shutil.copy(programs / "amg", programs / "test_HPCCG")
     for number in range(3):

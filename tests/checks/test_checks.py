@@ -44,18 +44,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 #: Studies take minutes, smokes seconds.
 PENA = {"halo_3d", "halo_folded", "hops_curve", "paths_parallel", "rowcol_cube"}
 POSTER = {"osu_all_multirail", "multirail_contention", "umt_multirail", "mcb_mpi_time", "amg_hybrid"}
-FAMILIES = (
-    "congestion",
-    "contention",
-    "halo",
-    "hops",
-    "multirail",
-    "noise",
-    "paths",
-    "rowcol",
-    "sonar",
-    "topobw",
-)
+FAMILIES = ("congestion", "contention", "halo", "hops", "multirail", "noise", "paths", "rowcol", "sonar", "topobw")
 SMOKE = {f"{family}_smoke" for family in FAMILIES}
 
 
@@ -100,9 +89,7 @@ def test_smoke_passes_and_leaves_no_torus_behind(reframe: ReFrame, tmp_path: Pat
     found = records(tmp_path)
     assert {record.case.check for record in found} == SMOKE and len(found) == len(SMOKE)
     guards = [launch.guard for record in found for launch in record.launches if launch.is_void]
-    assert all(guard and guard.figures["by_load"] for guard in guards), (
-        "void, but not by load on this machine"
-    )
+    assert all(guard and guard.figures["by_load"] for guard in guards), "void, but not by load on this machine"
     used = {record.provenance["torus"]["name"] for record in found}
     assert used and not used & set(lifecycle.names()), "a job left its torus behind"
     on_kernel = {"noise_smoke", "sonar_smoke"}  # they name that network themselves
@@ -145,9 +132,7 @@ def test_launches_are_plain_lines_in_a_seeded_random_order_and_the_record_says_h
     assert record.launches[0].ranks[3].host.startswith("n")
 
 
-def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
-    reframe: ReFrame, tmp_path: Path
-) -> None:
+def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(reframe: ReFrame, tmp_path: Path) -> None:
     """A launcher that ignores the host file: first on the job's PATH, it drops what says where."""
     wrong = tmp_path / "bin"
     wrong.mkdir()
@@ -175,9 +160,7 @@ def test_each_mistake_is_one_clear_reason_and_those_of_the_program_are_recorded(
         "hops_smoke": "window=-1",
         "topobw_links": "fault='X+ 9,1,0>1,1,0' --down",
     }
-    words = [
-        word for name, value in mistakes.items() for word in ("-n", f"^{name}$", "-S", f"{name}.{value}")
-    ]
+    words = [word for name, value in mistakes.items() for word in ("-n", f"^{name}$", "-S", f"{name}.{value}")]
     done = reframe("-r", *words, *into(tmp_path))
     assert done.returncode != 0
     assert "0 launches" in done.stdout, done.stdout
@@ -271,9 +254,7 @@ def test_a_regression_fails_and_names_the_commit_it_last_passed_at(reframe: ReFr
     passed = expect(max(samples) * 10)
     assert_passed(passed)
     if passed.returncode == 0:
-        assert re.search(r"custom/iteration_us: [\d.]+ µs \(r:", passed.stdout), (
-            "ReFrame itself knows the reference"
-        )
+        assert re.search(r"custom/iteration_us: [\d.]+ µs \(r:", passed.stdout), "ReFrame itself knows the reference"
 
 
 def test_somebody_elses_check_runs_on_the_torus_as_it_is(reframe: ReFrame) -> None:

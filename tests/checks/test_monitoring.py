@@ -63,10 +63,7 @@ def test_every_figure_of_a_run_is_posted_and_logged_with_its_record(service: Ser
     values = references.values(record, record.case.nic_policies)
     wanted = sorted((CHECK, name, value, name.unit.text, record.sha256) for name, value in values.items())
     posted = [
-        tuple(
-            document[f"check_{name}"]
-            for name in ("name", "perf_var", "perf_value", "perf_unit", "record_sha256")
-        )
+        tuple(document[f"check_{name}"] for name in ("name", "perf_var", "perf_value", "perf_unit", "record_sha256"))
         for document in service.documents
     ]
     assert wanted and sorted(posted) == wanted
@@ -74,13 +71,7 @@ def test_every_figure_of_a_run_is_posted_and_logged_with_its_record(service: Ser
     header, *lines = (tmp_path / f"perflogs/linkload/{CHECK}.log").read_text().splitlines()
     rows = [dict(zip(header.split("|"), line.split("|"), strict=True)) for line in lines]
     logged = [
-        (
-            row["display_name"],
-            row["perf_var"],
-            float(row["perf_value"]),
-            row["perf_unit"],
-            row["record_sha256"],
-        )
+        (row["display_name"], row["perf_var"], float(row["perf_value"]), row["perf_unit"], row["record_sha256"])
         for row in rows
     ]
     assert sorted(logged) == wanted

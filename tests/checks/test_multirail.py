@@ -50,9 +50,7 @@ def test_a_policy_that_was_not_obeyed_fails_and_names_the_first_rank(tmp_path: P
     """A launcher that drops the parameter: first on the job's PATH, before the torus's own mpirun."""
     wrong = tmp_path / "bin"
     wrong.mkdir()
-    dropped = (
-        """exec "{}" $(echo "$@" | sed 's/--mca btl_tcp_if_include nic1/--mca btl_tcp_if_include nic0/')\n"""
-    )
+    dropped = """exec "{}" $(echo "$@" | sed 's/--mca btl_tcp_if_include nic1/--mca btl_tcp_if_include nic0/')\n"""
     executable(wrong / "mpirun", "#!/bin/bash\n" + dropped.format(TORUS_BIN / "mpirun"))
     config = (CHECKOUT / "reframe.yml").read_text()
     config = config.replace("{{ checkout }}/build/benchmarks", f"{wrong}:{{{{ checkout }}}}/build/benchmarks")
@@ -60,17 +58,13 @@ def test_a_policy_that_was_not_obeyed_fails_and_names_the_first_rank(tmp_path: P
     done, record = run(tmp_path, tmp_path / "reframe.yml", "-S", "nics=nic-1")
     assert done.returncode != 0
     assert record.status == "failed" and record.launches[0].nic_verdict == "not-obeyed"
-    assert re.search(r"rank 0 on n0-0: 100\.0 % of the node's bytes left by nic0, asked nic1", done.stdout), (
-        done.stdout
-    )
+    assert re.search(r"rank 0 on n0-0: 100\.0 % of the node's bytes left by nic0, asked nic1", done.stdout), done.stdout
 
 
 def test_a_nic_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     """A dry run shows it, before anything is brought up."""
     words = ["--prefix", tmp_path, "-C", CHECKOUT / "reframe.yml", *reading("-n", "multirail_halo")]
-    done = reframe_of(
-        *words, "--system", "vtorus:netns", "-n", "multirail_halo", "-S", "nics=nic-2", "--dry-run"
-    )
+    done = reframe_of(*words, "--system", "vtorus:netns", "-n", "multirail_halo", "-S", "nics=nic-2", "--dry-run")
     (reason,) = set(re.findall(r"\* Reason: (.*)", done.stdout))
     assert done.returncode != 0 and "nic-2" in reason and "Traceback" not in done.stdout, done.stdout
 

@@ -23,11 +23,7 @@ pytestmark = pytest.mark.unit
     ("name", "file", "wanted"),
     [
         ("halo_folded", "halo.py", Needs(nodes="64", what="", tags=())),
-        (
-            "halo_paper_2d",
-            "halo.py",
-            Needs(nodes="varies", what="a cluster or SimGrid or the model", tags=()),
-        ),
+        ("halo_paper_2d", "halo.py", Needs(nodes="varies", what="a cluster or SimGrid or the model", tags=())),
         ("halo_smoke", "halo.py", Needs(nodes="8", what="", tags=("smoke",))),
         ("halo_3d", "halo.py", Needs(nodes="all", what="", tags=())),
         ("paths_parallel", "paths.py", Needs(nodes="54", what="", tags=())),
@@ -36,9 +32,7 @@ pytestmark = pytest.mark.unit
         ("amg_multirail", "applications/amg.py", Needs(nodes="4", what="amg2013", tags=("coral",))),
     ],
 )
-def test_a_check_needs_what_its_class_has_after_bases_and_decorators(
-    name: str, file: str, wanted: Needs
-) -> None:
+def test_a_check_needs_what_its_class_has_after_bases_and_decorators(name: str, file: str, wanted: Needs) -> None:
     listed = needs.of(name, CHECKOUT / "checks" / file)
     assert dataclasses.replace(listed, tags=wanted.tags, launches=wanted.launches) == wanted
     assert set(wanted.tags) <= set(listed.tags)

@@ -30,9 +30,7 @@ environments:
 """
 
 
-def reframe(
-    tmp_path: Path, checks: Path, *arguments: str, **changes: str
-) -> subprocess.CompletedProcess[str]:
+def reframe(tmp_path: Path, checks: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
     chosen = [] if "-C" in arguments else ["-C", str(CHECKOUT / "reframe.yml"), "--system", "vtorus:netns"]
     return reframe_of("--prefix", tmp_path, "-c", checks, *chosen, *arguments, **{**QUICK, **changes})
 
@@ -43,9 +41,7 @@ def test_tests_of_a_site_have_placements_policies_proof_and_a_record(tmp_path: P
     programs.mkdir()
     source = DATA / "src/ring.c"
     subprocess.run(["mpicc.openmpi", "-o", programs / "ring-of-a-site", source], check=True)
-    done = reframe(
-        tmp_path, DATA / "site.py", "-r", *into(tmp_path), PATH=f"{programs}:{environment()['PATH']}"
-    )
+    done = reframe(tmp_path, DATA / "site.py", "-r", *into(tmp_path), PATH=f"{programs}:{environment()['PATH']}")
     assert_passed(done)
     made = {record.case.check: record for record in records(tmp_path)}
     ring, patterns = made["placed_ring"], made["placed_patterns"]
@@ -59,15 +55,11 @@ def test_tests_of_a_site_have_placements_policies_proof_and_a_record(tmp_path: P
     assert {series.fom for series in patterns.launches[0].series} == {"rate_count"}
     assert ring.case.parameters["options"] == "3" and patterns.case.benchmark == "ring-of-a-site"
     if done.returncode == 0:  # ReFrame prints no figures of a test with a launch that load made void
-        assert re.search(r"P: rate: \S+ MB/s \(r:1e-06, l:-0.5", done.stdout), (
-            "the test's own reference holds"
-        )
+        assert re.search(r"P: rate: \S+ MB/s \(r:1e-06, l:-0.5", done.stdout), "the test's own reference holds"
         assert re.search(r"P: cart-create/nic-0/turn: \S+ us", done.stdout)
 
 
-def test_a_launch_that_fails_its_own_sanity_function_fails_the_test_and_is_in_the_record(
-    tmp_path: Path,
-) -> None:
+def test_a_launch_that_fails_its_own_sanity_function_fails_the_test_and_is_in_the_record(tmp_path: Path) -> None:
     few = ["-S", "placements=plain", "-S", "nics=library-default", "-n", "placed_ring"]
     done = reframe(tmp_path, DATA / "site.py", "-r", *few, *into(tmp_path), BROKEN="1")
     assert done.returncode != 0 and "sanity: pattern" in done.stdout, done.stdout

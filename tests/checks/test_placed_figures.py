@@ -84,16 +84,10 @@ def test_a_variable_whose_unit_is_not_registered_is_named() -> None:
 
 def test_the_bounds_of_a_reference_decide_the_direction() -> None:
     test = SimpleNamespace(
-        perf_variables={
-            name: SimpleNamespace(evaluate=lambda: 1.0, unit="points") for name in ("up", "down", "both")
-        },
+        perf_variables={name: SimpleNamespace(evaluate=lambda: 1.0, unit="points") for name in ("up", "down", "both")},
         current_partition=SimpleNamespace(fullname="a:b"),
         current_system=SimpleNamespace(name="a"),
-        reference={
-            "*:up": (1, -0.1, None, "points"),
-            "*:down": (1, None, 0.1, "points"),
-            "*:both": (1, -0.1, 0.1),
-        },
+        reference={"*:up": (1, -0.1, None, "points"), "*:down": (1, None, 0.1, "points"), "*:both": (1, -0.1, 0.1)},
     )
     assert {name: figure.fom(name).better for name, figure in performance_variables(test).items()} == {
         "up": "higher",
@@ -111,9 +105,7 @@ def test_the_reference_of_an_expected_failure_has_unit_and_direction_too() -> No
     """ReFrame keeps it as the second part of a pair, which was read as value and bound."""
     patterns = {"rate": 1.0}
     test = site_test(
-        perf_variables={},
-        perf_patterns=patterns,
-        reference={"*:rate": xfail("bug 123", (50, -0.1, None, "points"))},
+        perf_variables={}, perf_patterns=patterns, reference={"*:rate": xfail("bug 123", (50, -0.1, None, "points"))}
     )
     (figure,) = performance_variables(test).values()
     assert (figure.unit, figure.better) == ("points", "higher")
@@ -150,10 +142,7 @@ def test_what_a_function_raises_for_a_launch_is_one_line_or_leaves_its_variable_
     test = SimpleNamespace(job=job, stagedir=str(tmp_path), _rfm_sanity=refuse)
     launch = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="")
     assert fault(test, launch) == "sanity: only 3 of 4 ranks"
-    variables = {
-        "rate": Figure(evaluate=lambda: 1 / 0, unit="MB/s"),
-        "turn": Figure(evaluate=lambda: 2.0, unit="us"),
-    }
+    variables = {"rate": Figure(evaluate=lambda: 1 / 0, unit="MB/s"), "turn": Figure(evaluate=lambda: 2.0, unit="us")}
     assert values(test, launch, variables) == {"turn_us": 2.0}
 
 

@@ -30,9 +30,7 @@ def test_the_line(ended: int, elapsed_s: float, waited_s: float, text: str) -> N
     assert progress.line("halo", ended, 18, elapsed_s, waited_s=waited_s) == text
 
 
-def test_a_line_per_interval_until_the_job_has_finished(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_per_interval_until_the_job_has_finished(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Programs beside the measured one are not counted, and a job that the scheduler ended is reported no further."""
     answers = iter([False, False, False])  # finished on the fourth question
 

@@ -26,11 +26,7 @@ CHEAP: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(
-    "system",
-    [
-        pytest.param("simtorus", marks=pytest.mark.simgrid),
-        pytest.param("linkload", marks=pytest.mark.reframe),
-    ],
+    "system", [pytest.param("simtorus", marks=pytest.mark.simgrid), pytest.param("linkload", marks=pytest.mark.reframe)]
 )
 def test_a_number_of_the_page_is_what_its_command_gives(system: str, tmp_path: Path) -> None:
     files = [word for name in CHEAP[system] for word in ("-c", f"{reframe.CHECKS}/{name}.py")]

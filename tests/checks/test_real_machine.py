@@ -219,15 +219,11 @@ def record(*launches: tuple[str, str]) -> Any:
         ((), "the reason"),
     ],
 )
-def test_only_what_these_nodes_do_not_allow_is_excused(
-    launches: tuple[tuple[str, str], ...], wrong: str
-) -> None:
+def test_only_what_these_nodes_do_not_allow_is_excused(launches: tuple[tuple[str, str], ...], wrong: str) -> None:
     assert verdict.fault(record(*launches), {"custom"}) == wrong
 
 
-def test_the_sizes_are_those_of_a_machine_and_of_the_user_before_them(
-    dry_run: DryRun, tmp_path: Path
-) -> None:
+def test_the_sizes_are_those_of_a_machine_and_of_the_user_before_them(dry_run: DryRun, tmp_path: Path) -> None:
     """A scale is in the case's parameters, the program's options, and what was set by hand is left alone."""
     done = dry_run("-n", "contention_smoke", "-S", "window=7", "--keep-stage-files")
     assert done.returncode == 0, done.stdout

@@ -25,9 +25,7 @@ class Study(Base):
 
 def test_the_origin_chooses_the_scale_and_a_word_of_the_user_comes_before_it() -> None:
     assert scales.chosen("c", "", "measured") is Scale.STANDARD
-    assert {scales.chosen("c", "", origin) for origin in ("emulated", "simulated", "modelled")} == {
-        Scale.SMALL
-    }
+    assert {scales.chosen("c", "", origin) for origin in ("emulated", "simulated", "modelled")} == {Scale.SMALL}
     assert scales.chosen("c", "large", "emulated") is Scale.LARGE
     with pytest.raises(InputError, match="small, standard, large"):
         scales.chosen("c", "huge", "measured")

@@ -19,26 +19,14 @@ SOURCE = ["--source", "OWNER/railyard"]
 
 
 def test_a_workflow_of_a_cluster_runs_the_selected_checks_and_builds_no_programs(railyard: Run) -> None:
-    cluster = [
-        "ci",
-        "gitlab",
-        "--source",
-        "me/railyard",
-        "--ref",
-        "v1",
-        "--system",
-        "mine",
-        "--runner",
-        "big",
-    ]
+    cluster = ["ci", "gitlab", "--source", "me/railyard", "--ref", "v1", "--system", "mine", "--runner", "big"]
     assert "-c checks -n halo_3d -S launches=6" in railyard(*cluster, "--select", "-n halo_3d").stdout
     refused = railyard(*cluster, "--programs", "build/bin")
     assert (refused.returncode, refused.stdout) == (2, "") and "--programs" in refused.stderr
 
 
 @pytest.mark.parametrize(
-    "options",
-    [[], ["--checks", "ci/checks", "--programs", "build/bin"], ["--system", "mine", "--runner", "big"]],
+    "options", [[], ["--checks", "ci/checks", "--programs", "build/bin"], ["--system", "mine", "--runner", "big"]]
 )
 def test_a_github_workflow_pins_its_actions_and_uses_only_inputs_that_the_action_has(
     railyard: Run, options: list[str]
@@ -61,19 +49,14 @@ def test_a_github_workflow_pins_its_actions_and_uses_only_inputs_that_the_action
 
 
 @pytest.mark.parametrize(
-    "options",
-    [[], ["--checks", "ci/checks", "--programs", "build/bin"], ["--system", "mine", "--runner", "big"]],
+    "options", [[], ["--checks", "ci/checks", "--programs", "build/bin"], ["--system", "mine", "--runner", "big"]]
 )
-def test_a_gitlab_job_runs_railyard_of_a_fixed_commit_and_keeps_its_records(
-    railyard: Run, options: list[str]
-) -> None:
+def test_a_gitlab_job_runs_railyard_of_a_fixed_commit_and_keeps_its_records(railyard: Run, options: list[str]) -> None:
     done = railyard("ci", "gitlab", "--ref", "1234567", *SOURCE, *options)
     job = yaml.safe_load(done.stdout)["railyard"]
     script = "\n".join(job["script"])
     assert "checkout 1234567" in script
-    assert (
-        job["artifacts"]["paths"][1] == f"railyard/results/{'mine' if '--system' in options else 'vtorus'}/"
-    )
+    assert job["artifacts"]["paths"][1] == f"railyard/results/{'mine' if '--system' in options else 'vtorus'}/"
     assert ("libopenmpi-dev" in str(job.get("before_script"))) == ("--programs" in options)
     assert ("baseline/" in job["artifacts"]["paths"]) == ("--system" not in options)
     checked = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
@@ -88,10 +71,7 @@ def test_a_checkout_without_a_remote_on_github_has_no_source(railyard: Run) -> N
     if "github.com" in remote.stdout:
         assert "OWNER/railyard" not in done.stdout
     else:
-        assert (done.returncode, done.stdout) == (
-            2,
-            "",
-        ) and "--source: the checkout has no remote" in done.stderr
+        assert (done.returncode, done.stdout) == (2, "") and "--source: the checkout has no remote" in done.stderr
 
 
 #: In sudo's place: runs a program with the preserved variables alone.
@@ -112,14 +92,8 @@ def test_every_input_of_the_action_reaches_the_script_or_a_step_before_it(tmp_pa
     steps = action["runs"]["steps"]
     (script,) = (step for step in steps if "tools/smoke" in step.get("run", ""))
     others = str([step for step in steps if step is not script])
-    filled = {
-        name: re.sub(r"\$\{\{ (\S+) \}\}", r"value of \1", text) for name, text in script["env"].items()
-    }
-    runner = {
-        "PATH": f"{tmp_path}:/usr/bin:/bin",
-        "GITHUB_ACTION_PATH": str(tmp_path),
-        "GITHUB_SHA": "1f" * 20,
-    }
+    filled = {name: re.sub(r"\$\{\{ (\S+) \}\}", r"value of \1", text) for name, text in script["env"].items()}
+    runner = {"PATH": f"{tmp_path}:/usr/bin:/bin", "GITHUB_ACTION_PATH": str(tmp_path), "GITHUB_SHA": "1f" * 20}
     subprocess.run(
         ["bash", "-e", "-c", script["run"]],
         env={**filled, **runner, "OUT": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")},
@@ -145,10 +119,7 @@ def test_the_words_of_a_build_and_a_selection_reach_the_action(railyard: Run) ->
         if "make -C railyard" in line
     )
     shown = subprocess.run(
-        ["bash", "-c", script.replace("make -C railyard", "printf '%s\\n'")],
-        capture_output=True,
-        text=True,
-        check=True,
+        ["bash", "-c", script.replace("make -C railyard", "printf '%s\\n'")], capture_output=True, text=True, check=True
     )
     assert "SELECT=-n 'x|y'" in shown.stdout.splitlines()
 
@@ -157,9 +128,7 @@ def test_the_words_of_a_build_and_a_selection_reach_the_action(railyard: Run) ->
 def test_a_pipeline_of_reframe_keeps_the_records(tmp_path: Path) -> None:
     """The artefacts of a job that --ci-generate writes name the archive's folder of the system."""
     pipeline = tmp_path / "pipeline.yml"
-    done = reframe_in(tmp_path)(
-        "-n", "halo_smoke", f"--ci-generate={pipeline}", CI_PROJECT_DIR=str(CHECKOUT.parent)
-    )
+    done = reframe_in(tmp_path)("-n", "halo_smoke", f"--ci-generate={pipeline}", CI_PROJECT_DIR=str(CHECKOUT.parent))
     assert done.returncode == 0, done.stdout + done.stderr
     artifacts = yaml.safe_load(pipeline.read_text())["halo_smoke"]["artifacts"]
     assert f"{CHECKOUT.name}/results/vtorus/" in artifacts["paths"] and artifacts["when"] == "always"
@@ -192,11 +161,7 @@ def test_text_that_would_break_the_workflow_is_one_line(railyard: Run) -> None:
 
 def test_the_smoke_script_refuses_a_folder_that_is_not_there() -> None:
     done = subprocess.run(
-        [SMOKE],
-        capture_output=True,
-        text=True,
-        env={"PATH": "/bin:/usr/bin", "CHECKS": "/nowhere"},
-        check=False,
+        [SMOKE], capture_output=True, text=True, env={"PATH": "/bin:/usr/bin", "CHECKS": "/nowhere"}, check=False
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "/nowhere" in done.stderr

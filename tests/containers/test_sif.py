@@ -98,9 +98,7 @@ def test_ranks_share_mounts_of_the_image_and_sleep_when_idle(small: str) -> None
         list(map(str, first)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=with_apptainer()
     ) as there:
         assert there.stdout and there.stdout.readline() == "ready\n"
-        script = (
-            "grep squashfs /proc/self/mountinfo | cut -d' ' -f3; grep -c idle.so /proc/self/maps; sleep 1"
-        )
+        script = "grep squashfs /proc/self/mountinfo | cut -d' ' -f3; grep -c idle.so /proc/self/maps; sleep 1"
         done = mpirun(small, "-np", "8", *inside("sh", "-c", script))
     devices = re.findall(r"^\d+:\d+$", done.stdout, re.M)
     assert len(devices) == 8 and len(set(devices)) == 1, done.stdout + done.stderr
@@ -131,9 +129,7 @@ def test_an_ordinary_user_runs_it_on_a_torus_of_their_own(home_of_nobody: Path) 
 # ---- checks ----
 
 
-def test_native_and_image_in_one_job_make_one_record_that_names_the_image(
-    reframe: ReFrame, tmp_path: Path
-) -> None:
+def test_native_and_image_in_one_job_make_one_record_that_names_the_image(reframe: ReFrame, tmp_path: Path) -> None:
     done = reframe("-r", "-n", "image_smoke", *into(tmp_path))
     assert done.returncode == 0, done.stdout
     (record,) = records(tmp_path)
@@ -160,13 +156,7 @@ def test_any_check_runs_with_the_machines_mpi_in_the_image(reframe: ReFrame, tmp
 def test_the_machines_mpi_is_what_a_program_in_the_image_then_loads(tmp_path: Path) -> None:
     run(CHECKOUT / "containers/host-mpi", "gather", tmp_path / "mpi")
     words = image.carried(SIF, str(tmp_path / "mpi"), ["openmpi"]).command
-    done = run(
-        *words,
-        "sh",
-        "-c",
-        "ldd /usr/local/bin/halo | grep -c '=> /opt/host-mpi/lib/'",
-        APPTAINER_NO_PRIVS="1",
-    )
+    done = run(*words, "sh", "-c", "ldd /usr/local/bin/halo | grep -c '=> /opt/host-mpi/lib/'", APPTAINER_NO_PRIVS="1")
     assert int(done.stdout) >= 5, done.stdout + done.stderr
 
 
@@ -305,17 +295,7 @@ def test_an_image_is_signed_pushed_to_a_registry_and_pulled_unchanged(tmp_path: 
     mine, theirs = tmp_path / "mine.sif", tmp_path / "theirs.sif"
     tiny_sif(tmp_path / "one", mine, "some thing")
     assert run("apptainer", "verify", mine).returncode, "nobody signed it"
-    person = [
-        "--name",
-        "A B",
-        "--email",
-        "a@example.org",
-        "--comment",
-        "test",
-        "--password",
-        "",
-        "--push=false",
-    ]
+    person = ["--name", "A B", "--email", "a@example.org", "--comment", "test", "--password", "", "--push=false"]
     for command in (["key", "newpair", *person], ["sign", mine]):
         done = run("apptainer", *command, HOME=str(tmp_path))
         assert done.returncode == 0, done.stderr
@@ -330,9 +310,7 @@ def test_an_image_is_signed_pushed_to_a_registry_and_pulled_unchanged(tmp_path: 
 
 def test_no_space_for_the_image_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
-    script = (
-        'mount -t tmpfs -o size=20m tmpfs "$0" && TMPDIR="$0" exec containers/build-image benchmarks "$1"'
-    )
+    script = 'mount -t tmpfs -o size=20m tmpfs "$0" && TMPDIR="$0" exec containers/build-image benchmarks "$1"'
     target = tmp_path / "out/new.sif"
     done = run("unshare", "--mount", "sh", "-c", script, tmp_path / "small", target)
     assert done.returncode == 1 and "no space for the image" in done.stderr and "20 MiB free" in done.stderr

@@ -42,9 +42,7 @@ CRAY = Machine(
     hostname="uan01",
     cpus=128,
     numa_nodes=8,
-    scheduler=Scheduler(
-        name="slurm", partitions=(Partition(name="standard", nodes=5860),), pmi=("cray_shasta",)
-    ),
+    scheduler=Scheduler(name="slurm", partitions=(Partition(name="standard", nodes=5860),), pmi=("cray_shasta",)),
     mpis=(Mpi(name="cray-mpich", version="8.1.27", compiler="cc"),),
     nics=tuple(Nic(name=f"cxi{k}", fabric="slingshot", numa_node=2 * k) for k in range(4)),
     tools=NO_TOOLS,
@@ -165,9 +163,7 @@ def test_reframe_accepts_every_template(path: Path) -> None:
 
 
 @pytest.mark.parametrize("only", ["apptainer", "own", "singularity"])
-def test_doctor_and_checks_find_the_same_apptainer(
-    only: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_and_checks_find_the_same_apptainer(only: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One function decides. SingularityCE was reported as Apptainer, and every check with an image was skipped."""
     folder = tmp_path / ("own" if only == "own" else "path")
     folder.mkdir()

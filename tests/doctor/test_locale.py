@@ -37,9 +37,7 @@ def german(tmp_path: Path) -> dict[str, str]:
 )
 def test_what_is_read_is_the_same_in_another_language(command: list[str], german: dict[str, str]) -> None:
     shown = [
-        subprocess.run(
-            [BIN / "railyard", *command], cwd=CHECKOUT, env=env, capture_output=True, check=True
-        ).stdout
+        subprocess.run([BIN / "railyard", *command], cwd=CHECKOUT, env=env, capture_output=True, check=True).stdout
         for env in (german, {**os.environ, "LC_ALL": "C.UTF-8"})
     ]
     assert shown[0] == shown[1] != b""
@@ -57,7 +55,4 @@ def test_tools_answer_in_english_and_odd_bytes_break_nothing(
     monkeypatch.setenv("LC_ALL", german["LC_ALL"])
     monkeypatch.setenv("LOCPATH", german["LOCPATH"])
     assert programs.run(["sinfo"]).stdout == "batch* 4\ngr\ufffdn 2\n"
-    assert [(one.name, one.nodes) for one in inventory.scheduler().partitions] == [
-        ("batch", 4),
-        ("gr\ufffdn", 2),
-    ]
+    assert [(one.name, one.nodes) for one in inventory.scheduler().partitions] == [("batch", 4), ("gr\ufffdn", 2)]

@@ -61,9 +61,7 @@ def test_the_mpi_on_the_path_becomes_an_external(
     assert (tmp_path / "scope/prefix/bin/mpicc").resolve() == site / "bin/mpicc"
 
 
-def test_cray_mpich_is_where_its_module_is_and_needs_no_mpirun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cray_mpich_is_where_its_module_is_and_needs_no_mpirun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CRAY_MPICH_DIR", raising=False)
     monkeypatch.setenv("CRAY_MPICH_VERSION", "8.1.28")
     refused = host_mpi(tmp_path / "scope", "cray-mpich")

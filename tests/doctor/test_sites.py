@@ -48,9 +48,7 @@ FOUR = ("halo_smoke", "hops_smoke", "contention_smoke", "sonar_smoke")
 
 
 @pytest.mark.parametrize("site", SITES, ids=lambda path: path.stem)
-def test_a_site_is_loaded_and_four_checks_dry_run(
-    site: Path, machine: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_site_is_loaded_and_four_checks_dry_run(site: Path, machine: dict[str, str], tmp_path: Path) -> None:
     text = site.read_text()
     name = re.search(r"^  - name: (\S+)", text, re.M)
     assert name and "https://" in text, "where the facts are from"
@@ -104,9 +102,7 @@ MACHINES = {
     "lumi": Found(slurm("lumi", "standard-g* 2978\\nsmall-g 2978\\ndev-g 2978"), "lumi", CRAY, CXI, BY_CRAY),
     "frontier": Found(slurm("frontier", "batch* 9472\\nextended 9472"), "frontier", CRAY, CXI, BY_CRAY),
     "alps": Found(slurm("daint", "debug 24\\nnormal* 1266"), "daint", CRAY, CXI, BY_CRAY),
-    "perlmutter-gpu": Found(
-        slurm("perlmutter", "cpu_ss11 3072\\ngpu_ss11* 1792"), "perlmutter", CRAY, CXI, BY_CRAY
-    ),
+    "perlmutter-gpu": Found(slurm("perlmutter", "cpu_ss11 3072\\ngpu_ss11* 1792"), "perlmutter", CRAY, CXI, BY_CRAY),
     "perlmutter-cpu": Found(
         slurm("perlmutter", "cpu_ss11* 3072\\ngpu_ss11 1792"),
         "perlmutter",
@@ -136,15 +132,9 @@ MACHINES = {
         ("launcher: mpirun", "features: [mpi, openmpi, psm2]", "-q workq", "place=scatter:excl"),
     ),
     "ethernet": Found(
-        {**slurm("small", "all* 8"), **OPENMPI},
-        "small",
-        {},
-        {"net/eth0": ""},
-        ("features: [mpi, openmpi]", "nodes: 8"),
+        {**slurm("small", "all* 8"), **OPENMPI}, "small", {}, {"net/eth0": ""}, ("features: [mpi, openmpi]", "nodes: 8")
     ),
-    "no-default": Found(
-        {**slurm("plain", "a 4\\nb 64"), **OPENMPI}, "plain", {}, {}, ("--partition=b", "nodes: 16")
-    ),
+    "no-default": Found({**slurm("plain", "a 4\\nb 64"), **OPENMPI}, "plain", {}, {}, ("--partition=b", "nodes: 16")),
 }
 ASK = (
     "import sys; from dataclasses import replace; from pathlib import Path; "
@@ -217,9 +207,7 @@ echo ' "node": {{"host": "cn1", "boot": "b0", "nics": [], "gpus": [1, 2, 3, 4]}}
 
 
 @pytest.mark.built
-def test_doctor_asks_a_site_that_wants_an_account_for_two_partitions(
-    machine: dict[str, str], tmp_path: Path
-) -> None:
+def test_doctor_asks_a_site_that_wants_an_account_for_two_partitions(machine: dict[str, str], tmp_path: Path) -> None:
     """Before, srun got no account and no time limit, and what it printed while it waited was not shown."""
     folder, log = tmp_path / "bin", tmp_path / "steps"
     texts = {**slurm("ask", "cpu* 64\\ngpu 16"), "srun": STRICT_SRUN.format(log=log)}

@@ -25,9 +25,7 @@ def job(folder: Path, **changes: Any) -> Submitted:
         "devices": None,
         "launcher": "openmpi4",
     }
-    spec = JobSpec(
-        name="halo", benchmark="halo", placements=("plain", "scheduler"), grid=(4,), allocation="contiguous"
-    )
+    spec = JobSpec(name="halo", benchmark="halo", placements=("plain", "scheduler"), grid=(4,), allocation="contiguous")
     site = Site(fullname="site:cpu", scheduler="slurm", origin="measured", **{**fields, **changes})
     return Submitted(spec=spec, site=site, reframe={}, stderr="")
 

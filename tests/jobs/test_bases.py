@@ -40,14 +40,7 @@ def test_carried_bases_have_the_chosen_mpi_and_the_names_that_builds_look_for(
     """Before, bases for MPICH were of Open MPI, and no build found them."""
     executable(tmp_path / "stubs" / "apptainer", RECORDING)
     folder = tmp_path / "carried"
-    done = run(
-        tmp_path,
-        CHECKOUT / "containers/build-image",
-        "bases",
-        folder,
-        MPI=mpi,
-        BASE="docker://debian:12-slim",
-    )
+    done = run(tmp_path, CHECKOUT / "containers/build-image", "bases", folder, MPI=mpi, BASE="docker://debian:12-slim")
     assert done.returncode == 0, done.stderr
     assert sorted(file.name for file in folder.iterdir()) == files
     assert [word for word in (tmp_path / "recorded").read_text().split() if word.startswith("SET=")] == [
@@ -93,9 +86,7 @@ def test_a_lock_for_another_system_is_solved_in_an_image_of_it(tmp_path: Path) -
     words = (tmp_path / "recorded").read_text().split()
     assert words[-4:] == [str(image), "containers/build-native", "--lock", str(spack)]
     assert f"{CHECKOUT},{spack}" in words
-    missing = run(
-        tmp_path, CHECKOUT / "containers/build-native", "--lock", spack, MPI="openmpi5", IN="/no/image.sif"
-    )
+    missing = run(tmp_path, CHECKOUT / "containers/build-native", "--lock", spack, MPI="openmpi5", IN="/no/image.sif")
     assert missing.returncode and "IN names no image: /no/image.sif is not there" in missing.stderr
 
 
@@ -110,10 +101,7 @@ def test_the_solver_for_an_image_is_fetched_outside_of_it_for_its_python(tmp_pat
     done = run(tmp_path, CHECKOUT / "containers/build-native", "--lock", spack, MPI="openmpi5", IN=str(image))
     assert done.returncode == 0, done.stderr
     (pip,) = [line for line in (tmp_path / "recorded").read_text().splitlines() if "-m pip" in line]
-    assert (
-        "--only-binary :all: --python-version 9.99" in pip
-        and f"--target {CHECKOUT}/build/tools/clingo-9.99" in pip
-    )
+    assert "--only-binary :all: --python-version 9.99" in pip and f"--target {CHECKOUT}/build/tools/clingo-9.99" in pip
 
 
 @pytest.mark.mpi

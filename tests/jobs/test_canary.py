@@ -28,16 +28,12 @@ def record(origin: Origin = Origin.MEASURED, **slow: float) -> Any:
         ):
             series.append(
                 Series(
-                    fom=figures.fom(fom),
-                    labels={"from": one, "to": other, "size_bytes": size},
-                    samples=(value,) * 3,
+                    fom=figures.fom(fom), labels={"from": one, "to": other, "size_bytes": size}, samples=(value,) * 3
                 )
             )
     launch = SimpleNamespace(is_result=True, spans=None, series=series)
     nodes = [{"name": name, "coordinate": list(at)} for name, at in AT.items()]
-    return SimpleNamespace(
-        case=SimpleNamespace(allocation={"nodes": nodes}), launches=[launch], origin=origin
-    )
+    return SimpleNamespace(case=SimpleNamespace(allocation={"nodes": nodes}), launches=[launch], origin=origin)
 
 
 def test_near_pairs_are_told_from_far_ones_and_none_stands_out() -> None:

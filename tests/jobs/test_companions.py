@@ -22,9 +22,7 @@ def command(script: str, name: str = "") -> str:
     return shlex.join(["sh", "-c", script.format(ready=f"launch-000.{name}.ready")])
 
 
-def start(
-    folder: Path, companions: dict[str, str], victim: str, option: str = "congestor"
-) -> subprocess.Popen[str]:
+def start(folder: Path, companions: dict[str, str], victim: str, option: str = "congestor") -> subprocess.Popen[str]:
     words = [f"--{option}={name}={command(script, name)}" for name, script in companions.items()]
     return subprocess.Popen(
         [BIN / "railyard", "launch-roles", "launch-000", *words, "--", "sh", "-c", victim],
@@ -74,9 +72,7 @@ def test_the_victim_runs_while_every_load_is_there(tmp_path: Path) -> None:
         ("touch {ready}; sleep 0.3; exit 0", "congestor bad ended with status 0"),
     ],
 )
-def test_a_congestor_that_ends_early_voids_the_launch_in_one_line(
-    tmp_path: Path, script: str, words: str
-) -> None:
+def test_a_congestor_that_ends_early_voids_the_launch_in_one_line(tmp_path: Path, script: str, words: str) -> None:
     status, _, err, said = ended(start(tmp_path, {"good": GOOD, "bad": script}, "sleep 30"), tmp_path)
     assert status == 75
     assert err.startswith(f"railyard: void: {words}") and err.count("\n") == 1
@@ -106,9 +102,7 @@ def test_the_victim_s_failure_is_the_launch_s(tmp_path: Path) -> None:
 
 def test_a_time_limit_ends_everybody(tmp_path: Path) -> None:
     process = start(tmp_path, {"one": GOOD}, "exec sleep 300")
-    wait_until(
-        lambda: (tmp_path / "launch-000.one.ready").exists() and len(processes(tmp_path)) > 2, "both to run"
-    )
+    wait_until(lambda: (tmp_path / "launch-000.one.ready").exists() and len(processes(tmp_path)) > 2, "both to run")
     time.sleep(0.2)
     process.send_signal(signal.SIGTERM)
     status, _, _, said = ended(process, tmp_path)

@@ -28,9 +28,7 @@ def test_the_scheduler_gets_its_own_option(scheduler: str, value: str | int, opt
 
 def test_without_a_constraint_there_is_no_such_option() -> None:
     where = Partition.read("site:cpu", "pbs", {"nodes": 4}, {})
-    assert (
-        list(submission._options(where, allocate(catalog.load("gemini-2x2x2"), "contiguous", seed=1))) == []
-    )
+    assert list(submission._options(where, allocate(catalog.load("gemini-2x2x2"), "contiguous", seed=1))) == []
 
 
 @pytest.mark.parametrize(

@@ -30,20 +30,13 @@ def counted(path: Path, rows: Sequence[tuple[str, str, float]], form: str = "rai
 
 
 def test_counters_of_a_kind_are_added_over_sockets_and_nodes(tmp_path: Path) -> None:
-    rows = [
-        ("n0", "package-0", 10.0),
-        ("n0", "package-1", 5.0),
-        ("n1.site", "package-0", 7.0),
-        ("n0", "dram", 1.0),
-    ]
+    rows = [("n0", "package-0", 10.0), ("n0", "package-1", 5.0), ("n1.site", "package-0", 7.0), ("n0", "dram", 1.0)]
     (found,) = read(counted(tmp_path / "x", rows)).energy(["n0", "n1", "n1"], {})
     assert found == Series(fom=ENERGY, labels={"counter": "package"}, samples=(22.0,))
     assert (found.fom.unit.text, found.fom.better) == ("J", "lower")
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", '{"format": "other"}', '{"format": "railyard-nics/1", "nics": []}']
-)
+@pytest.mark.parametrize("content", ["", "[]", '{"format": "other"}', '{"format": "railyard-nics/1", "nics": []}'])
 def test_a_file_without_energy_gives_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "x").write_text(content)
     assert read(tmp_path / "x").energy(["n0"], {}) == []
@@ -85,8 +78,7 @@ def ranks_counted(path: Path, *rows: tuple[int, str, int], fabric_bytes: int = 0
     nics += [("n0", "mlx5_0:1", "infiniband", fabric_bytes)] if fabric_bytes else []
     of_nics = [dict(zip(("node", "nic", "group", "tx_bytes"), row, strict=True)) for row in nics]
     of_ranks = [
-        {"rank": rank, "node": f"n{rank // 2}", "nic": nic, "tx_bytes": size, "rx_bytes": 0}
-        for rank, nic, size in rows
+        {"rank": rank, "node": f"n{rank // 2}", "nic": nic, "tx_bytes": size, "rx_bytes": 0} for rank, nic, size in rows
     ]
     path.write_text(json.dumps({"format": "railyard-nics/1", "nics": of_nics, "ranks": of_ranks}))
     return read(path).rank_nics()
@@ -95,23 +87,9 @@ def ranks_counted(path: Path, *rows: tuple[int, str, int], fabric_bytes: int = 0
 def test_ranks_whose_connections_have_the_same_nics_share_a_series(tmp_path: Path) -> None:
     """Ranks 0 to 2 send by one NIC each, and a few bytes by another; rank 3 by both."""
     path = tmp_path / "x"
-    rows = [
-        (0, "nic0", 900),
-        (0, "nic1", 5),
-        (1, "nic1", 895),
-        (2, "nic0", 400),
-        (3, "nic0", 400),
-        (3, "nic1", 400),
-    ]
-    read = {
-        series.labels["nic"]: (series.labels["ranks"], series.samples)
-        for series in ranks_counted(path, *rows)
-    }
-    assert read == {
-        "nic0": ("0,2", (pytest.approx(32.625),)),
-        "nic0+nic1": ("3", (20.0,)),
-        "nic1": ("1", (22.375,)),
-    }
+    rows = [(0, "nic0", 900), (0, "nic1", 5), (1, "nic1", 895), (2, "nic0", 400), (3, "nic0", 400), (3, "nic1", 400)]
+    read = {series.labels["nic"]: (series.labels["ranks"], series.samples) for series in ranks_counted(path, *rows)}
+    assert read == {"nic0": ("0,2", (pytest.approx(32.625),)), "nic0+nic1": ("3", (20.0,)), "nic1": ("1", (22.375,))}
 
 
 def test_the_nics_of_ranks_are_not_known_where_connections_carried_little(tmp_path: Path) -> None:

@@ -118,9 +118,7 @@ def test_sides_of_a_comparison_tell_native_from_image_and_name_other_images() ->
 def test_references_are_of_one_software() -> None:
     assert references.side("plain", "nic-0", "native", ["nic-0"]) == "plain"
     assert references.side("plain", "nic-0", "image", ["nic-0", "nic-1"]) == "plain/nic-0/image"
-    assert references.side("random:1", "nic-0", "native", ["nic-0"]) == "random-1", (
-        "ReFrame printed 1/iteration_us"
-    )
+    assert references.side("random:1", "nic-0", "native", ["nic-0"]) == "random-1", "ReFrame printed 1/iteration_us"
 
 
 # ---- what it costs ----
@@ -149,9 +147,7 @@ def test_software_is_native_or_image(asked: list[str], file: str, words: str) ->
         image.software("halo_3d", asked, file)
 
 
-def test_what_is_missing_is_one_line_that_says_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_is_one_line_that_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apptainer, "OWN", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert image.missing(tmp_path / "a.sif").endswith("`make apptainer` installs it into the checkout")
@@ -178,9 +174,7 @@ def test_an_environments_feature_selects_another_engine_and_the_record_names_it(
     features = ["mpi", "openmpi", "hullrun"]
     folder, missing = tmp_path / "image", tmp_path / "none"
     folder.mkdir()
-    assert (
-        image.missing(folder, features) == "" and image.missing(missing, features) == f"no folder {missing}"
-    )
+    assert image.missing(folder, features) == "" and image.missing(missing, features) == f"no folder {missing}"
     carried = image.carried(folder, "", features)
     assert carried.command == ("hullrun", str(folder))
     assert carried.provenance["engine"] == "hullrun 0.3" and "apptainer" not in carried.provenance
@@ -215,10 +209,7 @@ def test_a_machines_mpi_of_another_series_is_refused_before_a_launch(
     (tmp_path / "host/lib").mkdir(parents=True)
     for name in ("libmpi.so", library):
         (tmp_path / "host/lib" / name).touch()
-    with (
-        patch.object(image_engines, "selected", lambda features: engine),
-        pytest.raises(InputError, match=words),
-    ):
+    with patch.object(image_engines, "selected", lambda features: engine), pytest.raises(InputError, match=words):
         image.carried(tmp_path / "image", str(tmp_path / "host"), ["mpi", feature])
 
 
@@ -251,21 +242,13 @@ def test_an_unpacked_image_has_one_sum_for_every_user_that_files_links_and_progr
         return found
 
     same = {sum_of("a", 0o755, "bin", "one"), sum_of("b", 0o755, "bin", "two")}
-    assert (
-        len(same | {sum_of("c", 0o644, "bin", "one"), sum_of("d", 0o755, "root", "one")})
-        == len(same) + 2
-        == 3
-    )
+    assert len(same | {sum_of("c", 0o644, "bin", "one"), sum_of("d", 0o755, "root", "one")}) == len(same) + 2 == 3
 
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("launcher", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"])
-def test_a_benchmark_that_is_alone_among_many_says_so_and_leaves_no_figure(
-    launcher: str, tmp_path: Path
-) -> None:
-    number = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK"}.get(
-        launcher, "SLURM_PROCID"
-    )
+def test_a_benchmark_that_is_alone_among_many_says_so_and_leaves_no_figure(launcher: str, tmp_path: Path) -> None:
+    number = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK"}.get(launcher, "SLURM_PROCID")
     halo = CHECKOUT / "build/benchmarks-openmpi/bin/halo"
     world = {launcher: "8", number: "0"}
     done = ran(halo, "--grid", "1x1x1", "--json", tmp_path / "out.json", env=world)
@@ -322,10 +305,7 @@ def check_lock(folder: Path, lock: str, *options: str) -> subprocess.CompletedPr
 def test_the_lock_of_the_environment_becomes_labels(tmp_path: Path) -> None:
     done = check_lock(tmp_path, lock_of(("lulesh", "2.0.3"), ("mpip", "3.5")), "--labels")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[1:] == [
-        "railyard.spec.lulesh 2.0.3/luleshhash",
-        "railyard.spec.mpip 3.5/mpiphash",
-    ]
+    assert done.stdout.splitlines()[1:] == ["railyard.spec.lulesh 2.0.3/luleshhash", "railyard.spec.mpip 3.5/mpiphash"]
 
 
 def test_the_variants_of_a_package_become_a_label(tmp_path: Path) -> None:
@@ -374,9 +354,7 @@ def of_machine(**changes: Any) -> str:
         ({"arch": {"platform_os": "rhel9", "target": "x86_64"}}, "is for rhel9, and this is debian12"),
     ],
 )
-def test_a_lock_of_one_machine_or_of_another_system_is_refused(
-    changes: Any, words: str, tmp_path: Path
-) -> None:
+def test_a_lock_of_one_machine_or_of_another_system_is_refused(changes: Any, words: str, tmp_path: Path) -> None:
     done = check_lock(tmp_path, of_machine(**changes), "--portable", "--on", "debian12")
     assert done.returncode == (2 if words else 0)
     assert words in done.stderr and len(done.stderr.splitlines()) == bool(words)
@@ -402,9 +380,7 @@ def test_a_deeper_indented_environment_is_read_all_the_same(tmp_path: Path) -> N
 def test_a_package_that_is_no_root_is_one_line(tmp_path: Path) -> None:
     lock = lock_of(("lulesh", "2.0.3"), ("mpip", "3.5"))
     done = check_lock(tmp_path, lock, "--only", "lulehs")
-    assert (
-        done.returncode == 2 and "no such root of spack.yaml: lulehs; expected: lulesh, mpip" in done.stderr
-    )
+    assert done.returncode == 2 and "no such root of spack.yaml: lulehs; expected: lulesh, mpip" in done.stderr
 
 
 # ---- The image of the environment ----
@@ -430,9 +406,7 @@ def build_image(*arguments: object, **changes: str) -> subprocess.CompletedProce
         ({"LOCK": "/no/lock"}, "/no/lock: no lock file of Spack"),
     ],
 )
-def test_what_an_image_cannot_be_made_of_is_one_line(
-    changes: dict[str, str], words: str, no_spack: Path
-) -> None:
+def test_what_an_image_cannot_be_made_of_is_one_line(changes: dict[str, str], words: str, no_spack: Path) -> None:
     done = build_image("--dry-run", "applications", no_spack, **changes)
     assert done.returncode and words in done.stderr and len(done.stderr.splitlines()) == 1
 

@@ -100,9 +100,7 @@ def on_host(folder: Path, host: str, local: int, *words: str) -> str:
     return done.stdout
 
 
-def test_equal_nodes_have_one_script_and_their_number_is_in_the_evidence(
-    place: Place, tmp_path: Path
-) -> None:
+def test_equal_nodes_have_one_script_and_their_number_is_in_the_evidence(place: Place, tmp_path: Path) -> None:
     placed = place([machine(0)] * 4, "plain/numa")
     assert (placed.described, placed.kinds, list(placed.others)) == (4, 1, [])
     assert {path.name for path in (tmp_path / "stage").glob("*.sh")} == {"plain-numa.bind.sh", "local-nic.sh"}
@@ -135,9 +133,7 @@ def test_the_verdict_is_that_of_the_near_nic_of_each_node(place: Place) -> None:
         sent = {"tx_bytes": 1 << 20, "rx_bytes": 0}
         return nic_bytes.of_rows([{"node": host, "nic": near[host], **sent} for host in hosts])
 
-    judged = [
-        launched.judge_bytes(hosts, rows, assigned, counted(swapped)).verdict for swapped in DEVICES[::-1]
-    ]
+    judged = [launched.judge_bytes(hosts, rows, assigned, counted(swapped)).verdict for swapped in DEVICES[::-1]]
     assert judged == ["obeyed", "not-obeyed"]
 
 
@@ -148,10 +144,7 @@ def test_what_some_nodes_cannot_do_is_not_measured_and_they_are_named(place: Pla
     assert "plain/numa" in placed.hosts
     (stage,) = [tmp_path / "stage"]
     words = ["./plain-numa.bind.sh", "true"]
-    assert [on_host(stage, host, 1, *words) for host in ("n2.site.org", "n4.site.org")] == [
-        "cpus 2,3\n",
-        "cpus 0\n",
-    ]
+    assert [on_host(stage, host, 1, *words) for host in ("n2.site.org", "n4.site.org")] == ["cpus 2,3\n", "cpus 0\n"]
 
 
 def test_a_policy_that_the_stack_is_told_for_all_nodes_at_once_is_not_measured(place: Place) -> None:

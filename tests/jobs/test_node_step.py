@@ -41,13 +41,7 @@ def stage(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("launcher", "program"),
-    [
-        ("pals", "mpiexec"),
-        ("openmpi4", "mpirun"),
-        ("mpich", "mpiexec"),
-        ("intel-mpi", "mpiexec"),
-        ("flux", "flux"),
-    ],
+    [("pals", "mpiexec"), ("openmpi4", "mpirun"), ("mpich", "mpiexec"), ("intel-mpi", "mpiexec"), ("flux", "flux")],
 )
 def test_without_slurm_the_jobs_own_launcher_starts_the_step(
     *, tmp_path: Path, stage: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, program: str
@@ -73,9 +67,7 @@ def test_a_step_that_fails_is_one_line_and_this_node_stands_for_all(
 ) -> None:
     environment = stub(tmp_path, "mpiexec", "#!/bin/sh\necho 'no daemon\nthere' >&2\nexit 3\n")
     monkeypatch.setenv("PATH", environment["PATH"])
-    described = node_step.describe(
-        Step(folder=stage, granted=HOSTS, launcher="pals", environment=environment)
-    )
+    described = node_step.describe(Step(folder=stage, granted=HOSTS, launcher="pals", environment=environment))
     assert list(described) == ["n1"] and described["n1"]["host"] == platform.node()
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("railyard: only this node is described: no daemon")
@@ -93,10 +85,7 @@ def test_a_node_is_known_by_the_schedulers_name_of_it() -> None:
     """Slurm's NodeName need not be the host's name (NodeHostname, nodes in a cloud)."""
     said = [{"host": f"ip-10-0-0-{k}", "node_name": f"cpu-{k}"} for k in (1, 2)]
     described = node_step.by_name(said, ["cpu-1", "cpu-2", "cpu-3"])
-    assert {name: one["host"] for name, one in described.items()} == {
-        "cpu-1": "ip-10-0-0-1",
-        "cpu-2": "ip-10-0-0-2",
-    }
+    assert {name: one["host"] for name, one in described.items()} == {"cpu-1": "ip-10-0-0-1", "cpu-2": "ip-10-0-0-2"}
 
 
 def test_a_node_writes_its_own_file(stage: Path) -> None:

@@ -64,14 +64,10 @@ def test_a_machine_without_coordinates_leaves_out_what_needs_them() -> None:
 
 def test_a_record_that_could_not_be_read_again_is_refused_beforehand() -> None:
     """36 nodes with 128 ranks were too many once; a whole machine is not."""
-    where = Partition.read(
-        "site:cpu", "slurm", {"nodes": 10_000, "nics": [f"mlx5_{k}" for k in range(8)]}, {}
-    )
+    where = Partition.read("site:cpu", "slurm", {"nodes": 10_000, "nics": [f"mlx5_{k}" for k in range(8)]}, {})
     whole = asked(grid=[10_000, 128], launches=6)
     request.check_size(whole, where, 10_000)
-    with pytest.raises(
-        InputError, match=r"1,280,000 ranks in one record.*expected at most \d+: fewer launches"
-    ):
+    with pytest.raises(InputError, match=r"1,280,000 ranks in one record.*expected at most \d+: fewer launches"):
         request.check_size(asked(grid=[10_000, 128], launches=60), where, 10_000)
 
 
@@ -95,19 +91,11 @@ def test_what_no_record_may_have_is_refused_before_the_job(changes: dict[str, An
     [
         ({"until": "2 percent"}, "until: '2 percent' is not valid; expected a percentage such as 2%"),
         ({"until": "0%"}, "until: '0%' is not valid"),
-        (
-            {"until": "2%"},
-            "until: 6 launches allow no look before the last; expected -S launches=N with N above 6",
-        ),
-        (
-            {"until": "2%", "launches": 20, "finishes": "record.json"},
-            "it cannot finish a job that ended early",
-        ),
+        ({"until": "2%"}, "until: 6 launches allow no look before the last; expected -S launches=N with N above 6"),
+        ({"until": "2%", "launches": 20, "finishes": "record.json"}, "it cannot finish a job that ended early"),
     ],
 )
-def test_a_rule_that_could_never_end_a_job_is_refused_before_it(
-    changes: dict[str, Any], message: str
-) -> None:
+def test_a_rule_that_could_never_end_a_job_is_refused_before_it(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         request.for_partition(asked(**changes), CLUSTER)
 

@@ -66,8 +66,7 @@ def test_a_congestor_writes_its_own_files_and_a_copy_the_victim_s_under_another_
 
 
 @pytest.mark.parametrize(
-    ("load", "words"),
-    [("hurricane", "incast, alltoall"), ("copies.incast", "full stop"), ("incast.", "incast")],
+    ("load", "words"), [("hurricane", "incast, alltoall"), ("copies.incast", "full stop"), ("incast.", "incast")]
 )
 def test_an_unknown_load_is_refused_with_those_that_exist(load: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
@@ -108,9 +107,7 @@ def write_launch(folder: Path, *, sent: int | None) -> None:
                 "format": load_evidence.FORMAT,
                 "reasons": [],
                 "victim": {"begun_s": 100.0, "ended_s": 108.0},
-                "roles": [
-                    {"name": "incast", "exit_status": 0, "begun_s": 98.0, "ended_s": 109.0, "starts": 1}
-                ],
+                "roles": [{"name": "incast", "exit_status": 0, "begun_s": 98.0, "ended_s": 109.0, "starts": 1}],
                 "nics": None if sent is None else nics,
             }
         )
@@ -120,9 +117,7 @@ def write_launch(folder: Path, *, sent: int | None) -> None:
 def companions(path: Path, role: str = "congestor") -> Companions:
     """Return the companions of the launch in a folder, of a job on nodes without named NICs."""
     planned = {"name": "incast", "role": role, "again": False, "command": "mpirun congestor"}
-    launch = Planned(
-        index=0, placement="plain", nic_policy="stripe", repeat=0, command="mpirun halo", roles=[planned]
-    )
+    launch = Planned(index=0, placement="plain", nic_policy="stripe", repeat=0, command="mpirun halo", roles=[planned])
     job: Any = SimpleNamespace(site=SimpleNamespace(devices=None))
     placed = dataclasses.replace(NOT_PLACED, roles={"plain": {"incast": ["n0", "n1"]}})
     companions = job_folder.launch(path, launch).companions
@@ -140,9 +135,7 @@ def test_the_load_is_proved_by_the_bytes_of_its_own_nics(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("sent", "words"), [(20, "sent 40 bytes"), (None, "nothing counted")])
-def test_a_load_that_is_not_proved_makes_the_launch_void(
-    tmp_path: Path, sent: int | None, words: str
-) -> None:
+def test_a_load_that_is_not_proved_makes_the_launch_void(tmp_path: Path, sent: int | None, words: str) -> None:
     write_launch(tmp_path, sent=sent)
     found = companions(tmp_path)
     guard = load_evidence.guard(None, found)

@@ -145,9 +145,7 @@ def test_an_image_that_is_replaced_while_the_job_runs_fails_its_launches(ended: 
 @pytest.mark.parametrize(("enough_after", "launched"), [(6, 6), (8, 8), (99, 9)])
 def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, launched: int) -> None:
     """The script's lines run in a shell, with a `railyard enough` that has enough after some number of rounds."""
-    planned = [
-        Planned(index=k, placement="plain", nic_policy="stripe", repeat=k, command="true") for k in range(9)
-    ]
+    planned = [Planned(index=k, placement="plain", nic_policy="stripe", repeat=k, command="true") for k in range(9)]
     lines = schedule.rounds(planned, lambda launch: [f"echo {launch.repeat} >> launched"], [6, 8])
     script = [f"railyard() {{ [ $2 -ge {enough_after} ]; }}", *lines]
     subprocess.run(["bash", "-c", "\n".join(script)], cwd=tmp_path, check=True)
@@ -237,17 +235,13 @@ def test_a_job_that_reframe_waits_for_is_not_recovered(folder: Path, railyard: R
 def test_a_folder_in_which_a_job_runs_is_neither_emptied_nor_recorded(folder: Path, railyard: Run) -> None:
     """ReFrame empties a check's stage directory before it runs the check again, whoever else is at work there."""
     script = f"{job_lock.LINE}; echo running; sleep 6000 & read line; kill $!; wait"
-    job = subprocess.Popen(
-        ["bash", "-c", script], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    job = subprocess.Popen(["bash", "-c", script], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert job.stdout is not None and job.stdout.readline() == "running\n"
     with pytest.raises(RunError, match="its job still runs"):
         interrupted.keep_left_behind([folder])
     done = railyard("recover", str(folder))
     assert done.returncode == 2 and "its job still runs" in done.stderr
-    second = subprocess.run(
-        ["bash", "-c", f"{job_lock.LINE}; echo on"], cwd=folder, capture_output=True, text=True
-    )
+    second = subprocess.run(["bash", "-c", f"{job_lock.LINE}; echo on"], cwd=folder, capture_output=True, text=True)
     assert (second.returncode, second.stdout) == (1, "") and "another job runs in" in second.stderr
     job.communicate("end\n")
     interrupted.keep_left_behind([folder])
@@ -261,9 +255,7 @@ def test_a_folder_whose_reframe_lives_is_refused_to_another_but_not_to_itself(fo
     other = subprocess.Popen(["sleep", "6000"])
     stat = Path(f"/proc/{other.pid}/stat").read_text().split()
     with_id(folder, owner={**interrupted.owner(), "pid": other.pid, "started": stat[21]})
-    named = (
-        f"another ReFrame, process {other.pid}, still waits for its job; expected .*; run: reframe --prefix"
-    )
+    named = f"another ReFrame, process {other.pid}, still waits for its job; expected .*; run: reframe --prefix"
     with pytest.raises(RunError, match=named.replace("; run", ".*run")):
         interrupted.keep_left_behind([folder])
     other.kill()
@@ -281,10 +273,7 @@ def test_a_job_runs_without_a_lock_where_there_is_none(tmp_path: Path, lacking: 
     stand_in.chmod(0o755 if lacking == "locks" else 0o644)
     path = f"{stand_in.parent}:{os.environ['PATH']}" if lacking == "locks" else str(stand_in.parent)
     done = subprocess.run(
-        ["/bin/bash", "-c", f"{job_lock.LINE}; echo on"],
-        cwd=tmp_path,
-        env={"PATH": path},
-        capture_output=True,
+        ["/bin/bash", "-c", f"{job_lock.LINE}; echo on"], cwd=tmp_path, env={"PATH": path}, capture_output=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"on\n", b"")
 
@@ -351,14 +340,7 @@ def test_evidence_and_machine_that_are_cut_off_count_as_not_there(folder: Path) 
 
 
 def test_the_machine_of_the_record_is_the_one_that_the_job_ran_on(folder: Path) -> None:
-    there = {
-        "kernel": "Linux 5",
-        "os": "SLES",
-        "cpu": "EPYC",
-        "cpus": 128,
-        "memory_bytes": 1,
-        "hostname": "nid1",
-    }
+    there = {"kernel": "Linux 5", "os": "SLES", "cpu": "EPYC", "cpus": 128, "memory_bytes": 1, "hostname": "nid1"}
     (folder / "machine.json").write_text(json.dumps(there))
     assert stagedir.keep(folder).provenance["machine"] == there
 
@@ -446,16 +428,11 @@ def test_the_nics_of_each_rank_s_connections_are_in_the_record(folder: Path) -> 
     nics = [sent("nic1", 2_100_000, "linux-net")]
     launch = counted_nics(folder, nics, devices=None, assigned="nic1", ranks=rows)
     (series,) = [each for each in launch.series if each.fom == counted.RANK_SENT]
-    assert (series.labels, series.samples) == (
-        {"nic": "nic1", "ranks": "0-1"},
-        (pytest.approx(95.238, abs=1e-3),),
-    )
+    assert (series.labels, series.samples) == ({"nic": "nic1", "ranks": "0-1"}, (pytest.approx(95.238, abs=1e-3),))
 
 
 def test_a_fabric_without_readable_counters_says_why(folder: Path) -> None:
-    reason = (
-        "counter /sys/class/cxi/cxi0/device/telemetry/hni_sts_tx_ok_octets: cannot be read: Permission denied"
-    )
+    reason = "counter /sys/class/cxi/cxi0/device/telemetry/hni_sts_tx_ok_octets: cannot be read: Permission denied"
     launch = counted_nics(folder, [], reason, devices=["cxi0", "cxi1"], assigned="cxi1")
     assert (launch.nics, launch.nic_verdict, launch.nic_reason) == (None, "cannot-tell", reason)
 
@@ -463,9 +440,7 @@ def test_a_fabric_without_readable_counters_says_why(folder: Path) -> None:
 def test_nics_that_the_partition_does_not_name_prove_nothing(folder: Path) -> None:
     launch = counted_nics(folder, [sent("mlx5_0:1", 10**6, "infiniband")], devices=None, assigned="nic1")
     assert launch.nic_verdict == "cannot-tell" and "extras: nics" in launch.nic_reason
-    launch = counted_nics(
-        folder, [sent("eth0", 5, "linux-net")], devices=["mlx5_0", "mlx5_1"], assigned="mlx5_1"
-    )
+    launch = counted_nics(folder, [sent("eth0", 5, "linux-net")], devices=["mlx5_0", "mlx5_1"], assigned="mlx5_1")
     assert launch.nics is None and "eth0" in launch.nic_reason
 
 
@@ -475,12 +450,7 @@ def test_the_words_of_a_load_are_files_of_the_launch_and_no_programs() -> None:
     files = "--ready launch-000.incast.ready --stop launch-000.stop --json launch-000.incast.json"
     role = {"name": "incast", "role": "congestor", "again": False, "command": f"{command} {files}"}
     launch = Planned(
-        index=0,
-        placement="plain",
-        nic_policy="library-default",
-        repeat=0,
-        command="mpirun halo",
-        roles=[role],
+        index=0, placement="plain", nic_policy="library-default", repeat=0, command="mpirun halo", roles=[role]
     )
     (line,) = (line for line in schedule.digests([launch], "begun") if line.startswith("for w in "))
     assert line.startswith("for w in mpirun halo congestor incast; do ")
@@ -535,9 +505,5 @@ def test_a_launch_is_late_by_its_own_time_and_not_by_its_wait(
     (folder / "launch-000.err").write_text("halo: error: no peer\n")
     launch = record_of(folder).launches[0]
     assert launch.reason == reason
-    assert launched.ended_late(folder, "launch-000") == (
-        "" if reason.startswith("exit") else reason.split(";")[0]
-    )
-    assert launch.elapsed_s == pytest.approx(ran_s) and launch.begun_monotonic_s == pytest.approx(
-        1000 - ran_s
-    )
+    assert launched.ended_late(folder, "launch-000") == ("" if reason.startswith("exit") else reason.split(";")[0])
+    assert launch.elapsed_s == pytest.approx(ran_s) and launch.begun_monotonic_s == pytest.approx(1000 - ran_s)

@@ -84,13 +84,9 @@ def test_a_limit_goes_behind_the_variables_of_a_command(command: str, wanted: st
 
 
 def test_a_script_goes_on_after_a_launch_that_hangs(tmp_path: Path) -> None:
-    hangs = Planned(
-        index=0, placement="plain", nic_policy="library-default", repeat=0, command="X=1 sleep 3600"
-    )
+    hangs = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="X=1 sleep 3600")
     works = Planned(index=1, placement="plain", nic_policy="library-default", repeat=1, command="true")
-    text = [
-        line for one in (hangs, works) for line in schedule.lines(one, only_if_placed=False, limit_s=1, of=2)
-    ]
+    text = [line for one in (hangs, works) for line in schedule.lines(one, only_if_placed=False, limit_s=1, of=2)]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path}
     command = ["bash", "-c", "\n".join(text)]
@@ -129,9 +125,7 @@ def test_a_clock_is_read_where_numbers_have_a_comma(tmp_path: Path) -> None:
 
 def test_strays_of_the_launch_are_ended_and_no_other_process(tmp_path: Path) -> None:
     def start(evidence: str, folder: Path) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            ["sleep", "60"], cwd=folder, env={**os.environ, "RAILYARD_EVIDENCE": evidence}
-        )
+        return subprocess.Popen(["sleep", "60"], cwd=folder, env={**os.environ, "RAILYARD_EVIDENCE": evidence})
 
     other = tmp_path / "other"
     other.mkdir()
@@ -159,6 +153,4 @@ def test_records_that_ran_in_another_environment_are_two_cases_and_the_variable_
         (case,) = cases.group([made])
         return case
 
-    assert cases.differences(with_transport("rc"), with_transport("tcp")) == [
-        "provenance.job.variables.UCX_TLS"
-    ]
+    assert cases.differences(with_transport("rc"), with_transport("tcp")) == ["provenance.job.variables.UCX_TLS"]

@@ -48,17 +48,9 @@ def written(path: Path, document: object) -> Path:
 
 def test_a_link_keeps_what_others_do_not_use(tmp_path: Path) -> None:
     topology = gemini("4x4x4")
-    document = counters(
-        topology, {"X+ 0,0,0>1,0,0": 4_000_000, "Y- 0,1,0>0,0,0": 99_000_000, "H+ n0-0-0>r0-0-0": 5}
-    )
+    document = counters(topology, {"X+ 0,0,0>1,0,0": 4_000_000, "Y- 0,1,0>0,0,0": 99_000_000, "H+ n0-0-0>r0-0-0": 5})
     document["links"].append(
-        {
-            "name": "Z+ 0,0,0>0,0,1",
-            "dimension": "Z",
-            "rate_mbit_s": 8.0,
-            "bytes": 0,
-            "output_stall_ns": 2_500_000_000,
-        }
+        {"name": "Z+ 0,0,0>0,0,1", "dimension": "Z", "rate_mbit_s": 8.0, "bytes": 0, "output_stall_ns": 2_500_000_000}
     )
     left = background.read(written(tmp_path / "counters", document), topology).left
     places = topology.link_places
@@ -136,9 +128,7 @@ def test_the_commands_take_the_counters(tmp_path: Path, railyard: Run) -> None:
     seconds = [{one["link"]: one["seconds"] for one in each["links"]} for each in (before, after)]
     loaded = next(name for name in everything if seconds[0][name] > 0)
     assert seconds[1][loaded] == pytest.approx(10 * seconds[0][loaded])
-    done = railyard(
-        "place", *shared, "--placement", "optimised:1", "--background", str(path), "--format", "json"
-    )
+    done = railyard("place", *shared, "--placement", "optimised:1", "--background", str(path), "--format", "json")
     assert sorted(json.loads(done.stdout)["nodes"]) == sorted(node.name for node in topology.nodes)
     refused = railyard("place", *shared, "--placement", "plain", "--background", str(path))
     assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and "optimised" in refused.stderr

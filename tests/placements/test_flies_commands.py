@@ -22,13 +22,9 @@ from railyard.torus.plan import plan
 SPREAD = {"groups": 4, "routers": 3, "routes": {"valiant_share": 0.5, "spread": "packets"}}
 FIXED = {
     "dragonfly": flies.made("dragonfly", {"groups": 9, "routers": 4}),
-    "valiant": flies.made(
-        "dragonfly", {"groups": 5, "routers": 4, "routes": {"valiant_share": 0.5}}, rails=2
-    ),
+    "valiant": flies.made("dragonfly", {"groups": 5, "routers": 4, "routes": {"valiant_share": 0.5}}, rails=2),
     "dragonfly+": flies.made("dragonfly_plus", {"groups": 4, "leaves": 3, "spines": 2, "cables": 2}),
-    "fat tree": flies.made(
-        "fat_tree", {"levels": [{"children": 3, "parents": 2}, {"children": 2, "parents": 2}]}
-    ),
+    "fat tree": flies.made("fat_tree", {"levels": [{"children": 3, "parents": 2}, {"children": 2, "parents": 2}]}),
 }
 GROUPS = flies.made("groups", {"nodes": [[2, 2], [2, 1, 1]]})
 
@@ -43,10 +39,7 @@ def test_a_fault_is_written_as_on_a_torus(topology: Topology) -> None:
 
 @pytest.mark.parametrize(
     ("topology", "reason"),
-    [
-        (GROUPS, "one with wiring; the kind groups has none"),
-        (flies.made("dragonfly", SPREAD), "spread: nodes"),
-    ],
+    [(GROUPS, "one with wiring; the kind groups has none"), (flies.made("dragonfly", SPREAD), "spread: nodes")],
     ids=["groups", "packets"],
 )
 def test_a_fault_needs_fixed_routes(topology: Topology, reason: str) -> None:
@@ -59,9 +52,7 @@ def test_links_and_place_take_a_dragonfly(railyard: Run, tmp_path: Path) -> None
     """The command's loads are the model's."""
     path = tmp_path / "fly.yml"
     path.write_text(yaml.safe_dump(flies.document("dragonfly", SPREAD)))
-    done = railyard(
-        "links", str(path), "--grid", "6x4", "--placements", "by-switch", "--sizes", "1e6", "--json"
-    )
+    done = railyard("links", str(path), "--grid", "6x4", "--placements", "by-switch", "--sizes", "1e6", "--json")
     loads = json.loads(done.stdout)["by-switch"]
     topology = flies.made("dragonfly", SPREAD)
     placed = place("by-switch", allocate(topology, "contiguous"), (6, 4))

@@ -35,14 +35,9 @@ FRONTIER = Machine(
     vendor="0x1002",
     gpus=tuple(
         Device(f"0000:{bus}:00.0", numa, f"pci0000:{bus[0]}0")
-        for bus, numa in zip(
-            ("c1", "c6", "c9", "ce", "d1", "d6", "d9", "de"), (3, 3, 1, 1, 0, 0, 2, 2), strict=True
-        )
+        for bus, numa in zip(("c1", "c6", "c9", "ce", "d1", "d6", "d9", "de"), (3, 3, 1, 1, 0, 0, 2, 2), strict=True)
     ),
-    nics={
-        f"cxi/cxi{k}": Device(f"0000:{k + 1}0:00.0", numa, f"pci0000:{k}0")
-        for k, numa in enumerate((3, 1, 0, 2))
-    },
+    nics={f"cxi/cxi{k}": Device(f"0000:{k + 1}0:00.0", numa, f"pci0000:{k}0") for k, numa in enumerate((3, 1, 0, 2))},
 )
 PERLMUTTER = Machine(
     cores=4,
@@ -55,13 +50,9 @@ HGX = Machine(
     cores=8,
     domains=2,
     vendor="0x10de",
-    gpus=tuple(
-        Device(f"0000:{k}a:00.0", k // 4, f"pci0000:{k // 4}0/0000:{k // 2}1:00.0/{k}") for k in range(8)
-    ),
+    gpus=tuple(Device(f"0000:{k}a:00.0", k // 4, f"pci0000:{k // 4}0/0000:{k // 2}1:00.0/{k}") for k in range(8)),
     nics={
-        f"infiniband/mlx5_{k}": Device(
-            f"0000:{k}b:00.0", k // 4, f"pci0000:{k // 4}0/0000:{k // 2}1:00.0/{k}"
-        )
+        f"infiniband/mlx5_{k}": Device(f"0000:{k}b:00.0", k // 4, f"pci0000:{k // 4}0/0000:{k // 2}1:00.0/{k}")
         for k in range(8)
     },
 )
@@ -140,9 +131,7 @@ def told(frontier: NodeLayout, policy: str, stack: str, launcher: str = "slurm")
 def environment_of(script: str, variable: str, local: int) -> dict[str, str]:
     """Return what a rank's environment is after its script."""
     env = {"PATH": os.environ["PATH"], variable: str(local)}
-    done = subprocess.run(
-        ["sh", "-c", script, "x", "env"], capture_output=True, text=True, env=env, check=True
-    )
+    done = subprocess.run(["sh", "-c", script, "x", "env"], capture_output=True, text=True, env=env, check=True)
     return dict(line.split("=", 1) for line in done.stdout.splitlines())
 
 
@@ -155,8 +144,7 @@ def environment_of(script: str, variable: str, local: int) -> dict[str, str]:
     ],
 )
 @pytest.mark.parametrize(
-    ("launcher", "local"),
-    [("slurm", "SLURM_LOCALID"), ("pals", "PALS_LOCAL_RANKID"), ("flux", "FLUX_TASK_LOCAL_ID")],
+    ("launcher", "local"), [("slurm", "SLURM_LOCALID"), ("pals", "PALS_LOCAL_RANKID"), ("flux", "FLUX_TASK_LOCAL_ID")]
 )
 def test_each_rank_is_told_its_gpu_and_nic_under_every_launcher(
     *, frontier: NodeLayout, policy: str, nics: list[int], launcher: str, local: str

@@ -125,11 +125,7 @@ def flux(rendered: Rendered) -> list[Where]:
     scheme, _, file = given["--taskmap"].partition(":")
     operator, _, hosts = given["--requires"].partition(":")
     nodes = rendered.files[file].split()
-    assert (scheme, operator, shell["gpu-affinity"]) == (
-        "hostfile",
-        "hosts",
-        "off",
-    ) and "--exclusive" in given
+    assert (scheme, operator, shell["gpu-affinity"]) == ("hostfile", "hosts", "off") and "--exclusive" in given
     assert set(hosts.split(",")) == set(nodes)
     assert (int(given["--nodes"]), int(given["--ntasks"])) == (len(set(nodes)), len(nodes))
     affinity, _, sets = shell["cpu-affinity"].partition(":")
@@ -151,9 +147,7 @@ def jsrun(rendered: Rendered) -> list[Where]:
     """IBM's "Explicit Resource File (ERF) format": `rank: N: {hostname: HOST; cpu: *; ...}` after a preamble."""
     assert rendered.command[:2] == ("jsrun", "--erf_input") and "overlapping_rs: allow" in PREAMBLE
     body = rendered.files[rendered.command[2]].removeprefix(PREAMBLE)
-    lines = [
-        re.fullmatch(r"rank: (\d+): \{ hostname: (\S+); cpu: \* ; .*\}", line) for line in body.splitlines()
-    ]
+    lines = [re.fullmatch(r"rank: (\d+): \{ hostname: (\S+); cpu: \* ; .*\}", line) for line in body.splitlines()]
     hosts = {int(line[1]): line[2] for line in lines if line}
     assert sorted(hosts) == list(range(len(lines)))
     return bound([hosts[rank] for rank in sorted(hosts)], [])
@@ -281,15 +275,11 @@ def test_mpirun_rsh_gets_a_nic_policys_variables_before_the_program() -> None:
 def test_grid_engines_host_file_lists_the_nodes_once(tmp_path: Path) -> None:
     """sge_pe(5), pe_hostfile: host, slots, queue and processor range on each line, a host once for each queue."""
     file = tmp_path / "pe_hostfile"
-    file.write_text(
-        "n3.site 2 all.q@n3.site UNDEFINED\nn1.site 2 all.q@n1.site <NULL>\nn3.site 1 long.q@n3.site 0,1\n"
-    )
+    file.write_text("n3.site 2 all.q@n3.site UNDEFINED\nn1.site 2 all.q@n1.site <NULL>\nn3.site 1 long.q@n3.site 0,1\n")
     assert allocated_nodes.names({"PE_HOSTFILE": str(file)}) == ["n3.site", "n1.site"]
 
 
-def test_a_launchers_own_command_lists_the_nodes_of_a_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_launchers_own_command_lists_the_nodes_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Flux's is in its module, and a launcher that is added needs no other one."""
     (tmp_path / "flux").write_text("#!/bin/sh\necho n3; echo n1\n")
     (tmp_path / "flux").chmod(0o755)
@@ -331,13 +321,9 @@ def refuses(launcher: str, placement: str) -> bool:
 def test_every_order_choice_binding_and_policy_is_described_in_the_document_and_nothing_else_is() -> None:
     """The words come from the objects, so a new one without a description fails here, and so does a row by hand."""
     assert set(BINDINGS) == set(Binding)
-    written = "".join(
-        block[3] for block in tables.BLOCK.finditer((CHECKOUT / "docs/placements.md").read_text())
-    )
+    written = "".join(block[3] for block in tables.BLOCK.finditer((CHECKOUT / "docs/placements.md").read_text()))
     rows = re.findall(r"^\| `([a-z-]+)(?::[^`]*)?` \|", written, re.MULTILINE)
-    described = {str(name) for names in (orders(), choices(), Binding, policies()) for name in names} - {
-        "nic-K"
-    }
+    described = {str(name) for names in (orders(), choices(), Binding, policies()) for name in names} - {"nic-K"}
     assert described <= set(rows)
     assert set(rows) <= described | set(patterns())
 

@@ -123,12 +123,7 @@ def test_the_answer_takes_the_destinations_own_route_back() -> None:
     found = by_routes(topo, nodes, sent, PROTOCOLS["gemini-put"])
     loads = load(topo, nodes, sent, PROTOCOLS["gemini-put"])
     assert {link.name: size for link, size, _ in loads.slowest(4)} == pytest.approx(found)
-    assert found == {
-        "X+ 0,0,0>1,0,0": 96.0,
-        "Y+ 1,0,0>1,1,0": 96.0,
-        "X- 1,1,0>0,1,0": 9.0,
-        "Y- 0,1,0>0,0,0": 9.0,
-    }
+    assert found == {"X+ 0,0,0>1,0,0": 96.0, "Y+ 1,0,0>1,1,0": 96.0, "X- 1,1,0>0,1,0": 9.0, "Y- 0,1,0>0,0,0": 9.0}
 
 
 def test_64_of_105_bytes_are_payload() -> None:
@@ -164,9 +159,7 @@ def test_pedretti_figure_6_a_remap_halves_the_injected_bytes() -> None:
     sent = stencil((8, 8, 64), traffic.face_bytes(100, 3))
     arguments = {"cart-create": "", "blocks": "2x2x4", "random": ""}
     injected = {
-        name: load(
-            topo, orders()[name].place(replace(job, argument=argument)), sent, PAYLOAD
-        ).injected_bytes.sum()
+        name: load(topo, orders()[name].place(replace(job, argument=argument)), sent, PAYLOAD).injected_bytes.sum()
         for name, argument in arguments.items()
     }
     assert injected["cart-create"] >= 2 * injected["blocks"]
@@ -175,9 +168,7 @@ def test_pedretti_figure_6_a_remap_halves_the_injected_bytes() -> None:
 
 def test_pedretti_figure_7_the_model_has_links_of_each_dimension_and_the_router_with_the_most() -> None:
     topo = gemini("4x4x8", nodes_per_router=2)
-    nodes = orders()["cart-create"].place(
-        PlacementJob(allocation=allocate(topo), grid=(8, 16, 32), ranks_per_node=16)
-    )
+    nodes = orders()["cart-create"].place(PlacementJob(allocation=allocate(topo), grid=(8, 16, 32), ranks_per_node=16))
     found = programs.document(["minighost", "--grid", "8x16x32", "--cells", "8x8x8"], topo, nodes)
     value = {(s["fom"], s["labels"].get("dimension", "")): s["samples"][0] for s in found["series"]}
     slowest = {d: value["slowest_of_dimension_us", d] for d in "XYZ"}
@@ -243,9 +234,7 @@ def test_a_matrix_that_is_wrong_is_one_line(
 
 def test_a_measured_matrix_is_read_back(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("5,100,0\n0,0,200\n0,0,7\n")
-    (tmp_path / "m.mtx").write_text(
-        "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 100\n2 3 200\n"
-    )
+    (tmp_path / "m.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 100\n2 3 200\n")
     for name in ("m.csv", "m.mtx"):
         sent = matrix.read_traffic(tmp_path / name, 3)
         assert sent.matrix().toarray().tolist() == [[0, 100, 0], [0, 0, 200], [0, 0, 0]]

@@ -80,9 +80,7 @@ def test_lost_lanes_make_a_link_slower_and_move_no_byte() -> None:
 
 def test_links_takes_the_words_of_torus_fault(railyard: Run) -> None:
     words = ["links", "dragonfly-72", "--grid", "9x4x2", "--placements", "by-switch"]
-    done = railyard(
-        *words, "--json", "--faults", "'local r1-3>r1-2' --down; 'global r2-0>r1-0' --lanes-lost 1"
-    )
+    done = railyard(*words, "--json", "--faults", "'local r1-3>r1-2' --down; 'global r2-0>r1-0' --lanes-lost 1")
     found = {link["link"]: link for link in json.loads(done.stdout)["by-switch"]["links"]}
     assert found["local r1-3>r1-2"]["bytes"] == found["local r1-2>r1-3"]["bytes"] == 0
     lame = found["global r2-0>r1-0"]

@@ -57,10 +57,7 @@ GOLDEN = {
     ("ucx", "stripe"): {"UCX_NET_DEVICES": "nic0,nic1", "UCX_MAX_RNDV_RAILS": "2"},
     ("mpich-ofi", "nic-1"): {"MPIR_CVAR_CH4_OFI_MAX_NICS": "1", "MPIR_CVAR_CH4_OFI_PREF_NIC": "1"},
     ("mpich-ofi", "local-nic"): {"MPIR_CVAR_CH4_OFI_MAX_NICS": "1"},
-    ("mpich-ofi", "stripe"): {
-        "MPIR_CVAR_CH4_OFI_MAX_NICS": "2",
-        "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING": "1",
-    },
+    ("mpich-ofi", "stripe"): {"MPIR_CVAR_CH4_OFI_MAX_NICS": "2", "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING": "1"},
     ("cray-mpich", "round-robin"): {"MPICH_OFI_NIC_POLICY": "ROUND-ROBIN"},
     ("cray-mpich", "nic-1"): {"MPICH_OFI_NUM_NICS": "1:1"},
     ("cray-mpich", "local-nic"): {"MPICH_OFI_NIC_POLICY": "NUMA"},
@@ -92,15 +89,9 @@ GOLDEN = {
     ("ucx-tcp-unbound", "nic-1"): {**UCX_TCP, "UCX_NET_DEVICES": "nic1"},
     ("ofi-tcp", "nic-1"): {**OFI_TCP, "FI_TCP_IFACE": "nic1"},
     ("cxi", "nic-0"): {"FI_CXI_DEVICE_NAME": "nic0"},
-    ("cray-mpich-user", "round-robin"): {
-        "MPICH_OFI_NIC_POLICY": "USER",
-        "MPICH_OFI_NIC_MAPPING": "0:0,2;1:1,3",
-    },
+    ("cray-mpich-user", "round-robin"): {"MPICH_OFI_NIC_POLICY": "USER", "MPICH_OFI_NIC_MAPPING": "0:0,2;1:1,3"},
     ("cray-mpich-user", "nic-1"): {"MPICH_OFI_NIC_POLICY": "USER", "MPICH_OFI_NIC_MAPPING": "1:0,1,2,3"},
-    ("cray-mpich-user", "local-nic"): {
-        "MPICH_OFI_NIC_POLICY": "USER",
-        "MPICH_OFI_NIC_MAPPING": "0:0,1;1:2,3",
-    },
+    ("cray-mpich-user", "local-nic"): {"MPICH_OFI_NIC_POLICY": "USER", "MPICH_OFI_NIC_MAPPING": "0:0,1;1:2,3"},
     ("psm3", "nic-1"): {"PSM3_MULTIRAIL": "0", "PSM3_NIC": "nic1"},
     ("psm3", "stripe"): {"PSM3_MULTIRAIL": "1", "PSM3_MULTIRAIL_MAP": "0:1,1:1"},
     ("efa", "nic-1"): {"FI_EFA_IFACE": "nic1"},
@@ -168,9 +159,7 @@ def test_the_wrapper_sets_its_ranks_variable_and_becomes_the_program(launcher: s
     script = told("local-nic", "psm").wrapper()
     command = ["sh", "-c", script, "wrapper", "sh", "-c", "echo $IPATH_UNIT $0 $1", "a b", "c"]
     said = [
-        subprocess.run(
-            command, env={launcher: str(k), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True
-        )
+        subprocess.run(command, env={launcher: str(k), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
         for k in range(5)
     ]
     assert [done.stdout for done in said[:4]] == ["0 a b c\n", "0 a b c\n", "1 a b c\n", "1 a b c\n"]

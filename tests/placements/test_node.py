@@ -34,11 +34,7 @@ def tree(tmp_path: Path) -> Path:
     """/sys and /proc of a node like LUMI-G's: 64 cores of two threads, 4 domains, each L3's first core reserved."""
     for core in range(CORES):
         for cpu in (core, core + CORES):
-            file(
-                tmp_path,
-                f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list",
-                f"{core},{core + CORES}",
-            )
+            file(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list", f"{core},{core + CORES}")
             file(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id", "0")
     for domain in range(4):
         first = domain * PER_DOMAIN
@@ -83,12 +79,7 @@ def test_ranks_fill_domains_in_blocks_and_a_core_is_the_next_allowed_one(layout:
     assert layout.cpus(0, 8, Binding.CORE) == (1, 65)
     assert layout.cpus(7, 8, Binding.CORE) == (9, 73)
     assert [layout.domain_of(k, 8, Binding.NUMA) for k in range(8)] == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert set(layout.cpus(2, 8, Binding.NUMA)) == {
-        *range(17, 24),
-        *range(25, 32),
-        *range(81, 88),
-        *range(89, 96),
-    }
+    assert set(layout.cpus(2, 8, Binding.NUMA)) == {*range(17, 24), *range(25, 32), *range(81, 88), *range(89, 96)}
     with pytest.raises(InputError, match="at most 56 ranks per node"):
         layout.cpus(56, 64, Binding.CORE)
 
@@ -133,11 +124,7 @@ def test_a_rank_is_bound_by_its_script_to_just_those_cpus(tmp_path: Path) -> Non
 #: Group, switch and port by the masks and shifts of HPE's shasta_addr.c.
 @pytest.mark.parametrize(
     ("mac", "place"),
-    [
-        ("02:00:00:00:0e:b3", (1, 26, 51)),
-        ("02:00:00:00:00:00", (0, 0, 0)),
-        ("02:00:00:0f:ff:ff", (511, 31, 63)),
-    ],
+    [("02:00:00:00:0e:b3", (1, 26, 51)), ("02:00:00:00:00:00", (0, 0, 0)), ("02:00:00:0f:ff:ff", (511, 31, 63))],
 )
 def test_a_slingshot_address_holds_group_switch_and_port(mac: str, place: tuple[int, int, int]) -> None:
     assert in_job.algorithmic(mac) == place
@@ -154,18 +141,10 @@ def test_coordinates_come_from_the_first_source_that_every_node_has() -> None:
     assert found.coordinates == {"a": (1, 0, 0), "b": (1, 0, 0), "c": (0, 0, 0)}
     tree = {
         name: {"switches": f"root.{cell}.{leaf}.{name}", "pattern": "switch.switch.switch.node"}
-        for name, cell, leaf in (
-            ("n1", "cell1", "leaf10"),
-            ("n2", "cell1", "leaf2"),
-            ("n3", "cell2", "leaf7"),
-        )
+        for name, cell, leaf in (("n1", "cell1", "leaf10"), ("n2", "cell1", "leaf2"), ("n3", "cell2", "leaf7"))
     }
     by_slurm = in_job.coordinates(tree)
-    assert by_slurm is not None and by_slurm.coordinates == {
-        "n1": (0, 1, 0),
-        "n2": (0, 0, 0),
-        "n3": (1, 0, 0),
-    }
+    assert by_slurm is not None and by_slurm.coordinates == {"n1": (0, 1, 0), "n2": (0, 0, 0), "n3": (1, 0, 0)}
     assert naming.leaves(by_slurm.coordinates) == {"n2": (0, 0, 0), "n1": (1, 0, 0), "n3": (2, 0, 0)}
     xnames = {"n1": {"xname": "x1000c0s1b0n0"}, "n2": {"xname": "x1001c0s1b0n0"}}
     by_cabinet = in_job.coordinates(xnames)

@@ -54,9 +54,7 @@ def test_no_link_rises_above_a_limit() -> None:
     limited, free = (
         refine.seconds(
             problem,
-            refine.refine(
-                problem, start, trials=20_000, power=1, node_share=0, seed=1, host_weight=0.0, limit_s=limit
-            ),
+            refine.refine(problem, start, trials=20_000, power=1, node_share=0, seed=1, host_weight=0.0, limit_s=limit),
         )
         for limit in (limit_s, np.inf)
     )
@@ -64,9 +62,7 @@ def test_no_link_rises_above_a_limit() -> None:
     assert free[2] < limited[2] < total
 
 
-def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(monkeypatch: pytest.MonkeyPatch) -> None:
     """All ranks send to the first, whose own link takes longest; what they send each other goes the short way."""
     granted = allocate(gemini("4x4x4", nodes_per_router=1), "contiguous")
     every = np.arange(64, dtype=np.int32)
@@ -78,9 +74,7 @@ def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(
     )
     job = PlacementJob(allocation=granted, grid=(64,), ranks_per_node=1, seed=1)
     found = search(job, sent, QUICK)
-    monkeypatch.setattr(
-        "railyard.placements.orders.optimiser._Search._shortened", lambda _, start, *_others: start
-    )
+    monkeypatch.setattr("railyard.placements.orders.optimiser._Search._shortened", lambda _, start, *_others: start)
     assert found.slowest_s <= found.host_s / 2
     assert found.total_s < 0.95 * search(job, sent, QUICK).total_s
 
@@ -110,14 +104,10 @@ def test_a_time_limit_returns_the_best_so_far() -> None:
     found = search(
         job,
         sent,
-        Effort(
-            trials_per_rank=10**9, most_trials=10**12, time_limit_s=0, progress=lambda d, s: heard.append(s)
-        ),
+        Effort(trials_per_rank=10**9, most_trials=10**12, time_limit_s=0, progress=lambda d, s: heard.append(s)),
     )
     assert time.process_time() - begun < 60, "processor time: its trials would take days"
-    assert found.slowest_s > 0 and sorted(np.bincount(found.at).tolist()) == [16] * len(
-        job.allocation.indices
-    )
+    assert found.slowest_s > 0 and sorted(np.bincount(found.at).tolist()) == [16] * len(job.allocation.indices)
 
 
 def test_traffic_without_geometry_is_laid_out_by_its_spectrum() -> None:
@@ -125,9 +115,7 @@ def test_traffic_without_geometry_is_laid_out_by_its_spectrum() -> None:
     granted = allocate(gemini("4x4x4"))
     plain = stencil((16, 16), (1.0,))
     names = np.random.default_rng(2).permutation(256).astype(np.int32)
-    sent = Traffic(
-        ranks=256, source=names[plain.source], target=names[plain.target], size_bytes=plain.size_bytes
-    )
+    sent = Traffic(ranks=256, source=names[plain.source], target=names[plain.target], size_bytes=plain.size_bytes)
     job = PlacementJob(allocation=granted, grid=(256,), ranks_per_node=4, seed=1)
     nodes = optimiser.optimised(job, sent, QUICK)
     ours = load(granted.topology, nodes, sent, PAYLOAD)
@@ -140,9 +128,7 @@ def test_annealing_improves_on_a_full_machine() -> None:
     granted = allocate(gemini("4x4x4", nodes_per_router=1))
     plain = stencil((8, 8), (1.0,))
     names = np.random.default_rng(3).permutation(64).astype(np.int32)
-    sent = Traffic(
-        ranks=64, source=names[plain.source], target=names[plain.target], size_bytes=plain.size_bytes
-    )
+    sent = Traffic(ranks=64, source=names[plain.source], target=names[plain.target], size_bytes=plain.size_bytes)
     job = PlacementJob(allocation=granted, grid=(64,), ranks_per_node=1, seed=1)
     effort = Effort(trials_per_rank=100)
     annealed, descended = search(job, sent, effort), search(job, sent, replace(effort, most_trials=50_000))

@@ -33,9 +33,7 @@ KINDS = {
     "by load": flies.made("dragonfly", {**DRAGONFLY, "routes": {"spread": "load"}}, nodes=4),
     "dragonfly+": flies.made("dragonfly_plus", {"groups": 6, "leaves": 4, "spines": 2}, nodes=4),
     "fat tree": flies.made(
-        "fat_tree",
-        {"levels": [{"children": 4, "oversubscription": 2}, {"children": 4, "parents": 2}]},
-        nodes=4,
+        "fat_tree", {"levels": [{"children": 4, "oversubscription": 2}, {"children": 4, "parents": 2}]}, nodes=4
     ),
     "two levels": catalog.load("dual-rail-small"),
     "mesh": mesh(4, 6),
@@ -93,9 +91,7 @@ def test_refinement_agrees_with_the_model(document: flies.Document, seed: int) -
     better = refine.refine(problem, start, trials=trials, power=8, node_share=0.1, seed=1, host_weight=0.5)
     for at in (start, better):
         loads = load(topology, granted.indices[at], sent, protocol)
-        assert refine.seconds(problem, at) == pytest.approx(
-            (loads.slowest_s, loads.slowest_host_s, loads.link_s.sum())
-        )
+        assert refine.seconds(problem, at) == pytest.approx((loads.slowest_s, loads.slowest_host_s, loads.link_s.sum()))
     if document is TORUS:
         assert refine.seconds(problem, better)[0] < refine.seconds(problem, start)[0]
 

@@ -81,10 +81,7 @@ def test_a_hilbert_walk_of_a_power_of_two_cube_takes_single_steps(extents: tuple
 
 def test_hilbert_keeps_neighbours_nearer_than_row_by_row() -> None:
     granted = allocate(gemini("8x8x8"), "contiguous")
-    far = {
-        name: place(name, granted, (16, 16, 16), ranks_per_node=8).mean_hops()
-        for name in ("hilbert", "plain")
-    }
+    far = {name: place(name, granted, (16, 16, 16), ranks_per_node=8).mean_hops() for name in ("hilbert", "plain")}
     assert far["hilbert"] < far["plain"]
 
 
@@ -120,18 +117,11 @@ def test_node_choices(choice: str, names: list[str]) -> None:
     [
         ("custom", "custom", "contiguous", {}),
         ("blocks:2x2x4/core", "blocks", "contiguous", {"argument": "2x2x4", "binding": Binding.CORE}),
-        (
-            "random:7@random:3/numa",
-            "random",
-            "random",
-            {"argument": "7", "choice_number": 3, "binding": Binding.NUMA},
-        ),
+        ("random:7@random:3/numa", "random", "random", {"argument": "7", "choice_number": 3, "binding": Binding.NUMA}),
         ("file:/a@b/core.txt@scattered", "file", "scattered", {"argument": "/a@b/core.txt"}),
     ],
 )
-def test_a_name_says_order_choice_and_binding(
-    text: str, order: str, choice: str, rest: dict[str, Any]
-) -> None:
+def test_a_name_says_order_choice_and_binding(text: str, order: str, choice: str, rest: dict[str, Any]) -> None:
     wanted = Spec(order=orders()[order], choice=choices()[choice], **rest)
     assert spec.parse(text) == wanted
 
@@ -186,9 +176,7 @@ def test_custom_on_an_allocation_with_gaps_names_what_helps() -> None:
         ("# nothing\n", ["no node"]),
     ],
 )
-def test_a_host_file_that_is_wrong_is_one_line(
-    railyard: Run, tmp_path: Path, text: str, words: list[str]
-) -> None:
+def test_a_host_file_that_is_wrong_is_one_line(railyard: Run, tmp_path: Path, text: str, words: list[str]) -> None:
     (tmp_path / "hosts").write_text(text)
     done = railyard("place", "gemini-2x2x2", "--grid", "2", "--nodes", str(tmp_path / "hosts"))
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
@@ -238,10 +226,7 @@ GOLDEN = {
     ("openmpi4", "plain/core"): (
         "mpirun -np 4 --rankfile p.rankfile",
         {},
-        {
-            "p.rankfile": "rank 0=n0-0-0 slot=0\nrank 1=n1-0-0 slot=0\n"
-            "rank 2=n0-0-0 slot=1\nrank 3=n1-0-0 slot=1\n"
-        },
+        {"p.rankfile": "rank 0=n0-0-0 slot=0\nrank 1=n1-0-0 slot=0\nrank 2=n0-0-0 slot=1\nrank 3=n1-0-0 slot=1\n"},
     ),
     ("openmpi4", "scheduler"): (
         "mpirun -np 4 --map-by slot --hostfile p.hostfile --bind-to none",
@@ -249,8 +234,7 @@ GOLDEN = {
         {"p.hostfile": "n0-0-0 slots=2\nn1-0-0 slots=2\n"},
     ),
     ("openmpi5", "cart-create/numa"): (
-        "mpirun -np 4 --hostfile p.hostfile --map-by rankfile:file=p.rankfile "
-        "--bind-to package:overload-allowed",
+        "mpirun -np 4 --hostfile p.hostfile --map-by rankfile:file=p.rankfile --bind-to package:overload-allowed",
         {},
         {
             "p.hostfile": "n0-0-0 slots=2\nn1-0-0 slots=2\n",
@@ -274,11 +258,7 @@ GOLDEN = {
         {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": "p.rank_order"},
         {"p.nodes": NODES, "p.rank_order": "0,2\n1,3\n"},
     ),
-    ("cray-mpich", "scheduler"): (
-        f"{BLOCKS} --cpu-bind=none",
-        {"MPICH_RANK_REORDER_METHOD": "1"},
-        {"p.nodes": NODES},
-    ),
+    ("cray-mpich", "scheduler"): (f"{BLOCKS} --cpu-bind=none", {"MPICH_RANK_REORDER_METHOD": "1"}, {"p.nodes": NODES}),
 }
 
 
@@ -295,9 +275,7 @@ def block_filled(rendered: Rendered, order: list[str]) -> list[str]:
     nodes = sorted(listed, key=order.index)[: int(words["--nodes"])]
     slots = [node for node in nodes for _ in range(int(words["--ntasks-per-node"]))]
     file = rendered.environment.get("MPICH_RANK_REORDER_FILE")
-    ranks = (
-        [int(word) for word in rendered.files[file].replace(",", " ").split()] if file else range(len(slots))
-    )
+    ranks = [int(word) for word in rendered.files[file].replace(",", " ").split()] if file else range(len(slots))
     at = dict(zip(ranks, slots, strict=True))
     return [at[rank] for rank in sorted(at)]
 
@@ -336,9 +314,7 @@ def test_the_schedulers_own_placement_is_on_the_chosen_nodes(launcher: str) -> N
         ("no-launcher", "plain", ["no-launcher", "openmpi4", "cray-mpich"]),
     ],
 )
-def test_what_a_launcher_cannot_say_is_one_line(
-    launcher: str, name: str, words: list[str], tmp_path: Path
-) -> None:
+def test_what_a_launcher_cannot_say_is_one_line(launcher: str, name: str, words: list[str], tmp_path: Path) -> None:
     granted = allocate(gemini("2x1x1"), "contiguous")
     if name == "file":
         (tmp_path / "ranks").write_text("n0-0-0\nn1-0-0\nn0-0-0\n")
@@ -363,16 +339,7 @@ def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
 
 
 def test_place_writes_a_launchers_files(railyard: Run, tmp_path: Path) -> None:
-    words = [
-        "place",
-        "gemini-2x2x2",
-        "--grid",
-        "4x2x2",
-        "--ranks-per-node",
-        "2",
-        "--placement",
-        "hilbert/core",
-    ]
+    words = ["place", "gemini-2x2x2", "--grid", "4x2x2", "--ranks-per-node", "2", "--placement", "hilbert/core"]
     done = railyard(*words, "--launcher", "openmpi4", "--output", str(tmp_path / "new"))
     assert done.stdout == "mpirun -np 16 --rankfile placement.rankfile PROGRAM\n", done.stderr
     assert len((tmp_path / "new/placement.rankfile").read_text().splitlines()) == 16

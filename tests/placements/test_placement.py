@@ -20,9 +20,7 @@ from railyard.placements.topology.rings import hops
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
 
 
-@given(
-    EXTENTS, st.integers(1, 2), st.sampled_from(sorted(set(AllocationOrder) - {AllocationOrder.SCHEDULER}))
-)
+@given(EXTENTS, st.integers(1, 2), st.sampled_from(sorted(set(AllocationOrder) - {AllocationOrder.SCHEDULER})))
 def test_an_allocation_never_grants_a_node_twice(
     extents: tuple[int, int, int], nodes: int, order: AllocationOrder
 ) -> None:
@@ -52,19 +50,14 @@ def test_alps_first_rule_fills_a_block_of_8x8x8_before_the_next() -> None:
     at = granted.topology.node_coordinates[granted.indices]
     assert at[:1024].max(axis=0).tolist() == [7, 7, 7]
     assert at[1024:].min(axis=0).tolist() == [8, 0, 0]
-    assert (
-        np.abs(np.diff(at[::2], axis=0)).sum(axis=1)[:511] == 1
-    ).all()  # every router beside the one before
+    assert (np.abs(np.diff(at[::2], axis=0)).sum(axis=1)[:511] == 1).all()  # every router beside the one before
 
 
 def test_the_order_snake_takes_the_blocks_that_are_named() -> None:
     shuffled = allocate(gemini("12x8x8"), "random", seed=4)
     as_first = allocate(gemini("12x8x8"), AllocationOrder.SNAKE_8X8X8).indices.tolist()
     assert place("snake:8x8x8", shuffled, (768,)).indices.tolist() == as_first
-    assert (
-        place("snake:4x2x8", shuffled, (768,)).indices.tolist()
-        == place("snake", shuffled, (768,)).indices.tolist()
-    )
+    assert place("snake:4x2x8", shuffled, (768,)).indices.tolist() == place("snake", shuffled, (768,)).indices.tolist()
     for wrong in ("8x8", "8x0x8", "8x8xz", "8x8x8x8"):
         with pytest.raises(InputError, match="AxBxC routers"):
             place(f"snake:{wrong}", shuffled, (768,))
@@ -105,9 +98,7 @@ def test_custom_puts_every_grid_neighbour_one_hop_away(extents: tuple[int, int, 
 
 def test_custom_does_not_depend_on_the_allocations_order() -> None:
     topo = gemini("4x2x3")
-    ways = [
-        place("custom", allocate(topo, order, seed=2), (4, 2, 3)).indices for order in ("snake", "random")
-    ]
+    ways = [place("custom", allocate(topo, order, seed=2), (4, 2, 3)).indices for order in ("snake", "random")]
     assert np.array_equal(ways[0], ways[1])
 
 
@@ -139,9 +130,7 @@ def test_plain_and_cart_create_number_a_grid_from_opposite_ends() -> None:
 def test_randomness_needs_a_seed() -> None:
     with pytest.raises(InputError, match=r"^placement: random has no seed; expected random:SEED, such as"):
         place("random", allocate(gemini("2x2x2")), (2, 2, 2))
-    with pytest.raises(
-        InputError, match=r"the node choice random has no seed; expected random:SEED, such as"
-    ):
+    with pytest.raises(InputError, match=r"the node choice random has no seed; expected random:SEED, such as"):
         place("plain@random", allocate(gemini("2x2x2")), (2, 2, 1))
     with pytest.raises(InputError, match=r"^allocation: random has no seed; expected --seed SEED"):
         allocate(gemini("2x2x2"), "random")

@@ -42,9 +42,7 @@ def open_grid(*grid: int) -> Traffic:
 
 def cube(ranks: int) -> Traffic:
     steps = [1 << bit for bit in range(ranks.bit_length() - 1)]
-    return both_ways(
-        ranks, [(rank, rank ^ step) for rank in range(ranks) for step in steps if rank < rank ^ step]
-    )
+    return both_ways(ranks, [(rank, rank ^ step) for rank in range(ranks) for step in steps if rank < rank ^ step])
 
 
 def pencils(*grid: int) -> Traffic:
@@ -63,9 +61,7 @@ def pencils(*grid: int) -> Traffic:
 
 def clients(servers: int, clients: int) -> Traffic:
     """Return traffic of every client with every server."""
-    return both_ways(
-        servers + clients, [(one, servers + other) for one in range(servers) for other in range(clients)]
-    )
+    return both_ways(servers + clients, [(one, servers + other) for one in range(servers) for other in range(clients)])
 
 
 def tree(ranks: int) -> Traffic:

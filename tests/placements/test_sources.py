@@ -97,17 +97,9 @@ def read(tmp_path: Path, text: str, kind: str | None = None) -> NodeCoordinates:
 @pytest.mark.parametrize(
     ("kind", "text", "expected"),
     [
-        (
-            "interconnect",
-            INTERCONNECT,
-            {"c0-0c0s0n0": (0, 0, 0), "c0-0c0s0n3": (0, 1, 0), "c1-0c0s0n1": (1, 0, 0)},
-        ),
+        ("interconnect", INTERCONNECT, {"c0-0c0s0n0": (0, 0, 0), "c0-0c0s0n3": (0, 1, 0), "c1-0c0s0n1": (1, 0, 0)}),
         ("xtprocadmin", DATABASE, {"nid00004": (0, 0, 1), "nid00005": (0, 0, 1)}),
-        (
-            "slingshot",
-            SLINGSHOT,
-            {"x1000c0s0b0n0": (0, 0, 0), "x1000c0s1b0n0": (0, 1, 0), "x1001c0s0b0n0": (1, 0, 0)},
-        ),
+        ("slingshot", SLINGSHOT, {"x1000c0s0b0n0": (0, 0, 0), "x1000c0s1b0n0": (0, 1, 0), "x1001c0s0b0n0": (1, 0, 0)}),
         ("ibnetdiscover", IBNETDISCOVER, {"node01": (0, 0, 0), "node02": (0, 0, 0), "node03": (1, 0, 0)}),
         ("slurm", SLURM, {"n00": (0, 0, 0), "m7": (0, 0, 0), "n02": (1, 0, 0)}),
         ("csv", CSV, {"nid000001": (0, 3, 16), "nid000002": (1, 0, 2)}),
@@ -146,14 +138,10 @@ def test_xtprocadmin_gives_the_hosts_of_interconnect_txt(tmp_path: Path, railyar
     table.write_text(XTPROCADMIN)
     found = names.renamed(sources.read(links), names.read(table)[0], str(table))
     assert found.coordinates == {"nid00001": (0, 0, 0), "nid00002": (0, 1, 0), "nid00033": (0, 0, 1)}
-    shown = railyard(
-        "coordinates", str(links), "--names", str(table), "--topology", "gemini-4x4x4-two-nodes"
-    ).stdout
+    shown = railyard("coordinates", str(links), "--names", str(table), "--topology", "gemini-4x4x4-two-nodes").stdout
     assert shown.splitlines() == ["torus 4 4 4", "nid00001 0 0 0", "nid00033 0 0 1", "nid00002 0 1 0"]
     (tmp_path / "coordinates").write_text(shown)
-    assert sources.read(tmp_path / "coordinates").coordinates == found.coordinates, (
-        "what is printed can be read"
-    )
+    assert sources.read(tmp_path / "coordinates").coordinates == found.coordinates, "what is printed can be read"
 
 
 @pytest.mark.parametrize(
@@ -200,9 +188,7 @@ def test_one_odd_line_is_reported_and_does_not_refuse_the_rest(
     assert told in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
-@given(
-    st.text(max_size=300), st.sampled_from([INTERCONNECT, XTPROCADMIN, SLINGSHOT, IBNETDISCOVER, SLURM, CSV])
-)
+@given(st.text(max_size=300), st.sampled_from([INTERCONNECT, XTPROCADMIN, SLINGSHOT, IBNETDISCOVER, SLURM, CSV]))
 def test_no_text_breaks_a_parser(noise: str, form: str) -> None:
     for source in sources.sources().values():
         for text in (noise, form + noise, form[: len(noise)]):
@@ -239,9 +225,7 @@ def test_names_with_long_numbers_are_in_natural_order() -> None:
     ]
     assert natural("n07") == natural("n7")
     with contextlib.suppress(InputError):
-        slingshot.parse(
-            f"x1000c0r{long}j1p0 x1000c0s0b0n{long}h{long}\nx1000c0r{long} x1000c0s0b0n{long}h0\n", "s"
-        )
+        slingshot.parse(f"x1000c0r{long}j1p0 x1000c0s0b0n{long}h{long}\nx1000c0r{long} x1000c0s0b0n{long}h0\n", "s")
 
 
 def test_names_stand_on_the_topology_and_do_not_change_it() -> None:
@@ -249,10 +233,7 @@ def test_names_stand_on_the_topology_and_do_not_change_it() -> None:
     named = naming.named(topo, {"nid1": (1, 0, 0), "nid0": (0, 0, 0), "nid2": (1, 0, 0)})
     assert [node.name for node in named.nodes] == ["nid0", "n0-0-0-1", "nid1", "nid2"]
     assert named.sha256 == topo.sha256
-    for coordinates, told in (
-        ({"a": (2, 0, 0)}, "2,0,0"),
-        (dict.fromkeys("abc", (0, 0, 0)), "node 3 at 0,0,0"),
-    ):
+    for coordinates, told in (({"a": (2, 0, 0)}, "2,0,0"), (dict.fromkeys("abc", (0, 0, 0)), "node 3 at 0,0,0")):
         with pytest.raises(InputError, match=told):
             naming.named(topo, coordinates)
 
@@ -323,9 +304,9 @@ def on_a_real_machine(tmp_path: Path, hosts: str) -> list[str]:
 def test_a_real_host_list_is_placed_by_its_coordinates(tmp_path: Path, railyard: Run, hosts: str) -> None:
     shared = on_a_real_machine(tmp_path, hosts)
     placed = railyard("place", *shared, "--placement", "scheduler", "--format", "openmpi-hostfile")
-    assert [name.partition(".")[0] for name in placed.stdout.split()] == [
-        f"nid00000{k}" for k in (3, 1, 2, 4)
-    ], placed.stderr
+    assert [name.partition(".")[0] for name in placed.stdout.split()] == [f"nid00000{k}" for k in (3, 1, 2, 4)], (
+        placed.stderr
+    )
     table = railyard("place", *shared, "--placement", "snake", "--format", "coordinates").stdout
     assert "nid000003" in table and " 0 0 1" in table
     loads = railyard("links", *shared, "--placements", "plain,snake")
@@ -335,9 +316,7 @@ def test_a_real_host_list_is_placed_by_its_coordinates(tmp_path: Path, railyard:
 def test_a_host_without_a_place_is_one_line_and_without_any_place_some_placements_are_left(
     tmp_path: Path, railyard: Run
 ) -> None:
-    strange = railyard(
-        "place", *on_a_real_machine(tmp_path, "nid000001\nnid000099\n"), "--placement", "plain"
-    )
+    strange = railyard("place", *on_a_real_machine(tmp_path, "nid000001\nnid000099\n"), "--placement", "plain")
     assert strange.returncode != 0 and "nid000099" in strange.stderr and "Traceback" not in strange.stderr
     (tmp_path / "hosts").write_text("n1\nn2\n")
     unknown = ["unknown", "--grid", "4", "--ranks-per-node", "2", "--nodes", str(tmp_path / "hosts")]

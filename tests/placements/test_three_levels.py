@@ -46,9 +46,7 @@ def run(*words: object) -> str:
     return done.stdout
 
 
-@pytest.fixture(
-    params=["slurm-islands/topology.conf", "topology.yaml", "ibnetdiscover-three-levels/dump.txt"]
-)
+@pytest.fixture(params=["slurm-islands/topology.conf", "topology.yaml", "ibnetdiscover-three-levels/dump.txt"])
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if "/" in request.param:
         return PUBLIC / str(request.param)
@@ -56,9 +54,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / str(request.param)
 
 
-def test_loads_are_those_of_the_tree_whose_nodes_have_these_places(
-    tree: str, site: Path, tmp_path: Path
-) -> None:
+def test_loads_are_those_of_the_tree_whose_nodes_have_these_places(tree: str, site: Path, tmp_path: Path) -> None:
     located = sources.read(site)
     topology = catalog.load(tree)
     own = {at: iter([n.name for n in topology.nodes if n.coordinate == at]) for at in topology.coordinates}
@@ -72,9 +68,7 @@ def test_loads_are_those_of_the_tree_whose_nodes_have_these_places(
     placements = ("--placements", "scheduler,by-group,by-switch", "--json")
     loads = [json.loads(run("links", *words, *placements).splitlines()[-1]) for words in (by_site, by_own)]
     assert loads[0] == loads[1] and loads[0]["by-group"]["slowest_s"] > 0
-    placed = json.loads(
-        run("place", *by_site, "--placement", "by-group", "--format", "json").splitlines()[-1]
-    )
+    placed = json.loads(run("place", *by_site, "--placement", "by-group", "--format", "json").splitlines()[-1])
     assert placed["groups"] == {"switches": 4, "groups": 2, "nodes_per_group": {"0": 4, "1": 4}}
 
 
@@ -82,17 +76,9 @@ def test_a_source_with_other_numbers_than_the_topology_is_refused(tree: str) -> 
     leaves = sources.read(PUBLIC / "slurm-blocks/topology.conf")
     pods = sources.read(PUBLIC / "slurm-islands/topology.conf")
     for topology, located, told in (
-        (
-            catalog.load("gemini-2x2x2"),
-            pods,
-            "its coordinates are pod, leaf, those of gemini-2x2x2 are x, y, z",
-        ),
+        (catalog.load("gemini-2x2x2"), pods, "its coordinates are pod, leaf, those of gemini-2x2x2 are x, y, z"),
         (catalog.load(tree), leaves, "its coordinates are leaf, those of .* are group, switch"),
-        (
-            catalog.load(tree),
-            sources.read(PUBLIC / "slurm-torus/topology.yaml"),
-            "its coordinates are x, y, z",
-        ),
+        (catalog.load(tree), sources.read(PUBLIC / "slurm-torus/topology.yaml"), "its coordinates are x, y, z"),
     ):
         with pytest.raises(InputError, match=told):
             naming.fitted(topology, located, "site")

@@ -84,9 +84,7 @@ def test_records_form_one_case_as_the_table_says(name: str) -> None:
     assert together == (FIELDS[name].pool is not Rule.AGREE)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in CHANGED if name != "check"]
-)  # a check is the key above its cases
+@pytest.mark.parametrize("name", [name for name in CHANGED if name != "check"])  # a check is the key above its cases
 def test_a_run_is_held_against_a_reference_as_the_table_says(name: str) -> None:
     one, other = (references.kind_of(references.case_name(read)) for read in (job(), CHANGED[name]()))
     assert (one[0].split()[-1] == other[0].split()[-1]) == (FIELDS[name].reference is not Rule.AGREE)
@@ -97,9 +95,7 @@ def test_a_run_is_held_against_a_reference_as_the_table_says(name: str) -> None:
 ROWS_OF_THEIR_OWN = {"nodes", "image"}
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in NAMED_OF_SIDES if name in CHANGED.keys() - ROWS_OF_THEIR_OWN]
-)
+@pytest.mark.parametrize("name", [name for name in NAMED_OF_SIDES if name in CHANGED.keys() - ROWS_OF_THEIR_OWN])
 def test_a_difference_of_sides_is_named_as_the_table_says(name: str) -> None:
     one, other = Side(name="one", wanted={}), Side(name="other", wanted={})
     sources = [([entries.of_record(job())], [one]), ([entries.of_record(CHANGED[name]())], [other])]

@@ -20,9 +20,7 @@ CAMPAIGN = [record for record in RECORDS if record.case.check == "multirail_halo
 PROFILED = [record for record in RECORDS if record.case.check.endswith("_profile")]
 #: What the profiles lack: fewer launches are enough for them, and they are older than `run` and `spans`.
 LACKING = ("at least", "missing", "none; the nodes have")
-pytestmark = pytest.mark.skipif(
-    not FILES, reason="results/example holds no records: tools/example-campaign makes them"
-)
+pytestmark = pytest.mark.skipif(not FILES, reason="results/example holds no records: tools/example-campaign makes them")
 
 
 @pytest.fixture

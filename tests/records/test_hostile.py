@@ -95,16 +95,7 @@ def test_samples_beyond_any_machine_are_refused(sample: float) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "\x1b[31mred",
-        "a\u202eb",
-        "zero\u200bwidth",
-        "\ufeffbom",
-        "line\u2028end",
-        "e\u0301",
-        "bell\x07",
-        "del\x7f",
-    ],
+    ["\x1b[31mred", "a\u202eb", "zero\u200bwidth", "\ufeffbom", "line\u2028end", "e\u0301", "bell\x07", "del\x7f"],
 )
 @pytest.mark.parametrize(
     "place",
@@ -130,14 +121,10 @@ def test_text_in_other_scripts_and_commands_of_several_lines_are_accepted() -> N
     assert forgeries.changed(SMALL, change)
 
 
-def test_two_records_of_one_short_id_are_never_taken_for_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_records_of_one_short_id_are_never_taken_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A short id can be searched for; here it is made by cutting it to nothing."""
     monkeypatch.setattr(record, "content_sha256", _cut(record.content_sha256))
-    one, other = (
-        record.validate(record.sealed({**SMALL.document, "case": case}), "r") for case in _two_cases()
-    )
+    one, other = (record.validate(record.sealed({**SMALL.document, "case": case}), "r") for case in _two_cases())
     assert one.id == other.id and one.sha256 != other.sha256
     archive.add(one, tmp_path / "a")
     with pytest.raises(InputError, match="another record of the same id"):
@@ -152,9 +139,7 @@ def _two_cases() -> list[dict[str, Any]]:
     return [{**SMALL.document["case"], "seed": seed} for seed in (1, 2)]
 
 
-def test_a_folder_that_cannot_be_synced_still_holds_the_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_synced_still_holds_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.fsync
 
     def refuse(handle: int) -> None:

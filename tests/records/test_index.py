@@ -81,9 +81,7 @@ def test_values_are_those_that_cases_compare(read: Record) -> None:
         for combination, values in of_key.items()
     }
     entry = entries.of_record(read)
-    assert {
-        (key.fom, key.labels, key.placement, key.nic_policy): values for key, values in entry.values
-    } == found
+    assert {(key.fom, key.labels, key.placement, key.nic_policy): values for key, values in entry.values} == found
     names = {name for key, _ in entry.values for name, _ in key.labels}
     assert not names & {"from", "to", "from_rank", "to_rank"}
 
@@ -143,9 +141,7 @@ def test_many_records_are_read_by_several_processes(root: Path, monkeypatch: pyt
     assert ids(root) == before
 
 
-def test_a_bad_record_that_another_process_reads_is_one_line(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_record_that_another_process_reads_is_one_line(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = archive.paths(root)[0]
     path.write_text(path.read_text()[:1000])
     with pytest.raises(InputError) as here:

@@ -43,8 +43,7 @@ def drawn(chance: random.Random, depth: int = 0) -> Any:
     if kind < 0.75:
         return [drawn(chance, depth + 1) for _ in range(chance.randrange(4))]
     return {
-        chance.choice("abcdefg") * chance.randrange(1, 4): drawn(chance, depth + 1)
-        for _ in range(chance.randrange(6))
+        chance.choice("abcdefg") * chance.randrange(1, 4): drawn(chance, depth + 1) for _ in range(chance.randrange(6))
     }
 
 

@@ -15,9 +15,7 @@ from railyard.records import provenance
 
 def git(folder: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(
-        ["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
@@ -127,9 +125,7 @@ def remove_a_file(folder: Path) -> None:
         remove_a_file,
     ],
 )
-def test_no_setting_of_git_makes_a_changed_checkout_clean(
-    checkout: Path, change: Callable[[Path], None]
-) -> None:
+def test_no_setting_of_git_makes_a_changed_checkout_clean(checkout: Path, change: Callable[[Path], None]) -> None:
     change(checkout)
     assert provenance.code(checkout)["git_dirty"] is True
 
@@ -139,9 +135,7 @@ def test_a_folder_that_is_no_checkout_is_neither_clean_nor_dirty(tmp_path: Path)
     assert (code["git_commit"], code["git_dirty"]) == (None, None)
 
 
-def test_an_archive_of_a_commit_knows_it_and_not_whether_it_was_changed(
-    checkout: Path, tmp_path: Path
-) -> None:
+def test_an_archive_of_a_commit_knows_it_and_not_whether_it_was_changed(checkout: Path, tmp_path: Path) -> None:
     """As GitHub delivers an action: `git archive`, without a `.git`."""
     file = checkout / provenance.ARCHIVED
     file.parent.mkdir(parents=True)

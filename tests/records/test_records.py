@@ -79,9 +79,7 @@ def test_schema_is_a_schema(name: str) -> None:
 
 
 def test_both_schemas_share_their_definitions() -> None:
-    one, other = (
-        json.loads((SCHEMAS / name).read_text())["$defs"] for name in ("record-v2.json", "benchmark-v1.json")
-    )
+    one, other = (json.loads((SCHEMAS / name).read_text())["$defs"] for name in ("record-v2.json", "benchmark-v1.json"))
     for name in ("name", "line", "parameters", "samples", "labels", "fom", "series", "unmeasured"):
         assert one[name] == other[name]
 
@@ -98,9 +96,7 @@ def objects(schema: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", ["record-v2.json", "benchmark-v1.json"])
 def test_every_object_is_closed_except_those_for_others_to_fill(name: str) -> None:
     open_ones = [
-        each
-        for each in objects(json.loads((SCHEMAS / name).read_text()))
-        if "additionalProperties" not in each
+        each for each in objects(json.loads((SCHEMAS / name).read_text())) if "additionalProperties" not in each
     ]
     assert all(
         {"rate_scale", "session", "verdict", "findings"} & set(each.get("properties", {}))
@@ -141,10 +137,7 @@ def test_benchmark_output_is_read() -> None:
         ({"series": [{"fom": "Rate/s", "labels": {}, "samples": [1]}]}, "series[0].fom: 'Rate/s'"),
         ({"series": [{"fom": "a_us", "labels": {}, "samples": []}]}, "series[0].samples"),
         ({"series": [{"fom": "iteration_us", "labels": {}, "samples": [-1]}]}, "series[0].samples[0]: -1"),
-        (
-            {"series": [{"fom": "a_us", "labels": {"hops": 1.5}, "samples": [1]}]},
-            "series[0].labels.hops: 1.5",
-        ),
+        ({"series": [{"fom": "a_us", "labels": {"hops": 1.5}, "samples": [1]}]}, "series[0].labels.hops: 1.5"),
         ({"series": [{"fom": "iteration_us", "labels": {}, "samples": [1]}] * 2}, "series[1]"),
         ({"ranks": {"layouts": LAYOUTS, "nodes": [NODES[0]] * 2}}, "ranks.nodes: a rank twice"),
         ({"ranks": {"layouts": LAYOUTS, "nodes": NODES[:1]}}, "ranks: 1 ranks"),
@@ -219,21 +212,13 @@ def test_record_text_is_the_golden_one() -> None:
     [
         (lambda d: d.pop("figures"), "figures: missing"),
         (lambda d: d["figures"].pop("iteration_us"), "launches[0].series[0].fom: 'iteration_us'"),
-        (
-            lambda d: d["figures"].update(other=d["figures"]["iteration_us"]),
-            "figures.other: no series has it",
-        ),
-        (
-            lambda d: d["figures"]["iteration_us"].update(unit="Tflop/h"),
-            "figures.iteration_us.unit: 'Tflop/h'",
-        ),
+        (lambda d: d["figures"].update(other=d["figures"]["iteration_us"]), "figures.other: no series has it"),
+        (lambda d: d["figures"]["iteration_us"].update(unit="Tflop/h"), "figures.iteration_us.unit: 'Tflop/h'"),
         (lambda d: d["figures"]["iteration_us"].update(better="more"), "figures.iteration_us.better: 'more'"),
         (lambda d: d.update(schema="railyard-record/2.1"), "schema: 'railyard-record/2.1'"),
     ],
 )
-def test_a_record_declares_each_of_its_figures(
-    change: Callable[[dict[str, Any]], object], words: str
-) -> None:
+def test_a_record_declares_each_of_its_figures(change: Callable[[dict[str, Any]], object], words: str) -> None:
     document = json.loads(record.text(SMALL))
     change(document)
     assert words in refusal(record.sealed(document))
@@ -272,9 +257,7 @@ def test_id_does_not_depend_on_the_order_of_keys() -> None:
         (lambda d: d["provenance"]["machine"].update(user="me"), "provenance.machine.user"),
     ],
 )
-def test_wrong_records_are_refused_with_the_field(
-    change: Callable[[dict[str, Any]], object], words: str
-) -> None:
+def test_wrong_records_are_refused_with_the_field(change: Callable[[dict[str, Any]], object], words: str) -> None:
     assert words in refusal(changed(change))
 
 
@@ -440,9 +423,7 @@ def test_a_large_record_is_compressed_and_read_back(tmp_path: Path, monkeypatch:
         assert one_line(caught.value).startswith(str(path))
 
 
-def test_a_record_that_could_not_be_read_again_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_that_could_not_be_read_again_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_io, "MOST_UNPACKED_BYTES", 2000)
     with pytest.raises(InputError, match="at most 67,108,864, unpacked 2,000"):
         archive.add(SMALL, tmp_path)
@@ -492,12 +473,7 @@ def test_a_good_launch_is_ok_and_obeyed() -> None:
     ("change", "status", "verdict", "reason"),
     [
         (with_run(exit_status=3), "failed", "obeyed", "exit status 3"),
-        (
-            with_run(exit_status=137, reason="killed\nby hand"),
-            "failed",
-            "obeyed",
-            "exit status 137; killed by hand",
-        ),
+        (with_run(exit_status=137, reason="killed\nby hand"), "failed", "obeyed", "exit status 137; killed by hand"),
         (with_run(output=None), "failed", "cannot-tell", "the benchmark left no output"),
         (with_document(verified=False), "failed", "obeyed", "the benchmark found wrong data"),
         (with_document(benchmark="hops"), "failed", "obeyed", "hops ran, the case says halo"),
@@ -507,20 +483,10 @@ def test_a_good_launch_is_ok_and_obeyed() -> None:
             "obeyed",
             "parameter grid: [9] ran, the case says [2, 1, 1]",
         ),
-        (
-            with_run(expected_hosts=["n-0-0-0", "n-9"]),
-            "failed",
-            "not-obeyed",
-            "rank 1 ran on n-1-0-0, asked n-9",
-        ),
+        (with_run(expected_hosts=["n-0-0-0", "n-9"]), "failed", "not-obeyed", "rank 1 ran on n-1-0-0, asked n-9"),
         (with_run(expected_hosts=["n-0-0-0"]), "failed", "not-obeyed", "2 ranks ran, asked 1"),
         (with_run(expected_hosts=None), "ok", "cannot-tell", ""),
-        (
-            with_run(exit_status=None, output=None),
-            "not-measured",
-            "cannot-tell",
-            "the launch was never started",
-        ),
+        (with_run(exit_status=None, output=None), "not-measured", "cannot-tell", "the launch was never started"),
     ],
 )
 def test_a_launch_is_judged_by_the_first_fault(change: Any, status: str, verdict: str, reason: str) -> None:
@@ -532,9 +498,7 @@ def test_a_truncated_output_fails_the_launch_with_its_place(tmp_path: Path) -> N
     path = tmp_path / "launch-0.json"
     path.write_text(json.dumps(OUTPUT)[:100])
     case = synthetic.case(extents=[2, 1, 1], launches_per_combination=1, placements=["plain"])
-    run = LaunchRun(
-        placement="plain", nic_policy="library-default", repeat=0, command="x", exit_status=0, output=path
-    )
+    run = LaunchRun(placement="plain", nic_policy="library-default", repeat=0, command="x", exit_status=0, output=path)
     made = assemble(
         case=case,
         system={"name": "v", "partition": "p", "environment": "e"},
@@ -650,9 +614,7 @@ def test_several_processes_add_the_same_and_other_records(tmp_path: Path) -> Non
     root = Path(__file__).parents[2]
     starts = [0, 0, 10, 15]  # the first two add the very same records
     adders = [
-        subprocess.Popen(
-            python(ADDER, DATA / "small.json", tmp_path, start, 20), cwd=root, stdout=subprocess.DEVNULL
-        )
+        subprocess.Popen(python(ADDER, DATA / "small.json", tmp_path, start, 20), cwd=root, stdout=subprocess.DEVNULL)
         for start in starts
     ]
     assert [adder.wait(timeout=HUNG_S) for adder in adders] == [0] * 4
@@ -665,10 +627,7 @@ def test_a_kill_at_any_moment_leaves_the_archive_readable(tmp_path: Path) -> Non
     root, chance = Path(__file__).parents[2], random.Random(2)
     for start in range(0, 6000, 1000):
         with subprocess.Popen(
-            python(ADDER, DATA / "small.json", tmp_path, start, 1000),
-            cwd=root,
-            stdout=subprocess.PIPE,
-            text=True,
+            python(ADDER, DATA / "small.json", tmp_path, start, 1000), cwd=root, stdout=subprocess.PIPE, text=True
         ) as adder:
             assert adder.stdout is not None
             assert adder.stdout.readline() == "ready\n"

@@ -131,8 +131,7 @@ MEASURED = evidence.good(origin="measured", nic_policies=evidence.POLICIES)
 
 
 @pytest.mark.parametrize(
-    ("devices", "words"),
-    [(None, "launch 0 counted nic03, nic1"), (["nic0", "nic1"], "nic03 is none of nic0, nic1")],
+    ("devices", "words"), [(None, "launch 0 counted nic03, nic1"), (["nic0", "nic1"], "nic03 is none of nic0, nic1")]
 )
 def test_a_machine_counts_the_same_nics_in_every_launch(devices: list[str] | None, words: str) -> None:
     def rename(document: forgeries.Document) -> None:
@@ -237,20 +236,12 @@ def test_an_engine_that_the_checker_does_not_know_is_refused() -> None:
     [
         ({}, "railyard-witness launch-N.witness lulesh2.0 -s 5", ""),
         ({"threads_per_rank": 2}, "env OMP_NUM_THREADS=2 railyard-witness launch-N.witness lulesh2.0", ""),
-        (
-            {},
-            "env OMP_NUM_THREADS=2 railyard-witness launch-N.witness lulesh2.0",
-            "own: env OMP_NUM_THREADS=2",
-        ),
+        ({}, "env OMP_NUM_THREADS=2 railyard-witness launch-N.witness lulesh2.0", "own: env OMP_NUM_THREADS=2"),
         ({}, "lulesh2.0 -s 5", "'lulesh2.0' before the program; expected 'railyard-witness'"),
         ({}, "railyard-witness launch-N.witness --preload libmpiP.so lulesh2.0", "own: --preload"),
         ({}, "railyard-witness launch-N.witness ./python3 lulesh2.0", "own: ./python3"),
         ({}, "railyard-witness launch-N.witness sh -c lulesh2.0", "own: sh -c"),
-        (
-            {},
-            "railyard-witness launch-N.witness lulesh2.0 -s 5 : -np 8 ./fast",
-            "':' begins a second program",
-        ),
+        ({}, "railyard-witness launch-N.witness lulesh2.0 -s 5 : -np 8 ./fast", "':' begins a second program"),
     ],
 )
 def test_the_words_around_a_third_party_program_are_those_of_its_case(
@@ -287,9 +278,7 @@ def test_options_of_a_site_that_the_case_names_are_refused_as_options_alone(befo
     assert refused and all(line.endswith(f"{commands.OWN_OPTIONS}--mca pml ob1") for line in refused), refused
 
 
-@pytest.mark.parametrize(
-    ("stated", "words"), [(2, ""), (1, "--cpus-per-task=2"), (None, "--cpus-per-task=2")]
-)
+@pytest.mark.parametrize(("stated", "words"), [(2, ""), (1, "--cpus-per-task=2"), (None, "--cpus-per-task=2")])
 def test_the_processors_of_a_task_are_a_parameter_and_their_word_is_no_sites_own(
     stated: int | None, words: str
 ) -> None:
@@ -298,9 +287,7 @@ def test_the_processors_of_a_task_are_a_parameter_and_their_word_is_no_sites_own
     def reserved(document: forgeries.Document) -> None:
         document["case"]["parameters"] |= {"num_cpus_per_task": stated} if stated else {}
         for launch in document["launches"]:
-            launch["command"] = re.sub(
-                r" ((\./\S+ )?halo )", r" --cpus-per-task=2 \1", launch["command"], count=1
-            )
+            launch["command"] = re.sub(r" ((\./\S+ )?halo )", r" --cpus-per-task=2 \1", launch["command"], count=1)
 
     refused = faults(forgeries.changed(GOOD, reserved))
     assert bool(words) == bool(refused) and all(line.endswith(words) for line in refused), refused
@@ -337,11 +324,7 @@ def test_the_matrix_that_a_placement_was_fitted_to_is_a_parameter_without_an_opt
 
 
 MEASURED_ON_A_TORUS = evidence.good(
-    origin="measured",
-    topology="gemini-2x2x2",
-    grid=[2, 2, 2],
-    placements=["plain", "custom", "hilbert"],
-    order="snake",
+    origin="measured", topology="gemini-2x2x2", grid=[2, 2, 2], placements=["plain", "custom", "hilbert"], order="snake"
 )
 #: Rules of what a virtual or a simulated torus alone counts or repeats.
 NOT_OF_A_MACHINE = {
@@ -382,9 +365,7 @@ def test_the_rules_without_a_measured_pair_refuse_no_measured_record_at_all() ->
         for name, each in table.items():
             with contextlib.suppress(InputError, *NOTHING_TO_CHANGE):
                 read = forgeries.changed(of, each.change)
-                refused += [
-                    (name, r.name) for r in left_out if read.origin == "measured" and list(r.check(read))
-                ]
+                refused += [(name, r.name) for r in left_out if read.origin == "measured" and list(r.check(read))]
     assert refused == []
 
 
@@ -464,19 +445,13 @@ def test_the_rules_constants_are_those_of_the_guard_and_the_launcher() -> None:
 
 @pytest.mark.parametrize(
     ("name", "written"),
-    [
-        ("guard", fidelity.GuardReport),
-        ("error_bound", error_bound.ErrorBound),
-        ("lateness", error_bound.Lateness),
-    ],
+    [("guard", fidelity.GuardReport), ("error_bound", error_bound.ErrorBound), ("lateness", error_bound.Lateness)],
 )
 def test_the_known_keys_of_a_guard_are_those_that_it_writes(name: str, written: Any) -> None:
     """So that an honest record with a new figure is not refused."""
     own = {field.name for field in dataclasses.fields(written)} - {"verdict", "reasons"}
     assert set(known_keys.KNOWN[name].split()) == own
-    assert {*job_folder.TORUS_FIELDS, *job_folder.TORUS_FIELDS_OF_ENGINE} <= set(
-        known_keys.KNOWN["torus"].split()
-    )
+    assert {*job_folder.TORUS_FIELDS, *job_folder.TORUS_FIELDS_OF_ENGINE} <= set(known_keys.KNOWN["torus"].split())
 
 
 def test_the_program_of_every_check_is_one_that_strict_knows() -> None:
@@ -527,9 +502,7 @@ def test_names_of_a_real_machine_are_placed_by_their_coordinates() -> None:
     def rename(document: dict[str, Any]) -> None:
         text = json.dumps(document)
         for node in catalog.load("gemini-2x2x2").nodes:
-            text = text.replace(
-                f'"{node.name}"', f'"nid{node.coordinate[0]}{node.coordinate[1]}{node.coordinate[2]}"'
-            )
+            text = text.replace(f'"{node.name}"', f'"nid{node.coordinate[0]}{node.coordinate[1]}{node.coordinate[2]}"')
         document.clear()
         document.update(json.loads(text))
 

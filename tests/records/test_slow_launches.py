@@ -37,9 +37,7 @@ def job(railyard: Run, torus: str, folder: Path, *, fault: list[str], faulty: in
     """Run twelve launches of a halo exchange, with a fault in one of them; return their record."""
     topology = catalog.load(TOPOLOGY)
     names = [node.name for node in topology.nodes]
-    case = synthetic.case(
-        extents=list(topology.extents), placements=["plain"], launches_per_combination=LAUNCHES
-    )
+    case = synthetic.case(extents=list(topology.extents), placements=["plain"], launches_per_combination=LAUNCHES)
     case |= {
         "parameters": {},
         "allocation": {
@@ -97,9 +95,7 @@ def spells_of(record: Record, index: int) -> Sequence[health.Spell]:
 @pytest.mark.torus
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 @pytest.mark.parametrize("kind", FAULTS)
-def test_the_launch_with_a_fault_is_named_with_link_and_kind(
-    railyard: Run, tmp_path: Path, kind: str
-) -> None:
+def test_the_launch_with_a_fault_is_named_with_link_and_kind(railyard: Run, tmp_path: Path, kind: str) -> None:
     fault, counters, link = FAULTS[kind]
     torus = f"t{os.getpid()}-slow"
     assert railyard("torus", "up", TOPOLOGY, "--name", torus).returncode == 0

@@ -64,13 +64,7 @@ def test_relations_of_two_hosts_from_the_nearest() -> None:
     hosts = ("a", "b", "c.other", "d", "e")
     nodes = spans.coordinates(
         {"name": name, "coordinate": place}
-        for name, place in {
-            "a": [0, 0, 0],
-            "b.site": [0, 0, 0],
-            "c": [0, 1, 0],
-            "d": [1, 0, 0],
-            "e": None,
-        }.items()
+        for name, place in {"a": [0, 0, 0], "b.site": [0, 0, 0], "c": [0, 1, 0], "d": [1, 0, 0], "e": None}.items()
     )
     at = spans.places(hosts, nodes)
     found = [spans.proximity("a", other, at, has_groups=True) for other in hosts]

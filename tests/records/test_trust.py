@@ -52,9 +52,7 @@ def test_a_figure_of_a_program_follows_from_the_others(name: str) -> None:
     assert_determined(bases.made(name), RUN[name])
 
 
-@pytest.mark.parametrize(
-    "name", ["hpl", "imb", "lulesh", "mcb", "minife", "minighost", "nccl_tests", "snap", "umt"]
-)
+@pytest.mark.parametrize("name", ["hpl", "imb", "lulesh", "mcb", "minife", "minighost", "nccl_tests", "snap", "umt"])
 def test_a_figure_that_follows_another_is_one_that_the_program_has(name: str) -> None:
     modules = (f"railyard/applications/programs/{name}.py", f"checks/applications/{name}.py")
     source = "".join(path.read_text() for path in map(CHECKOUT.joinpath, modules) if path.exists())

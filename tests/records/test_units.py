@@ -36,10 +36,7 @@ PRINTED = {
     "nccl-tests": {"us": "us", "GB/s": "gbyte_s", "B": "bytes", "elements": "count", "#wrong": "count"},
     "GPCNeT": {"usec": "us", "MiB/s/rank": "mibyte_s", "X": "ratio"},
     "perftest, iperf": {"Gb/sec": "gbit_s", "Gbits/sec": "gbit_s", "Mpps": "mpacket_s", "usec": "us"},
-    "CORAL-2: Kripke": {
-        "unknowns/(second/iteration)": "unknown_s",
-        "(seconds/iteration)/unknowns": "s_per_unknown",
-    },
+    "CORAL-2: Kripke": {"unknowns/(second/iteration)": "unknown_s", "(seconds/iteration)/unknowns": "s_per_unknown"},
     "CORAL-2: Laghos": {"megadofs x time steps / second": "mdof_step_s"},
     "CORAL-2: LAMMPS": {
         "ns/day": "ns_per_day",
@@ -64,9 +61,7 @@ PRINTED = {
 
 @pytest.mark.parametrize("program", PRINTED)
 def test_every_unit_that_a_program_prints_is_registered(program: str) -> None:
-    assert {text: unit and unit.name for text in PRINTED[program] for unit in [units.find(text)]} == PRINTED[
-        program
-    ]
+    assert {text: unit and unit.name for text in PRINTED[program] for unit in [units.find(text)]} == PRINTED[program]
 
 
 def test_the_example_of_lulesh_is_read_in_thousands_of_zones() -> None:
@@ -96,20 +91,13 @@ def test_a_figure_is_what_was_declared_whatever_its_name_is() -> None:
 @pytest.mark.parametrize(
     ("name", "unit", "better", "words"),
     [
-        (
-            "hpl",
-            "Tflop/h",
-            "higher",
-            "hpl: unit: 'Tflop/h' is not valid.*expected a unit of .* such as Tflop/s",
-        ),
+        ("hpl", "Tflop/h", "higher", "hpl: unit: 'Tflop/h' is not valid.*expected a unit of .* such as Tflop/s"),
         ("hpl", "", "higher", "hpl: unit: ''"),
         ("hpl", "Tflop/s", "more", "hpl: better: 'more' is not valid; expected lower, higher, neither"),
         ("HPL rate", "Tflop/s", "higher", "'HPL rate' is not valid; expected a name of small letters"),
     ],
 )
-def test_what_cannot_be_declared_is_refused_in_one_line(
-    name: str, unit: str, better: str, words: str
-) -> None:
+def test_what_cannot_be_declared_is_refused_in_one_line(name: str, unit: str, better: str, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
         units.fom(name, unit, better)
     assert "\n" not in str(caught.value)

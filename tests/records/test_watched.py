@@ -21,10 +21,7 @@ Values = dict[tuple[Fom, Labels], list[float]]
 def sized(fom: Fom, factor: float = 1.0, **labels: str | int) -> Values:
     """A curve over message sizes, of two launches."""
     return {
-        (fom, tuple(sorted({**labels, "size_bytes": size}.items()))): [
-            factor * (1 + size),
-            factor * (2 + size),
-        ]
+        (fom, tuple(sorted({**labels, "size_bytes": size}.items()))): [factor * (1 + size), factor * (2 + size)]
         for size in SIZES
     }
 

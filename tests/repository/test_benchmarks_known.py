@@ -21,8 +21,6 @@ def test_every_benchmark_has_a_quick_run_and_documents(program: str) -> None:
     missing = {
         "QUICK or MORE in tests/support/benchmark_runs.py": program not in RUN,
         "the table of programs in benchmarks/README.md": program not in table,
-        "a section of its own in docs/benchmarks.md": not re.search(
-            rf"^#+ .*\b{program}\b", pages, re.MULTILINE
-        ),
+        "a section of its own in docs/benchmarks.md": not re.search(rf"^#+ .*\b{program}\b", pages, re.MULTILINE),
     }
     assert [where for where, absent in missing.items() if absent] == []

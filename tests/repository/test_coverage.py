@@ -70,9 +70,7 @@ def is_there(anchor: str) -> bool:
     if page.endswith(".md"):
         path = PAGE.parent / page
         return path.is_file() and (not heading or heading in headings(path.read_text()))
-    return (
-        anchor.partition("%")[0] in check_names() or anchor in catalog.known() or (CHECKOUT / anchor).exists()
-    )
+    return anchor.partition("%")[0] in check_names() or anchor in catalog.known() or (CHECKOUT / anchor).exists()
 
 
 @functools.cache
@@ -88,9 +86,7 @@ def headings(text: str) -> set[str]:
 
 @pytest.mark.parametrize("section", [*SECTIONS.values(), "What railyard is to have"])
 def test_a_row_names_what_exists(section: str) -> None:
-    missing = [
-        (cells[0], anchor) for cells in rows(section) for anchor in anchors(cells[-1]) if not is_there(anchor)
-    ]
+    missing = [(cells[0], anchor) for cells in rows(section) for anchor in anchors(cells[-1]) if not is_there(anchor)]
     assert missing == []
 
 
@@ -99,9 +95,7 @@ def test_every_row_of_the_four_works_is_there() -> None:
     wanted = [f"{letter}{number}" for letter, count in ROWS.items() for number in range(1, count + 1)]
     cells = [row for section in [*SECTIONS.values(), "What railyard is to have"] for row in rows(section)]
     assert list(dict.fromkeys(row[0] for row in cells)) == wanted
-    assert all(
-        len(row) == 6 and row[4] and (row[5] or row[4] == "cannot") for row in cells if row[0][0] != "C"
-    )
+    assert all(len(row) == 6 and row[4] and (row[5] or row[4] == "cannot") for row in cells if row[0][0] != "C")
 
 
 @pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: page.stem)
@@ -133,9 +127,7 @@ def test_a_verdict_is_the_ratio_of_two_factors() -> None:
     assert coverage.verdict(change) == "1.54 times apart: not explained"
     limit = replace(change, quantity="rows, up to", ours="-26.0 %", compare=Contrast())
     assert coverage.verdict(limit) == "within the limit"
-    share = replace(
-        change, quantity="share, more than", value=100, ours="25.0 %", compare=Contrast(shown=Shown.SHARE)
-    )
+    share = replace(change, quantity="share, more than", value=100, ours="25.0 %", compare=Contrast(shown=Shown.SHARE))
     assert coverage.verdict(replace(share, differs="Queues.")) == "4.00 times apart: Queues."
     gain = replace(change, quantity="gain", value=4, ours="29.6 % better (exchange)")
     assert published.apart(gain, gain.ours) == pytest.approx(1.296 / 1.04)
@@ -184,12 +176,7 @@ def test_a_row_without_its_check_is_noticed() -> None:
 @pytest.mark.parametrize("name", sorted(studies.all_studies()))
 def test_a_published_number_belongs_to_a_benchmark_that_its_study_runs(name: str) -> None:
     of_study = {check for check, names in design.studies_by_check().items() if name in names}
-    run = {
-        benchmark
-        for check, found in benchmarks_by_check().items()
-        if check in of_study
-        for benchmark in found
-    }
+    run = {benchmark for check, found in benchmarks_by_check().items() if check in of_study for benchmark in found}
     wanted = {each.benchmark for each in studies.all_studies()[name].published}
     assert {(name, benchmark) for benchmark in wanted - run} <= NOT_RUN
 
@@ -197,9 +184,7 @@ def test_a_published_number_belongs_to_a_benchmark_that_its_study_runs(name: str
 def test_the_poster_prints_no_unit_so_its_study_has_ratios_alone() -> None:
     found = studies.all_studies()["llnl-multirail"].published
     assert {each.unit for each in found} <= {"%", "times"}
-    shares = {
-        each.quantity.partition(" (0")[0]: each.value for each in found if each.figure == "Collectives table"
-    }
+    shares = {each.quantity.partition(" (0")[0]: each.value for each in found if each.figure == "Collectives table"}
     assert shares["Allreduce, Default (round robin) as a share of NIC-0"] == 50.9
     assert len(shares) == 9
 

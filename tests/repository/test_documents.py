@@ -39,9 +39,7 @@ def sentences(text: str) -> list[str]:
     lines = [line for line in text.splitlines() if not re.match(r"    |\||#|!\[", line)]
     prose = "\n".join(re.sub(r"^(- |\d+\. )", "\n", line) for line in lines)
     prose = re.sub(r"\]\([^)]*\)", "]", prose)
-    parts = [
-        part for paragraph in re.split(r"\n\s*\n", prose) for part in re.split(r"(?<=[.?!:])\s+", paragraph)
-    ]
+    parts = [part for paragraph in re.split(r"\n\s*\n", prose) for part in re.split(r"(?<=[.?!:])\s+", paragraph)]
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 

@@ -15,14 +15,8 @@ from railyard.base.errors import InputError
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (
-            InputError("t.yml", "extents", 0, "1 or more"),
-            "t.yml: extents: 0 is not valid; expected 1 or more",
-        ),
-        (
-            InputError("hosts", "", problem="no node", valid="one per line"),
-            "hosts: no node; expected one per line",
-        ),
+        (InputError("t.yml", "extents", 0, "1 or more"), "t.yml: extents: 0 is not valid; expected 1 or more"),
+        (InputError("hosts", "", problem="no node", valid="one per line"), "hosts: no node; expected one per line"),
         (InputError("r.json", "torus", None, "the torus"), "r.json: torus: no value; expected the torus"),
         (InputError("o", "", "9" * 5000, "a number"), f"o: '{'9' * 200}'... is not valid; expected a number"),
         (

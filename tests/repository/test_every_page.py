@@ -39,13 +39,9 @@ def test_a_figure_that_fails_is_one_line_in_its_place(part: str, monkeypatch: py
     def fails(*_: object) -> Any:
         raise ValueError("zero-size\narray")
 
-    (shown, *_) = registry.own_drawings(cases.group([synthetic.halo()])[0]) or [
-        drawing.failed("halo", ValueError())
-    ]
+    (shown, *_) = registry.own_drawings(cases.group([synthetic.halo()])[0]) or [drawing.failed("halo", ValueError())]
     broken = dataclasses.replace(shown, name="parts", paint=fails)
-    monkeypatch.setattr(
-        registry.families()["halo"], "drawings", fails if part == "family" else lambda _: [broken]
-    )
+    monkeypatch.setattr(registry.families()["halo"], "drawings", fails if part == "family" else lambda _: [broken])
     judged = judge([synthetic.halo()])
     name = "halo" if part == "family" else "parts"
     text = f"{name}: {FAILED}ValueError: zero-size array"

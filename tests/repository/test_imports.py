@@ -74,9 +74,7 @@ def test_no_circle_between_modules() -> None:
 
 def test_the_document_orders_every_room() -> None:
     whole, *inside = orders()
-    folders = {
-        f"railyard.{path.name}" for path in (CHECKOUT / "railyard").iterdir() if any(path.glob("*.py"))
-    }
+    folders = {f"railyard.{path.name}" for path in (CHECKOUT / "railyard").iterdir() if any(path.glob("*.py"))}
     assert set(TOPS) | folders == set(whole)
     for top in ("railyard.placements", "railyard.analysis", "railyard.torus"):
         (order,) = [each for each in inside if each[0].startswith(f"{top}.")]

@@ -140,7 +140,5 @@ def is_warning(call: ast.Call) -> bool:
 
 def literal_characters(node: ast.AST) -> int:
     return sum(
-        len(part.value)
-        for part in ast.walk(node)
-        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        len(part.value) for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)
     )

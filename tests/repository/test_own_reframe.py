@@ -17,15 +17,7 @@ MAIN = "import sys; sys.argv[0] = 'reframe'; from reframe.frontend.cli import ma
 
 def shown(config: str) -> dict[str, Any]:
     """Return the configuration of a simulated torus as ReFrame prints it."""
-    words = [
-        str(BIN / "reframe"),
-        "-C",
-        str(CHECKOUT / config),
-        "--system",
-        "simtorus",
-        "--show-config",
-        "--nocolor",
-    ]
+    words = [str(BIN / "reframe"), "-C", str(CHECKOUT / config), "--system", "simtorus", "--show-config", "--nocolor"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=CHECKOUT, env=environment(), check=True)
     document: dict[str, Any] = json.loads(done.stdout)
     return document
@@ -47,18 +39,7 @@ def test_a_reframe_of_the_sites_own_lists_a_check_beside_the_checkout(tmp_path: 
     folder.mkdir()
     packages.link(["reframe-hpc"], folder, without=["polars"])
     assert not (folder / "numpy").exists()
-    words = [
-        "-C",
-        "reframe.yml",
-        "--system",
-        "linkload",
-        "-c",
-        "checks/halo.py",
-        "-n",
-        "halo_smoke",
-        "-l",
-        "--nocolor",
-    ]
+    words = ["-C", "reframe.yml", "--system", "linkload", "-c", "checks/halo.py", "-n", "halo_smoke", "-l", "--nocolor"]
     env = {**environment(), "PYTHONPATH": f"{folder}:{CHECKOUT}"}
     command = [str(Path(sys.base_prefix, "bin/python3")), "-S", "-c", MAIN, *words, "--prefix", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)

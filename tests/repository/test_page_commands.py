@@ -160,8 +160,7 @@ def test_every_target_of_make_and_every_script_on_a_page_exists() -> None:
     wrong += [
         f"{line.page}:{line.number}: {word}"
         for line, words in COMMANDS
-        if (word := words[0]).startswith(("tools/", "containers/"))
-        and not os.access(CHECKOUT / word, os.X_OK)
+        if (word := words[0]).startswith(("tools/", "containers/")) and not os.access(CHECKOUT / word, os.X_OK)
     ]
     assert wrong == []
 

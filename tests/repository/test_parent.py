@@ -26,9 +26,7 @@ with workers(1) as pool:
 
 
 def test_a_worker_ends_with_a_parent_that_is_killed() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, cwd=CHECKOUT
-    ) as parent:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, cwd=CHECKOUT) as parent:
         assert parent.stdout is not None
         worker = Path("/proc", parent.stdout.readline().strip())
         assert worker.exists()

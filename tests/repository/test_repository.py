@@ -15,9 +15,7 @@ from railyard.cli import COMMANDS, cli
 
 DOCUMENTS = [
     *sorted(
-        path
-        for path in (CHECKOUT / "docs").rglob("*.md")
-        if path.parent.name != "reference" or path.stem == "index"
+        path for path in (CHECKOUT / "docs").rglob("*.md") if path.parent.name != "reference" or path.stem == "index"
     ),
     *sorted(CHECKOUT.glob("[A-Z]*.md")),
     CHECKOUT / "benchmarks/README.md",
@@ -25,9 +23,7 @@ DOCUMENTS = [
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(
-        ["git", "ls-files"], cwd=CHECKOUT, capture_output=True, text=True, check=True
-    ).stdout
+    listed = subprocess.run(["git", "ls-files"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
     return [CHECKOUT / name for name in listed.splitlines()]
 
 
@@ -107,10 +103,7 @@ def test_the_workflows_make_targets_that_exist() -> None:
 def test_the_files_that_make_test_deals_first_or_in_parts_are_there() -> None:
     named = {*sharing.LONG, *sharing.SEPARATE, *sharing.HALVES}
     assert [name for name in sorted(named) if not (CHECKOUT / name).is_file()] == []
-    assert (
-        len({sharing.unit(f"tests/torus/slurm/test_slurm.py::{test}") for test in ("test_hung", "test_idle")})
-        == 2
-    )
+    assert len({sharing.unit(f"tests/torus/slurm/test_slurm.py::{test}") for test in ("test_hung", "test_idle")}) == 2
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "docs/requirements.txt"])

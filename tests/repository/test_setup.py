@@ -53,17 +53,11 @@ def test_the_first_python_that_is_new_enough_is_taken(foreign: Path) -> None:
 @pytest.mark.parametrize(
     ("there", "answer"), [("3.20.2", "wheel"), ("3.26.5", "there"), ("4.1.0", "there"), ("", "wheel")]
 )
-def test_a_cmake_that_is_too_old_gives_way_to_the_wheel(
-    foreign: Path, tmp_path: Path, there: str, answer: str
-) -> None:
+def test_a_cmake_that_is_too_old_gives_way_to_the_wheel(foreign: Path, tmp_path: Path, there: str, answer: str) -> None:
     """RHEL 8 and SLES 15 have cmake 3.20; both builds are pretended."""
     (foreign / "cmake").unlink(missing_ok=True)
     if there:
-        program(
-            foreign,
-            "cmake",
-            f'[ "$1" != --version ] || {{ echo "cmake version {there}"; exit; }}; echo there',
-        )
+        program(foreign, "cmake", f'[ "$1" != --version ] || {{ echo "cmake version {there}"; exit; }}; echo there')
     checkout = tmp_path / "checkout"
     (checkout / "tools").mkdir(parents=True)
     (checkout / "tools/cmake").write_text((TOOLS / "cmake").read_text())
@@ -189,9 +183,7 @@ def test_services_start_again_after_a_killed_installation(tmp_path: Path, signal
     if os.geteuid() != 0:
         pytest.skip("puts an empty folder over /usr/sbin, as root")
     program(tmp_path, "dpkg-query", f"[ -e {tmp_path}/installed ] && echo install ok installed")
-    program(
-        tmp_path, "apt-get", f": >{tmp_path}/began; exec sleep {HUNG_S}"
-    )  # one process, which any signal ends
+    program(tmp_path, "apt-get", f": >{tmp_path}/began; exec sleep {HUNG_S}")  # one process, which any signal ends
     killed = f"""mount -t tmpfs tmpfs /usr/sbin
         setsid env --default-signal=INT,HUP,TERM tools/need-packages slurmd &
         until [ -e {tmp_path}/began ]; do sleep 0.02; done
@@ -215,22 +207,14 @@ def test_services_start_again_after_a_killed_installation(tmp_path: Path, signal
 def test_a_checkout_may_have_any_path(tmp_path: Path, name: str) -> None:
     checkout = str(tmp_path / name)
     done = subprocess.run(
-        [
-            BIN / "reframe",
-            "-C",
-            CHECKOUT / "reframe.yml",
-            "--system",
-            "vtorus:netns",
-            "--show-config=environments",
-        ],
+        [BIN / "reframe", "-C", CHECKOUT / "reframe.yml", "--system", "vtorus:netns", "--show-config=environments"],
         capture_output=True,
         text=True,
         env=environment(RAILYARD_CHECKOUT=checkout),
         check=False,
     )
     assert (
-        f'"${{RAILYARD_CHECKOUT:-{checkout}}}/build/benchmarks-openmpi/bin:$PATH"'.replace('"', '\\"')
-        in done.stdout
+        f'"${{RAILYARD_CHECKOUT:-{checkout}}}/build/benchmarks-openmpi/bin:$PATH"'.replace('"', '\\"') in done.stdout
     ), done.stdout
 
 
@@ -247,9 +231,7 @@ def test_variables_may_have_any_value(monkeypatch: pytest.MonkeyPatch, value: st
     systems = {system["name"]: system for system in config["systems"]}
     assert systems.keys() == {"generic", "simtorus", "simvtorus", "linkload", value}
     partitions = {partition["name"]: partition for partition in systems[value]["partitions"]}
-    assert (
-        partitions["netns"]["extras"]["topology"] == partitions["docker"]["extras"]["smoke_topology"] == value
-    )
+    assert partitions["netns"]["extras"]["topology"] == partitions["docker"]["extras"]["smoke_topology"] == value
     assert partitions["docker"]["extras"]["image"] == partitions["slurm"]["extras"]["cluster"] == value
     monkeypatch.setattr(os, "getenv", {"RAILYARD_FAULTS": "x", "RAILYARD_CHECKOUT": "/checkout"}.get)
     plain = load_config(str(CHECKOUT / "reframe.yml"))
@@ -264,9 +246,7 @@ def _lines(config: Any) -> list[list[str]]:
 def test_a_user_without_a_home_has_a_cache_in_the_checkout() -> None:
     code = "from railyard.base.checkout import cache; print(cache())"
     variables = {name: value for name, value in os.environ.items() if name not in {"HOME", "XDG_CACHE_HOME"}}
-    done = subprocess.run(
-        [BIN / "python", "-c", code], capture_output=True, text=True, env=variables, check=False
-    )
+    done = subprocess.run([BIN / "python", "-c", code], capture_output=True, text=True, env=variables, check=False)
     assert done.stdout.strip() == str(CHECKOUT / "build/cache"), done.stderr
 
 

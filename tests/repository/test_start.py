@@ -49,23 +49,15 @@ def test_a_command_loads_no_library_before_it_needs_it(module: str) -> None:
 
 
 def test_no_command_loads_a_large_library_for_its_help() -> None:
-    assert loaded(*{f"railyard.{place.partition(':')[0]}" for place, _ in COMMANDS.values()}).isdisjoint(
-        HEAVY
-    )
+    assert loaded(*{f"railyard.{place.partition(':')[0]}" for place, _ in COMMANDS.values()}).isdisjoint(HEAVY)
 
 
 def test_the_list_of_commands_loads_none_and_cuts_no_line() -> None:
     listed = cli.get_help(click.Context(cli, terminal_width=80))
-    lines = {
-        name
-        for name, (_, line) in COMMANDS.items()
-        if re.search(rf"^  {name} +{re.escape(line)}$", listed, re.M)
-    }
+    lines = {name for name, (_, line) in COMMANDS.items() if re.search(rf"^  {name} +{re.escape(line)}$", listed, re.M)}
     assert lines == COMMANDS.keys() - IN_JOB_SCRIPTS
     code = "import sys; from railyard.cli import cli; cli(['--help'], standalone_mode=False); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
     assert _packages(done.stdout.splitlines()[-1]).isdisjoint(
         HEAVY | {"railyard.analysis", "railyard.placements", "yaml", "orjson", "jsonschema_rs"}
     )

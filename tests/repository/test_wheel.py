@@ -41,16 +41,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     tracked += " results/presets setup.py pyproject.toml README.md LICENSE"
     copied = f"{tracked} | tar -c --null -T - | tar -x -C {source}"
     subprocess.run(copied, shell=True, cwd=CHECKOUT, check=True)
-    command = [
-        str(BIN / "python"),
-        "-m",
-        "pip",
-        "wheel",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-        "-q",
-    ]
+    command = [str(BIN / "python"), "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-q"]
     subprocess.run([*command, "-w", str(folder), str(source)], check=True, capture_output=True)
     (wheel,) = folder.glob("railyard-*-py3-none-any.whl")
     zipfile.ZipFile(wheel).extractall(packages)
@@ -84,9 +75,7 @@ def test_the_wheel_reads_the_example_as_the_checkout_does(installed: Installed) 
     assert checked.stdout == here.stdout, checked.stderr
     report = installed.run("report", str(EXAMPLE / "vcluster-degraded"), "--output", "report.html")
     assert report.returncode == 0 and (installed.work / "report.html").stat().st_size > 100_000, report.stderr
-    compared = installed.run(
-        "compare", "system=vcluster", "system=vcluster-degraded", "--archive", str(EXAMPLE)
-    )
+    compared = installed.run("compare", "system=vcluster", "system=vcluster-degraded", "--archive", str(EXAMPLE))
     assert compared.returncode == 0 and "vcluster" in compared.stdout, compared.stdout + compared.stderr
     presets = installed.run("tender", "preset", "nnss")
     assert presets.returncode == 0 and "osu_latency" in presets.stdout, presets.stdout + presets.stderr

@@ -57,18 +57,7 @@ MORE = {
     "congestor": ["--rounds", "3", "--size", "1KiB"],
     "paths": ["--sizes", "1KiB", "--repeats", "1", "--min-time-per-point", "0", "--warmup-time", "0"],
     "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99", "--routes", "off"],
-    "sonar": [
-        "--sizes",
-        "1,1KiB",
-        "--pings",
-        "send,put,get",
-        "--repeats",
-        "1",
-        "--count",
-        "2",
-        "--group",
-        "linux-net",
-    ],
+    "sonar": ["--sizes", "1,1KiB", "--pings", "send,put,get", "--repeats", "1", "--count", "2", "--group", "linux-net"],
 }
 #: What mpirun's own event library says on a busy machine; no program wrote it.
 LIBEVENT = "[warn] Epoll"
@@ -119,11 +108,7 @@ def measured(program: str, ranks: int, *arguments: str, folder: Path, programs: 
 
 def samples_of(read: dict[str, Any], **labels: object) -> dict[str, list[float]]:
     """Return the samples of each figure, of the series that have these labels."""
-    return {
-        series["fom"]: series["samples"]
-        for series in read["series"]
-        if labels.items() <= series["labels"].items()
-    }
+    return {series["fom"]: series["samples"] for series in read["series"] if labels.items() <= series["labels"].items()}
 
 
 def series_of(read: dict[str, Any], fom: str, **labels: object) -> list[dict[str, Any]]:
@@ -175,13 +160,7 @@ class PretendedTorus:
     coordinates: Path
 
     def run(
-        self,
-        program: str,
-        ranks: int,
-        *arguments: str | Path,
-        per_node: int = 1,
-        folder: Path = BIN,
-        **env: str,
+        self, program: str, ranks: int, *arguments: str | Path, per_node: int = 1, folder: Path = BIN, **env: str
     ) -> Outcome:
         command = [*preload(self.library, folder / program), "--coordinates", self.coordinates]
         env["TEST_RANKS_PER_NODE"] = str(per_node)

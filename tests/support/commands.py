@@ -67,17 +67,10 @@ def ran(
     )
 
 
-def started(
-    words: list[str], environment: dict[str, str], timeout_s: float
-) -> subprocess.CompletedProcess[str]:
+def started(words: list[str], environment: dict[str, str], timeout_s: float) -> subprocess.CompletedProcess[str]:
     """Return the output and status of `railyard WORDS...`, started by its script."""
     return subprocess.run(
-        [BIN / "railyard", *words],
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        env=environment,
-        check=False,
+        [BIN / "railyard", *words], capture_output=True, text=True, timeout=timeout_s, env=environment, check=False
     )
 
 

@@ -11,14 +11,7 @@ _ROWS = (
     "X+ X+ Z- HH HH Z+ X- X- X+ X+ Y- HH HH Y+ X- X- Y- Y- Y- HH HH Y+ Y+ Y+"
 )
 TILES = _ROWS.split()
-TYPES = {
-    "X+": "cable11x",
-    "X-": "cable18x",
-    "Y+": "mezzanine",
-    "Y-": "cable15y",
-    "Z+": "backplane",
-    "Z-": "backplane",
-}
+TYPES = {"X+": "cable11x", "X-": "cable18x", "Y+": "mezzanine", "Y-": "cable15y", "Z+": "backplane", "Z-": "backplane"}
 #: Figure 4: the six counters of each link of the Gemini (0,1,1).
 FIGURE_4 = {
     "X+": (1626452284, 304999266, 101662806, 101666422, 3533598961, 2689080952),

@@ -211,9 +211,7 @@ def good(
         )
 
 
-def jobs(
-    count: int, *, speed: float = 1.0, spread: float = 0.005, first: int = 0, **changes: Any
-) -> list[Record]:
+def jobs(count: int, *, speed: float = 1.0, spread: float = 0.005, first: int = 0, **changes: Any) -> list[Record]:
     """Jobs of one ReFrame session, ten minutes apart, with `spread` from job to job; `first` is the first seed."""
     chance, made = random.Random(f"{first} {changes.get('system')}"), list[Record]()
     since = changes.pop("created", CREATED)
@@ -256,18 +254,11 @@ def _time(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _command(
-    case: Mapping[str, Any], combination: tuple[str, str, str], placed: Placement, index: int
-) -> str:
+def _command(case: Mapping[str, Any], combination: tuple[str, str, str], placed: Placement, index: int) -> str:
     """The line as a job renders it, under Open MPI over TCP."""
     placement, policy, origin = combination
     rendered = launching.render(
-        placed,
-        policy,
-        launchers.named("openmpi4"),
-        ["openmpi-tcp"],
-        stem=placement,
-        by_script=origin == "measured",
+        placed, policy, launchers.named("openmpi4"), ["openmpi-tcp"], stem=placement, by_script=origin == "measured"
     )
     benchmark = case["benchmark"]
     if benchmark not in programs.PROGRAMS:
@@ -385,14 +376,9 @@ def _nics(
     if granted is not None:
         idle = {node.name for node in network.nodes} - {node.name for node in granted}
         rails = [f"nic{rail}" for rail in range(network.rails)]
-        nics += [
-            {"node": node, "nic": nic, "tx_bytes": 0, "rx_bytes": 0} for node in sorted(idle) for nic in rails
-        ]
+        nics += [{"node": node, "nic": nic, "tx_bytes": 0, "rx_bytes": 0} for node in sorted(idle) for nic in rails]
     is_assigned = bool(assigned[0])
-    return {
-        "nics": nic_bytes.of_rows(nics),
-        "nic_verdict": Verdict.OBEYED if is_assigned else Verdict.CANNOT_TELL,
-    }
+    return {"nics": nic_bytes.of_rows(nics), "nic_verdict": Verdict.OBEYED if is_assigned else Verdict.CANNOT_TELL}
 
 
 def failing(index: int) -> Change:

@@ -142,9 +142,7 @@ def other_nic(document: Document) -> None:
 def swap_launches(document: Document) -> None:
     """The figures in another order, the positions renumbered."""
     launches = document["launches"]
-    other = next(
-        place for place, each in enumerate(launches) if each["placement"] != launches[0]["placement"]
-    )
+    other = next(place for place, each in enumerate(launches) if each["placement"] != launches[0]["placement"])
     launches[0], launches[other] = launches[other], launches[0]
     for index, launch in enumerate(launches):
         launch["index"] = index
@@ -287,9 +285,7 @@ ALL: Mapping[str, Forgery] = {
         "same-series", "not the figures of the first", lambda d: d["launches"][1]["series"].pop()
     ),
     "ranks without CPUs": Forgery(
-        "placed",
-        "ranks' CPUs",
-        lambda d: [rank.update(cpu=None, allowed_cpus=None) for rank in first(d)["ranks"]],
+        "placed", "ranks' CPUs", lambda d: [rank.update(cpu=None, allowed_cpus=None) for rank in first(d)["ranks"]]
     ),
     "a policy without NICs": Forgery(
         "nic-evidence", "no evidence of the NICs", lambda d: policy(d, "local-nic").update(nics=None)
@@ -315,9 +311,7 @@ ALL: Mapping[str, Forgery] = {
         "contradiction", "no variant of the case", add_series({"variant": "copy"})
     ),
     "a label of one launch": Forgery("same-points", "is not as often there as in launch 0", label_of_first),
-    "a pair of another machine": Forgery(
-        "ends", "{'from': 'elsewhere'} is not in the launch", pair_of_another_machine
-    ),
+    "a pair of another machine": Forgery("ends", "{'from': 'elsewhere'} is not in the launch", pair_of_another_machine),
     "a figure of another program": Forgery(
         "series", "allreduce_us is no figure of halo", add_series({}, fom="allreduce_us")
     ),
@@ -325,13 +319,9 @@ ALL: Mapping[str, Forgery] = {
         "contradiction", "no bandwidth_gbyte_s, which the program always writes", without_bandwidth
     ),
     "a check whose name begins alike": Forgery(
-        "check-name",
-        "halo_3dx; the case names",
-        lambda d: d["provenance"]["reframe"].update(check="halo_3dx"),
+        "check-name", "halo_3dx; the case names", lambda d: d["provenance"]["reframe"].update(check="halo_3dx")
     ),
-    "nodes on fewer switches": Forgery(
-        "spans", "the nodes have", lambda d: first(d)["spans"].update(switches=1)
-    ),
+    "nodes on fewer switches": Forgery("spans", "the nodes have", lambda d: first(d)["spans"].update(switches=1)),
     "no spread named": Forgery("spans", "none; the nodes have", in_first(spans=None)),
     "one launch copied": Forgery("no-two-alike", "this launch has the same samples as launch 0", copy_first),
     "NIC bytes copied": Forgery("no-two-alike", "the same bytes as those of launch 0", same_bytes),
@@ -364,9 +354,7 @@ ALL: Mapping[str, Forgery] = {
     "too many nodes of a router": Forgery(
         "nodes", "where 4 can be", lambda d: nodes(d)[15].update(coordinate=[0, 0, 0])
     ),
-    "a node elsewhere": Forgery(
-        "coordinates", "n0-0 is at", lambda d: nodes(d)[0].update(coordinate=[3, 0, 0])
-    ),
+    "a node elsewhere": Forgery("coordinates", "n0-0 is at", lambda d: nodes(d)[0].update(coordinate=[3, 0, 0])),
     "nodes in another order": Forgery("allocation", "not the nodes", lambda d: nodes(d).reverse()),
     "two nodes of a router swapped": Forgery(
         "allocation", "not in the order", lambda d: nodes(d).__setitem__(slice(0, 2), nodes(d)[1::-1])
@@ -374,9 +362,7 @@ ALL: Mapping[str, Forgery] = {
     "another allocation's order": Forgery(
         "allocation", "not the nodes", lambda d: d["case"]["allocation"].update(order="random")
     ),
-    "an order that is none": Forgery(
-        "allocation", "known", lambda d: d["case"]["allocation"].update(order="best")
-    ),
+    "an order that is none": Forgery("allocation", "known", lambda d: d["case"]["allocation"].update(order="best")),
     "an allocation of another seed": Forgery(
         "allocation", "the case's seed", lambda d: d["case"]["allocation"].update(seed=5)
     ),
@@ -404,22 +390,14 @@ ALL: Mapping[str, Forgery] = {
             [e.update(placement="blocks:3x3") for e in d["launches"] if e["placement"] == "plain"],
         ),
     ),
-    "a placement that nobody saw": Forgery(
-        "placement", "not proved", in_first(placement_verdict="cannot-tell")
-    ),
-    "a CPU that is not allowed": Forgery(
-        "processors", "not among them", lambda d: first(d)["ranks"][0].update(cpu=77)
-    ),
+    "a placement that nobody saw": Forgery("placement", "not proved", in_first(placement_verdict="cannot-tell")),
+    "a CPU that is not allowed": Forgery("processors", "not among them", lambda d: first(d)["ranks"][0].update(cpu=77)),
     "no allowed CPU": Forgery(
         "processors", "0 allowed", lambda d: first(d)["ranks"][0].update(cpu=-1, allowed_cpus=[])
     ),
     "a NIC twice": Forgery("nic-names", "2 times", lambda d: first(d)["nics"].append(first(d)["nics"][0])),
-    "a NIC of no node": Forgery(
-        "nic-names", "is no node", lambda d: first(d)["nics"][0].update(node="login1")
-    ),
-    "a NIC that is none": Forgery(
-        "nic-names", "is none of", lambda d: first(d)["nics"][0].update(nic="eth0")
-    ),
+    "a NIC of no node": Forgery("nic-names", "is no node", lambda d: first(d)["nics"][0].update(node="login1")),
+    "a NIC that is none": Forgery("nic-names", "is none of", lambda d: first(d)["nics"][0].update(nic="eth0")),
     "a NIC left out": Forgery("nic-names", "no nic0 of n0-0", lambda d: first(d)["nics"].pop(0)),
     "NIC bytes that nobody sent": Forgery(
         "nic-bytes", "received", lambda d: first(d)["nics"][1].update(rx_bytes=10**9)
@@ -446,9 +424,7 @@ ALL: Mapping[str, Forgery] = {
     ),
     "bytes by the other NIC": Forgery("nic-verdict", "the bytes say not-obeyed", other_nic),
     "an obeyed policy where none is": Forgery(
-        "nic-verdict",
-        "the bytes say cannot-tell",
-        lambda d: policy(d, "library-default").update(nic_verdict="obeyed"),
+        "nic-verdict", "the bytes say cannot-tell", lambda d: policy(d, "library-default").update(nic_verdict="obeyed")
     ),
     "an unproved policy": Forgery(
         "nic-verdict", "is not proved", lambda d: policy(d, "local-nic").update(nic_verdict="cannot-tell")
@@ -460,9 +436,7 @@ ALL: Mapping[str, Forgery] = {
     ),
     "reasons beside ok": Forgery("guard-verdict", "1 reasons for ok", in_guard(reasons=["busy"])),
     "not watched beside ok": Forgery(
-        "guard-verdict",
-        "the figures say cannot-tell",
-        in_guard(watched_s=0.0, traffic_s=0.0, host_limited_s=0.0),
+        "guard-verdict", "the figures say cannot-tell", in_guard(watched_s=0.0, traffic_s=0.0, host_limited_s=0.0)
     ),
     "a guard without figures": Forgery(
         "guard-figures", "lacks", lambda d: first(d).update(guard={"verdict": "ok", "reasons": []})
@@ -485,13 +459,9 @@ ALL: Mapping[str, Forgery] = {
         lambda d: d["provenance"]["reframe"].update(session="2026-11-27T00:59:59Z-1"),
     ),
     "another session": Forgery("session", "another session", lambda d: d["run"].update(session="mine")),
-    "other monotonic times": Forgery(
-        "monotonic", "the monotonic times differ", in_first(begun_monotonic_s=4999.0)
-    ),
+    "other monotonic times": Forgery("monotonic", "the monotonic times differ", in_first(begun_monotonic_s=4999.0)),
     "a moved launch": Forgery(
-        "monotonic",
-        "against the monotonic times",
-        lambda d: d["launches"][3].update(started="2026-11-27T00:58:00Z"),
+        "monotonic", "against the monotonic times", lambda d: d["launches"][3].update(started="2026-11-27T00:58:00Z")
     ),
     "no monotonic times": Forgery("monotonic", "no monotonic times", no_monotonic),
     "monotonic times that overlap": Forgery(
@@ -506,40 +476,26 @@ ALL: Mapping[str, Forgery] = {
         "in a launch of",
         then(scale_samples("iteration_us", 1e4), scale_samples("bandwidth_gbyte_s", 1e-4)),
     ),
-    "faster times alone": Forgery(
-        "contradiction", "bytes in an iteration", scale_samples("iteration_us", 0.9)
-    ),
-    "higher rates alone": Forgery(
-        "contradiction", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)
-    ),
+    "faster times alone": Forgery("contradiction", "bytes in an iteration", scale_samples("iteration_us", 0.9)),
+    "higher rates alone": Forgery("contradiction", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)),
     "higher rates in all launches": Forgery(
         "contradiction",
         "196608 bytes in an iteration; expected 131072",
         scale_samples("bandwidth_gbyte_s", 1.5, launches=99),
     ),
     "lower times in all launches": Forgery(
-        "contradiction",
-        "bytes in an iteration; expected 131072",
-        scale_samples("iteration_us", 0.6, launches=99),
+        "contradiction", "bytes in an iteration; expected 131072", scale_samples("iteration_us", 0.6, launches=99)
     ),
-    "a sample less": Forgery(
-        "contradiction", "not as many samples", lambda d: first(d)["series"][2]["samples"].pop()
-    ),
+    "a sample less": Forgery("contradiction", "not as many samples", lambda d: first(d)["series"][2]["samples"].pop()),
     "a part longer than the whole": Forgery(
         "contradiction", "longer than the iteration", scale_samples("exchange_us", 2.0)
     ),
     "repeats that were not made": Forgery(
-        "contradiction",
-        "repeats is 20",
-        lambda d: [s.update(samples=s["samples"][:10]) for s in first(d)["series"]],
+        "contradiction", "repeats is 20", lambda d: [s.update(samples=s["samples"][:10]) for s in first(d)["series"]]
     ),
     "a command that runs nothing": Forgery("command", "begins with 'true'", in_first(command="true")),
-    "another benchmark": Forgery(
-        "command", "does not run hops: halo", lambda d: d["case"].update(benchmark="hops")
-    ),
-    "other cells": Forgery(
-        "command", "give '--cells 1x1'", lambda d: d["case"]["parameters"].update(cells=[1, 1])
-    ),
+    "another benchmark": Forgery("command", "does not run hops: halo", lambda d: d["case"].update(benchmark="hops")),
+    "other cells": Forgery("command", "give '--cells 1x1'", lambda d: d["case"]["parameters"].update(cells=[1, 1])),
     "a parameter that no command has": Forgery(
         "command", "no option gives", lambda d: d["case"]["parameters"].update(turbo=1)
     ),
@@ -571,27 +527,21 @@ ALL: Mapping[str, Forgery] = {
         "command", "replaces libraries", replace_in_commands("mpirun ", "mpirun -x LD_PRELOAD=/tmp/f.so ")
     ),
     "a variable in front": Forgery(
-        "command",
-        "sets the variables",
-        lambda d: change_commands(d, lambda line: f"OMPI_MCA_btl=self {line}"),
+        "command", "sets the variables", lambda d: change_commands(d, lambda line: f"OMPI_MCA_btl=self {line}")
     ),
     "another transport": Forgery(
         "command",
         "options of its own: --mca btl self,vader",
         replace_in_commands(" halo ", " --mca btl self,vader halo "),
     ),
-    "words that count NICs": Forgery(
-        "command", "options of its own: env RAILYARD_NICS=launch-N.nics", count_nics
-    ),
+    "words that count NICs": Forgery("command", "options of its own: env RAILYARD_NICS=launch-N.nics", count_nics),
     "words that count NICs, by a launcher of its own": Forgery(
         "command", "options of its own: env RAILYARD_NICS=launch-N.nics", start_by("site-run", count_nics)
     ),
     "a wrapper of its own": Forgery("command", "FASTRUN, a launcher of its own", start_by("FASTRUN")),
     "a shell in the launcher's place": Forgery("command", "sh, a launcher of its own", start_by("sh")),
     "another clock": Forgery(
-        "command",
-        "options of its own: faketime -f 0.5x",
-        replace_in_commands(" halo ", " faketime -f 0.5x halo "),
+        "command", "options of its own: faketime -f 0.5x", replace_in_commands(" halo ", " faketime -f 0.5x halo ")
     ),
     "another clock before the launcher": Forgery(
         "command",
@@ -602,9 +552,7 @@ ALL: Mapping[str, Forgery] = {
         "command", "options of its own: sh -c ./fast", replace_in_commands(" halo ", " sh -c ./fast halo ")
     ),
     "a second program": Forgery(
-        "command",
-        "options of its own: -np 1 ./fast :",
-        replace_in_commands(" halo ", " -np 1 ./fast : halo "),
+        "command", "options of its own: -np 1 ./fast :", replace_in_commands(" halo ", " -np 1 ./fast : halo ")
     ),
     "a container that no field names": Forgery(
         "command",
@@ -625,8 +573,7 @@ ALL: Mapping[str, Forgery] = {
             d["case"].update(nic_policies=["library-default", "nic-0"]),
             [
                 e.update(
-                    nic_policy="nic-0",
-                    command=e["command"].replace("./local-nic.sh", "--mca btl_tcp_if_include nic1"),
+                    nic_policy="nic-0", command=e["command"].replace("./local-nic.sh", "--mca btl_tcp_if_include nic1")
                 )
                 for e in d["launches"]
                 if e["nic_policy"] == "local-nic"
@@ -641,9 +588,7 @@ ALL: Mapping[str, Forgery] = {
             d["provenance"].update(nodes={"described": len(nodes(d)), "kinds": 1, "boots": 1}),
         ),
     ),
-    "measured on a virtual torus": Forgery(
-        "origin", "a torus of netns", lambda d: d.update(origin="measured")
-    ),
+    "measured on a virtual torus": Forgery("origin", "a torus of netns", lambda d: d.update(origin="measured")),
     "measured, the torus removed": Forgery(
         "origin", "guard watched", lambda d: (d.update(origin="measured"), d["provenance"].update(torus=None))
     ),
@@ -651,9 +596,7 @@ ALL: Mapping[str, Forgery] = {
         "origin", "simulated, with the engine netns", lambda d: d.update(origin="simulated")
     ),
     "an emulated job, said to be modelled": Forgery(
-        "computed-again",
-        "is not computed",
-        lambda d: (d.update(origin="modelled"), d["provenance"].update(torus=None)),
+        "computed-again", "is not computed", lambda d: (d.update(origin="modelled"), d["provenance"].update(torus=None))
     ),
     "two answers of one simulation": Forgery(
         "computed-once",
@@ -669,18 +612,12 @@ ALL: Mapping[str, Forgery] = {
         "health", "LINK_DOWNS was not read", lambda d: first(d).update(health=UNREAD)
     ),
     "parts of an error bound, which the sum lacks": Forgery(
-        "error-bound",
-        "the rest gives 20",
-        lambda d: first(d)["guard"]["error_bound"].update(waiting_percent=90.0),
+        "error-bound", "the rest gives 20", lambda d: first(d)["guard"]["error_bound"].update(waiting_percent=90.0)
     ),
-    "an error bound beside its own": Forgery(
-        "error-bound", "error_bound has 1.5", in_guard(error_bound_percent=0.1)
-    ),
+    "an error bound beside its own": Forgery("error-bound", "error_bound has 1.5", in_guard(error_bound_percent=0.1)),
     "no error bound": Forgery("error-bound", "a part is missing", in_guard(error_bound=None)),
     "an error bound above what makes a launch void": Forgery("error-bound", "no launch is ok", late_packets),
-    "a busiest link above its rate": Forgery(
-        "busiest-link", "9 of its rate", in_guard(busiest_link_share=9.0)
-    ),
+    "a busiest link above its rate": Forgery("busiest-link", "9 of its rate", in_guard(busiest_link_share=9.0)),
     "a torus a thousand times as fast": Forgery(
         "rate-scale", "the NICs sent", lambda d: d["provenance"]["torus"].update(rate_scale=0.5)
     ),
@@ -725,16 +662,12 @@ ALL: Mapping[str, Forgery] = {
         "code-before-and-after", "not the file", lambda d: d["run"]["ended"]["files"].update(halo="00" * 32)
     ),
     "a library that was added": Forgery(
-        "code-before-and-after",
-        "not the file",
-        lambda d: d["run"]["ended"]["files"].update({"fast.so": "00" * 32}),
+        "code-before-and-after", "not the file", lambda d: d["run"]["ended"]["files"].update({"fast.so": "00" * 32})
     ),
     "a job that did not end": Forgery(
         "code-before-and-after",
         "not summed again, because the job did not end: ",
-        lambda d: d["run"]["ended"]["files"].pop(
-            next(n for n in sorted(d["run"]["ended"]["files"]) if n != "halo")
-        ),
+        lambda d: d["run"]["ended"]["files"].pop(next(n for n in sorted(d["run"]["ended"]["files"]) if n != "halo")),
     ),
     "no code at the beginning": Forgery(
         "code-before-and-after", "is not known", lambda d: d["run"].update(written=None)
@@ -745,9 +678,7 @@ ALL: Mapping[str, Forgery] = {
         lambda d: [d["run"][when]["files"].pop("halo") for when in ("written", "ended")],
     ),
     "written after the first launch": Forgery(
-        "job-times",
-        "after the first launch",
-        lambda d: d["run"]["written"].update(time="2026-11-27T00:59:00Z"),
+        "job-times", "after the first launch", lambda d: d["run"]["written"].update(time="2026-11-27T00:59:00Z")
     ),
     "ended before the last launch": Forgery(
         "job-times", "before the last launch", lambda d: d["run"]["ended"].update(time="2026-11-27T00:58:00Z")
@@ -761,9 +692,7 @@ ALL: Mapping[str, Forgery] = {
 #: Of a record of a 2x2x2 torus under the orders plain, cart-create, custom, random:7 and hilbert.
 ON_A_TORUS: Mapping[str, Forgery] = {
     "custom is cart-create": Forgery(
-        "placement",
-        "custom gives",
-        lambda d: of_placement(d, "custom").update(ranks=of_placement(d, "plain")["ranks"]),
+        "placement", "custom gives", lambda d: of_placement(d, "custom").update(ranks=of_placement(d, "plain")["ranks"])
     ),
     "random of another seed": Forgery(
         "placement",
@@ -776,9 +705,7 @@ ON_A_TORUS: Mapping[str, Forgery] = {
     "hilbert on other nodes": Forgery(
         "placement",
         "hilbert gives",
-        lambda d: of_placement(d, "hilbert")["ranks"][0].update(
-            host=of_placement(d, "hilbert")["ranks"][7]["host"]
-        ),
+        lambda d: of_placement(d, "hilbert")["ranks"][0].update(host=of_placement(d, "hilbert")["ranks"][7]["host"]),
     ),
     "nodes in rows, said to be a snake": Forgery(
         "allocation", "not the nodes", lambda d: nodes(d).sort(key=lambda e: e["coordinate"])
@@ -847,9 +774,7 @@ def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, st
     name, change = ".".join(map(str, path)), f"{value!r} -> {part[path[-1]]!r}"[:200]
     free = [*FREE.values(), *(FREE_ON_A_FABRIC.values() if good.origin is Origin.MEASURED else ())]
     is_free = any(each.fullmatch(name) for each in free) or name in _free_columns(good)
-    is_refused = not json_io.validator("record-v2.json").quick.is_valid(
-        document
-    )  # why takes a hundred times as long
+    is_refused = not json_io.validator("record-v2.json").quick.is_valid(document)  # why takes a hundred times as long
     is_refused = is_refused or refuses(document, before)
     return Mutated(path=name, change=change, is_free=is_free, is_refused=is_refused)
 

@@ -45,9 +45,7 @@ class Commands:
         self.connection.close()
         self.loader.wait()
 
-    def run(
-        self, words: list[str], environment: dict[str, str], timeout_s: float
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, words: list[str], environment: dict[str, str], timeout_s: float) -> subprocess.CompletedProcess[str]:
         """Return the output and status of `railyard WORDS...`, as subprocess.run does."""
         request = {"words": words, "environment": environment, "folder": str(Path.cwd())}
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:

@@ -136,9 +136,7 @@ def _torn(content: bytes, chance: random.Random) -> bytes:
     for _ in range(chance.choice([1, 1, 2, 5])):
         at = chance.randrange(len(content) + 1)
         until = min(len(content), at + chance.choice([0, 1, 1, 2, 8, 512]))
-        put = chance.choice(
-            [b"", bytes([chance.randrange(256)]), b"\x00" * 512, content[at:until] * 2, b"[" * 40]
-        )
+        put = chance.choice([b"", bytes([chance.randrange(256)]), b"\x00" * 512, content[at:until] * 2, b"[" * 40])
         content = content[:at] + put + content[until:]
     return content
 
@@ -197,9 +195,7 @@ def _bag(chance: random.Random, folder: Path) -> Path:
 
 def _sum_again(path: Path) -> None:
     """Write the bag's sums so that they fit its files."""
-    contents = {
-        each.relative_to(path).as_posix(): each.read_bytes() for each in (path / "data").rglob("*.json")
-    }
+    contents = {each.relative_to(path).as_posix(): each.read_bytes() for each in (path / "data").rglob("*.json")}
     (path / "manifest-sha256.txt").write_text(bag._sums(contents), encoding="utf-8")
     tags = {name: (path / name).read_bytes() for name in bag.TAGS}
     (path / "tagmanifest-sha256.txt").write_text(bag._sums(tags), encoding="utf-8")
@@ -216,11 +212,7 @@ def _read_bag(path: Path) -> bool:
 @functools.cache
 def _topologies() -> list[str]:
     """The shipped topologies that are quick to build."""
-    return [
-        path.read_text(encoding="utf-8")
-        for path in sorted(TOPOLOGIES.glob("*.yml"))
-        if path.stem not in _LARGE
-    ]
+    return [path.read_text(encoding="utf-8") for path in sorted(TOPOLOGIES.glob("*.yml")) if path.stem not in _LARGE]
 
 
 _LARGE = {"blue-waters", "cielo", "titan", "alps-like", "frontier-like", "leonardo-like"}
@@ -246,9 +238,7 @@ def _read_topology(path: Path) -> bool:
 
 @functools.cache
 def _request_text() -> str:
-    (example,) = re.findall(
-        r"```yaml\n(.*?)```", (CHECKOUT / "docs/tender.md").read_text(encoding="utf-8"), re.DOTALL
-    )
+    (example,) = re.findall(r"```yaml\n(.*?)```", (CHECKOUT / "docs/tender.md").read_text(encoding="utf-8"), re.DOTALL)
     document = yaml.safe_load(example)
     document |= {"metric": "ssi", "reference_nodes": 10, "presets": ["ats5"], "scored": "pledged"}
     document["cases"][0] |= {"capability": 2.0, "reference_nodes": 8, "work": 3.0, "fewer_nodes": True}

@@ -32,12 +32,7 @@ def as_nobody(home: Path, *arguments: str, within: Sequence[str] = ()) -> subpro
         text=True,
         timeout=HUNG_S,
         cwd="/",
-        env={
-            **os.environ,
-            "HOME": str(home),
-            "PYTHONPATH": f"{home}/checkout:{home}/packages",
-            "COLUMNS": "120",
-        },
+        env={**os.environ, "HOME": str(home), "PYTHONPATH": f"{home}/checkout:{home}/packages", "COLUMNS": "120"},
         check=False,
     )
 

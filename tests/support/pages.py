@@ -69,11 +69,7 @@ def pages() -> list[str]:
 @functools.cache
 def lines(page: str) -> list[Line]:
     """Return the command lines of a page, in its order."""
-    return [
-        Line(page=page, number=number, text=text)
-        for number, text in _joined(page)
-        if BEGINNING.match(text + " ")
-    ]
+    return [Line(page=page, number=number, text=text) for number, text in _joined(page) if BEGINNING.match(text + " ")]
 
 
 def _joined(page: str) -> Iterator[tuple[int, str]]:

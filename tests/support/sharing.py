@@ -49,9 +49,7 @@ SEPARATE = {
     "tests/torus/test_faults_everywhere.py",
 }
 #: Files in two halves, each with a machine of its own: the tests whose names match, and the others.
-HALVES = {
-    "tests/torus/slurm/test_slurm.py": re.compile("drained|dies|full_disk|ends_early|hung|wrong_distribution")
-}
+HALVES = {"tests/torus/slurm/test_slurm.py": re.compile("drained|dies|full_disk|ends_early|hung|wrong_distribution")}
 
 
 def by_length(test: str) -> int:
@@ -84,9 +82,7 @@ NAMESPACES = Path("/run/netns")
 def share_namespaces() -> None:
     """Make /run/netns a mount that all workers share, as `ip netns add` does: each sees the tori of all."""
     NAMESPACES.mkdir(parents=True, exist_ok=True)
-    mounted = any(
-        line.split()[4] == str(NAMESPACES) for line in Path("/proc/self/mountinfo").read_text().splitlines()
-    )
+    mounted = any(line.split()[4] == str(NAMESPACES) for line in Path("/proc/self/mountinfo").read_text().splitlines())
     if not mounted:
         subprocess.run(["mount", "--bind", NAMESPACES, NAMESPACES], check=True)
     subprocess.run(["mount", "--make-shared", NAMESPACES], check=True)

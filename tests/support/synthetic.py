@@ -88,9 +88,7 @@ def case(**changes: Any) -> dict[str, Any]:
         "allocation": {
             "order": "snake",
             "seed": None,
-            "nodes": [
-                {"name": name, "coordinate": [*map(int, name.split("-")[1:])]} for name in hosts(extents)
-            ],
+            "nodes": [{"name": name, "coordinate": [*map(int, name.split("-")[1:])]} for name in hosts(extents)],
         },
         "placements": list(HALO_SPEED),
         "nic_policies": ["library-default"],
@@ -172,9 +170,7 @@ def noisy(chance: random.Random, value: float, launch: float) -> list[float]:
     return [round(value * launch * (1 + abs(chance.gauss(0, 0.015))), 3) for _ in range(20)]
 
 
-def halo_series(
-    speed: Mapping[str, float], base_us: float = 9200.0, launch_spread: float = 0.006
-) -> SeriesOf:
+def halo_series(speed: Mapping[str, float], base_us: float = 9200.0, launch_spread: float = 0.006) -> SeriesOf:
     def series(chance: random.Random, placement: str, policy: str) -> Series:
         launch = 1 + chance.gauss(0, launch_spread)
         times = noisy(chance, base_us * speed[placement], launch)
@@ -189,9 +185,7 @@ def halo_series(
     return series
 
 
-def halo(
-    speed: Mapping[str, float] | None = None, *, seed: int = 1, launches: int = 6, **changes: Any
-) -> Record:
+def halo(speed: Mapping[str, float] | None = None, *, seed: int = 1, launches: int = 6, **changes: Any) -> Record:
     """A 3D halo job: placements side by side on a 4x4x4 torus."""
     speed = HALO_SPEED if speed is None else speed
     made = case(placements=list(speed), launches_per_combination=launches)
@@ -230,11 +224,7 @@ def hops(*, seed: int = 2, most: int = 6, launches: int = 3, **changes: Any) -> 
             where = {"dimension": dimension, "hops": hop, "from": "n-0-0-0", "to": f"n-{there}"}
             latency = noisy(chance, 22.0 + 15.0 * hop, launch)
             out.append(
-                {
-                    "fom": "latency_us",
-                    "labels": {"test": "latency", **where, "size_bytes": 8},
-                    "samples": latency,
-                }
+                {"fom": "latency_us", "labels": {"test": "latency", **where, "size_bytes": 8}, "samples": latency}
             )
             for test, size in itertools.product(("bandwidth", "bibandwidth"), (1024, 65536, 1048576)):
                 top = line[dimension] * fall[dimension] ** (hop - 1) * (1.7 if test == "bibandwidth" else 1.0)

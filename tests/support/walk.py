@@ -45,9 +45,7 @@ def script(pages: Sequence[Path], folder: Path, name: str) -> str:
     for other in ("mpicc.mpich", "mpichversion"):
         (hidden / other).write_text("#!/bin/sh\nexit 1\n")
         (hidden / other).chmod(0o755)
-    head = SITE.format(
-        checkout=CHECKOUT, hidden=hidden, python=sys.executable, tests=CHECKOUT / "tests", folder=folder
-    )
+    head = SITE.format(checkout=CHECKOUT, hidden=hidden, python=sys.executable, tests=CHECKOUT / "tests", folder=folder)
     typed = []
     for command in itertools.chain.from_iterable(map(commands, pages)):
         own = re.sub(r"\bNAME\b", name, command.replace("git clone URL", f"git clone -q {CHECKOUT}"))

@@ -83,10 +83,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(console: Console, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Take every step, print its time and memory, and return the rows."""
     machine = Machine(
-        nodes=arguments.nodes,
-        ranks_per_node=arguments.ranks_per_node,
-        nics=arguments.nics,
-        launches=arguments.launches,
+        nodes=arguments.nodes, ranks_per_node=arguments.ranks_per_node, nics=arguments.nics, launches=arguments.launches
     )
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -244,11 +241,7 @@ def _output(
                 {"fom": f"{part}_us", "labels": {}, "samples": [share * each for each in times]}
                 for part, share in {"pack": 0.1, "unpack": 0.1, "exchange": 0.8, "wait": 0.7}.items()
             ),
-            {
-                "fom": "bandwidth_gbyte_s",
-                "labels": {},
-                "samples": [size_bytes / 1e3 / each for each in times],
-            },
+            {"fom": "bandwidth_gbyte_s", "labels": {}, "samples": [size_bytes / 1e3 / each for each in times]},
         ],
     }
 

@@ -88,14 +88,11 @@ def table(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_table_has_every_launch_with_the_values_that_lists_and_comparisons_use(
-    root: Path, table: Path
-) -> None:
+def test_the_table_has_every_launch_with_the_values_that_lists_and_comparisons_use(root: Path, table: Path) -> None:
     values = {
         (sha256, launch, fom, tuple(sorted(json.loads(labels).items()))): value
         for sha256, launch, fom, labels, value in rows(
-            table,
-            "SELECT record_sha256, launch, fom, labels, value FROM 'DIR/**/*.parquet' WHERE fom IS NOT NULL",
+            table, "SELECT record_sha256, launch, fom, labels, value FROM 'DIR/**/*.parquet' WHERE fom IS NOT NULL"
         )
     }
     launches = 0
@@ -106,16 +103,12 @@ def test_the_table_has_every_launch_with_the_values_that_lists_and_comparisons_u
                 point = read.sha256, launch.index, str(series.fom), tuple(sorted(series.labels.items()))
                 assert values.pop(point) == entries.value_of([series.samples])
     assert all(key[0] not in {read.sha256 for read in archive.load_all(root)} for key in values)
-    (count,) = rows(
-        table, "SELECT count(DISTINCT (record_sha256, launch)) FROM 'DIR/**/*.parquet' WHERE level > 0"
-    )
+    (count,) = rows(table, "SELECT count(DISTINCT (record_sha256, launch)) FROM 'DIR/**/*.parquet' WHERE level > 0")
     assert count == (launches,)
 
 
 def test_the_page_of_columns_and_the_files_agree(table: Path) -> None:
-    described = rows(
-        table, "DESCRIBE SELECT * FROM read_parquet('DIR/**/*.parquet', hive_partitioning=false)"
-    )
+    described = rows(table, "DESCRIBE SELECT * FROM read_parquet('DIR/**/*.parquet', hive_partitioning=false)")
     assert [name for name, *_ in described] == [column.name for column in columns.COLUMNS]
     assert (table / "columns.md").read_text() == columns.page()
     assert {name for name, kind, *_ in described if kind == "DOUBLE"} == {
@@ -158,30 +151,20 @@ def test_a_record_that_was_changed_is_passed_over_with_a_line(tmp_path: Path) ->
     bad, undeclared, *_ = archive.paths(root)
     bad.write_text(bad.read_text().replace('"exit_status": 0', '"exit_status": 3', 1))
     document = json.loads(undeclared.read_text())
-    del document["figures"][
-        "elapsed_s" if "elapsed_s" in document["figures"] else next(iter(document["figures"]))
-    ]
+    del document["figures"]["elapsed_s" if "elapsed_s" in document["figures"] else next(iter(document["figures"]))]
     sealed = record.sealed(document)
     undeclared.unlink()
     (root / "vcluster" / f"{sealed['created'][:10]}-{sealed['id']}.json").write_text(json.dumps(sealed))
     output = run("results", "export", "--parquet", folder, "--archive", root)
-    assert (
-        "added 3 records" in output
-        and output.count("passed over") == 2
-        and "the record was changed" in output
-    )
+    assert "added 3 records" in output and output.count("passed over") == 2 and "the record was changed" in output
     assert len(rows(folder, "SELECT DISTINCT record_sha256 FROM 'DIR/**/*.parquet'")) == 3
 
 
 def test_a_table_of_other_columns_is_refused(tmp_path: Path) -> None:
     part = tmp_path / "system=a/month=2026-11/x.parquet"
     part.parent.mkdir(parents=True)
-    duckdb.sql(
-        f"COPY (SELECT 'a' AS system, 'b' AS record_id, 9 AS schema_version) TO '{part}' (FORMAT parquet)"
-    )
-    done = CliRunner().invoke(
-        cli, ["results", "export", "--parquet", str(tmp_path), "--archive", str(EXAMPLE)]
-    )
+    duckdb.sql(f"COPY (SELECT 'a' AS system, 'b' AS record_id, 9 AS schema_version) TO '{part}' (FORMAT parquet)")
+    done = CliRunner().invoke(cli, ["results", "export", "--parquet", str(tmp_path), "--archive", str(EXAMPLE)])
     assert isinstance(done.exception, InputError)
     assert str(done.exception).endswith("schema_version: 9 is not valid; expected 1; export to a new folder")
 
@@ -215,17 +198,11 @@ def make(root: Path, first: int, count: int) -> None:
         for number in range(first, first + count):
             if copied[number % len(copied)] != path:
                 continue
-            created = (datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=15 * number)).strftime(
-                "%Y-%m-%dT%H:%M:%SZ"
-            )
+            created = (datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=15 * number)).strftime("%Y-%m-%dT%H:%M:%SZ")
             system = f"site{number // len(copied) % 4}"
             copy = {**document, "created": created, "system": {**document["system"], "name": system}}
             digest = record.content_sha256(copy)
-            new = (
-                text.replace(old[2], digest)
-                .replace(f'"{old[1]}"', f'"{digest[:12]}"')
-                .replace(old[0], created)
-            )
+            new = text.replace(old[2], digest).replace(f'"{old[1]}"', f'"{digest[:12]}"').replace(old[0], created)
             new = new.replace('"name": "vcluster"', f'"name": "{system}"')
             (root / system).mkdir(exist_ok=True)
             (root / system / f"{created[:10]}-{digest[:12]}.json").write_text(new)
@@ -261,9 +238,7 @@ def test_the_level_follows_from_what_a_record_has() -> None:
     by_check = {read.case.check: levels.of(read.document) for read in archive.load_all(EXAMPLE)}
     assert by_check["multirail_halo"][0] is Level.REPEATED
     level, lacks = by_check["lulesh_profile"]
-    assert level is Level.PLACED and lacks.startswith(
-        "3 results of a combination instead of 6; run: reframe "
-    )
+    assert level is Level.PLACED and lacks.startswith("3 results of a combination instead of 6; run: reframe ")
     (halo,) = [path for path in archive.paths(EXAMPLE) if path.parent.name == "vcluster-degraded"]
     document = json.loads(halo.read_text())
     for launch in document["launches"]:
@@ -298,9 +273,7 @@ def test_an_imported_result_is_in_lists_and_nowhere_else(root: Path) -> None:
     assert path not in archive.paths(root)
 
 
-def test_what_a_user_states_lifts_a_result_to_level_1_and_is_refused_where_it_is_wrong(
-    tmp_path: Path,
-) -> None:
+def test_what_a_user_states_lifts_a_result_to_level_1_and_is_refused_where_it_is_wrong(tmp_path: Path) -> None:
     facts = {"command": "srun osu_bw", "exit_status": "0", "machine": "north", "software": "MPICH 4.2"}
     words = [word for name, value in facts.items() for word in ("--set", f"{name}={value}")]
     output = run("results", "import", OSU, "--system", "n", *words, "--archive", tmp_path)
@@ -324,9 +297,7 @@ def test_a_cut_or_damaged_file_is_refused_in_one_line(tmp_path: Path) -> None:
     chance, file = random.Random(1), tmp_path / "run-report.json"
     for number in range(400):
         at = chance.randrange(len(whole))
-        file.write_bytes(
-            whole[:at] if number % 2 else whole[:at] + bytes([chance.randrange(256)]) + whole[at + 1 :]
-        )
+        file.write_bytes(whole[:at] if number % 2 else whole[:at] + bytes([chance.randrange(256)]) + whole[at + 1 :])
         try:
             for result in foreign.results(file, stated={"system": "s"}, units={})[0]:
                 document = imported.document(result, file.name, b"")

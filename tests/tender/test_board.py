@@ -145,9 +145,7 @@ def test_nothing_of_a_bid_becomes_markup_and_nothing_is_loaded(page: str) -> Non
 def test_colours_have_the_contrast_that_wcag_asks_for() -> None:
     """Level AA: 4.5 to 1 for text on the paper and on shaded headings, 3 to 1 for the marks of a drawing."""
     style = (board.TEMPLATES / "board.css").read_text()
-    schemes = [
-        dict(re.findall(r"--(\w+):#([0-9a-f]{3,6})", block)) for block in re.findall(r":root{(.*?)}", style)
-    ]
+    schemes = [dict(re.findall(r"--(\w+):#([0-9a-f]{3,6})", block)) for block in re.findall(r":root{(.*?)}", style)]
     assert len(schemes) == 2, "light and dark"
     for colours, name, ground in itertools.product(
         schemes, ("ink", "soft", "accent", "bad", "good"), ("paper", "shade")
@@ -169,9 +167,7 @@ def _luminance(colour: str) -> float:
 
 
 def test_what_is_taken_on_trust_stands_in_the_evidence(page: str) -> None:
-    assert (
-        '<th scope="row">luck</th><td>The best of 10 gains 0.3 %.</td>' in page[page.index('id="evidence"') :]
-    )
+    assert '<th scope="row">luck</th><td>The best of 10 gains 0.3 %.</td>' in page[page.index('id="evidence"') :]
 
 
 def test_a_verdict_is_a_word_and_not_a_colour_alone(page: str) -> None:

@@ -68,16 +68,12 @@ def changed(read: Record, change: Callable[[Samples], Samples]) -> Record:
         made = 1 / change(1 / samples) if is_rate else change(samples)
         return dataclasses.replace(one, samples=tuple(made.tolist()))
 
-    launches = tuple(
-        dataclasses.replace(launch, series=tuple(map(series, launch.series))) for launch in read.launches
-    )
+    launches = tuple(dataclasses.replace(launch, series=tuple(map(series, launch.series))) for launch in read.launches)
     return dataclasses.replace(read, launches=launches)
 
 
 def noisy(chance: np.random.Generator) -> Samples:
-    return np.asarray(
-        9200 * (1 + 0.006 * chance.standard_normal() + np.abs(0.015 * chance.standard_normal(20)))
-    )
+    return np.asarray(9200 * (1 + 0.006 * chance.standard_normal() + np.abs(0.015 * chance.standard_normal(20))))
 
 
 def reduced(records: list[Record], name: str, chance: np.random.Generator, **changes: Any) -> list[Judged]:
@@ -99,11 +95,7 @@ def reduced(records: list[Record], name: str, chance: np.random.Generator, **cha
 def bid(name: str, records: list[Judged], digest: str = "") -> Read:
     signed = Signed(key="SHA256:x", lines=((name,),))
     return Read(
-        path=Path(name),
-        bid=Bid(bidder=name, tier="baseline"),
-        signed=signed,
-        records=records,
-        digest=digest or name,
+        path=Path(name), bid=Bid(bidder=name, tier="baseline"), signed=signed, records=records, digest=digest or name
     )
 
 
@@ -209,9 +201,7 @@ HONEST: dict[str, Drawn] = {
     "waves": waves,
     "an outlier": with_outlier,
     "bimodal": bimodal,
-    "a sweep": lambda chance: (
-        100 + np.arange(100) * (1 + chance.random()) + 0.01 * chance.standard_normal(100)
-    ),
+    "a sweep": lambda chance: 100 + np.arange(100) * (1 + chance.random()) + 0.01 * chance.standard_normal(100),
     "two samples": lambda chance: np.round(100 + chance.random(2), 2),
     "one sample": lambda chance: np.round(100 + 10 * chance.random(1), 1),
 }
@@ -223,7 +213,6 @@ def test_no_honest_bid_is_accused_among_two_hundred(kind: str) -> None:
     """Each draw is of a bid of its own; all of them are compared with each other: 1,200 launches of 200 bids."""
     chance = np.random.default_rng(11)
     bids = [
-        reduced([measured(read, HONEST[kind], chance) for read in BASE[:1]], f"b{draw}", chance)
-        for draw in range(200)
+        reduced([measured(read, HONEST[kind], chance) for read in BASE[:1]], f"b{draw}", chance) for draw in range(200)
     ]
     assert list(copies.within([read for bid in bids for read in bid])) == []

@@ -18,9 +18,7 @@ from railyard.tender.request import Case
 CASE = Case(name="a", check="c", nodes=1, placement="plain", fom=figures.fom("run_us"), reference=1.0)
 
 
-def results(
-    chance: random.Random, bid: str, *, jobs: int = 5, speed: float = 1.0, spread: float = 0.01
-) -> Measured:
+def results(chance: random.Random, bid: str, *, jobs: int = 5, speed: float = 1.0, spread: float = 0.01) -> Measured:
     """Six launches of each job with 1 % from launch to launch, and `spread` from job to job."""
     by_job = {}
     for job in range(jobs):
@@ -35,9 +33,7 @@ def test_a_demand_is_met_by_both_bounds_or_by_none() -> None:
     assert bounds is not None
     low, high = bounds
     assert low < measured_us.value < high and measured_us.is_of_machine
-    verdicts = [
-        measured.meets(CASE, measured_us, bound) for bound in (1.01 * high, measured_us.value, 0.99 * low)
-    ]
+    verdicts = [measured.meets(CASE, measured_us, bound) for bound in (1.01 * high, measured_us.value, 0.99 * low)]
     assert verdicts == [Meets.MEETS, Meets.CANNOT_TELL, Meets.DOES_NOT_MEET]
     assert "of 1 job alone" in results(random.Random(1), "a", jobs=1).text
 
@@ -50,8 +46,7 @@ def test_equal_scores_share_the_first_place() -> None:
 def leads(chance: random.Random, bids: int, speed: float) -> Iterator[bool]:
     """Whether the best of `bids` leads each other, as the award tests it; the first has the speed."""
     made = sorted(
-        (results(chance, str(bid), speed=speed if bid == 0 else 1.0) for bid in range(bids)),
-        key=lambda one: one.value,
+        (results(chance, str(bid), speed=speed if bid == 0 else 1.0) for bid in range(bids)), key=lambda one: one.value
     )
     for other in made[1:]:
         sides = [(-1.0, made[0].logs), (1.0, other.logs)]

@@ -30,9 +30,7 @@ def railyard(*arguments: object) -> str:
 
 def with_rates(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
     (times,) = (series["samples"] for series in document["series"] if series["fom"] == "iteration_us")
-    document["series"] += [
-        {"fom": rate, "labels": {}, "samples": [1e6 / time for time in times]} for rate in RATES
-    ]
+    document["series"] += [{"fom": rate, "labels": {}, "samples": [1e6 / time for time in times]} for rate in RATES]
     return run
 
 

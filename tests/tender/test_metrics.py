@@ -39,9 +39,7 @@ def case(name: str, **changes: Any) -> Case:
 
 
 def tender_of(metric: Metric, *cases: Case, **changes: Any) -> Tender:
-    return Tender(
-        title="t", challenge="12345678", origins=(Origin.MEASURED,), cases=cases, metric=metric, **changes
-    )
+    return Tender(title="t", challenge="12345678", origins=(Origin.MEASURED,), cases=cases, metric=metric, **changes)
 
 
 def score(wanted: Tender, medians: dict[str, float], *, nodes: int, **weights: float) -> float:
@@ -84,10 +82,7 @@ def test_ssi_is_the_product_of_capability_utilisation_and_speedup() -> None:
 
 def test_ssni_is_the_ratio_of_nodes_times_the_mean_speedup() -> None:
     wanted = tender_of(
-        Metric.SSNI,
-        case("a", fom="updates_per_s", reference=10.0),
-        case("b", reference=9.0),
-        reference_nodes=6000,
+        Metric.SSNI, case("a", fom="updates_per_s", reference=10.0), case("b", reference=9.0), reference_nodes=6000
     )
     assert score(wanted, {"a": 40.0, "b": 1.0}, nodes=1500) == pytest.approx(0.25 * 6)
 
@@ -129,12 +124,7 @@ def document(**changes: Any) -> dict[str, Any]:
         "challenge": "12345678",
         "origins": ["measured"],
         "cases": [
-            {
-                "name": "plain",
-                "placement": "plain",
-                "parameters": {"grid": [4, 4], "cells": [2048, 2048]},
-                **halo,
-            },
+            {"name": "plain", "placement": "plain", "parameters": {"grid": [4, 4], "cells": [2048, 2048]}, **halo},
             {"name": "random", "placement": "random", **halo},
         ],
         **changes,
@@ -187,9 +177,7 @@ def test_ssi_refuses_a_case_slower_than_the_reference(records: dict[str, Path], 
     cases[0]["reference"] = 4000
     wanted = written(tmp_path, metric="ssni", reference_nodes=16, cases=cases)
     done = run("check", packed(tmp_path, records["fast"], "--nodes", 16), "--request", wanted)
-    assert (
-        done.exit_code == 1 and "missing  speedups:" in done.output and "the reference is 4000" in done.output
-    )
+    assert done.exit_code == 1 and "missing  speedups:" in done.output and "the reference is 4000" in done.output
 
 
 def test_pledges_are_demonstrated_or_scored(records: dict[str, Path], tmp_path: Path) -> None:
@@ -220,9 +208,7 @@ def test_a_preset_has_a_public_source_for_every_rule_and_runs(
 
 
 @pytest.mark.parametrize("field", ["reference", "limit", "work", "capability"])
-def test_a_number_that_no_machine_reaches_is_refused_before_it_overflows_a_score(
-    field: str, tmp_path: Path
-) -> None:
+def test_a_number_that_no_machine_reaches_is_refused_before_it_overflows_a_score(field: str, tmp_path: Path) -> None:
     cases = document()["cases"]
     cases[0][field] = 1e300
     with pytest.raises(InputError, match=field):

@@ -27,9 +27,7 @@ class Signers:
 
 
 LISTS = {
-    "the first line has expired": Signers(
-        'swift@x valid-before="20200101" KEY\nbids@x,swift@x KEY', "bids@x, swift@x"
-    ),
+    "the first line has expired": Signers('swift@x valid-before="20200101" KEY\nbids@x,swift@x KEY', "bids@x, swift@x"),
     "the first line is of another namespace": Signers(
         'swift@x namespaces="other" KEY\nbids@x namespaces="railyard-*" KEY', "bids@x"
     ),
@@ -59,19 +57,7 @@ def signed_bags(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("key", "authority"):
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", folder / name]
         subprocess.run(words, check=True)
-    words = [
-        "ssh-keygen",
-        "-q",
-        "-s",
-        "authority",
-        "-I",
-        "swift",
-        "-n",
-        "swift@x,bids@x",
-        "-V",
-        "-1h:+1d",
-        "key.pub",
-    ]
+    words = ["ssh-keygen", "-q", "-s", "authority", "-I", "swift", "-n", "swift@x,bids@x", "-V", "-1h:+1d", "key.pub"]
     subprocess.run(words, check=True, cwd=folder)
     for name, key in (("plain", "key"), ("certified", "key-cert.pub")):
         bag.write(folder / name, [], bag.Bid(bidder="swift Ltd", tier="baseline"), key=folder / key)

@@ -41,9 +41,7 @@ def fair(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_honest_bids_are_complete(fair: Path) -> None:
     for name in ("swift", "steady"):
-        done = run(
-            "check", fair / name, "--request", fair / "tender.yml", "--allowed-signers", fair / "signers"
-        )
+        done = run("check", fair / name, "--request", fair / "tender.yml", "--allowed-signers", fair / "signers")
         assert done.exit_code == 0, done.output
         assert f"{name} Ltd: 4 records, signed by {name}@example.org with SHA256:" in done.output
         assert done.output.endswith("complete\n")
@@ -52,10 +50,7 @@ def test_the_honest_bids_are_complete(fair: Path) -> None:
 def test_what_the_careless_bid_lacks_is_named_rule_by_rule(fair: Path) -> None:
     done = run("check", fair / "careless", "--request", fair / "tender.yml")
     assert done.exit_code == 1 and done.output.endswith("not complete\n")
-    assert (
-        "case halo, default order: 3 results with iteration_us under plain + library-default; 6 are"
-        in done.output
-    )
+    assert "case halo, default order: 3 results with iteration_us under plain + library-default; 6 are" in done.output
     assert "missing  cases:" in done.output and "ok       challenge:" in done.output
 
 
@@ -76,12 +71,7 @@ def test_the_award_names_the_best_complete_bid_with_its_lead(fair: Path) -> None
     assert float(near[3].split()[0]) > float(near[2].split()[0]), "steady is the faster but for its slow link"
     assert float(scattered[3].split()[0]) < 0.7 * float(scattered[2].split()[0])
     table = [line for line in lines if line.startswith("| ")]
-    assert [row.split(" | ")[0] for row in table[1:5]] == [
-        "| swift Ltd",
-        "| steady Ltd",
-        "| careless Ltd",
-        "| sly Ltd",
-    ]
+    assert [row.split(" | ")[0] for row in table[1:5]] == ["| swift Ltd", "| steady Ltd", "| careless Ltd", "| sly Ltd"]
     assert "- with the weight of halo, scattered ranks left out, steady Ltd is best" in lines
     assert "## Why sly Ltd is not complete" in done.output
 
@@ -93,9 +83,7 @@ def test_the_page_shows_what_the_commands_print(fair: Path) -> None:
     printed = run("evaluate", *bags, *common).output
     printed += "".join(run("check", each, *common).output for each in bags)
     played = PAGE[PAGE.index("## Played through") : PAGE.index("## What nothing determines")]
-    shown = [
-        line for block in re.findall(r"```text\n(.*?)```", played, re.DOTALL) for line in block.splitlines()
-    ]
+    shown = [line for block in re.findall(r"```text\n(.*?)```", played, re.DOTALL) for line in block.splitlines()]
     without = re.sub(r"[0-9.]+", "0", printed)
     assert len(shown) >= 7
     assert [line for line in shown if re.sub(r"[0-9.]+", "0", line) not in without] == []
@@ -129,10 +117,7 @@ def test_two_equal_bids_are_not_told_apart(fair: Path, tmp_path: Path) -> None:
         (lambda bag: (bag / "data" / "extra.json").write_text("{}"), "no manifest names"),
         (lambda bag: (bag / "data" / "bid.json").unlink(), "no plain file"),
         (lambda bag: (bag / "bag-info.txt").write_text("Source-Organization: other\n"), "another sha256"),
-        (
-            lambda bag: ((bag / "data/bid.json").unlink(), (bag / "data/bid.json").symlink_to("/etc/passwd")),
-            "plain",
-        ),
+        (lambda bag: ((bag / "data/bid.json").unlink(), (bag / "data/bid.json").symlink_to("/etc/passwd")), "plain"),
         (lambda bag: (bag / bag_signature()).unlink(), "not signed"),
     ],
 )
@@ -183,9 +168,7 @@ def test_without_a_list_the_verdict_says_that_nobody_knows_the_key(fair: Path) -
     assert done.exit_code == 0 and "without a list of allowed signers nobody knows whose key" in done.output
 
 
-def test_a_bidder_has_the_key_that_the_tender_names_and_letters_of_one_script(
-    fair: Path, tmp_path: Path
-) -> None:
+def test_a_bidder_has_the_key_that_the_tender_names_and_letters_of_one_script(fair: Path, tmp_path: Path) -> None:
     named = tmp_path / "tender.yml"
     named.write_text((fair / "tender.yml").read_text() + "bidders: {steady Ltd: swift@example.org}\n")
     common = ("--request", named, "--allowed-signers", fair / "signers")
@@ -249,12 +232,7 @@ def test_the_first_jobs_of_one_session_count(fair: Path, tmp_path: Path) -> None
     common: dict[str, Any] = {"origin": "measured", "challenge": CHALLENGE, "system": "swift"}
     slow, fast = evidence.jobs(4, **common), evidence.jobs(2, speed=9.0, first=10, session="c8a1", **common)
     lucky = evidence.good(
-        seed=9,
-        speed=9.0,
-        number=4,
-        previous=slow[-1].sha256,
-        created=evidence.CREATED + timedelta(hours=1),
-        **common,
+        seed=9, speed=9.0, number=4, previous=slow[-1].sha256, created=evidence.CREATED + timedelta(hours=1), **common
     )
     files = [archive.add(read, tmp_path / "later") for read in (*slow, lucky)]
     run("pack", *files, "-o", tmp_path / "one", "--bidder", "swift Ltd")
@@ -281,23 +259,15 @@ def test_pack_chooses_the_records_that_answer_and_names_the_others(fair: Path, t
             evidence.good(challenge=CHALLENGE, seed=31, session="d2"),
             "its origin is emulated; the tender accepts measured",
         ),
-        (
-            evidence.good(check="halo_2d", seed=32, session="d3", **common),
-            "no case of the tender runs halo_2d",
-        ),
-        (
-            evidence.good(grid=[2, 8], seed=33, session="d9", **common),
-            "grid is [2, 8]; the tender names [4, 4]",
-        ),
+        (evidence.good(check="halo_2d", seed=32, session="d3", **common), "no case of the tender runs halo_2d"),
+        (evidence.good(grid=[2, 8], seed=33, session="d9", **common), "grid is [2, 8]; the tender names [4, 4]"),
         (later[3], "the tender counts the jobs of an earlier session than c8a1"),
     ]
     for read in (*jobs, *later[:3], *(read for read, _ in others)):
         archive.add(read, tmp_path / "archive")
     request_option = ("--request", fair / "tender.yml")
     key = key_of(tmp_path, "own")
-    done = run(
-        "pack", tmp_path / "archive", "-o", tmp_path / "bag", "--bidder", "b", "--sign", key, *request_option
-    )
+    done = run("pack", tmp_path / "archive", "-o", tmp_path / "bag", "--bidder", "b", "--sign", key, *request_option)
     assert done.exit_code == 0 and ": 4 records, signed with" in done.output, done.output
     for read, words in others:
         assert any(read.id in line and words in line for line in done.output.splitlines()), words

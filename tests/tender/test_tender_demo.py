@@ -25,9 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def demo(folder: Path) -> tuple[str, str]:
     """Return what the demo prints, and the words of its page above the evidence."""
-    done = subprocess.run(
-        [CHECKOUT / "tools" / "tender-demo", folder], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([CHECKOUT / "tools" / "tender-demo", folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     page = (folder / "page.html").read_text(encoding="utf-8")
     first = page[page.index("<body>") : page.index('id="evidence"')]
@@ -46,10 +44,7 @@ def test_two_bids_are_ranked_and_the_third_shows_in_one_line_why_it_is_not(demo:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        (
-            "Who leads, and by how much?",
-            "brisk Ltd. Its score of 1.2 is 23.2 % higher than that of steady Ltd",
-        ),
+        ("Who leads, and by how much?", "brisk Ltd. Its score of 1.2 is 23.2 % higher than that of steady Ltd"),
         ("How certain is that?", "With a certainty of 95 %, the lead is between 22.8 % and 23.7 %."),
         ("What does the score mean?", "The reference system scores 1."),
         ("Which bids are not ranked, and why?", "swift Ltd does not follow this rule: Every session"),
@@ -59,16 +54,12 @@ def test_two_bids_are_ranked_and_the_third_shows_in_one_line_why_it_is_not(demo:
         ("What comes next?", "Ask swift Ltd to mend what is listed above, or exclude the bid."),
     ],
 )
-def test_the_board_finds_its_questions_with_their_answers(
-    demo: tuple[str, str], question: str, answer: str
-) -> None:
+def test_the_board_finds_its_questions_with_their_answers(demo: tuple[str, str], question: str, answer: str) -> None:
     _, page = demo
     assert answer in page.replace("\N{NO-BREAK SPACE}", " ").split(question)[1][:500]
 
 
-def test_the_page_says_that_the_example_is_no_machine_and_that_one_network_is_worse(
-    demo: tuple[str, str],
-) -> None:
+def test_the_page_says_that_the_example_is_no_machine_and_that_one_network_is_worse(demo: tuple[str, str]) -> None:
     _, page = demo
     assert page.count("emulated (a network made by software)") == 2 and "steady has a worse cable" in page
 

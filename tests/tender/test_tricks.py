@@ -171,21 +171,15 @@ def test_of_two_bids_with_the_same_launches_the_one_received_first_stays(asked: 
 
 def test_the_best_of_several_sessions_gives_no_award(asked: Path, tmp_path: Path) -> None:
     lucky = packed(tmp_path, "lucky", good(speed=1.08))
-    plain = packed(
-        tmp_path, "plain", evidence.good(origin="measured", challenge=CHALLENGE, system="plain", seed=9)
-    )
+    plain = packed(tmp_path, "plain", evidence.good(origin="measured", challenge=CHALLENGE, system="plain", seed=9))
     done = run("evaluate", lucky, plain, "--request", asked)
     assert "nobody can tell whether its machine is better: 1 job of a case in a bid" in done.output
     assert "With fewer than 4 jobs nobody knows how much the best of them gains" in done.output
     assert "determine iteration\\_us; that all of them were scaled together is not seen" in done.output
 
 
-@pytest.mark.parametrize(
-    "line", ["./fast; : ", "LD_PRELOAD='/tmp/f.so "], ids=["another program", "a library"]
-)
-def test_words_that_look_like_allowed_launcher_options_allow_nothing(
-    line: str, asked: Path, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("line", ["./fast; : ", "LD_PRELOAD='/tmp/f.so "], ids=["another program", "a library"])
+def test_words_that_look_like_allowed_launcher_options_allow_nothing(line: str, asked: Path, tmp_path: Path) -> None:
     """A fault whose text ended in the words of an allowed option was taken for that option."""
     asked.write_text(asked.read_text() + "launcher_options: [--exclusive]\n")
     end = "launcher options of its own: --exclusive"
@@ -211,9 +205,7 @@ def test_a_program_in_the_launchers_place_counts_if_the_tender_names_it(
     assert is_complete or "reframe.wrapper: FASTRUN, a launcher of its own; expected none, or one" in answer
 
 
-def test_the_programs_own_cells_are_not_those_of_a_tender_that_names_the_default(
-    asked: Path, tmp_path: Path
-) -> None:
+def test_the_programs_own_cells_are_not_those_of_a_tender_that_names_the_default(asked: Path, tmp_path: Path) -> None:
     """Without the option a program runs its own small default, which no parameter of the record named."""
     asked.write_text(re.sub(r", cells: \S+ \S+}", "}", asked.read_text()))
 
@@ -221,9 +213,7 @@ def test_the_programs_own_cells_are_not_those_of_a_tender_that_names_the_default
         del document["case"]["parameters"]["cells"]
         forgeries.replace_in_commands(" --cells 2048x2048", "")(document)
 
-    assert "missing; halo needs it" in checked(
-        packed(tmp_path, "sly", forgeries.changed(good(), change)), asked
-    )
+    assert "missing; halo needs it" in checked(packed(tmp_path, "sly", forgeries.changed(good(), change)), asked)
 
 
 def later(minutes: int, first: Record) -> Record:
@@ -231,9 +221,7 @@ def later(minutes: int, first: Record) -> Record:
     return good(seed=2, created=created, number=1, previous=first.sha256)
 
 
-def test_two_jobs_at_one_time_on_one_set_of_nodes_and_two_clocks_of_one_boot(
-    asked: Path, tmp_path: Path
-) -> None:
+def test_two_jobs_at_one_time_on_one_set_of_nodes_and_two_clocks_of_one_boot(asked: Path, tmp_path: Path) -> None:
     first = good()
     assert checked(packed(tmp_path, "honest", first, later(10, first)), asked) == "complete"
     twins = packed(tmp_path, "twins", first, later(0, first))
@@ -249,10 +237,7 @@ def test_two_jobs_at_one_time_on_one_set_of_nodes_and_two_clocks_of_one_boot(
 
 
 def test_a_name_that_looks_like_that_of_another_bid_is_refused(asked: Path, tmp_path: Path) -> None:
-    bags = (
-        packed(tmp_path, "ACME Ltd", good()),
-        packed(tmp_path, "\u0410\u0421\u041c\u0415 Ltd", good(seed=9)),
-    )
+    bags = (packed(tmp_path, "ACME Ltd", good()), packed(tmp_path, "\u0410\u0421\u041c\u0415 Ltd", good(seed=9)))
     done = run("evaluate", *bags, "--request", asked)
     assert "cannot be the best" in done.output and "looks like ACME Ltd" in done.output, done.output
     asked.write_text(f"{asked.read_text()}received: [{digest(bags[0])}]\n")
@@ -272,9 +257,7 @@ def of_one_case(folder: Path, origin: str, grid: str, nodes: int) -> Path:
 def test_another_block_of_the_torus_is_a_parameter_that_the_tender_names(tmp_path: Path) -> None:
     """Eight nodes in a cube are not eight nodes in a row."""
     path = of_one_case(tmp_path, "measured", "[2, 2]", 4)
-    bag = packed(
-        tmp_path, "box", good(topology="gemini-2x2x2", grid=[2, 2], block=[2, 2, 1], placements=["plain"])
-    )
+    bag = packed(tmp_path, "box", good(topology="gemini-2x2x2", grid=[2, 2], block=[2, 2, 1], placements=["plain"]))
     assert "block is [2, 2, 1], which the tender does not name" in checked(bag, path)
     path.write_text(path.read_text().replace("2048]}", "2048], block: [2, 2, 1]}"))
     assert checked(bag, path) == "complete"

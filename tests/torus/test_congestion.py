@@ -75,9 +75,7 @@ def victim(launch: str, repeats: int) -> str:
 def congestor(launch: str, name: str, hosts: Sequence[str], pattern: str = "incast") -> str:
     own = f"{launch}.{name}"
     files = ["--ready", f"{own}.ready", "--stop", f"{launch}.stop", "--json", f"{own}.json"]
-    command = mpirun(
-        own, hosts, "congestor", "--pattern", pattern, "--size", "32KiB", "--window", "4", *files
-    )
+    command = mpirun(own, hosts, "congestor", "--pattern", pattern, "--size", "32KiB", "--window", "4", *files)
     return f"--congestor={name}={command}"
 
 
@@ -121,9 +119,7 @@ def test_a_shared_link_costs_what_the_model_says_and_another_link_costs_nothing(
     """
     monkeypatch.chdir(tmp_path)
     alone, shared, apart = rate(ring, "alone"), rate(ring, "shared", SHARES), rate(ring, "apart", APART)
-    print(
-        f"alone {alone:.0f} B/s; factor {alone / shared:.3f} on a shared link, {alone / apart:.3f} on another"
-    )
+    print(f"alone {alone:.0f} B/s; factor {alone / shared:.3f} on a shared link, {alone / apart:.3f} on another")
     assert alone / shared == pytest.approx(2.0, rel=0.2)
     assert alone / apart == pytest.approx(1.0, abs=0.2)
     for launch, hosts in (("shared", SHARES), ("apart", APART)):

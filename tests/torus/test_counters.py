@@ -23,14 +23,7 @@ from railyard.torus.virtual.counters import Interface, Snapshot
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 PAIR = gemini("2x1x1")
-ENDS = [
-    ("n0-0-0", "nic0"),
-    ("n1-0-0", "nic0"),
-    ("r0-0-0", "x+"),
-    ("r0-0-0", "h0"),
-    ("r1-0-0", "x-"),
-    ("r1-0-0", "h0"),
-]
+ENDS = [("n0-0-0", "nic0"), ("n1-0-0", "nic0"), ("r0-0-0", "x+"), ("r0-0-0", "h0"), ("r1-0-0", "x-"), ("r1-0-0", "h0")]
 
 
 def snapshot(**bytes_of: tuple[int, int]) -> Snapshot:
@@ -119,9 +112,7 @@ def test_stalls_are_counted_between_two_readings_and_earlier_files_lack_them() -
 
 
 def test_classes_add_up_their_links_and_stalls_are_printed_where_a_router_counts_them() -> None:
-    *_, heading, xplus, xminus, out, into = links.lines(
-        with_stalls(3_000_000, 250_000).links, ["r0-0-0", "r1-0-0"]
-    )
+    *_, heading, xplus, xminus, out, into = links.lines(with_stalls(3_000_000, 250_000).links, ["r0-0-0", "r1-0-0"])
     assert heading.endswith("IN STALL MS OUT STALL MS    REPLAYS")
     assert xplus.split() == ["X+", "1", "900", "9", "0", "0", "0", "3.000", "0.250", "2"]
     assert (xminus.split()[0], out.split()[:2], into.split()[:2]) == ("X-", ["H+", "2"], ["H-", "2"])
@@ -162,18 +153,14 @@ def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
         f"H- r0-1-2>{topo.node_name(source)}",
     ]
     shape = plan.Shape()
-    expected = (
-        size * (shape.mtu_bytes + plan.ETHERNET_BYTES) / (shape.mtu_bytes - 52)
-    )  # IPv4, TCP with timestamps
+    expected = size * (shape.mtu_bytes + plan.ETHERNET_BYTES) / (shape.mtu_bytes - 52)  # IPv4, TCP with timestamps
     for name in there:
         assert sent[name] == pytest.approx(expected, rel=0.01), name
     assert {name for name, count in sent.items() if count} == {*there, *back}
     assert all(sent[name] < 0.05 * expected for name in back)
 
 
-def _transfer(
-    torus: str, source: str, target: str, *, topo: Topology, at: tuple[int, int, int], size: int
-) -> None:
+def _transfer(torus: str, source: str, target: str, *, topo: Topology, at: tuple[int, int, int], size: int) -> None:
     address = addresses.node_address(topo, Node(coordinate=at, slot=0, name=""), 0)
     listen = "import socket; s = socket.create_server(('', 5000)); print('ready', flush=True)"
     receive = f"{listen}; c, _ = s.accept()\nwhile c.recv(1 << 16): pass"

@@ -38,9 +38,7 @@ def router_trees(small_kernel: str, tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-def test_routers_ports_are_counted_live(
-    railyard: Run, small_kernel: str, router_trees: Path, tmp_path: Path
-) -> None:
+def test_routers_ports_are_counted_live(railyard: Run, small_kernel: str, router_trees: Path, tmp_path: Path) -> None:
     variables = {
         "RAILYARD_COUNTERS_GROUP": "torus-links",
         "RAILYARD_COUNTERS_ROOT": str(router_trees),
@@ -51,9 +49,7 @@ def test_routers_ports_are_counted_live(
     load_options = ["--size", "64KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"]
     options = ["--coordinates", f"{tmp_path}/coordinates", *load_options, "--counters", f"{tmp_path}/counted"]
     program = str(BIN / "topobw")
-    done = railyard(
-        "torus", "mpirun", small_kernel, "-q", "-np", "8", *exported, program, *options, **variables
-    )
+    done = railyard("torus", "mpirun", small_kernel, "-q", "-np", "8", *exported, program, *options, **variables)
     assert done.returncode == 0, done.stderr
     leaders = json.loads((tmp_path / "counted.json").read_text())["leaders"]
     assert len(leaders) == 8 and all(len(leader["links"]) == 4 for leader in leaders)
@@ -63,15 +59,11 @@ def test_routers_ports_are_counted_live(
     assert "# 8 leaders, 32 links" in (tmp_path / "counted").read_text()
 
 
-def test_sonar_sees_payload_headers_and_acknowledgements(
-    railyard: Run, small_kernel: str, tmp_path: Path
-) -> None:
+def test_sonar_sees_payload_headers_and_acknowledgements(railyard: Run, small_kernel: str, tmp_path: Path) -> None:
     path = tmp_path / "sonar.json"
     options = ["--pings", "send,put,get", "--sizes", "64KiB", "--payloads", "random", "--repeats", "2"]
     where = ["-np", "2", "--host", "n0-0-0,n1-1-1"]
-    done = railyard(
-        "torus", "mpirun", small_kernel, "-q", *where, str(BIN / "sonar"), *options, "--json", str(path)
-    )
+    done = railyard("torus", "mpirun", small_kernel, "-q", *where, str(BIN / "sonar"), *options, "--json", str(path))
     assert done.returncode == 0, done.stderr
     seen = {(s["labels"]["ping"], s["fom"]): min(s["samples"]) for s in document(path)["series"]}
     packets = 64 * 1024 / (2500 - 52)
@@ -86,15 +78,11 @@ def test_sonar_sees_payload_headers_and_acknowledgements(
     ["halo --dimensions 3 --cells 8", "pt2pt --units ranks --sizes 8KiB", "rowcol --sizes 1KiB"],
     ids=lambda words: words.split()[0],
 )
-def test_the_watcher_sees_when_a_benchmark_takes_its_timed_samples(
-    railyard: Run, small: str, program: str
-) -> None:
+def test_the_watcher_sees_when_a_benchmark_takes_its_timed_samples(railyard: Run, small: str, program: str) -> None:
     """Neither the start of the ranks nor their check of the data is a sample; all ranks begin and end together."""
     enough = ["--warmup-time", "0.3", "--min-time-per-point", "0.5", "--max-time-per-point", "1"]
     name, *options = program.split()
-    watcher = subprocess.Popen(
-        [PROGRAM, small, "20"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    watcher = subprocess.Popen([PROGRAM, small, "20"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         done = railyard("torus", "mpirun", small, "-q", "-np", "8", BIN / name, *options, *enough)
     finally:

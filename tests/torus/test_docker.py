@@ -132,12 +132,8 @@ def test_mpi_runs_across_eight_containers_as_the_images_user(boxed: str, folder:
     assert (folder / "halo.json").stat().st_uid != 0
 
 
-def test_each_rank_is_in_its_own_containers_namespaces_and_loads_the_images_library(
-    boxed: str, folder: Path
-) -> None:
-    script = (
-        "echo $(hostname) $(readlink /proc/self/ns/mnt /proc/self/ns/pid /proc/self/ns/ipc) $LD_PRELOAD $PWD"
-    )
+def test_each_rank_is_in_its_own_containers_namespaces_and_loads_the_images_library(boxed: str, folder: Path) -> None:
+    script = "echo $(hostname) $(readlink /proc/self/ns/mnt /proc/self/ns/pid /proc/self/ns/ipc) $LD_PRELOAD $PWD"
     done = on_torus(folder, "mpirun", boxed, "-np", "8", "sh", "-c", script)
     ranks = [line.split() for line in done.stdout.splitlines()]
     assert sorted(rank[0] for rank in ranks) == sorted(NODES), done.stderr
@@ -163,9 +159,7 @@ def test_up_again_does_nothing_and_another_image_is_another_torus(
 ) -> None:
     same = ["--rate-scale", "0.001", "--volume", str(folder)]
     assert "already up" in up(railyard, boxed, *same).stdout
-    client.images.build(
-        fileobj=io.BytesIO(f"FROM {IMAGE}\nENV A=1\n".encode()), tag="railyard/test-other", rm=True
-    )
+    client.images.build(fileobj=io.BytesIO(f"FROM {IMAGE}\nENV A=1\n".encode()), tag="railyard/test-other", rm=True)
     try:
         other = up(railyard, boxed, *same, "--image", "railyard/test-other")
         assert other.returncode == 2 and boxed in other.stderr
@@ -214,13 +208,7 @@ no_slurm = pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())
     ],
 )
 def test_a_killed_up_leaves_only_what_down_removes(
-    *,
-    railyard: Run,
-    torus_name: str,
-    client: docker.DockerClient,
-    after_s: float,
-    file: str,
-    options: tuple[str, ...],
+    *, railyard: Run, torus_name: str, client: docker.DockerClient, after_s: float, file: str, options: tuple[str, ...]
 ) -> None:
     with making(torus_name, *options) as job:
         wait_until((lifecycle.RUN / torus_name / file).exists, f"there is {file}")
@@ -293,9 +281,7 @@ def test_srun_starts_mpi_across_containers_where_it_is_told(cluster: str, folder
 @no_slurm
 def test_a_batch_job_runs_in_the_containers(cluster: str, folder: Path) -> None:
     job = "hostname; srun -N 4 -n 4 hostname | sort"
-    done = on_torus(
-        folder, "exec", cluster, "head", "--", "sbatch", "--wait", "-N4", "-o", "job.out", "--wrap", job
-    )
+    done = on_torus(folder, "exec", cluster, "head", "--", "sbatch", "--wait", "-N4", "-o", "job.out", "--wrap", job)
     assert done.returncode == 0, done.stderr
     first, *others = (folder / "job.out").read_text().split()
     assert first in others and len(set(others)) == 4
@@ -382,13 +368,7 @@ def _archive(name: str, script: str) -> bytes:
     ],
 )
 def test_wrong_use_is_one_line_and_makes_nothing(
-    *,
-    railyard: Run,
-    torus_name: str,
-    options: list[str],
-    changes: dict[str, str],
-    exit_status: int,
-    words: list[str],
+    *, railyard: Run, torus_name: str, options: list[str], changes: dict[str, str], exit_status: int, words: list[str]
 ) -> None:
     done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, *options, **changes)
     assert done.returncode == exit_status
@@ -397,9 +377,7 @@ def test_wrong_use_is_one_line_and_makes_nothing(
     assert torus_name not in lifecycle.names()
 
 
-def reframe(
-    tmp_path: Path, system: str = "vtorus:docker", **changes: str
-) -> subprocess.CompletedProcess[str]:
+def reframe(tmp_path: Path, system: str = "vtorus:docker", **changes: str) -> subprocess.CompletedProcess[str]:
     names = ["-n", "halo_smoke"]
     fixed = ["--prefix", str(tmp_path), "-C", "reframe.yml", *reading(*names), "--nocolor"]
     chosen = ["--system", system, "-r", *names, "-S", f"archive={tmp_path}/archive"]

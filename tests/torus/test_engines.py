@@ -50,10 +50,7 @@ def test_docker_is_asked_for_one_container_per_node(monkeypatch: pytest.MonkeyPa
     )
     counted: list[int] = []
     assert engines()["docker"].create(order, counted.append) == {"n0": os.getpid(), "n1": os.getpid()}
-    assert counted == [1, 2] and docker_engine.first_processes(tmp_path) == {
-        "n0": os.getpid(),
-        "n1": os.getpid(),
-    }
+    assert counted == [1, 2] and docker_engine.first_processes(tmp_path) == {"n0": os.getpid(), "n1": os.getpid()}
     one = next(entry for entry in made if entry["hostname"] == "n1")
     assert (one["image"], one["name"], one["environment"]) == ("sha256:ab", "railyard.t.n1", {"A": "1"})
     assert {mount["Target"] for mount in one["mounts"]} >= {"/data", "/in"}
@@ -65,9 +62,7 @@ def test_routes_and_shapers_become_text() -> None:
     near = Route(prefix="10.0.0.0/32", interface="h0")
     assert netns.route_words(far) == "10.1.0.0/16 via 169.254.0.1 dev x+ onlink src 10.0.0.7"
     assert netns.route_words(near) == "10.0.0.0/32 dev h0"
-    shaper = Shaper(
-        interface="x+", rate_bit_s=1000, burst_bytes=2, queue_bytes=3, delay_us=4.0, delay_packets=5
-    )
+    shaper = Shaper(interface="x+", rate_bit_s=1000, burst_bytes=2, queue_bytes=3, delay_us=4.0, delay_packets=5)
     assert netns.shaper_lines(shaper) == [
         "qdisc replace dev x+ root handle 1: tbf rate 1000bit burst 2 limit 3",
         "qdisc replace dev x+ parent 1:1 handle 10: netem delay 4us limit 5",

@@ -14,9 +14,7 @@ from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import environment
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
-TORUS = VirtualTorus(
-    name="env", engine="netns", topology=catalog.load("gemini-7x7x7"), shape=Shape(), complete=True
-)
+TORUS = VirtualTorus(name="env", engine="netns", topology=catalog.load("gemini-7x7x7"), shape=Shape(), complete=True)
 
 
 @pytest.mark.unit
@@ -36,9 +34,7 @@ def test_the_text_of_version_selects_the_launcher(version: str, names: list[str]
 
 
 @pytest.mark.built
-def test_a_launcher_is_known_to_the_torus_by_its_own_module(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_launcher_is_known_to_the_torus_by_its_own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def on_agent_hosts(hosts: AgentHosts) -> AgentVariables:
         reach = {"PRUN_AGENT": hosts.agent, "PRUN_RADIX": str(hosts.count)}
         return AgentVariables(reach=reach, defaults={"PRUN_NIC": hosts.nics[0], "PRUN_HOSTS": "all"})

@@ -13,9 +13,7 @@ from railyard.torus.virtual.error_bound import RankActivity
 from railyard.torus.virtual.fidelity import GuardVerdict, MachineLoad, WatchInterval
 
 LOOK = RankActivity(seconds=0.5, ranks=64, timed=0, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
-TRAFFIC = WatchInterval(
-    seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, packets=2000, bytes=4_000_000
-)
+TRAFFIC = WatchInterval(seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, packets=2000, bytes=4_000_000)
 ROUTER_LINES = [
     "r 77 0 0 0 0 0 0 1000000",
     "h late_ns 2 3000 2000 1000:1 2000:1",
@@ -135,8 +133,6 @@ def test_what_others_take_of_the_processors_voids_a_launch_on_the_kernel_too(
 
 def test_what_the_router_did_not_hand_over_voids_a_launch() -> None:
     lines = ["r 77 10 10 0 0 0 0 5", "r 77 30 20 3 0 7 0 9"]
-    assert error_bound.not_handed_over(lines) == (
-        "3 chunks lost on links that went down; 7 chunks refused by a node"
-    )
+    assert error_bound.not_handed_over(lines) == ("3 chunks lost on links that went down; 7 chunks refused by a node")
     judged = fidelity.judge([TRAFFIC] * 20, counted(), machine(wait_s=0.0, carrier="the router ended"))
     assert (judged.verdict, judged.reasons) == (GuardVerdict.VOID, ("the router ended",))

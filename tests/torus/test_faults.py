@@ -22,9 +22,7 @@ GEMINI = catalog.load("gemini-4x4x4")
 LINK = GEMINI.links_by_name["X+ 0,0,0>1,0,0"]
 
 
-@pytest.mark.parametrize(
-    ("lanes", "tiles", "left"), [(1, 8, 2 / 3), (2, 8, 1 / 3), (1, 1, 23 / 24), (2, 4, 2 / 3)]
-)
+@pytest.mark.parametrize(("lanes", "tiles", "left"), [(1, 8, 2 / 3), (2, 8, 1 / 3), (1, 1, 23 / 24), (2, 4, 2 / 3)])
 def test_what_is_left_of_a_links_rate(lanes: int, tiles: int, left: float) -> None:
     hurt = Faults().lose_lanes(GEMINI, LINK, lanes, tiles)
     assert hurt.rate_gbyte_s(GEMINI, LINK) == pytest.approx(left * LINK.rate_gbyte_s)
@@ -98,9 +96,7 @@ def test_an_unknown_node_is_one_line_with_examples() -> None:
     ],
 )
 @AS_ROOT
-def test_a_fault_that_cannot_be_changes_nothing(
-    railyard: Run, small: str, arguments: list[str], named: str
-) -> None:
+def test_a_fault_that_cannot_be_changes_nothing(railyard: Run, small: str, arguments: list[str], named: str) -> None:
     done = railyard("torus", "fault", small, *arguments)
     assert done.returncode in (1, 2) and named in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert status(railyard, small)["faults"] == []

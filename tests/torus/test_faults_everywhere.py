@@ -41,18 +41,7 @@ TOPOLOGIES = {
 NETWORKS = ("router", "kernel")
 FAULTS = ("lanes-lost", "detour", "injection")
 #: Other words than usual: on a network messages take time, and topobw's show what a link lost.
-FEW = [
-    "--sizes",
-    "8,1KiB",
-    "--repeats",
-    "1",
-    "--warmups",
-    "0",
-    "--warmup-time",
-    "0",
-    "--min-time-per-point",
-    "0",
-]
+FEW = ["--sizes", "8,1KiB", "--repeats", "1", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
 OWN = {
     "hops": [*FEW, "--window", "4", "--batch", "1"],
     "paths": [*FEW, "--window", "4"],

@@ -23,9 +23,7 @@ from railyard.torus.virtual.counters import CounterReading
 from railyard.torus.virtual.fidelity import GuardVerdict, WatchInterval
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
-LINKS = tuple(
-    dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1"))
-)
+LINKS = tuple(dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1")))
 QUIET = WatchInterval(seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, packets=3, bytes=300)
 AT_RATE = dataclasses.replace(QUIET, idle=0.0, softirq=0.3, link_share=0.95, packets=2000, bytes=4_000_000)
 HELD_BACK = dataclasses.replace(AT_RATE, link_share=0.3)
@@ -59,9 +57,7 @@ def counted(**changes: object) -> CounterReading:
         ([], GuardVerdict.CANNOT_TELL),
     ],
 )
-def test_a_busy_machine_voids_only_when_no_link_was_busy(
-    intervals: list[WatchInterval], verdict: GuardVerdict
-) -> None:
+def test_a_busy_machine_voids_only_when_no_link_was_busy(intervals: list[WatchInterval], verdict: GuardVerdict) -> None:
     judged = fidelity.judge(intervals, counted())
     assert judged.verdict == verdict
     assert bool(judged.reasons) == (verdict != GuardVerdict.OK)
@@ -80,13 +76,8 @@ def test_intervals_are_read_with_and_without_the_busiest_processor() -> None:
 
 def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:
     dropped = fidelity.judge([AT_RATE], counted(drops=3))
-    assert (
-        dropped.verdict == GuardVerdict.VOID
-        and "3 packets dropped, most on X+ 0,0,0>1,0,0" in dropped.reasons[0]
-    )
-    lost = fidelity.judge(
-        [AT_RATE], dataclasses.replace(counted(), lost=("X+ 0,0,0>1,0,0: 5 bytes sent, 4 received",))
-    )
+    assert dropped.verdict == GuardVerdict.VOID and "3 packets dropped, most on X+ 0,0,0>1,0,0" in dropped.reasons[0]
+    lost = fidelity.judge([AT_RATE], dataclasses.replace(counted(), lost=("X+ 0,0,0>1,0,0: 5 bytes sent, 4 received",)))
     assert lost.verdict == GuardVerdict.VOID and "not conserved: X+ 0,0,0>1,0,0" in lost.reasons[0]
 
 
@@ -110,9 +101,7 @@ def test_a_launch_is_void_by_load_where_nothing_else_is_wrong() -> None:
 
 
 @pytest.mark.parametrize(("timed", "verdict"), [(0, GuardVerdict.CANNOT_TELL), (8, GuardVerdict.VOID)])
-def test_less_time_is_enough_where_ranks_show_when_they_take_samples(
-    timed: int, verdict: GuardVerdict
-) -> None:
+def test_less_time_is_enough_where_ranks_show_when_they_take_samples(timed: int, verdict: GuardVerdict) -> None:
     """Without that, one of the few intervals is the start of the ranks."""
     look = error_bound.rank_activity(f"w 0.1 8 1000 1000 1000 {timed}")
     assert fidelity.judge([dataclasses.replace(HELD_BACK, activity=look)] * 5, counted()).verdict == verdict
@@ -162,9 +151,7 @@ def launched_again(words: Sequence[str | Path], folder: Path, **changes: str) ->
     """Run a launch that load makes void, its output to a file, and return how often it was launched."""
     with (folder / "out").open("w") as out:
         told = environment(RAILYARD_EVIDENCE=f"{folder}/evidence", **changes)
-        done = subprocess.run(
-            words, stdout=out, stderr=subprocess.PIPE, env=told, cwd=folder, text=True, check=False
-        )
+        done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, env=told, cwd=folder, text=True, check=False)
     assert done.returncode == 0 and "this launch is void" in done.stderr, done.stderr
     guard = json.loads((folder / "evidence").read_text())["guard"]
     assert (guard["verdict"], guard["by_load"]) == ("void", True)
@@ -172,9 +159,7 @@ def launched_again(words: Sequence[str | Path], folder: Path, **changes: str) ->
     return int(guard["attempts"])
 
 
-@pytest.mark.parametrize(
-    ("seconds", "by_load", "again"), [(60, True, True), (600, True, False), (60, False, False)]
-)
+@pytest.mark.parametrize(("seconds", "by_load", "again"), [(60, True, True), (600, True, False), (60, False, False)])
 def test_a_long_launch_is_not_repeated_nor_one_that_something_else_made_void(
     seconds: float, by_load: bool, again: bool
 ) -> None:
@@ -213,9 +198,7 @@ def test_a_load_that_the_machine_can_carry_is_not_void_and_every_nic_is_in_its_e
 
 
 @AS_ROOT
-def test_both_directions_of_a_cable_are_measured_at_once(
-    railyard: Run, torus_name: str, tmp_path: Path
-) -> None:
+def test_both_directions_of_a_cable_are_measured_at_once(railyard: Run, torus_name: str, tmp_path: Path) -> None:
     """One window of half a second each way: one after the other it would be the rate of one direction."""
     hops, output = Path("build/benchmarks-openmpi/bin/hops").resolve(), tmp_path / "hops.json"
     railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.0001")
@@ -225,11 +208,7 @@ def test_both_directions_of_a_cable_are_measured_at_once(
     done = railyard("torus", "mpirun", torus_name, *launch)
     assert done.returncode == 0, done.stderr
     series = json.loads(output.read_text())["series"]
-    rate = {
-        each["labels"]["test"]: median(each["samples"])
-        for each in series
-        if each["fom"] == "bandwidth_gbyte_s"
-    }
+    rate = {each["labels"]["test"]: median(each["samples"]) for each in series if each["fom"] == "bandwidth_gbyte_s"}
     assert rate["bibandwidth"] > 1.5 * rate["bandwidth"]
 
 
@@ -243,9 +222,7 @@ def test_the_scale_that_is_chosen_takes_at_most_a_fifteenth_of_what_the_machine_
     assert budget / 40 < wanted <= budget / 15
 
 
-@pytest.mark.parametrize(
-    ("hop_us", "ranks_per_node", "scale"), [(0.1, 1, 1e-4), (0.0, 1, 1e-4), (0.1, 4, 2e-5)]
-)
+@pytest.mark.parametrize(("hop_us", "ranks_per_node", "scale"), [(0.1, 1, 1e-4), (0.0, 1, 1e-4), (0.1, 4, 2e-5)])
 def test_a_hop_takes_a_millisecond_however_many_packets_go_and_four_ranks_need_four_times_the_reserve(
     hop_us: float, ranks_per_node: int, scale: float
 ) -> None:
@@ -305,15 +282,11 @@ def test_a_torus_within_the_packet_budget_is_not_warned_of_and_the_better_scale_
     assert packet_budget.warning(topo, shape, 1.01 * wanted) == ""
     told = packet_budget.warning(topo, shape, wanted / 3)
     scale = float(told.rpartition("--rate-scale ")[2].split(",")[0])
-    assert packet_budget.demand_packets_s(topo, Shape(rate_scale=scale)) == pytest.approx(
-        wanted / 3, rel=0.06
-    )
+    assert packet_budget.demand_packets_s(topo, Shape(rate_scale=scale)) == pytest.approx(wanted / 3, rel=0.06)
 
 
 @AS_ROOT
-def test_the_packet_budget_is_measured_once(
-    railyard: Run, small: str, tmp_path: Path, torus_name: str
-) -> None:
+def test_the_packet_budget_is_measured_once(railyard: Run, small: str, tmp_path: Path, torus_name: str) -> None:
     up = ("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "auto")
     for _ in range(2):
         assert railyard(*up, XDG_CACHE_HOME=str(tmp_path)).returncode == 0

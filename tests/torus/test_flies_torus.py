@@ -31,9 +31,7 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize(
-    "case", [(kind, network) for network in ("kernel", "router") for kind in SMALL], ids="-".join
-)
+@pytest.mark.parametrize("case", [(kind, network) for network in ("kernel", "router") for kind in SMALL], ids="-".join)
 def test_a_halos_bytes_are_on_the_links_that_the_model_names(
     railyard: Run, torus_name: str, tmp_path: Path, case: tuple[str, str]
 ) -> None:
@@ -46,23 +44,11 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
     hosts = tmp_path / "hosts"
     hosts.write_text("".join(f"{node.name}\n" for node in topology.nodes))
     before = links(railyard, torus_name)
-    launch = [
-        "-np",
-        "12",
-        "--map-by",
-        "seq",
-        "--hostfile",
-        str(hosts),
-        "--bind-to",
-        "none",
-        str(BIN / "halo"),
-    ]
+    launch = ["-np", "12", "--map-by", "seq", "--hostfile", str(hosts), "--bind-to", "none", str(BIN / "halo")]
     halo = ["--grid", "4x3", "--cells", "8192", "--repeats", "2", "--warmups", "1"]
     done = railyard("torus", "mpirun", torus_name, "--", *launch, *halo)
     assert done.returncode == 0 and "every ghost cell verified" in done.stdout, done.stderr
-    carried = {
-        name: link["bytes"] - before[name]["bytes"] for name, link in links(railyard, torus_name).items()
-    }
+    carried = {name: link["bytes"] - before[name]["bytes"] for name, link in links(railyard, torus_name).items()}
     loads = load(topology, np.arange(12), stencil((4, 3), face_bytes(8192, 2)[:1]), PROTOCOLS["payload"])
     predicted = {link.name: size for link, size, _ in loads.slowest(loads.link_s.size)}
     used = [name for name, size in predicted.items() if size]
@@ -78,14 +64,7 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
     [("dragonfly", "router", "global", ("--lanes-lost", "2")), ("fat-tree", "router", "cable", ("--down",))],
 )
 def test_topobw_names_a_bad_cable_and_no_other(
-    railyard: Run,
-    torus_name: str,
-    tmp_path: Path,
-    *,
-    kind: str,
-    network: str,
-    link_class: str,
-    fault: tuple[str],
+    railyard: Run, torus_name: str, tmp_path: Path, *, kind: str, network: str, link_class: str, fault: tuple[str]
 ) -> None:
     """Lanes lost in one direction, or a dead cable whose detour is as long and as fast, by another spine."""
     path = tmp_path / "topology.yml"
@@ -97,16 +76,7 @@ def test_topobw_names_a_bad_cable_and_no_other(
     bad = next(link for link in reversed(topology.first_rail) if link.link_class == link_class)
     assert railyard("torus", "fault", torus_name, bad.name, *fault).returncode == 0
     given = ["--coordinates", tmp_path / "coordinates", "--links", tmp_path / "links"]
-    load_options = [
-        "--size",
-        "64KiB",
-        "--messages",
-        "4",
-        "--tolerance",
-        "20",
-        "--json",
-        tmp_path / "out.json",
-    ]
+    load_options = ["--size", "64KiB", "--messages", "4", "--tolerance", "20", "--json", tmp_path / "out.json"]
     launch = ["-q", "-np", str(len(topology.nodes)), str(BIN / "topobw"), *map(str, given + load_options)]
     done = railyard("torus", "mpirun", torus_name, "--", *launch)
     assert done.returncode == 5, done.stderr

@@ -56,11 +56,7 @@ def command(*arguments: str) -> list[str]:
 
 def started(*arguments: str, **variables: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command(*arguments),
-        env=environment(**variables),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        command(*arguments), env=environment(**variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -136,9 +132,7 @@ def test_tori_of_other_versions_block_nothing(railyard: Run, torus_name: str) ->
             assert netns.namespaces(name) == [] and not (lifecycle.RUN / name / "torus.json").exists()
 
 
-def test_an_up_whose_worker_is_killed_ends_in_one_line_and_leaves_nothing(
-    railyard: Run, torus_name: str
-) -> None:
+def test_an_up_whose_worker_is_killed_ends_in_one_line_and_leaves_nothing(railyard: Run, torus_name: str) -> None:
     """As the kernel does when memory runs out."""
     for _ in range(TRIES):
         up = started("up", "gemini-4x4x4", "--name", torus_name)
@@ -232,9 +226,7 @@ def test_the_names_of_our_own_files_are_reserved(railyard: Run, name: str) -> No
 
 def test_the_torus_of_a_job_that_was_killed_is_removed_by_the_next_up(railyard: Run, torus_name: str) -> None:
     script = "railyard torus up gemini-2x2x2 --name job$$ && echo $$ && kill -9 $$"
-    job = subprocess.run(
-        ["sh", "-c", script], env=environment(), stdout=subprocess.PIPE, text=True, check=False
-    )
+    job = subprocess.run(["sh", "-c", script], env=environment(), stdout=subprocess.PIPE, text=True, check=False)
     orphan = f"job{job.stdout.split()[-1]}"
     tori.up(railyard, torus_name)  # or that of a test beside this one
     assert state(railyard, orphan) == "" and netns.namespaces(orphan) == []
@@ -379,9 +371,7 @@ def test_a_launch_whose_counters_are_killed_says_so(railyard: Run, small: str) -
     assert "Traceback" not in done.stderr
 
 
-def test_a_machine_too_busy_to_be_measured_gets_no_advice(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_machine_too_busy_to_be_measured_gets_no_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(packet_budget, "READY_S", 0.1)
     monkeypatch.setattr(packet_budget, "_receive", lambda *_: time.sleep(600))  # it never gets so far
@@ -392,9 +382,7 @@ def test_a_machine_too_busy_to_be_measured_gets_no_advice(
 def test_a_process_whose_name_is_no_text_stops_nothing() -> None:
     named = subprocess.Popen(["bash", "-c", "exec -a $'\\xff\\xfe' sleep 300"])
     try:
-        wait_until(
-            lambda: b"\xff" in Path(f"/proc/{named.pid}/cmdline").read_bytes(), "the process has its name"
-        )
+        wait_until(lambda: b"\xff" in Path(f"/proc/{named.pid}/cmdline").read_bytes(), "the process has its name")
         assert rootless._holder() is None
     finally:
         named.kill()
@@ -408,9 +396,7 @@ def test_a_topology_that_is_too_large_is_refused_before_its_nodes_are_made() -> 
     assert "nodes" not in vars(large) and "coordinates" not in vars(large)
 
 
-def test_up_and_down_wait_for_a_launch_of_anybody_and_down_ends_its_own_at_once(
-    railyard: Run, torus_name: str
-) -> None:
+def test_up_and_down_wait_for_a_launch_of_anybody_and_down_ends_its_own_at_once(railyard: Run, torus_name: str) -> None:
     with locks.turn():
         up = started("up", "gemini-2x2x2", "--name", torus_name)
         assert up.stderr is not None
@@ -478,8 +464,7 @@ def test_an_ordinary_users_up_survives_the_down_of_the_last_torus_beside_it() ->
         with locks.turn():
             waiting = pool.submit(as_nobody, home, "torus", "down", new)
             wait_until(
-                lambda: waiting.done() or _waits_for_turn(f"torus down {new}"),
-                "down waits for the launch of root",
+                lambda: waiting.done() or _waits_for_turn(f"torus down {new}"), "down waits for the launch of root"
             )
             assert not waiting.done(), waiting.result().stderr
         assert waiting.result().returncode == 0, waiting.result().stderr

@@ -170,17 +170,13 @@ def test_root_makes_a_users_lock_its_own(machine: Path) -> None:
 
 
 @pytest.mark.usefixtures("machine")
-def test_a_launch_within_a_launch_is_refused_instead_of_waiting_for_itself(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_launch_within_a_launch_is_refused_instead_of_waiting_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(locks.INSIDE_LAUNCH, "1")
     with pytest.raises(RunError, match="a launch within a launch"):
         locks.take_turn()
 
 
-def test_the_faults_of_a_launch_come_while_it_runs_and_those_of_others_wait(
-    tmp_path: Path, machine: Path
-) -> None:
+def test_the_faults_of_a_launch_come_while_it_runs_and_those_of_others_wait(tmp_path: Path, machine: Path) -> None:
     own, other = tmp_path / "own", tmp_path / "other"
     other.touch()
     launch = locks.acquire(own, what="")

@@ -58,12 +58,8 @@ def test_gpus_and_their_nics_are_proved_by_the_ranks_reports_and_the_bytes(
     (record,) = right.records
     assert record.status == "ok", record.reason + right.output[-2000:]
     found = {launch.nic_policy: launch for launch in record.launches}
-    assert {name: str(launch.nic_verdict) for name, launch in found.items()} == dict.fromkeys(
-        POLICIES, "obeyed"
-    )
-    assert {launch.placement for launch in record.launches} == {"plain/numa"}, (
-        "ranks are bound to the domains"
-    )
+    assert {name: str(launch.nic_verdict) for name, launch in found.items()} == dict.fromkeys(POLICIES, "obeyed")
+    assert {launch.placement for launch in record.launches} == {"plain/numa"}, "ranks are bound to the domains"
     wrapper = next(tmp_path.glob("stage/**/gpu-nearest.sh"))
     assert "CUDA_VISIBLE_DEVICES=1" in wrapper.read_text()
 
@@ -77,13 +73,7 @@ def test_a_rank_that_sees_another_gpu_fails_the_launch(
     halo = tmp_path / "halo"
     halo.write_text(f'#!/bin/sh\n{WRONG_GPU}\nexec {CHECKOUT}/build/benchmarks-openmpi/bin/halo "$@"\n')
     halo.chmod(0o755)
-    settings = {
-        "scale": "small",
-        "launches": 1,
-        "placements": "plain",
-        "ranks_per_node": 2,
-        "nics": "gpu-nearest",
-    }
+    settings = {"scale": "small", "launches": 1, "placements": "plain", "ranks_per_node": 2, "nics": "gpu-nearest"}
     words = [word for name, value in settings.items() for word in ("-S", f"{name}={value}")]
     done = site_jobs.run(Site(torus=dual_rail, folder=tmp_path, nodes=4), "-n", "halo_smoke", *words)
     (record,) = done.records

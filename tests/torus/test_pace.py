@@ -27,16 +27,9 @@ def test_tcp_sends_again_later_on_a_slower_torus(rate_scale: float, least: str) 
 
 @pytest.mark.parametrize(
     ("text", "size_bytes", "time_s"),
-    [
-        ("8MB/100ms", 8e6, 0.1),
-        ("1 GiB / 2s", 2**30, 2.0),
-        ("64KiB/250us", 65536, 250e-6),
-        ("0.5kB/1s", 500, 1),
-    ],
+    [("8MB/100ms", 8e6, 0.1), ("1 GiB / 2s", 2**30, 2.0), ("64KiB/250us", 65536, 250e-6), ("0.5kB/1s", 500, 1)],
 )
-def test_at_the_scale_of_a_pace_a_nic_sends_so_much_in_that_time(
-    text: str, size_bytes: float, time_s: float
-) -> None:
+def test_at_the_scale_of_a_pace_a_nic_sends_so_much_in_that_time(text: str, size_bytes: float, time_s: float) -> None:
     scale = pace.scale(GEMINI, text)
     assert scale is not None
     rate = Shape(rate_scale=scale).rate_bit_s(GEMINI.host_rate_gbyte_s)
@@ -68,14 +61,11 @@ def test_the_management_network_fills_no_table_of_neighbours() -> None:
     """The head knows every node and every node the head, for ever: entries that the kernel does not count."""
     made = plan.make(gemini("4x2x2"), Shape())
     hosts = {namespace.name: namespace for namespace in made.namespaces}
-    macs = {
-        port.namespace: port.mac for cable in made.cables for port in cable.ends if port.interface == "mgmt0"
-    }
+    macs = {port.namespace: port.mac for cable in made.cables for port in cable.ends if port.interface == "mgmt0"}
     addresses = dict(made.hosts)
     permanent = [line for line in hosts[plan.HEAD].ip if line.startswith("neigh")]
     assert permanent == [
-        f"neigh replace {addresses[f'{node}.mgmt']} lladdr {mac} dev mgmt0 nud permanent"
-        for node, mac in macs.items()
+        f"neigh replace {addresses[f'{node}.mgmt']} lladdr {mac} dev mgmt0 nud permanent" for node, mac in macs.items()
     ]
     to_head = f"neigh replace {addresses[plan.HEAD]} lladdr {plan.HEAD_MAC} dev mgmt0 nud permanent"
     assert all(to_head in hosts[node].ip for node in macs)

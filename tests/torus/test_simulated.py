@@ -63,9 +63,7 @@ def on(folder: Path, *nodes: str) -> tuple[str, str]:
 
 def middle(found: dict[str, Any], fom: str, **labels: object) -> float:
     """The middle sample of the one series that has these labels."""
-    (series,) = [
-        each for each in found["series"] if each["fom"] == fom and labels.items() <= each["labels"].items()
-    ]
+    (series,) = [each for each in found["series"] if each["fom"] == fom and labels.items() <= each["labels"].items()]
     samples: list[float] = sorted(series["samples"])
     return samples[len(samples) // 2]
 
@@ -117,9 +115,7 @@ def parsed(topology: Topology, faults: Faults | None = None) -> dict[tuple[str, 
             point, address, *way = map(int, rest)
             routes[point, address] = [links[number] for number in way]
     return {
-        (source, target): routes.get((point, address), [])
-        for point, _, source in hosts
-        for _, address, target in hosts
+        (source, target): routes.get((point, address), []) for point, _, source in hosts for _, address, target in hosts
     }
 
 
@@ -162,9 +158,7 @@ def test_link_loads_are_those_of_the_model(kind: str, simulate: Simulate, tmp_pa
     options = (*on(tmp_path, *(node.name for node in placed.nodes)), "--link-bytes", "bytes.json")
     counted = []
     for repeats in ("1", "3"):
-        simulate(
-            "gemini-4x4x4", "halo", "--grid", "4x4x4", "--cells", "32", "--repeats", repeats, options=options
-        )
+        simulate("gemini-4x4x4", "halo", "--grid", "4x4x4", "--cells", "32", "--repeats", repeats, options=options)
         entries = json.loads((tmp_path / "bytes.json").read_text())["links"]
         counted.append({entry["link"]: entry["bytes"] for entry in entries})
     sent = make("stencil6", (4, 4, 4), size_bytes=traffic.face_bytes(32, 3))
@@ -217,9 +211,7 @@ def test_rate_falls_with_distance_as_pena_measured(simulate: Simulate, tmp_path:
     """Figure 3a: along Z 100 % up to 3 hops, 70 % from 4 to 6, below 50 % beyond, where X is as fast."""
     found = simulate("gemini-24x1x24", *ALONG_AXES, "--hops", "1,3,5,9", options=on_axes(tmp_path))
     rate = {
-        (d, hops): middle(found, "bandwidth_gbyte_s", dimension=d, hops=hops)
-        for d in "XZ"
-        for hops in (1, 3, 5, 9)
+        (d, hops): middle(found, "bandwidth_gbyte_s", dimension=d, hops=hops) for d in "XZ" for hops in (1, 3, 5, 9)
     }
     assert rate["Z", 3] / rate["Z", 1] == pytest.approx(1, abs=0.02)
     assert rate["Z", 5] / rate["Z", 1] == pytest.approx(0.7, abs=0.03)
@@ -268,9 +260,7 @@ def test_ranks_of_a_node_share_its_memory_banks_when_they_pack(simulate: Simulat
         options = (*ranks, "--calibration", name)
         pack_us[name] = middle(simulate("gemini-2x2x2", *words, options=options), "pack_us")
     assert pack_us["gemini-xe6"] == pytest.approx(pack_us["gemini"], rel=0.01)
-    assert pack_us["gemini-xk7"] == pytest.approx(
-        pack_us["gemini"] * GEMINI.core_gbyte_s / (50 / 16), rel=0.02
-    )
+    assert pack_us["gemini-xk7"] == pytest.approx(pack_us["gemini"] * GEMINI.core_gbyte_s / (50 / 16), rel=0.02)
 
 
 def test_the_banks_limit_packing_where_their_cores_could_move_more() -> None:
@@ -299,9 +289,7 @@ def test_lost_lanes_and_limited_injection_cost_their_share(simulate: Simulate) -
     sound = middle(simulate("gemini-4x4x4", *words), "bandwidth_gbyte_s")
     fault = "'X+ 0,0,0>1,0,0' --lanes-lost 1"
     worn = middle(simulate("gemini-4x4x4", *words, options=("--faults", fault)), "bandwidth_gbyte_s")
-    slow = middle(
-        simulate("gemini-4x4x4", *words, options=("--faults", "--injection 25")), "bandwidth_gbyte_s"
-    )
+    slow = middle(simulate("gemini-4x4x4", *words, options=("--faults", "--injection 25")), "bandwidth_gbyte_s")
     assert worn / sound == pytest.approx(2 / 3, rel=0.02)
     assert slow == pytest.approx(6.762 / 4, rel=0.03)
 
@@ -309,9 +297,7 @@ def test_lost_lanes_and_limited_injection_cost_their_share(simulate: Simulate) -
 @simulates
 def test_topobw_names_the_link_that_lost_lanes(simulate: Simulate) -> None:
     words = ["topobw", *OPTIONS["topobw"], "--messages", "4", "--repeats", "1"]
-    found = simulate(
-        "gemini-4x4x4", *words, options=("--faults", "'X+ 1,2,3>2,2,3' --lanes-lost 1"), status=5
-    )
+    found = simulate("gemini-4x4x4", *words, options=("--faults", "'X+ 1,2,3>2,2,3' --lanes-lost 1"), status=5)
     (finding,) = found["verdict"]["findings"]
     assert "1,2,3" in finding["text"]
 
@@ -319,9 +305,7 @@ def test_topobw_names_the_link_that_lost_lanes(simulate: Simulate) -> None:
 @simulates
 def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> None:
     options = (*on(tmp_path, "n0-0.nic1", "n1-0"), "--link-bytes", "bytes.json")
-    found = simulate(
-        "dual-rail-small", "hops", "--sizes", "1MiB", "--repeats", "1", *AT_ONCE, options=options
-    )
+    found = simulate("dual-rail-small", "hops", "--sizes", "1MiB", "--repeats", "1", *AT_ONCE, options=options)
     assert [rank["host"] for rank in found["ranks"]] == ["n0-0", "n1-0"]
     names = {entry["link"] for entry in json.loads((tmp_path / "bytes.json").read_text())["links"]}
     assert {"out n0-0.nic1", "in n1-0.nic1", "out n1-0", "in n0-0", "up leaf0>spine0@1"} <= names
@@ -346,10 +330,7 @@ def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> N
         ),
         (["--algorithms", "alltoall", "gemini-2x2x2", "halo"], "--algorithms: 'alltoall'"),
         (["--algorithms", "sort:ring", "gemini-2x2x2", "halo"], "--algorithms: 'sort:ring'"),
-        (
-            ["--faults", "'X+ 0,0,0>1,0,0' --broken", "gemini-2x2x2", "halo"],
-            "--faults: \"'X+ 0,0,0>1,0,0' --broken\"",
-        ),
+        (["--faults", "'X+ 0,0,0>1,0,0' --broken", "gemini-2x2x2", "halo"], "--faults: \"'X+ 0,0,0>1,0,0' --broken\""),
         (["--memory-limit", "0.001", "gemini-2x2x2", "halo"], "--memory-limit: '0.001'"),
     ],
 )
@@ -413,11 +394,7 @@ def test_every_calibrated_value_has_a_source() -> None:
     assert GEMINI.payload_share == 0.6355 and PLAIN.router_gbyte_s is None and GEMINI.sha256 != PLAIN.sha256
     nodes = gemini("4x1x1").nodes
     reach = [
-        [
-            line
-            for line in network.render(gemini("4x1x1"), nodes, Faults(), each).splitlines()
-            if "reach" in line
-        ]
+        [line for line in network.render(gemini("4x1x1"), nodes, Faults(), each).splitlines() if "reach" in line]
         for each in (GEMINI, PLAIN)
     ]
     assert reach == [["reach 3"], []]
@@ -472,9 +449,7 @@ def test_checks_end_in_records_or_say_what_is_missing(reframe: ReFrame, tmp_path
     ],
     ids=["two algorithms", "too large"],
 )
-def test_sizes_that_cannot_be_simulated_are_refused(
-    reframe: ReFrame, tmp_path: Path, chosen: str, words: str
-) -> None:
+def test_sizes_that_cannot_be_simulated_are_refused(reframe: ReFrame, tmp_path: Path, chosen: str, words: str) -> None:
     done = reframe("simtorus", "-n", f"{chosen.partition('.')[0]}$", "-S", chosen)
     assert done.returncode != 0 and words in done.stdout
     assert not (tmp_path / "archive").exists()
@@ -505,9 +480,7 @@ def test_the_model_answers_in_a_programs_place(reframe: ReFrame, tmp_path: Path)
         (["halo", "cells", "8", "--json", "o"], "option: 'cells'"),
     ],
 )
-def test_what_the_model_cannot_answer_is_one_line(
-    words: list[str], said: str, railyard: Run, tmp_path: Path
-) -> None:
+def test_what_the_model_cannot_answer_is_one_line(words: list[str], said: str, railyard: Run, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("n0-0-0\nn0-0-1\n")
     done = railyard("model", "--hostfile", str(tmp_path / "hosts"), "gemini-2x2x2", *words)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr

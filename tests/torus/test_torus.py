@@ -39,13 +39,7 @@ def test_up_list_status_down_leave_the_machine_as_it_was(
     assert railyard("torus", "up", "gemini-2x2x2", *options).returncode == 0
     assert len(netns.namespaces(torus_name)) == hosts
     listed = json.loads(railyard("torus", "list", "--json").stdout)
-    assert {
-        "name": torus_name,
-        "topology": "gemini-2x2x2",
-        "state": "up",
-        "nodes": 8,
-        "rate_scale": 0.000125,
-    } in listed
+    assert {"name": torus_name, "topology": "gemini-2x2x2", "state": "up", "nodes": 8, "rate_scale": 0.000125} in listed
     report = status(railyard, torus_name)
     assert report["sound"] and report["shapers"] == report["shapers_planned"] == 2 * 12 + 2 * 8
     assert host_network() == before
@@ -63,9 +57,7 @@ def test_a_torus_is_as_fast_as_this_machine_carries_unless_its_user_says_otherwi
     budget.parent.mkdir()
     budget.write_text(json.dumps({"machine": machine, "packets_per_s": 250_000.0, "busy_tries": 0}))
     variables = environment(XDG_CACHE_HOME=str(tmp_path))
-    subprocess.run(
-        [BIN / "railyard", "torus", "up", "gemini-2x2x2", "--name", torus_name], check=True, env=variables
-    )
+    subprocess.run([BIN / "railyard", "torus", "up", "gemini-2x2x2", "--name", torus_name], check=True, env=variables)
     made = lifecycle.get(torus_name)
     assert made.shape.rate_scale == packet_budget.reserved_scale(made.topology, Shape(), 250_000.0)
     assert made.shape.rate_scale == 0.00005
@@ -114,9 +106,7 @@ def test_hosts_have_their_own_name_and_find_each_other_by_name(railyard: Run, sm
     assert done.stdout == "n0-0-1\nlo mgmt0 nic0 reached\n"
 
 
-def test_two_tori_side_by_side_do_not_see_each_other(
-    railyard: Run, small_kernel: str, torus_name: str
-) -> None:
+def test_two_tori_side_by_side_do_not_see_each_other(railyard: Run, small_kernel: str, torus_name: str) -> None:
     up(railyard, torus_name, "--rate-scale", "0.0005", "--network", "kernel")
     for name, rate in ((small_kernel, 85120000), (torus_name, 42560000)):
         queues = json.loads(inside(name, "n0-0-0", "tc", "-j", "qdisc"))
@@ -172,9 +162,7 @@ def test_no_rank_outlives_down_or_its_mpirun(railyard: Run, torus_name: str, by:
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.15, 0.3, 0.45])
-def test_a_killed_up_leaves_only_what_down_all_removes(
-    railyard: Run, torus_name: str, after_s: float
-) -> None:
+def test_a_killed_up_leaves_only_what_down_all_removes(railyard: Run, torus_name: str, after_s: float) -> None:
     """SIGKILL at several moments; then the same name comes up whole, and goes."""
     command: list[str | Path] = [BIN / "railyard", "torus", "up", "gemini-4x4x4", "--name", torus_name]
     job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -220,9 +208,7 @@ def test_a_failed_up_removes_what_it_made(torus_name: str, monkeypatch: pytest.M
         (["exec", "nobody", "n0-0-0", "true"], ["nobody"]),
     ],
 )
-def test_wrong_use_is_one_line_and_changes_nothing(
-    railyard: Run, arguments: list[str], words: list[str]
-) -> None:
+def test_wrong_use_is_one_line_and_changes_nothing(railyard: Run, arguments: list[str], words: list[str]) -> None:
     done = railyard("torus", *arguments)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1, done.stderr
@@ -252,9 +238,7 @@ def test_the_limits_of_the_rate_scale_are_the_kernels(torus_name: str) -> None:
             plan.make(topo, Shape(rate_scale=scale))
 
 
-def test_more_nodes_than_a_bridge_has_ports_is_one_line_before_anything_is_made(
-    railyard: Run, torus_name: str
-) -> None:
+def test_more_nodes_than_a_bridge_has_ports_is_one_line_before_anything_is_made(railyard: Run, torus_name: str) -> None:
     done = railyard("torus", "up", "titan", "--name", torus_name)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert "nodes: 19200" in done.stderr and "at most 1023" in done.stderr and "railyard sim" in done.stderr
@@ -274,9 +258,7 @@ def test_an_ordinary_user_has_a_torus_too(home_of_nobody: Path) -> None:
     if subprocess.run(
         [*AS_NOBODY, "/usr/bin/python3", "-c", "import sys; assert sys.version_info >= (3, 11)"]
     ).returncode:
-        pytest.skip(
-            "/usr/bin/python3 is older than 3.11 or not there: no interpreter that user nobody can run"
-        )
+        pytest.skip("/usr/bin/python3 is older than 3.11 or not there: no interpreter that user nobody can run")
     if subprocess.run([*AS_NOBODY, "unshare", "-Ur", "true"], capture_output=True).returncode:
         pytest.skip("this kernel's policy forbids user namespaces to ordinary users")
     made = as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", "--name", "mine")

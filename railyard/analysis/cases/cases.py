@@ -77,12 +77,7 @@ class Tally:
 
     def text(self, *, zeros: bool = True) -> str:
         """Return `5 with a result, 1 void, 0 failed, 0 not measured`, the zeros left out on request."""
-        counts = {
-            "with a result": self.ok,
-            "void": self.void,
-            "failed": self.failed,
-            "not measured": self.not_measured,
-        }
+        counts = {"with a result": self.ok, "void": self.void, "failed": self.failed, "not measured": self.not_measured}
         return ", ".join(f"{count} {word}" for word, count in counts.items() if count or zeros)
 
 
@@ -107,12 +102,10 @@ class Case:
     @property
     def baseline(self) -> Combination:
         """Return what changes are relative to: the combination named plain or default, else the case's first."""
-        plain = [
-            combination for combination in self.combinations if combination.placement == "plain"
-        ] or list(self.combinations)
-        default = [
-            combination for combination in plain if combination.nic_policy in {"library-default", "default"}
-        ]
+        plain = [combination for combination in self.combinations if combination.placement == "plain"] or list(
+            self.combinations
+        )
+        default = [combination for combination in plain if combination.nic_policy in {"library-default", "default"}]
         native = [combination for combination in default or plain if combination.software is Software.NATIVE]
         return (native or default or plain)[0]
 
@@ -141,10 +134,7 @@ def group(records: Iterable[Record]) -> list[Case]:
     for record in _once(records):
         cases.setdefault(comparable.pool_key(record), []).append(record)
     return sorted(
-        (
-            _case(key, sorted(members, key=lambda record: (record.created, record.id)))
-            for key, members in cases.items()
-        ),
+        (_case(key, sorted(members, key=lambda record: (record.created, record.id))) for key, members in cases.items()),
         key=_order,
     )
 
@@ -185,9 +175,7 @@ def launches(case: Case) -> Iterator[tuple[Record, Launch]]:
 
 def tally(case: Case, combination: Combination | None = None) -> Tally:
     """Return how the launches of a combination, or of all, ended."""
-    chosen = [
-        launch for _, launch in launches(case) if combination is None or combination_of(launch) == combination
-    ]
+    chosen = [launch for _, launch in launches(case) if combination is None or combination_of(launch) == combination]
     ok = [launch for launch in chosen if launch.is_result]
     return Tally(
         ok=len(ok),

@@ -61,9 +61,7 @@ def comparisons(case: Case) -> list[Comparison]:
             series = Series(labels=labels, evidence=evidence, deterministic=case.origin in COMPUTED)
             families.setdefault(fom, []).append(series)
     judged = [
-        member
-        for fom, family in families.items()
-        for member in judgement.compare(fom, family, baseline, looked=looked)
+        member for fom, family in families.items() for member in judgement.compare(fom, family, baseline, looked=looked)
     ]
     judged = _once(judged, case.first.case.benchmark)
     return sorted(judged, key=lambda comparison: rank_of(comparison.fom)[0])

@@ -125,13 +125,7 @@ def _over(case: Case, series: Iterable[_Series], axis: str, other: str) -> list[
 
 
 def _panel(
-    case: Case,
-    members: list[_Series],
-    axis: str,
-    *,
-    other: str,
-    rest: Labels,
-    combination: Combination | None,
+    case: Case, members: list[_Series], axis: str, *, other: str, rest: Labels, combination: Combination | None
 ) -> Panel:
     fixed = _held(members, other)
     members = [part for part in members if part.labels.get(other) == fixed]

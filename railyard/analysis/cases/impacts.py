@@ -137,9 +137,7 @@ def _sent(case: Case, loaded: Combination) -> float | None:
 
 def _of(case: Case, combination: Combination) -> Iterator[Launch]:
     return (
-        launch
-        for _, launch in cases.launches(case)
-        if launch.is_result and cases.combination_of(launch) == combination
+        launch for _, launch in cases.launches(case) if launch.is_result and cases.combination_of(launch) == combination
     )
 
 
@@ -170,9 +168,7 @@ def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
             count=max(map(len, launches)),
             slowest=medians.summarise([worst(values) for values in launches]),
             median=medians.summarise([statistics.median(values) for values in launches]),
-            total=medians.summarise([sum(values) for values in launches])
-            if fom.better is Better.HIGHER
-            else None,
+            total=medians.summarise([sum(values) for values in launches]) if fom.better is Better.HIGHER else None,
             alone=medians.summarise(alone),
         )
 
@@ -180,7 +176,5 @@ def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
 def _of_copies(launch: Launch, key: tuple[Fom, Labels]) -> list[float]:
     """Return the value of each copy of a launch, the measured program first; empty where one has none."""
     values = [entries.launch_values(launch).get(key)]
-    values += [
-        entries.values_of(role.series).get(key) for role in launch.roles or () if role.role == Role.COPY
-    ]
+    values += [entries.values_of(role.series).get(key) for role in launch.roles or () if role.role == Role.COPY]
     return [value for value in values if value is not None] if None not in values else []

@@ -112,8 +112,7 @@ class Comparison:
         summaries = [group.summary for group in self.groups if group.summary]
         intervals = [summary.interval for summary in summaries if summary.interval]
         return Format.for_values(
-            [summary.median for summary in summaries],
-            [interval.high - interval.low for interval in intervals],
+            [summary.median for summary in summaries], [interval.high - interval.low for interval in intervals]
         )
 
     @property

@@ -26,8 +26,7 @@ def statements(case: Case, judged: Sequence[Comparison]) -> list[Statement]:
     """Return a sentence for each launch that an event explains, and one on the comparisons without these launches."""
     marked = [one for record in case.records for one in slow.marked(record)]
     named = [
-        Statement(case.name(cases.combination_of(one.launch)) or one.record.id, one.text(), "slow")
-        for one in marked
+        Statement(case.name(cases.combination_of(one.launch)) or one.record.id, one.text(), "slow") for one in marked
     ]
     if not marked or not judged:
         return named

@@ -15,9 +15,7 @@ from railyard.records.json_io import Json
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.units import Fom
 
-LINK_BOUND = frozenset(
-    {"halo", "hops", "paths", "rowcol", "topobw", "contention", "pt2pt", "congestor", "sonar"}
-)
+LINK_BOUND = frozenset({"halo", "hops", "paths", "rowcol", "topobw", "contention", "pt2pt", "congestor", "sonar"})
 _RATES = frozenset({"data rate", "message rate"})
 #: Significant digits of a scale in words.
 _DIGITS = 2

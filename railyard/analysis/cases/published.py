@@ -189,9 +189,7 @@ def _of_combinations(contrast: Contrast, case: Case, comparisons: Sequence[Compa
         return f"no difference ({comparison.title(first)})"
     is_better = (change < 0) == (first.fom.better is Better.LOWER)
     shown = f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'}"
-    alike = first.verdict.outcome is Outcome.NO_DIFFERENCE and not {ours.name, base.name} & {
-        *first.verdict.apart
-    }
+    alike = first.verdict.outcome is Outcome.NO_DIFFERENCE and not {ours.name, base.name} & {*first.verdict.apart}
     title = comparison.title(first)
     return f"no difference shown ({shown}; {title})" if alike else f"{shown} ({title})"
 

@@ -68,8 +68,7 @@ def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
                 values.setdefault(key, []).append(Observation(value=entries.value_of(taken), job=record.job))
     columns = ("figure of merit", "with", "groups", "median", "95 % interval", "n", "min to max")
     rows = [
-        (_title(of[0], of[1]), of[2], str(groups), *_statistics(values[of, groups]))
-        for of, groups in _compared(values)
+        (_title(of[0], of[1]), of[2], str(groups), *_statistics(values[of, groups])) for of, groups in _compared(values)
     ]
     return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
 
@@ -159,9 +158,4 @@ def _title(fom: Fom, labels: Labels) -> str:
 def _statistics(launches: Sequence[Observation]) -> tuple[str, str, str, str]:
     summary = cases.summary(launches)
     form = Format.for_values([launch.value for launch in launches])
-    return (
-        form.text(summary.median),
-        interval_text(summary.interval, form),
-        str(summary.n),
-        span_text(summary, form),
-    )
+    return (form.text(summary.median), interval_text(summary.interval, form), str(summary.n), span_text(summary, form))

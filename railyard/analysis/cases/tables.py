@@ -51,17 +51,13 @@ def comparison_data(members: Sequence[Comparison]) -> DataTable:
 
 def panel_data(panel: Panel) -> DataTable:
     """Return the numbers behind a panel's lines."""
-    lines = [
-        (line.name or "all", [_point_row(panel, point) for point in line.points]) for line in panel.lines
-    ]
+    lines = [(line.name or "all", [_point_row(panel, point) for point in line.points]) for line in panel.lines]
     return _data(("line", AXIS_TEXT[panel.axis]), lines)
 
 
 def _data(heads: Sequence[str], sections: Sequence[tuple[str, Sequence[Cells]]]) -> DataTable:
     cells = [
-        (name, row.name, row.median, row.interval, row.n, row.span)
-        for name, of_name in sections
-        for row in of_name
+        (name, row.name, row.median, row.interval, row.n, row.span) for name, of_name in sections for row in of_name
     ]
     return DataTable(columns=(*heads, *_STATISTICS), rows=cells, numbers=frozenset(_STATISTICS))
 
@@ -79,9 +75,7 @@ def _row(comparison: Comparison, group: Group) -> Cells:
         n = counted(len(group.sample.values), "job")
     verdict, note = comparisons.verdict_text(comparison, group), _note(evidence.tally, count)
     if group.summary is None:
-        return Cells(
-            name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note
-        )
+        return Cells(name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note)
     change = NOTHING if group.change_percent is None else percent(group.change_percent)
     interval = group.change_interval
     between = "" if interval is None else " to ".join(map(percent, interval)).replace(" %", "", 1)
@@ -90,14 +84,7 @@ def _row(comparison: Comparison, group: Group) -> Cells:
     if comparison.is_exact:
         value = form.text(group.summary.median)
         return Cells(
-            name=group.name,
-            median=value,
-            interval=EXACT,
-            n=n,
-            span="",
-            change=change,
-            verdict=verdict,
-            note=note,
+            name=group.name, median=value, interval=EXACT, n=n, span="", change=change, verdict=verdict, note=note
         )
     return Cells(
         name=group.name,

@@ -92,10 +92,7 @@ def facts(case: Case) -> list[tuple[str, str]]:
     """Return terms and values that describe what was run."""
     request, topology = case.first.case, case.first.case.topology
     nodes = request.allocation["nodes"]
-    rows = [
-        (name.replace("_", " "), value_text(value, name))
-        for name, value in sorted(request.parameters.items())
-    ]
+    rows = [(name.replace("_", " "), value_text(value, name)) for name, value in sorted(request.parameters.items())]
     if topology:
         extents = f"{value_text(list(topology.extents), 'extents')} routers, " if topology.extents else ""
         rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"

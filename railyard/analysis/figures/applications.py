@@ -30,9 +30,7 @@ SENT, COLLECTIVE_TIME = "sent_percent", "collective_time_percent"
 #: Of persistent sends alone: their number, which is there only where they were counted, mean size, and sizes.
 PERSISTENT, PERSISTENT_SIZE = "persistent_messages_count", "persistent_message_bytes"
 PERSISTENT_SIZES = "persistent_messages_percent"
-CLAIMED = frozenset(
-    {SHARE, SIZE, MESSAGES, SENT, COLLECTIVE_TIME, PERSISTENT, PERSISTENT_SIZE, PERSISTENT_SIZES}
-)
+CLAIMED = frozenset({SHARE, SIZE, MESSAGES, SENT, COLLECTIVE_TIME, PERSISTENT, PERSISTENT_SIZE, PERSISTENT_SIZES})
 NAMES = {
     SENT: "of the bytes sent from point to point",
     COLLECTIVE_TIME: "of the time in MPI, in collectives",
@@ -144,11 +142,7 @@ def _paint(axes: Axes, bins_of: Mapping[str, Bins], title: str) -> None:
 
 def _data(bins_of: Mapping[str, Bins]) -> DataTable:
     columns = ("histogram", "up to (bytes)", "%")
-    rows = [
-        (NAMES[fom], str(size), f"{value:.6g}")
-        for fom, bins in bins_of.items()
-        for size, value in bins.items()
-    ]
+    rows = [(NAMES[fom], str(size), f"{value:.6g}") for fom, bins in bins_of.items() for size, value in bins.items()]
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:]))
 
 
@@ -216,9 +210,7 @@ def persistent_note(profiles: Sequence[Profiled]) -> str:
     without = [profile.name for profile in profiles if profile.sends and not profile.sends.messages]
     unknown = [profile.name for profile in profiles if profile.sends is None]
     parts = [*counted, *([f"there are none in {', '.join(without)}"] if without else [])]
-    sentences = (
-        [f"Messages from point to point include persistent sends: {'; '.join(parts)}."] if parts else []
-    )
+    sentences = [f"Messages from point to point include persistent sends: {'; '.join(parts)}."] if parts else []
     if unknown:
         sentences.append(f"Persistent sends were not counted, and are missing here: {', '.join(unknown)}.")
     return " ".join(sentences)
@@ -244,8 +236,7 @@ def _chart(
 ) -> Drawing:
     origin = members[0].origin
     words = "; ".join(
-        f"{application} "
-        + ", ".join(f"{kind} {_number(value, unit)} {unit}" for kind, value in by_kind.items())
+        f"{application} " + ", ".join(f"{kind} {_number(value, unit)} {unit}" for kind, value in by_kind.items())
         for application, by_kind in values.items()
     )
     return Drawing(
@@ -262,13 +253,8 @@ def _number(value: float, unit: str) -> str:
     return f"{value:,.0f}" if unit == "bytes" else f"{value:.3g}"
 
 
-def _paint_chart(
-    figure: Figure, values: Mapping[str, ByClass], title: str, unit: str, *, stacked: bool
-) -> None:
-    names, shown = (
-        list(values),
-        [kind for kind in CLASSES if any(kind in by_kind for by_kind in values.values())],
-    )
+def _paint_chart(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str, *, stacked: bool) -> None:
+    names, shown = (list(values), [kind for kind in CLASSES if any(kind in by_kind for by_kind in values.values())])
     axes = figure.subplots()
     height = 0.7 if stacked else 0.7 / len(shown)
     starts = [0.0] * len(names)
@@ -314,7 +300,5 @@ def _label_ends(axes: Axes, places: Sequence[float], ends: Sequence[float], unit
 
 def _chart_data(values: Mapping[str, ByClass], unit: str) -> DataTable:
     columns = ("application", "class of call", unit)
-    rows = [
-        (name, kind, f"{value:.6g}") for name, of_name in values.items() for kind, value in of_name.items()
-    ]
+    rows = [(name, kind, f"{value:.6g}") for name, of_name in values.items() for kind, value in of_name.items()]
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:]))

@@ -40,9 +40,7 @@ def _families(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[list[
         extent = _extent(case)
         if extent and comparisons:
             families.setdefault(_key(case), {})[extent] = extent, case, comparisons[0]
-    return [
-        [members[extent] for extent in sorted(members)] for members in families.values() if len(members) > 1
-    ]
+    return [[members[extent] for extent in sorted(members)] for members in families.values() if len(members) > 1]
 
 
 def _extent(case: Case) -> int:

@@ -98,9 +98,7 @@ def _sentences(rows: Sequence[Impact]) -> Iterator[str]:
     if bare:
         counts = sorted({min(row.headline.launches) for row in bare})
         few = " or ".join(map(str, counts)) + (" launch" if counts == [1] else " launches")
-        listed = ", ".join(
-            f"{_name(rows, row)} {row.headline.value:.2f}{_p99(row, ' (p99 {:.2f})')}" for row in bare
-        )
+        listed = ", ".join(f"{_name(rows, row)} {row.headline.value:.2f}{_p99(row, ' (p99 {:.2f})')}" for row in bare)
         of = _stem(bare[0].fom)
         alone = f"without an interval no difference is shown (n = {few})"
         yield f"The average impact factors of {of} are {listed}; {alone}."
@@ -116,11 +114,7 @@ def _sentence(rows: Sequence[Impact], impact: Impact) -> str:
     if factor.value is None:
         return f"There is no factor under {_name(rows, impact)}."
     rest = _p99(impact, ", of p99 {:.2f}")
-    shown = (
-        "a difference is shown"
-        if factor.finding in (Finding.BETTER, Finding.WORSE)
-        else "no difference is shown"
-    )
+    shown = "a difference is shown" if factor.finding in (Finding.BETTER, Finding.WORSE) else "no difference is shown"
     of = f"impact factor of {_stem(impact.fom)} under {_name(rows, impact)}"
     return f"The {of} is on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
 
@@ -160,9 +154,7 @@ def _drawing(
     )
 
 
-def _paint(
-    axes: Axes, names: Sequence[str], marks: Mapping[str, Sequence[Mark]], *, title: str, heading: str
-) -> Axes:
+def _paint(axes: Axes, names: Sequence[str], marks: Mapping[str, Sequence[Mark]], *, title: str, heading: str) -> Axes:
     for number, (label, of_label) in enumerate(marks.items()):
         colour = svg.sentinel(number)
         for mark in of_label:

@@ -55,9 +55,7 @@ class Drawing:
 
 def inline_svg(drawing: Drawing, prefix: str) -> str:
     """Return the drawing as an `<svg>` element for a page; `prefix` makes its ids unique there."""
-    return _written(
-        drawing, lambda shown, figure: svg.inline(figure, f"{prefix}{shown.name}", shown.description)
-    )
+    return _written(drawing, lambda shown, figure: svg.inline(figure, f"{prefix}{shown.name}", shown.description))
 
 
 def svg_file(drawing: Drawing) -> str:

@@ -30,8 +30,7 @@ _NAME_CHARACTERS = 32
 def drawings_of(comparisons: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
     """Return the figures of the first comparisons and of all panels."""
     drawings = [
-        comparison_drawing(members, f"f{number}")
-        for number, members in enumerate(by_fom(comparisons)[:SHOWN_FOMS])
+        comparison_drawing(members, f"f{number}") for number, members in enumerate(by_fom(comparisons)[:SHOWN_FOMS])
     ]
     return drawings + [panel_drawing(panel, f"p{number}") for number, panel in enumerate(panels)]
 
@@ -85,9 +84,7 @@ def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
     colour = svg.sentinel(series)
     values = group.evidence.values
     shifts = [0.2 + 0.1 * (index % 2) for index in range(len(values))]
-    axes.plot(
-        values, [row + shift for shift in shifts], ".", color=colour, alpha=0.55, markersize=5, zorder=2
-    )
+    axes.plot(values, [row + shift for shift in shifts], ".", color=colour, alpha=0.55, markersize=5, zorder=2)
     if group.summary is None:
         axes.text(0.02, row, "no value", transform=axes.get_yaxis_transform(), va="center", style="italic")
         return

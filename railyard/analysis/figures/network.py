@@ -230,9 +230,7 @@ def _in_words(panels: Sequence[Panel]) -> str:
     hosts = sorted({_micro(panel.loads.slowest_host_s) for panel in panels})
     text = f"The model predicts for the slowest link {slowest} per exchange, for a node's own {' to '.join(hosts)}"
     counted = ", ".join(
-        f"{panel.most_counted:.2f} times as much under {panel.placement}"
-        for panel in panels
-        if panel.most_counted
+        f"{panel.most_counted:.2f} times as much under {panel.placement}" for panel in panels if panel.most_counted
     )
     if counted:
         text += f". By the NICs' counters, the busiest node sent, beside the mean: {counted}"
@@ -362,10 +360,7 @@ def _ring(cells_of_group: Sequence[Cell], group: int, groups: int) -> Iterator[t
         turn = angle + 2 * math.pi * at / count
         yield (
             cell,
-            (
-                large * math.cos(angle) + small * math.cos(turn),
-                large * math.sin(angle) + small * math.sin(turn),
-            ),
+            (large * math.cos(angle) + small * math.cos(turn), large * math.sin(angle) + small * math.sin(turn)),
         )
 
 
@@ -392,9 +387,7 @@ def paint(figure: Figure, panels: Sequence[Panel], drawn: Layout, columns: int) 
     )
     for axes in grid.ravel():
         axes.set_axis_off()
-    predicted, counted = (
-        (grid[:, 0], grid[:, 1]) if side_by_side else (grid[:rows].ravel(), grid[rows:].ravel())
-    )
+    predicted, counted = (grid[:, 0], grid[:, 1]) if side_by_side else (grid[:rows].ravel(), grid[rows:].ravel())
     columns = 2 if side_by_side else columns
     for axes, panel in zip(predicted, panels, strict=False):
         _paint_panel(axes, panel, drawn, worst)
@@ -479,10 +472,7 @@ def _draw_links(axes: Axes, between: Mapping[tuple[Cell, Cell], float], points: 
         start, end = points[one], points[other]
         if (one, other) in is_ring:
             away = [0.45 * (a > b) - 0.45 * (a < b) for a, b in zip(start, end, strict=True)]
-            lines += [
-                (start, (start[0] + away[0], start[1] + away[1])),
-                (end, (end[0] - away[0], end[1] - away[1])),
-            ]
+            lines += [(start, (start[0] + away[0], start[1] + away[1])), (end, (end[0] - away[0], end[1] - away[1]))]
             shares += [share, share]
         else:
             lines.append((start, end))
@@ -512,13 +502,7 @@ def _name_rails(axes: Axes, drawn: Layout) -> None:
     for rail, points in below.items():
         middle = sum(x for x, _ in points) / len(points), min(y for _, y in points)
         axes.annotate(
-            f"rail {rail}",
-            middle,
-            xytext=(0, -7),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize=6,
+            f"rail {rail}", middle, xytext=(0, -7), textcoords="offset points", ha="center", va="top", fontsize=6
         )
 
 

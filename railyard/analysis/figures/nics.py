@@ -118,14 +118,7 @@ def _proof(row: Carried) -> str:
 def _data(rows: Sequence[Carried]) -> DataTable:
     columns = ("combination", "NIC", "bytes sent (%)", "bytes sent (MiB)", "launches", "obeyed")
     cells = [
-        (
-            row.name,
-            nic,
-            f"{share:.2f}",
-            f"{row.sent_bytes[nic] / 2**20:.3f}",
-            str(row.launches),
-            str(row.obeyed),
-        )
+        (row.name, nic, f"{share:.2f}", f"{row.sent_bytes[nic] / 2**20:.3f}", str(row.launches), str(row.obeyed))
         for row in rows
         for nic, share in row.shares_percent.items()
     ]

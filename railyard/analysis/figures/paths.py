@@ -31,9 +31,7 @@ def drawings(case: Case) -> list[Drawing]:
     for test, size, combination in panels:
         largest[test, combination] = max(size, largest.get((test, combination), 0))
     return [
-        _drawing(
-            _panel(case, test, size, combination=combination, lines=panels[test, size, combination]), number
-        )
+        _drawing(_panel(case, test, size, combination=combination, lines=panels[test, size, combination]), number)
         for number, ((test, combination), size) in enumerate(largest.items())
     ]
 
@@ -57,9 +55,7 @@ def _panels(case: Case) -> dict[PanelKey, dict[LineKey, list[Point]]]:
     return panels
 
 
-def _panel(
-    case: Case, test: str, size: int, *, combination: Combination, lines: dict[LineKey, list[Point]]
-) -> Panel:
+def _panel(case: Case, test: str, size: int, *, combination: Combination, lines: dict[LineKey, list[Point]]) -> Panel:
     fixed = [size_text(size)] + ([case.name(combination)] if len(case.combinations) > 1 else [])
     return Panel(
         fom=FOM,

@@ -39,9 +39,7 @@ def own_drawings(case: Case) -> list[Drawing]:
     benchmark = case.first.case.benchmark.replace("-", "_")
     common = [name for name, module in families().items() if hasattr(module, "OF_ANY_CASE")]
     names = [*({benchmark} & of_benchmarks().keys()), *common]
-    return [
-        shown for name in names for shown in made(name, functools.partial(families()[name].drawings, case))
-    ]
+    return [shown for name in names for shown in made(name, functools.partial(families()[name].drawings, case))]
 
 
 def claimed(own: Sequence[Drawing]) -> frozenset[str]:

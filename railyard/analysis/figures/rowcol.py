@@ -83,9 +83,7 @@ def _observed(case: Case) -> dict[Key, list[Observation]]:
 
 def _bars(case: Case, observed: Mapping[Key, list[Observation]], collective: str, size: int) -> Bars:
     floor = cases.noise_percent(case)
-    of: dict[Combination, dict[str, list[Observation]]] = {
-        combination: {} for combination in case.combinations
-    }
+    of: dict[Combination, dict[str, list[Observation]]] = {combination: {} for combination in case.combinations}
     for (name, size_bytes, way, combination), values in observed.items():
         if (name, size_bytes) == (collective, size):
             of[combination][way] = values

@@ -58,9 +58,7 @@ def curves_of(case: Case, fom: str, suffix: str = "") -> list[Curve]:
 
     def point(labels: Mapping[str, Label]) -> tuple[str, int] | None:
         is_one = {"ping", "payload", "size_bytes"} <= labels.keys()
-        return (
-            (f"{labels['ping']}, {labels['payload']}{suffix}", int(labels["size_bytes"])) if is_one else None
-        )
+        return (f"{labels['ping']}, {labels['payload']}{suffix}", int(labels["size_bytes"])) if is_one else None
 
     curves: dict[str, Points] = {}
     for (name, size), value in sorted(cases.medians(case, fom, point).items()):
@@ -116,8 +114,7 @@ def _statement(curves: Sequence[Curve]) -> str:
         small, *_, large = curve.points if len(curve.points) > 1 else (*curve.points, *curve.points)
         ends = (percent(curve.points[size], signed=False) for size in (small, large))
         parts.append(
-            f"{curve.name}: "
-            + ", ".join(f"{e} at {size_text(s)}" for e, s in zip(ends, (small, large), strict=True))
+            f"{curve.name}: " + ", ".join(f"{e} at {size_text(s)}" for e, s in zip(ends, (small, large), strict=True))
         )
     return "The payload is this share of the bytes counted: " + "; ".join(parts) + "."
 
@@ -150,10 +147,6 @@ def _data(curves: Sequence[Curve], unit: str) -> DataTable:
     columns = ("curve", "size (bytes)", unit)
     return DataTable(
         columns=columns,
-        rows=[
-            (curve.name, str(size), f"{value:.6g}")
-            for curve in curves
-            for size, value in curve.points.items()
-        ],
+        rows=[(curve.name, str(size), f"{value:.6g}") for curve in curves for size, value in curve.points.items()],
         numbers=frozenset(columns[1:]),
     )

@@ -48,9 +48,7 @@ class Panel:
 
 def drawings(case: Case) -> list[Drawing]:
     """Return one figure if the program of a slow launch records when its iterations began."""
-    panels = [panel for record in case.records for panel in _panels(slow.launches(record, every=True))][
-        :_MOST_PANELS
-    ]
+    panels = [panel for record in case.records for panel in _panels(slow.launches(record, every=True))][:_MOST_PANELS]
     if not panels:
         return []
     words = "; ".join(f"{panel.heading}: {panel.iterations.text()}" for panel in panels)
@@ -84,20 +82,12 @@ def _panels(launches: Sequence[SlowLaunch]) -> list[Panel]:
             for sample in series.samples
         ]
         usual = statistics.median(likes or measured.series.samples)
-        panels.append(
-            Panel(one=one, iterations=measured, begun_s=measured.begun_s, usual=usual, spells=spells)
-        )
+        panels.append(Panel(one=one, iterations=measured, begun_s=measured.begun_s, usual=usual, spells=spells))
     return panels
 
 
 def _data(panels: Sequence[Panel]) -> DataTable:
-    columns = (
-        "launch",
-        "iteration",
-        "began after (s)",
-        f"took ({panels[0].iterations.series.fom.unit.text})",
-        "slow",
-    )
+    columns = ("launch", "iteration", "began after (s)", f"took ({panels[0].iterations.series.fom.unit.text})", "slow")
     rows = [
         (
             str(panel.one.launch.index + 1),
@@ -107,9 +97,7 @@ def _data(panels: Sequence[Panel]) -> DataTable:
             "slow" if number in panel.iterations.slow else "",
         )
         for panel in panels
-        for number, (begun_s, sample) in enumerate(
-            zip(panel.begun_s, panel.iterations.series.samples, strict=True)
-        )
+        for number, (begun_s, sample) in enumerate(zip(panel.begun_s, panel.iterations.series.samples, strict=True))
     ]
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[:4]))
 
@@ -128,9 +116,7 @@ def _paint(figure: Figure, panels: Sequence[Panel]) -> None:
         axes.axhline(panel.usual, color=svg.INK, linewidth=0.9, label="median of like launches")
         rest = [number for number in range(len(samples)) if number not in panel.iterations.slow]
         colour = svg.sentinel(0)
-        axes.plot(
-            [at_s[k] for k in rest], [samples[k] for k in rest], "o", color=colour, markerfacecolor="none"
-        )
+        axes.plot([at_s[k] for k in rest], [samples[k] for k in rest], "o", color=colour, markerfacecolor="none")
         chosen = panel.iterations.slow
         axes.plot([at_s[k] for k in chosen], [samples[k] for k in chosen], "o", color=colour, label="slow")
         axes.set_xlim(-0.02 * end_s, 1.02 * end_s)

@@ -95,12 +95,7 @@ def links_of(case: Case) -> list[LinkView]:
 
 def _counters(case: Case, link: str) -> str:
     read = [launch.health for _, launch in cases.launches(case) if launch.health]
-    texts = {
-        f"{event.event} {event.count} {event.unit}"
-        for one in read
-        for event in one.faults
-        if event.nic == link
-    }
+    texts = {f"{event.event} {event.count} {event.unit}" for one in read for event in one.faults if event.nic == link}
     return ", ".join(sorted(texts)[:3]) or ("no error counter grew" if read else "error counters not read")
 
 
@@ -153,9 +148,7 @@ def _rows(links: Sequence[LinkView]) -> list[tuple[int, ...]]:
     return rings if len(rings) <= RINGS_MAX else [()]
 
 
-def _paint_map(
-    figure: Figure, links: Sequence[LinkView], dimensions: Sequence[str], heights: Sequence[int]
-) -> None:
+def _paint_map(figure: Figure, links: Sequence[LinkView], dimensions: Sequence[str], heights: Sequence[int]) -> None:
     ratios = [1 + height for height in heights]
     grid = figure.subplots(len(dimensions), 1, squeeze=False, height_ratios=ratios)
     for axes, dimension in zip(grid[:, 0], dimensions, strict=True):
@@ -197,9 +190,7 @@ def _paint_cell(axes: Axes, row: int, left: float, missing: float) -> None:
     cell = Rectangle((left + 0.02, row + 0.06), 0.46, 0.88, facecolor=colour, alpha=alpha, linewidth=0)
     axes.add_patch(cell)
     if bad:
-        axes.text(
-            left + 0.25, row + 0.5, f"{missing:.0f}", ha="center", va="center", fontsize=10, color=svg.INK
-        )
+        axes.text(left + 0.25, row + 0.5, f"{missing:.0f}", ha="center", va="center", fontsize=10, color=svg.INK)
 
 
 def bad_links(links: Sequence[LinkView]) -> list[LinkView]:
@@ -213,8 +204,7 @@ def _statement(links: Sequence[LinkView]) -> str:
     if not bad:
         return f"All {len(links)} links carry what their peers carry."
     named = ", ".join(
-        f"{link.name} ({percent(link.missing_percent, signed=False)} missing; {link.counters})"
-        for link in bad[:3]
+        f"{link.name} ({percent(link.missing_percent, signed=False)} missing; {link.counters})" for link in bad[:3]
     )
     more = f", and {len(bad) - 3} more" if len(bad) > 3 else ""
     return f"{len(bad)} of {len(links)} links carry less than they should: {named}{more}."
@@ -228,8 +218,7 @@ def _map_data(links: Sequence[LinkView]) -> DataTable:
     return DataTable(
         columns=("link", "class", "best rate (GB/s)", "missing (%)"),
         rows=[
-            (link.name, link.link_class, f"{link.best_gbyte_s:.6f}", f"{link.missing_percent:.1f}")
-            for link in links
+            (link.name, link.link_class, f"{link.best_gbyte_s:.6f}", f"{link.missing_percent:.1f}") for link in links
         ],
         numbers=frozenset({"best rate (GB/s)", "missing (%)"}),
     )

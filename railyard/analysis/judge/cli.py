@@ -14,16 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from railyard.base.commands import (
-    PATH,
-    Commands,
-    archive_option,
-    example,
-    fom_option,
-    json_option,
-    option,
-    print_json,
-)
+from railyard.base.commands import PATH, Commands, archive_option, example, fom_option, json_option, option, print_json
 from railyard.base.errors import InputError
 from railyard.records.cli import entries_of, index_of
 from railyard.records.store.entries import Entry
@@ -42,9 +33,7 @@ _Row = TypeVar("_Row")
 @archive_option("Archive that the sides choose from.")
 @json_option("Print JSON for programs, with the values as recorded.")
 @fom_option()
-def compare(
-    *, sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
-) -> None:
+def compare(*, sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]) -> None:
     """Compare two or more sides A B [...].
 
     A side is KEY=VALUE[,KEY=VALUE...] with the keys system, partition, environment, check, topology, commit, mpi,
@@ -143,9 +132,7 @@ def sizes(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
     click.FloatRange(min=0, min_open=True),
     5.0,
 )
-def allocations(
-    *, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool, limit_percent: float
-) -> None:
+def allocations(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool, limit_percent: float) -> None:
     """Show how much the same run differs between sets of nodes, and whether that is steady or variable.
 
     KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
@@ -190,6 +177,4 @@ def _print(document: object, table: DataTable, sentence: str) -> None:
     if document:
         print_json(document)
     else:
-        click.echo(
-            "\n".join([*(table.lines() if table.rows else ()), *([""] if table.rows else []), sentence])
-        )
+        click.echo("\n".join([*(table.lines() if table.rows else ()), *([""] if table.rows else []), sentence]))

@@ -30,10 +30,7 @@ from railyard.records import units
 from railyard.records.record import COMPUTED, Launch, Record
 from railyard.records.store import entries
 
-FOMS = {
-    "slowest_us": units.fom("slowest_us", "us", "lower"),
-    "latency_us": units.fom("latency_us", "us", "lower"),
-}
+FOMS = {"slowest_us": units.fom("slowest_us", "us", "lower"), "latency_us": units.fom("latency_us", "us", "lower")}
 OSU = "osu_"
 
 
@@ -79,9 +76,7 @@ def measured(records: Iterable[Record]) -> dict[Where, Measured]:
             if launch.is_result:
                 _add(by_place, record, launch, cases.noise_percent(case))
     if not by_place:
-        raise InputError(
-            "ARCHIVE", "series", problem="no times of collectives", valid="of rowcol or osu_allreduce"
-        )
+        raise InputError("ARCHIVE", "series", problem="no times of collectives", valid="of rowcol or osu_allreduce")
     return by_place
 
 
@@ -144,9 +139,7 @@ def answers(records: Iterable[Record]) -> list[Answer]:
     for where, one in measured(records).items():
         for collective in dict.fromkeys(name for name, _, _ in one.times):
             of = {
-                (size, algorithm): units
-                for (name, size, algorithm), units in one.times.items()
-                if name == collective
+                (size, algorithm): units for (name, size, algorithm), units in one.times.items() if name == collective
             }
             names = dict.fromkeys([libraries.DEFAULT, *(algorithm for _, algorithm in of)])
             sizes = sorted({size for size, _ in of if (size, libraries.DEFAULT) in of})
@@ -170,9 +163,7 @@ def answers(records: Iterable[Record]) -> list[Answer]:
 
 def _series(where: Where, size: int, of: Mapping[str, Mapping[Unit, float]], one: Measured) -> Series:
     evidence = {
-        name: Evidence(
-            values=list(units.values()), jobs=[job for job, _ in units], noise_percent=one.noise_percent
-        )
+        name: Evidence(values=list(units.values()), jobs=[job for job, _ in units], noise_percent=one.noise_percent)
         for name, units in of.items()
     }
     return Series(labels=(("size_bytes", size),), evidence=evidence, deterministic=where.origin in COMPUTED)
@@ -187,9 +178,7 @@ def _use(compared: Mapping[int, Comparison]) -> dict[str, int]:
     use: dict[str, int] = {}
     for size, comparison in compared.items():
         better = [group for group in comparison.groups if group.finding is Finding.BETTER and group.summary]
-        best = min(
-            better, key=lambda group: group.summary.median if group.summary else math.inf, default=None
-        )
+        best = min(better, key=lambda group: group.summary.median if group.summary else math.inf, default=None)
         name = best.name if best else libraries.DEFAULT
         if name != (list(use)[-1:] or [libraries.DEFAULT])[0]:
             use.pop(name, None)
@@ -276,9 +265,7 @@ def guidelines(records: Iterable[Record]) -> list[Guideline]:
             larger = [other for collective, other in of if collective == name and other > size]
             if larger:
                 rows.append((name, f"{name} of {min(larger)} bytes", size, times, of[name, min(larger)]))
-        family = [
-            _series(where, size, {"left": left, "right": right}, one) for _, _, size, left, right in rows
-        ]
+        family = [_series(where, size, {"left": left, "right": right}, one) for _, _, size, left, right in rows]
         compared = judgement.compare(FOMS["latency_us"], family, "right")
         checked += [
             Guideline(where=where, left=left, right=right, size_bytes=size, comparison=comparison)

@@ -53,9 +53,7 @@ def list_all(library: str) -> None:
     click.echo(f"from: {'; '.join(one.sources)}")
 
 
-@collectives.command(
-    epilog=example("railyard collectives bine dragonfly-72 leonardo-like fat-tree-54 --ranks 32")
-)
+@collectives.command(epilog=example("railyard collectives bine dragonfly-72 leonardo-like fat-tree-54 --ranks 32"))
 @click.argument("topologies", nargs=-1, required=True)
 @option("--ranks", "Ranks, one on each node.", click.IntRange(2, algorithms.MOST_RANKS), 32)
 @option("--seeds", "Random allocations on each topology.", COUNT, 20)
@@ -66,9 +64,7 @@ def bine(topologies: tuple[str, ...], ranks: int, seeds: int) -> None:
     order. A group is what shares the first coordinate. Each algorithm is compared with the libraries' usual one: that
     for reduce-scatter and allgather begins or ends with the farthest ranks.
     """
-    click.echo(
-        f"{'topology':16} {'collective':15} {'block':>6} {'random':>6} {'range':>12}  up to {MOST_PERCENT} %"
-    )
+    click.echo(f"{'topology':16} {'collective':15} {'block':>6} {'random':>6} {'range':>12}  up to {MOST_PERCENT} %")
     for name in topologies:
         machine = catalog.load(name)
         whole = allocate(machine, "contiguous")
@@ -99,9 +95,7 @@ def _saved(collective: str, pair: tuple[str, str], group: Ints) -> float:
 
 @collectives.command(epilog=example("railyard collectives answer results/archive --library openmpi"))
 @click.argument("archive", type=PATH)
-@click.option(
-    "--library", type=click.Choice(list(libraries.libraries())), help="Library whose tuning file to write."
-)
+@click.option("--library", type=click.Choice(list(libraries.libraries())), help="Library whose tuning file to write.")
 @option("--output", "The library's own tuning file to write.", FILE)
 def answer(archive: Path, library: str | None, output: Path | None) -> None:
     """Print times of algorithms by placement and size in ARCHIVE, and which one to use from which size on.
@@ -125,9 +119,7 @@ def answer(archive: Path, library: str | None, output: Path | None) -> None:
         for name, (low, high) in one.crossings.items():
             click.echo(f"  {name} passes the default between {size_text(low)} and {size_text(high)}")
         uses = [f"{name} from {size_text(least)} on" for name, least in one.use.items()]
-        click.echo(
-            f"  use {' and '.join(uses)}: -S algorithms=default,{one.choice}" if uses else "  use the default"
-        )
+        click.echo(f"  use {' and '.join(uses)}: -S algorithms=default,{one.choice}" if uses else "  use the default")
     if library and output:
         choice = "+".join(one.choice for one in answered if one.use)
         text = libraries.libraries()[library].rules(choice, answered[0].where.ranks)

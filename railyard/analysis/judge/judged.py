@@ -118,9 +118,7 @@ def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | 
 
 def judge_case(case: Case) -> JudgedCase:
     """Return a case with its comparisons and curves."""
-    return JudgedCase(
-        case=case, comparisons=tuple(comparison.comparisons(case)), panels=tuple(curves.panels(case))
-    )
+    return JudgedCase(case=case, comparisons=tuple(comparison.comparisons(case)), panels=tuple(curves.panels(case)))
 
 
 def _systems(records: Iterable[Entry]) -> list[str]:
@@ -142,17 +140,11 @@ def sections(judged: Over) -> list[Section]:
     """Return the tables that have rows: changes of level, scaling, spread over allocations."""
     steady = text.allocations_sentence(judged.spreads, over.LIMIT_PERCENT)
     parts = (
-        (
-            "Changes of level over dates",
-            text.changes_sentence(judged.dated),
-            text.changes_table(judged.dated),
-        ),
+        ("Changes of level over dates", text.changes_sentence(judged.dated), text.changes_table(judged.dated)),
         ("Weak and strong scaling", "", text.sizes_table(judged.scaled)),
         ("Spread over allocations", steady, text.allocations_table(judged.spreads)),
     )
-    return [
-        Section(title=title, sentence=sentence, table=table) for title, sentence, table in parts if table.rows
-    ]
+    return [Section(title=title, sentence=sentence, table=table) for title, sentence, table in parts if table.rows]
 
 
 def documents(judged: Over) -> list[Json]:

@@ -305,10 +305,7 @@ class Spread:
 
 
 def spreads(
-    entries: Iterable[Entry],
-    side: Side | None = None,
-    foms: Sequence[str] = (),
-    limit_percent: float = LIMIT_PERCENT,
+    entries: Iterable[Entry], side: Side | None = None, foms: Sequence[str] = (), limit_percent: float = LIMIT_PERCENT
 ) -> list[Spread]:
     """Return every row that at least two allocations have."""
     alike = [(row, _by_allocation(row)) for row in rows.series(entries, _but_nodes, side, foms)]
@@ -343,9 +340,7 @@ def _p_value(values: Sequence[Sequence[float]]) -> float | None:
     return float(scipy.stats.kruskal(*enough).pvalue)
 
 
-def _spread(
-    row: Row, values: Sequence[Sequence[float]], p_holm: float | None, limit_percent: float
-) -> Spread:
+def _spread(row: Row, values: Sequence[Sequence[float]], p_holm: float | None, limit_percent: float) -> Spread:
     middles = [statistics.median(launches) for launches in values]
     between = medians.spread_percent(middles)
     upper = None if between is None else between * _upper_factor(len(middles))
@@ -370,9 +365,7 @@ def _upper_factor(n: int) -> float:
     return math.sqrt((n - 1) / float(scipy.special.chdtri(n - 1, contrast.CONFIDENCE)))
 
 
-def _verdict(
-    between: float | None, upper: float | None, p_holm: float | None, limit_percent: float
-) -> Steadiness:
+def _verdict(between: float | None, upper: float | None, p_holm: float | None, limit_percent: float) -> Steadiness:
     """Return steady if the upper limit of the spread is within the limit, variable if allocations differ by more."""
     if between is None or upper is None:
         return Steadiness.CANNOT_TELL

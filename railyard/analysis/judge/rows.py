@@ -119,9 +119,7 @@ class Gathered:
     foms: frozenset[str]
 
 
-def gather(
-    sources: Sequence[Source], shared: Shared, foms: Sequence[str] = (), varied: Iterable[str] = ()
-) -> Gathered:
+def gather(sources: Sequence[Source], shared: Shared, foms: Sequence[str] = (), varied: Iterable[str] = ()) -> Gathered:
     """Return what all sides choose from the sources, each read once; `foms` restricts the figures of merit, if any.
 
     `varied` has the keys of `OF_LAUNCHES` whose values differ between sides by definition. Raises InputError if a
@@ -150,8 +148,7 @@ def gather(
     rows = [_row(agreed[group], key, of_sides) for (group, key), of_sides in by_row.items()]
     followed = [
         dataclasses.replace(
-            row,
-            follows=programs.leader(row.setting["benchmark"], key.fom, at_point[group, key[:3], key.labels]),
+            row, follows=programs.leader(row.setting["benchmark"], key.fom, at_point[group, key[:3], key.labels])
         )
         for row, (group, key) in zip(rows, by_row, strict=True)
     ]
@@ -174,9 +171,7 @@ def _row(shared: Mapping[str, Json], key: SeriesKey, sides: Mapping[str, list[Po
     return Row(shared=shared, key=key, sides=ordered)
 
 
-def series(
-    entries: Iterable[Entry], shared: Shared, side: Side | None = None, foms: Sequence[str] = ()
-) -> list[Row]:
+def series(entries: Iterable[Entry], shared: Shared, side: Side | None = None, foms: Sequence[str] = ()) -> list[Row]:
     """Return the rows of the entries that one side chooses, sorted by system, check, origin, parameters and series.
 
     `foms` chooses figures. Otherwise figures that follow another are left out, because they are the same measurement.
@@ -193,9 +188,7 @@ def _order(row: Row) -> tuple[str, ...]:
 
 def sources(sides: Sequence[Side], archive: Callable[[], Iterable[Entry]]) -> list[Source]:
     """Return what each side chooses from: its own paths, or the archive, which is read only if a side needs it."""
-    of_paths = [
-        (itertools.chain.from_iterable(map(entries_of, side.paths)), [side]) for side in sides if side.paths
-    ]
+    of_paths = [(itertools.chain.from_iterable(map(entries_of, side.paths)), [side]) for side in sides if side.paths]
     from_archive = [side for side in sides if not side.paths]
     return [*of_paths, *([(archive(), from_archive)] if from_archive else [])]
 

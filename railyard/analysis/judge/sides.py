@@ -80,14 +80,10 @@ def require(side: Side, entries: Iterable[Entry]) -> None:
         return
     for key, value in side.wanted.items():
         alone = Side(name=side.name, wanted={key: value})
-        if not any(
-            alone.has_setting(entry.setting) and alone.has_date(entry.own["created"]) for entry in chosen
-        ):
+        if not any(alone.has_setting(entry.setting) and alone.has_date(entry.own["created"]) for entry in chosen):
             there = sorted({text for entry in chosen for text in _values(key, entry)})
             near = did_you_mean(value, there)
-            raise InputError(
-                "SIDE", "", problem=f"no record has {key}={value}{near}", valid=_listed(key, there)
-            )
+            raise InputError("SIDE", "", problem=f"no record has {key}={value}{near}", valid=_listed(key, there))
     raise InputError(
         "SIDE", "", problem=f"no record has all of {side.name}", valid="values that one record has together"
     )
@@ -160,6 +156,4 @@ def _kind(word: str, kinds: Mapping[str, set[str]]) -> str:
     if fitting:
         raise InputError("SIDE", "", word, f"{' or '.join(f'{kind}={word}' for kind in fitting)}: it is both")
     there = [f"{kind}={value}" for kind, values in kinds.items() for value in sorted(values)[:8]]
-    raise InputError(
-        "SIDE", "", word, f"a path, KEY=VALUE, or one of {', '.join(there) or 'an archive with records'}"
-    )
+    raise InputError("SIDE", "", word, f"a path, KEY=VALUE, or one of {', '.join(there) or 'an archive with records'}")

@@ -59,9 +59,7 @@ def lines(versus: Versus) -> list[SideLine]:
 
 def alone(versus: Versus) -> list[tuple[str, str, int]]:
     """Return what only one side has, which cannot be compared: the side, the case, and the number of rows."""
-    counts = Counter(
-        (row.comparison.measured[0].name, case_text(row.row)) for row in versus.rows if not row.is_shared
-    )
+    counts = Counter((row.comparison.measured[0].name, case_text(row.row)) for row in versus.rows if not row.is_shared)
     return [(side, case, count) for (side, case), count in counts.items()]
 
 
@@ -123,11 +121,7 @@ def figure(row: SideRow) -> str:
 
 def sentences(versus: Versus) -> list[str]:
     """Return the verdict on each side in words, then what was refused."""
-    return [
-        *(_sentence(versus, name, origin) for origin, name in versus.scores),
-        *versus.marked,
-        *versus.refused,
-    ]
+    return [*(_sentence(versus, name, origin) for origin, name in versus.scores), *versus.marked, *versus.refused]
 
 
 def answers(versus: Versus) -> list[str]:
@@ -142,17 +136,11 @@ def _sentence(versus: Versus, name: str, origin: str) -> str:
 
 def in_common(versus: Versus) -> list[str]:
     """Return what each side has in common with the baseline, then what was refused."""
-    return [
-        *(_in_common(versus, name, origin) for origin, name in versus.scores),
-        *versus.marked,
-        *versus.refused,
-    ]
+    return [*(_in_common(versus, name, origin) for origin, name in versus.scores), *versus.marked, *versus.refused]
 
 
 def _in_common(versus: Versus, name: str, origin: str) -> str:
-    rows = [
-        row for row in versus.rows if row.origin == origin and row.is_shared and not row.comparison.follows
-    ]
+    rows = [row for row in versus.rows if row.origin == origin and row.is_shared and not row.comparison.follows]
     counts = Counter(verdict_text(row.comparison, row.comparison.group(name)) for row in rows)
     listed = ", ".join(f"{word} in {count}" for word, count in counts.items()) or "none"
     fields = list(dict.fromkeys(name for row in rows for name in row.differs))
@@ -251,8 +239,7 @@ def document(versus: Versus) -> dict[str, Json]:
         ],
         "sentences": sentences(versus),
         "scores": [
-            {"side": name, "origin": origin, **_score(score)}
-            for (origin, name), score in versus.scores.items()
+            {"side": name, "origin": origin, **_score(score)} for (origin, name), score in versus.scores.items()
         ],
         "rows": [_row(row) for row in versus.rows],
         "refused": list(versus.refused),
@@ -315,11 +302,7 @@ def _side(comparison: Comparison, group: Group) -> dict[str, Json]:
     fields = group_document(group)
     if group.name == comparison.baseline and group.summary and group.summary.median:
         fields["change_percent"] = 0.0
-    return {
-        **fields,
-        "value_of": "job" if comparison.by_job else "launch",
-        "verdict": verdict_text(comparison, group),
-    }
+    return {**fields, "value_of": "job" if comparison.by_job else "launch", "verdict": verdict_text(comparison, group)}
 
 
 def _of_series(row: Row) -> dict[str, Json]:
@@ -469,11 +452,7 @@ def allocations_document(spreads: Sequence[Spread], limit_percent: float) -> dic
     """Return every series with its spread and verdict."""
     names = [field.name for field in dataclasses.fields(Spread) if field.name != "row"]
     series = [
-        {
-            **_of_row(spread.row),
-            **{name: getattr(spread, name) for name in names},
-            "verdict": str(spread.verdict),
-        }
+        {**_of_row(spread.row), **{name: getattr(spread, name) for name in names}, "verdict": str(spread.verdict)}
         for spread in spreads
     ]
     return {"format": OVER_FORMAT, "over": "allocations", "limit_percent": limit_percent, "series": series}

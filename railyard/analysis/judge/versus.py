@@ -93,8 +93,7 @@ def of_texts(
         sources = [(map(without_marked, own), choosing) for own, choosing in rows.sources(parsed, archive)]
         rest = compare(sources, texts, base, foms, for_people=for_people)
         before, after = (
-            {row.row.key: row.comparison for row in versus.rows if row.is_shared}
-            for versus in (compared, rest)
+            {row.row.key: row.comparison for row in versus.rows if row.is_shared} for versus in (compared, rest)
         )
         explained.append(marked.remaining(len(explained), before, after))
         compared = dataclasses.replace(compared, marked=explained)
@@ -227,9 +226,7 @@ def _evidence(points: Sequence[Point], factors: Mapping[int, float]) -> Evidence
         factor = factors.get(id(point.setting), 1.0)
         values += point.values if factor == 1.0 else [factor * value for value in point.values]
     return Evidence(
-        values=values,
-        jobs=jobs,
-        noise_percent=max((point.entry.own["noise_percent"] for point in points), default=0.0),
+        values=values, jobs=jobs, noise_percent=max((point.entry.own["noise_percent"] for point in points), default=0.0)
     )
 
 
@@ -270,10 +267,6 @@ def _refused(judged: Sequence[SideRow], names: Sequence[str]) -> list[str]:
             f"{name} is {origin}" if by_origin else f"{name} ran at rate scale {scale:g}"
             for name, origin, scale in kinds
         )
-        why = (
-            "numbers of different origin are"
-            if by_origin
-            else "times of a program at different rate scales are"
-        )
+        why = "numbers of different origin are" if by_origin else "times of a program at different rate scales are"
         sentences.append(f"not compared: {of_sides}; {why} never mixed")
     return sentences

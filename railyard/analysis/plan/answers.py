@@ -56,18 +56,14 @@ def planned(noise: Noise, change: float) -> Plan:
         return _range(noise, lambda one: power.enough(one.within, change, wanted, **of_combinations))
 
     def jobs(wanted: float) -> Range:
-        return _range(
-            noise, lambda one: power.enough(_of_jobs(one) or 0.0, change, wanted, floor=noise.floor)
-        )
+        return _range(noise, lambda one: power.enough(_of_jobs(one) or 0.0, change, wanted, floor=noise.floor))
 
     return Plan(
         noise=noise,
         launches=[launches(wanted) for wanted in WANTED],
         everywhere=[launches(wanted ** (1 / noise.points)) for wanted in WANTED] if noise.points > 1 else [],
         jobs=[] if of_jobs is None else [jobs(wanted) for wanted in WANTED],
-        within=[
-            power.detectable(noise.launches, noise.within, wanted, **of_combinations) for wanted in WANTED
-        ],
+        within=[power.detectable(noise.launches, noise.within, wanted, **of_combinations) for wanted in WANTED],
         between=[]
         if of_jobs is None
         else [power.detectable(sides, of_jobs, wanted, floor=noise.floor) for wanted in WANTED],
@@ -103,15 +99,8 @@ def table(plan: Plan, change: float) -> DataTable:
     size, noise = percent(100 * change, signed=False), plan.noise
     launches = f"{noise.launches} launch{'' if noise.launches == 1 else 'es'}"
     rows = [
-        (
-            f"launches of each of {noise.combinations} combinations that find {size}",
-            *map(_count, plan.launches),
-        ),
-        *(
-            [(f"the same at all {noise.points} points", *map(_count, plan.everywhere))]
-            if plan.everywhere
-            else []
-        ),
+        (f"launches of each of {noise.combinations} combinations that find {size}", *map(_count, plan.launches)),
+        *([(f"the same at all {noise.points} points", *map(_count, plan.everywhere))] if plan.everywhere else []),
         (f"difference that {launches} find between combinations", *map(_share, plan.within)),
     ]
     if plan.jobs:

@@ -41,9 +41,7 @@ class Share(click.ParamType):  # type: ignore[type-arg]  # generic for the type 
 @option("--noise within", "Spread between launches of a job.  [default: the archive's]", Share())
 @option("--between", "Spread between jobs.  [default: the archive's]", Share())
 @option("--combinations", "Combinations of a job.  [default: the archive's, or 3]", click.IntRange(min=2))
-@option(
-    "--points", "Points of the figure of merit, such as message sizes.  [default: the archive's, or 1]", COUNT
-)
+@option("--points", "Points of the figure of merit, such as message sizes.  [default: the archive's, or 1]", COUNT)
 @option("--launches", "Launches of a combination.  [default: the archive's, or 6]", COUNT)
 @fom_option("This figure of merit")
 @archive_option("Archive whose noise is used.")
@@ -70,11 +68,7 @@ def plan(
     from railyard.analysis.plan import answers, noise  # imported here: --help does not need NumPy
 
     if within is not None:
-        measured = [
-            noise.Noise(
-                what="", within=within, between=between, jobs=0, launches=6, combinations=3, floor=0.0
-            )
-        ]
+        measured = [noise.Noise(what="", within=within, between=between, jobs=0, launches=6, combinations=3, floor=0.0)]
     else:
         measured = noise.of_archive(index_of(root).entries(), check, foms)
     if not measured:

@@ -37,9 +37,7 @@ def enough(rounds: int, folder: Path) -> None:
     (case,) = cases.group([stagedir.first_rounds(folder, rounds)])
     widths = half_widths(comparison.comparisons(case))
     texts = [f"{name} {'unknown' if half is None else f'{half:.2g} %'}" for name, half in widths.items()]
-    click.echo(
-        f"{rounds} rounds, half widths of ratios: {', '.join(texts) or 'no ratio'}; wanted: {wanted:g} %"
-    )
+    click.echo(f"{rounds} rounds, half widths of ratios: {', '.join(texts) or 'no ratio'}; wanted: {wanted:g} %")
     sys.exit(0 if is_enough(widths, wanted) else 1)
 
 
@@ -55,9 +53,7 @@ def half_widths(comparisons: Sequence[Comparison]) -> dict[str, float | None]:
     """
     from railyard.analysis.cases.comparison import label_text  # imported here, as above
 
-    judged = [
-        member for member in comparisons if member.fom.better is not Better.NEITHER and not member.follows
-    ]
+    judged = [member for member in comparisons if member.fom.better is not Better.NEITHER and not member.follows]
     return {
         " ".join(filter(None, [group.name, label_text(member.labels)])): member.half_width_percent(group)
         for member in judged

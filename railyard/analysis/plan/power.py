@@ -78,9 +78,7 @@ def detectable(n: int, spread: float, wanted: float, *, tests: int = 1, floor: f
             return None
     while high - low > high / 100:
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if power(n, spread, middle, tests=tests, floor=floor) < wanted else (low, middle)
-        )
+        low, high = (middle, high) if power(n, spread, middle, tests=tests, floor=floor) < wanted else (low, middle)
     return high
 
 

@@ -123,9 +123,7 @@ def judge(root: Path, output: Path, summary_file: Path | None) -> None:
     for line in [*(f"warning: {line}" for line in warnings), *(f"worse: {line}" for line in worse)]:
         click.echo(line)
     if summary_file:
-        entries = {
-            (check, case): history[check][case] for check, case in values if case in history.get(check, {})
-        }
+        entries = {(check, case): history[check][case] for check, case in values if case in history.get(check, {})}
         changed = [
             change
             for (check, case), entry in entries.items()

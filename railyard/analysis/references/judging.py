@@ -61,9 +61,7 @@ def worse_of(entry: Entry, values: Mapping[str, float], family: int) -> tuple[li
     now = update.limits_of(entry, family)
     names, shift = now.worse({name: values[name] for name in now.of if name in values})
     unknown = [
-        name
-        for name, value in values.items()
-        if name not in now.of and not entry.references[name].is_met(value)
+        name for name, value in values.items() if name not in now.of and not entry.references[name].is_met(value)
     ]
     return sorted([*names, *unknown]), shift
 

@@ -129,13 +129,10 @@ def limits(
     }
     shifts = _shifts(values)
     own = {
-        name: [value - shifts[record] for record, value in of_name.items() if record in shifts]
-        or [*of_name.values()]
+        name: [value - shifts[record] for record, value in of_name.items() if record in shifts] or [*of_name.values()]
         for name, of_name in values.items()
     }
-    launches = {
-        name: statistics.fmean(point.noise**2 for point in points) for name, points in histories.items()
-    }
+    launches = {name: statistics.fmean(point.noise**2 for point in points) for name, points in histories.items()}
     variances = {name: _alone(own[name], PRIOR**2 + launches[name]) for name in histories}
     common, tests = None, WINDOWS * RUNS * float(family)
     if shifts:
@@ -172,8 +169,7 @@ def _shifts(values: Mapping[Name, Mapping[int, float]]) -> dict[int, float]:
             for name, of_name in values.items()
         }
         shifts = {
-            record: statistics.median(values[name][record] - levels[name] for name in rows[record])
-            for record in shifts
+            record: statistics.median(values[name][record] - levels[name] for name in rows[record]) for record in shifts
         }
     return shifts
 
@@ -241,9 +237,7 @@ def _alone(values: Sequence[float], prior: float, *, first: float | None = None)
     steps = sorted(abs(values[n + lag] - values[n]) for lag in (1, 2) for n in range(len(values) - lag))
     if len(steps) < 2 * DRAWN:
         return first or prior, UNKNOWN
-    square = (
-        statistics.fmean(min(step, steps[-1 - DRAWN]) ** 2 for step in steps) / 2 / (1 - 2.3 / len(values))
-    )
+    square = statistics.fmean(min(step, steps[-1 - DRAWN]) ** 2 for step in steps) / 2 / (1 - 2.3 / len(values))
     degrees = 0.8 * (len(values) - 2)
     weight = 1.0 if square > UNLIKE * prior else PRIOR_RECORDS
     return (weight * prior + degrees * square) / (weight + degrees), weight + degrees
@@ -270,9 +264,7 @@ def _moderated(spreads: Mapping[Name, _Spread]) -> dict[Name, tuple[float, float
     weighted = PRIOR_RECORDS * PRIOR**2 + degrees * statistics.fmean(excess)
     shared = max(0.0, weighted / (PRIOR_RECORDS + degrees))
     expected = {name: shared + spread.of_launches for name, spread in spreads.items()}
-    weight = _weight(
-        [(s.between / expected[name], s.degrees) for name, s in repeated.items() if expected[name]]
-    )
+    weight = _weight([(s.between / expected[name], s.degrees) for name, s in repeated.items() if expected[name]])
     return {
         name: (
             (weight * expected[name] + spread.degrees * spread.between) / (weight + spread.degrees),

@@ -64,9 +64,7 @@ def _is_better(change: Change) -> bool:
     return gain > 100 * change.reference.tolerance
 
 
-def markdown(
-    judged: int, changed: Sequence[Change], warnings: Iterable[str], entries: Iterable[Entry]
-) -> str:
+def markdown(judged: int, changed: Sequence[Change], warnings: Iterable[str], entries: Iterable[Entry]) -> str:
     """Return the summary of a run of which `judged` variables have a reference, in `entries`."""
     worse = sum(change.verdict == "worse" for change in changed)
     verdict = f"{worse or 'none'} of {judged} variables worse" if judged else "no variable has a reference"
@@ -81,10 +79,7 @@ def markdown(
         newest = max(pasts, key=lambda past: past.created)
         records = len({past.record for past in pasts})
         about = f"{records} record{'' if records == 1 else 's'}, newest of {newest.created[:10]}"
-        lines += [
-            "",
-            f"History: {about} at commit {_plain(newest.commit[:12])}. The report has every figure.",
-        ]
+        lines += ["", f"History: {about} at commit {_plain(newest.commit[:12])}. The report has every figure."]
     return "\n".join(lines) + "\n"
 
 

@@ -126,9 +126,7 @@ def added(
     )
     if worse and not accept:
         if shift or now.shift is None:
-            suspect = dataclasses.replace(
-                past, suspected={str(name): point for name, point in points.items()}
-            )
+            suspect = dataclasses.replace(past, suspected={str(name): point for name, point in points.items()})
             entry = dataclasses.replace(entry, suspects=(*entry.suspects, suspect)[-limits.LAST :])
         return entry, worse
     for suspect in entry.suspects:
@@ -159,10 +157,7 @@ def _appended(entry: Entry, past: Past, points: Mapping[Fom, tuple[float, float]
         launches=entry.about.launches + past.launches,
         records=entry.about.records + 1,
     )
-    new = {
-        name: Point(median=median, noise=noise, record=about.records)
-        for name, (median, noise) in points.items()
-    }
+    new = {name: Point(median=median, noise=noise, record=about.records) for name, (median, noise) in points.items()}
     appended = {name: _shortened((*entry.values.get(name, ()), point)) for name, point in new.items()}
     history = _shortened((*entry.history, past))
     return dataclasses.replace(entry, about=about, history=history, values={**entry.values, **appended})

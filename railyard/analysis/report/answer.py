@@ -185,9 +185,7 @@ def _capital(text: str) -> str:
 def _slower(count: int, others: int) -> str:
     """Return how many of the other combinations are slower than the baseline."""
     if count == others:
-        return {1: "The other is slower", 2: "Both others are slower"}.get(
-            others, f"All {others} others are slower"
-        )
+        return {1: "The other is slower", 2: "Both others are slower"}.get(others, f"All {others} others are slower")
     return f"{count} of the {others} others {'is' if count == 1 else 'are'} slower"
 
 

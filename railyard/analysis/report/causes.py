@@ -23,11 +23,7 @@ from railyard.records.units import Better
 Answer = Literal["yes", "no", "unknown"]
 #: Counters and states of heat and frequency, as benchmarks/counters/groups/node.txt names them.
 HEAT = ("HOT_CORES", "FREQUENCY_LIMIT")
-_OBEYED: Mapping[Verdict, Answer] = {
-    Verdict.OBEYED: "no",
-    Verdict.NOT_OBEYED: "yes",
-    Verdict.CANNOT_TELL: "unknown",
-}
+_OBEYED: Mapping[Verdict, Answer] = {Verdict.OBEYED: "no", Verdict.NOT_OBEYED: "yes", Verdict.CANNOT_TELL: "unknown"}
 #: A part (a pair, a rank) that is so many times as slow as the median of its likes is the one that was waited for.
 PART = 1.25
 
@@ -50,9 +46,7 @@ def suspects(one: SlowLaunch, noise: Record | None = None) -> list[Suspect]:
     """
     launch = one.launch
     likes = [
-        other
-        for other in one.record.launches
-        if other.is_result and other is not launch and slow.alike(other, launch)
+        other for other in one.record.launches if other.is_result and other is not launch and slow.alike(other, launch)
     ]
     reason = f": {launch.nic_reason}" if launch.nic_reason else ""
     answered: dict[str, Answered] = {
@@ -169,9 +163,7 @@ def _noise(one: SlowLaunch, record: Record | None) -> Answered:
         return "unknown", "the check noise was not run on this system"
     worst = max(percents["worst_noise_percent"])[0]
     host = max(percents["rank_noise_percent"], default=(0.0, ""))[1]
-    evidence = (
-        f"record {record.id} of {record.created[:10]}: at most {worst:.2g} %{f', on {host}' if host else ''}"
-    )
+    evidence = f"record {record.id} of {record.created[:10]}: at most {worst:.2g} %{f', on {host}' if host else ''}"
     return "no" if worst < one.percent / 2 else "unknown", evidence
 
 
@@ -195,10 +187,7 @@ def _parts(launch: Launch) -> Answered:
     if not slowest:
         return "unknown", "its series have no pairs and no ranks"
     times, name = max(slowest)
-    return (
-        "yes" if times > PART else "no",
-        f"{name} took {times:.2f} times as long as the median of its likes",
-    )
+    return ("yes" if times > PART else "no", f"{name} took {times:.2f} times as long as the median of its likes")
 
 
 #: Labels of the parts of a launch.

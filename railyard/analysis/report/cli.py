@@ -20,9 +20,7 @@ from railyard.records.store import archive
 
 
 @click.command(
-    epilog=example(
-        "railyard report -o report.html results/example", "railyard report --format text results/example"
-    )
+    epilog=example("railyard report -o report.html results/example", "railyard report --format text results/example")
 )
 @click.argument("records", nargs=-1, type=PATH)
 @output_option(
@@ -65,11 +63,7 @@ def report(
     read, chosen = load(records or (ARCHIVE,)), Format(form)
     judged = judge(modelled.records(read), sides, baseline)
     recorded = judge(read, sides, baseline) if chosen in exports.DATA or json_file else judged
-    content = (
-        exports.text(recorded if chosen in exports.DATA else judged, chosen)
-        if output or form != "html"
-        else ""
-    )
+    content = exports.text(recorded if chosen in exports.DATA else judged, chosen) if output or form != "html" else ""
     written: list[tuple[Path, str]] = []
     if output:
         written.append((output, content))

@@ -94,9 +94,7 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
         "system": case.first.document["system"],
         "check": case.first.case.check,
         "records": [record.id for record in case.records],
-        "statuses": {
-            record.id: {"status": str(record.status), "reason": record.reason} for record in case.records
-        },
+        "statuses": {record.id: {"status": str(record.status), "reason": record.reason} for record in case.records},
         "launches": cases.tally(case).endings,
         "comparisons": [_comparison_summary(case, member) for member in judged.comparisons],
         "curves": [_panel_summary(panel) for panel in judged.panels],
@@ -158,10 +156,7 @@ def _sides(versus: Versus) -> Iterator[str]:
     """Yield the statements on the sides, and a table with every side of every row that two sides or more have."""
     yield _list(words.sentences(versus))
     head = ("case", "figure", "side", *_COLUMNS, "differs in")
-    rows = [
-        (line.case, line.figure, line.row.name, *_cells(line.row), line.differs)
-        for line in words.lines(versus)
-    ]
+    rows = [(line.case, line.figure, line.row.name, *_cells(line.row), line.differs) for line in words.lines(versus)]
     if rows:
         yield "## Sides compared\n\n" + _table(head, rows)
 
@@ -196,9 +191,7 @@ def _case(judged: JudgedCase) -> Iterator[str]:
 
 def _score_table(standings: Sequence[Standing]) -> str:
     head = ("system", "combination", "baseline", "score", "95 % interval", "cases", "verdict", "origin")
-    cells = operator.attrgetter(
-        "system", "combination", "baseline", "value", "interval", "cases", "verdict", "origin"
-    )
+    cells = operator.attrgetter("system", "combination", "baseline", "value", "interval", "cases", "verdict", "origin")
     return "## Scores\n\n" + _table(head, map(cells, standings))
 
 
@@ -277,9 +270,7 @@ def csv_text(judged: Judged) -> str:
 def rows(judged: Judged) -> Iterator[dict[str, object]]:
     """Yield a row for each combination of each comparison and each point of each curve."""
     for of_case in judged.cases:
-        health = {
-            combination: _health(of_case.case, combination) for combination in of_case.case.combinations
-        }
+        health = {combination: _health(of_case.case, combination) for combination in of_case.case.combinations}
         for member in of_case.comparisons:
             for combination, group in zip(of_case.case.combinations, member.groups, strict=True):
                 yield _comparison_row(of_case.case, member, combination, group) | health[combination]
@@ -298,9 +289,7 @@ def _head(case: Case, fom: Fom) -> dict[str, object]:
     }
 
 
-def _comparison_row(
-    case: Case, member: Comparison, combination: Combination, group: Group
-) -> dict[str, object]:
+def _comparison_row(case: Case, member: Comparison, combination: Combination, group: Group) -> dict[str, object]:
     endings = (group.evidence.tally or Tally()).endings
     return {
         **_head(case, member.fom),
@@ -320,10 +309,7 @@ def _health(case: Case, combination: Combination) -> dict[str, object]:
     """Return how many launches had faults, how many of them these explain, and the events that do."""
     launches = [one for _, one in cases.launches(case) if cases.combination_of(one) == combination]
     explained = [
-        one
-        for record in case.records
-        for one in slow.marked(record)
-        if cases.combination_of(one.launch) == combination
+        one for record in case.records for one in slow.marked(record) if cases.combination_of(one.launch) == combination
     ]
     return {
         "faulty": sum(bool(launch.health and launch.health.faults) for launch in launches),
@@ -335,9 +321,7 @@ def _health(case: Case, combination: Combination) -> dict[str, object]:
 def _panel_rows(case: Case, panel: Panel) -> Iterator[dict[str, object]]:
     for line in panel.lines:
         for point in line.points:
-            labels = ", ".join(
-                filter(None, [panel.subject, panel.title, line.name, f"{panel.axis} {point.x}"])
-            )
+            labels = ", ".join(filter(None, [panel.subject, panel.title, line.name, f"{panel.axis} {point.x}"]))
             summary = words.summary_document(point.summary)
             yield {**_head(case, panel.fom), "labels": labels, **_flat(summary)}
 
@@ -357,9 +341,7 @@ def _flat(document: Mapping[str, Json]) -> dict[str, object]:
 def _harmless(row: Mapping[str, object]) -> dict[str, object]:
     """Return a row in which text that a spreadsheet would take for a formula begins with an apostrophe."""
     return {
-        name: f"'{value}"
-        if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}
-        else value
+        name: f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} else value
         for name, value in row.items()
     }
 
@@ -389,9 +371,7 @@ def openmetrics(rows: Iterable[Mapping[str, object]], grouped: Sequence[Case] = 
         for row in members:
             for statistic in STATISTICS:
                 labels = _labels(row, statistic)
-                if (
-                    row.get(statistic) is not None and labels not in seen
-                ):  # a metric has each set of labels once
+                if row.get(statistic) is not None and labels not in seen:  # a metric has each set of labels once
                     seen.add(labels)
                     lines.append(f"{name}{{{labels}}} {row[statistic]!r}")
     return "\n".join([*lines, *_faults(grouped), "# EOF"]) + "\n"

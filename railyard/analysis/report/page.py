@@ -197,9 +197,7 @@ def cells(drawn: Sequence[DrawnCase], shown: Sequence[Case]) -> list[Cell]:
     ]
 
 
-def view(
-    drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequence[Case] = ()
-) -> dict[str, Any]:
+def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequence[Case] = ()) -> dict[str, Any]:
     """Return what the template shows of a case, by name; `number` from 1 of those shown, `images` are its drawings."""
     case, comparisons = drawn.case, drawn.comparisons
     request, system = case.first.case, case.first.system
@@ -221,9 +219,7 @@ def view(
         "spread": [*spread.tables(case), *outliers.tables(case)],
         "troubles": [(record.id, launch) for record, launch in cases.launches(case) if not launch.is_result],
         "reasons": [
-            (record.id, str(record.status), record.reason)
-            for record in case.records
-            if record.status is not Status.OK
+            (record.id, str(record.status), record.reason) for record in case.records if record.status is not Status.OK
         ],
         "unmeasured": _unmeasured(case),
         "commands": _commands(case),
@@ -240,8 +236,7 @@ def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
     """Return a sentence for each curve over hops, or if there is none, over message sizes."""
     over = [panel for panel in panels if panel.axis == "hops"] or panels
     return [
-        Statement(", ".join(filter(None, [panel.subject, panel.title])), general.ends(panel), "curve")
-        for panel in over
+        Statement(", ".join(filter(None, [panel.subject, panel.title])), general.ends(panel), "curve") for panel in over
     ]
 
 
@@ -251,12 +246,7 @@ def _table(case: Case, comparisons: Sequence[Comparison]) -> dict[str, Any]:
         for member in comparisons
     ]
     has_notes = any(row.note for _, rows in sections for row in rows)
-    return {
-        "caption": "Median over launches",
-        "head": case.head,
-        "sections": sections,
-        "has_notes": has_notes,
-    }
+    return {"caption": "Median over launches", "head": case.head, "sections": sections, "has_notes": has_notes}
 
 
 def _sentence_case(text: str) -> str:

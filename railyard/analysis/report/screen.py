@@ -74,9 +74,7 @@ def _effects(cells: Sequence[Cell], room: int) -> list[str]:
 def _marks(drawn: Sequence[page.DrawnCase]) -> list[str]:
     """Return the launches that an event explains, of the cases that compare something, as far as there is room."""
     blocks = [
-        _wrapped(f"{one.title}: {one.text}")
-        for case in drawn
-        for one in marked.statements(case.case, case.stated)
+        _wrapped(f"{one.title}: {one.text}") for case in drawn for one in marked.statements(case.case, case.stated)
     ]
     shown = _first(blocks, _MARK_LINES)
     more = [f"{_INDENT}{len(blocks) - len(shown)} more: see the page"] if len(shown) < len(blocks) else []
@@ -87,11 +85,7 @@ def _findings(drawn: Sequence[page.DrawnCase], room: int) -> list[str]:
     """Return statements on the cases that compare nothing, as `room` lines hold, and the number of cases left out."""
     blocks = [_case_lines(one.case, next(iter(page.findings(one)), None)) for one in drawn]
     shown = _first(blocks, room)
-    more = (
-        [f"  {counted(len(blocks) - len(shown), 'more case')}: see the page"]
-        if len(blocks) > len(shown)
-        else []
-    )
+    more = [f"  {counted(len(blocks) - len(shown), 'more case')}: see the page"] if len(blocks) > len(shown) else []
     return ["", "Found", *(line for block in [*shown, more] for line in block)] if blocks else []
 
 
@@ -106,9 +100,7 @@ def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:
 def _case_lines(case: Case, statement: Statement | None) -> list[str]:
     """Return a case's title and a statement that the page makes of it, or what was measured."""
     tally = cases.tally(case)
-    launches = (
-        f"{tally.ok} of {tally.planned} launches" if tally.ok < tally.planned else counted(tally.ok, "launch")
-    )
+    launches = f"{tally.ok} of {tally.planned} launches" if tally.ok < tally.planned else counted(tally.ok, "launch")
     name = f"{case.first.case.check} on {case.first.system.name}"
     head = f"  {name}: {title(case)} ({case.origin}, {launches})"
     return [head, *_wrapped(f"{statement.title}: {statement.text}" if statement else _values(case))]
@@ -131,9 +123,7 @@ def _values(case: Case) -> str:
 
 
 def _statement_lines(text: str) -> list[str]:
-    first, *rest = textwrap.wrap(
-        text, WIDTH - 2, max_lines=_LINES, placeholder=" ...", subsequent_indent="  "
-    )
+    first, *rest = textwrap.wrap(text, WIDTH - 2, max_lines=_LINES, placeholder=" ...", subsequent_indent="  ")
     return [f"  {first}", *(f"  {line}" for line in rest)]
 
 

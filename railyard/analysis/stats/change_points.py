@@ -166,9 +166,7 @@ def _distances(scores: Array, starts: Places, stops: Places) -> Array:
     return np.asarray(np.abs(sums[:, stops] - sums[:, starts]) / spread)
 
 
-def _p_value(
-    scores: Array, starts: Places, stops: Places, *, best: int, chance: np.random.Generator
-) -> float:
+def _p_value(scores: Array, starts: Places, stops: Places, *, best: int, chance: np.random.Generator) -> float:
     """Return the share of series of chance, this one among them, with a stretch as far from chance's."""
     farthest = float(_distances(scores[None, :], starts, stops)[0, best])
     innovations, correlation = _noise(scores, int(starts[best]), int(stops[best]))

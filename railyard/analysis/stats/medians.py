@@ -63,10 +63,7 @@ def median_interval(values: Sequence[float], of: str = "this job") -> Interval |
     half_step = clock_step([values]) / 2
     # Rounding does not take an end past the value that it approaches.
     low = min((1 - share) * ordered[rank - 1] + share * ordered[rank], ordered[rank]) - half_step
-    high = (
-        max((1 - share) * ordered[n - rank] + share * ordered[n - rank - 1], ordered[n - rank - 1])
-        + half_step
-    )
+    high = max((1 - share) * ordered[n - rank] + share * ordered[n - rank - 1], ordered[n - rank - 1]) + half_step
     return Interval(low=low, high=high, coverage=CONFIDENCE, of=of) if low < high else None
 
 
@@ -100,9 +97,7 @@ def summarise(values: Sequence[float], noise_percent: float = 0.0, of_jobs: Sequ
     for job, value in zip(of_jobs, values, strict=bool(of_jobs)):
         by_job.setdefault(job, []).append(value)
     if len(by_job) >= FEWEST:
-        interval = median_interval(
-            [statistics.median(launches) for launches in by_job.values()], "the machine"
-        )
+        interval = median_interval([statistics.median(launches) for launches in by_job.values()], "the machine")
     else:
         interval = median_interval(values, f"these {len(by_job)} jobs" if len(by_job) > 1 else "this job")
     return Summary(

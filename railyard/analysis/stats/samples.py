@@ -97,9 +97,7 @@ def _undisturbed(one: Sample, other: Sample) -> tuple[Mapping[str, float], Mappi
     far, sizes = one.far | other.far, (len(one.units), len(other.units))
     if not far or min(sizes) < LEAST_FAR or len(far) > max(1.0, MOST_FAR * sum(sizes)):
         return one.units, other.units
-    undisturbed = [
-        {unit: value for unit, value in sample.units.items() if unit not in far} for sample in (one, other)
-    ]
+    undisturbed = [{unit: value for unit, value in sample.units.items() if unit not in far} for sample in (one, other)]
     return undisturbed[0], undisturbed[1]
 
 
@@ -119,8 +117,7 @@ def of_groups(groups: Mapping[str, Values], *, is_counted: bool = False) -> dict
         return {name: _by_job(group, slacks[name], is_ratio) for name, group in groups.items()}
     levels = _levels(groups, is_ratio) if len(shared) > 1 else {}
     return {
-        name: _by_launch(name, group, levels, slack=slacks[name], is_ratio=is_ratio)
-        for name, group in groups.items()
+        name: _by_launch(name, group, levels, slack=slacks[name], is_ratio=is_ratio) for name, group in groups.items()
     }
 
 
@@ -138,22 +135,13 @@ def _by_job(group: Values, slack: float, is_ratio: bool) -> Sample:
     medians = {job: statistics.median(values) for job, values in launches.items()}
     units = {job: _unit(value, is_ratio) for job, value in medians.items()}
     return Sample(
-        values=list(medians.values()),
-        of_jobs=list(units),
-        units=units,
-        by_job=True,
-        is_ratio=is_ratio,
-        slack=slack,
+        values=list(medians.values()), of_jobs=list(units), units=units, by_job=True, is_ratio=is_ratio, slack=slack
     )
 
 
-def _by_launch(
-    name: str, group: Values, levels: Mapping[str, float], *, slack: float, is_ratio: bool
-) -> Sample:
+def _by_launch(name: str, group: Values, levels: Mapping[str, float], *, slack: float, is_ratio: bool) -> Sample:
     jobs = group.jobs or [""] * len(group.values)
-    logs = [
-        _unit(value, is_ratio) - levels.get(job, 0.0) for job, value in zip(jobs, group.values, strict=True)
-    ]
+    logs = [_unit(value, is_ratio) - levels.get(job, 0.0) for job, value in zip(jobs, group.values, strict=True)]
     middle, lost = math.fsum(logs) / len(logs), max(0, len(levels) - 1)
     # The levels are estimated from the launches of all groups, so that what remains varies too little.
     wider = math.sqrt((len(logs) - 1) / (len(logs) - 1 - lost / 2)) if len(logs) > 1 + lost / 2 else 1.0
@@ -163,13 +151,7 @@ def _by_launch(
         counts[job] = counts.get(job, -1) + 1
         units[f"{name}/{job}/{counts[job]}"] = middle + wider * (value - middle)
     return Sample(
-        values=group.values,
-        of_jobs=jobs,
-        units=units,
-        by_job=False,
-        is_ratio=is_ratio,
-        far=_far(units),
-        slack=slack,
+        values=group.values, of_jobs=jobs, units=units, by_job=False, is_ratio=is_ratio, far=_far(units), slack=slack
     )
 
 

@@ -65,13 +65,9 @@ def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
     There is no interval with fewer than `contrast.FEWEST` units on either side of any case.
     """
     chosen = {key: _headline(of_side) for key, of_side in ratios.items()}
-    several = {
-        key: of_side for key, of_side in chosen.items() if len(_all(of_side)) > 1 or _is_exact(of_side)
-    }
+    several = {key: of_side for key, of_side in chosen.items() if len(_all(of_side)) > 1 or _is_exact(of_side)}
     estimates = {
-        key: contrast.of_variances(_value(of_side), [])
-        if _is_exact(of_side)
-        else samples.weighted(_rows(of_side))
+        key: contrast.of_variances(_value(of_side), []) if _is_exact(of_side) else samples.weighted(_rows(of_side))
         for key, of_side in several.items()
     }
     tested = {key: estimate for key, estimate in estimates.items() if estimate is not None}
@@ -79,9 +75,7 @@ def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
     tests: dict[Key, Test | None] = dict(
         zip(tested, contrast.decide(list(tested.values()), looked=looked), strict=True)
     )
-    tests |= {
-        key: _own(_all(of_side)[0]) for key, of_side in chosen.items() if of_side and key not in several
-    }
+    tests |= {key: _own(_all(of_side)[0]) for key, of_side in chosen.items() if of_side and key not in several}
     return {key: _score(of_side, tests.get(key)) if of_side else None for key, of_side in chosen.items()}
 
 

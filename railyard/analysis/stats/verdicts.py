@@ -61,9 +61,7 @@ class Verdict(Generic[Key]):
     noise_percent: float = 0.0
 
 
-def of_test(
-    test: Test | None, better: Better, noise_percent: float = 0.0, *, is_ratio: bool = True
-) -> Finding:
+def of_test(test: Test | None, better: Better, noise_percent: float = 0.0, *, is_ratio: bool = True) -> Finding:
     """Return what a test shows of its first side: the one rule that decides a difference.
 
     A difference is found if the test's interval excludes 0, and the estimate is above the noise floor.

@@ -79,9 +79,7 @@ def _rows(text: str, wanted: str) -> Iterator[Row]:
                 heads = cells
             elif heads and cells[0].startswith(VICTIMS):
                 if len(cells) != len(heads):
-                    raise UnreadableError(
-                        wanted, "table", f"a row of {len(cells)} cells: {line.strip()[:60]!r}"
-                    )
+                    raise UnreadableError(wanted, "table", f"a row of {len(cells)} cells: {line.strip()[:60]!r}")
                 values = [cell for head, cell in zip(heads, cells, strict=True) if head in COLUMNS]
                 if len(values) == len(COLUMNS):
                     yield [cells[0], *values, cells[-1]]
@@ -113,9 +111,7 @@ def _figures(output: Output, rows: Sequence[Row], load: str) -> Iterator[Series]
             value = reading.finite(token, output.source, f"{test}, {load}, {statistic}")
             labels = {"test": test, "load": load, "statistic": statistic}
             if unit not in UNITS:
-                raise UnreadableError(
-                    output.source, f"unit of {test}", f"{unit}; expected {' or '.join(UNITS)}"
-                )
+                raise UnreadableError(output.source, f"unit of {test}", f"{unit}; expected {' or '.join(UNITS)}")
             fom, factor = UNITS[unit]
             yield single(fom, value * factor, **labels)
 

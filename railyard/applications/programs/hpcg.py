@@ -26,9 +26,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     version = output.token("version", r"(?:\S+ )?version=V?(\S+)")
     ranks = output.whole("Distributed Processes", r"Machine Summary::Distributed Processes=(\d+)")
     if invalid:
-        return Reading(
-            program="HPCG", version=version, ranks=ranks, series=[], fault="HPCG: the result is INVALID"
-        )
+        return Reading(program="HPCG", version=version, ranks=ranks, series=[], fault="HPCG: the result is INVALID")
     rating = output.number("rating", rf"Final Summary::{re.escape(VALID)}={NUMBER}")
     time = output.number("Total", rf"Benchmark Time Summary::Total={NUMBER}")
     operations = output.number("operations", rf"Floating Point Operations Summary::Total={NUMBER}")

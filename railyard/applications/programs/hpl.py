@@ -57,9 +57,7 @@ def _series(source: str, rows: Sequence[re.Match[str]]) -> list[Series]:
     """Return rate and time by problem; tests of one problem are its samples."""
     samples: dict[tuple[str, ...], list[tuple[float, float]]] = {}
     for row in rows:
-        time, rate = (
-            reading.finite(row[column], source, name) for column, name in ((6, "Time"), (7, "Gflops"))
-        )
+        time, rate = (reading.finite(row[column], source, name) for column, name in ((6, "Time"), (7, "Gflops")))
         samples.setdefault(row.group(1, 2, 3, 4, 5), []).append((rate, time))
     series = []
     for problem, values in samples.items():

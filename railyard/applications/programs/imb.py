@@ -70,9 +70,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     output.token("end", r"# (All processes entering MPI_Finalize)")
     tables = _tables(output)
     if not tables:
-        raise UnreadableError(
-            source, "table", f"no row of figures; the output ends with {output.last_line()!r}"
-        )
+        raise UnreadableError(source, "table", f"no row of figures; the output ends with {output.last_line()!r}")
     megabyte, fault = _megabyte(tables)
     fault = next(filter(None, map(_defects, tables)), "") or fault
     figures = [] if fault else [one for table in tables for one in _figures(source, table, megabyte)]

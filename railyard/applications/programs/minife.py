@@ -44,8 +44,4 @@ def _mismatch(output: Output) -> str:
     wrong = output.lines(rf"max absolute error is {NUMBER}:")
     if wrong:
         return f"miniFE: the largest error against the analytic solution is {wrong[0].group(1)}, to be at most 0.06"
-    return (
-        ""
-        if output.lines(MATCHES)
-        else "miniFE: the solution was not verified: run it with verify_solution=1"
-    )
+    return "" if output.lines(MATCHES) else "miniFE: the solution was not verified: run it with verify_solution=1"

@@ -40,21 +40,13 @@ def parse(text: str, left: str, source: str) -> Reading:
         pairs = {pair: rate for pair, rate in pairs.items() if pair[0] != pair[1]}
         slowest = min(pairs, key=pairs.__getitem__)
         if not pairs[slowest] > 0:
-            raise UnreadableError(
-                source, kind, f"no bandwidth from {names[slowest[0]]} to {names[slowest[1]]}"
-            )
+            raise UnreadableError(source, kind, f"no bandwidth from {names[slowest[0]]} to {names[slowest[1]]}")
         mean = len(pairs) / math.fsum(1 / rate for rate in pairs.values())
         fault = fault or _disagreement(kind, printed, (max(pairs.values()), mean))
         parameters[f"slowest_{kind.lower()}"] = " ".join((names[slowest[0]], KINDS[kind], names[slowest[1]]))
-        for statistic, rate in (
-            ("average", printed[1]),
-            ("minimum", pairs[slowest]),
-            ("maximum", printed[0]),
-        ):
+        for statistic, rate in (("average", printed[1]), ("minimum", pairs[slowest]), ("maximum", printed[0])):
             series.append(single(BANDWIDTH, rate * MIB_GBYTE, direction=kind.lower(), statistic=statistic))
-    return Reading(
-        program="mpiGraph", version=version, ranks=ranks, series=series, fault=fault, parameters=parameters
-    )
+    return Reading(program="mpiGraph", version=version, ranks=ranks, series=series, fault=fault, parameters=parameters)
 
 
 def _matrix(output: Output, kind: str, ranks: int) -> tuple[list[str], list[list[float]]]:

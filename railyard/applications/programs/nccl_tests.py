@@ -159,9 +159,7 @@ def _of_json(output: Output) -> Reading:
         raise
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         why = f"not the JSON of nccl-tests: {type(error).__name__}: {error}"
-        raise UnreadableError(
-            output.source, "results", f"{why}; the file ends with {output.last_line()!r}"
-        ) from error
+        raise UnreadableError(output.source, "results", f"{why}; the file ends with {output.last_line()!r}") from error
 
 
 def _release(code: Json) -> str:

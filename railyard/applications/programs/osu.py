@@ -23,10 +23,7 @@ from railyard.records.units import Fom
 
 #: Collective -> its words in titles.
 _COLLECTIVES: Mapping[str, str] = {
-    **{
-        name: name.capitalize()
-        for name in ("allgather", "allgatherv", "allreduce", "barrier", "gather", "gatherv")
-    },
+    **{name: name.capitalize() for name in ("allgather", "allgatherv", "allreduce", "barrier", "gather", "gatherv")},
     **{name: name.capitalize() for name in ("reduce", "reduce_scatter", "reduce_scatter_block")},
     **{name: name.capitalize() for name in ("scatter", "scatterv")},
     **{f"alltoall{kind}": f"All-to-All{kind} Personalized Exchange" for kind in ("", "v", "w")},
@@ -61,15 +58,9 @@ PROGRAMS: Mapping[str, str] = {
     "osu_mbw_mr": "{} Multiple Bandwidth / Message Rate Test",
     **{f"osu_{name}": f"{{}} {words} Latency Test" for name, words in _COLLECTIVES.items()},
     **{f"osu_i{name}": f"{{}} Non-blocking {words} Latency Test" for name, words in _COLLECTIVES.items()},
-    **{
-        f"osu_{name}_persistent": f"{{}} {words} Persistent Latency Test"
-        for name, words in _COLLECTIVES.items()
-    },
+    **{f"osu_{name}_persistent": f"{{}} {words} Persistent Latency Test" for name, words in _COLLECTIVES.items()},
     "osu_ialltoall": "{} Non-blocking All-to-All Latency Test",
-    **{
-        f"osu_neighbor_{name}": f"{{}} Neighborhood {words} Latency Test"
-        for name, words in _NEIGHBOURS.items()
-    },
+    **{f"osu_neighbor_{name}": f"{{}} Neighborhood {words} Latency Test" for name, words in _NEIGHBOURS.items()},
     **{
         f"osu_ineighbor_{name}": f"{{}} Non-blocking Neighborhood {words} Latency Test"
         for name, words in _NEIGHBOURS.items()
@@ -191,9 +182,7 @@ def _other_device(program: str, device: str, accelerator: str) -> str:
 
 def _table(output: Output) -> tuple[list[str], list[list[str]]]:
     """Return the heads and rows of the table; `# Size` is the head `Size`. InputError for a row that is cut off."""
-    lines = [
-        line.strip() for line in output.text.split("\n")[:-1]
-    ]  # what follows the last line's end is cut off
+    lines = [line.strip() for line in output.text.split("\n")[:-1]]  # what follows the last line's end is cut off
     if starts := [match.groups() for line in lines if (match := INIT.fullmatch(line))]:
         return ["min ms", "max ms", "avg ms"], [list(row) for row in starts]
     at = next((n for n, line in enumerate(lines) if _is_head(line)), None)
@@ -208,9 +197,7 @@ def _table(output: Output) -> tuple[list[str], list[list[str]]]:
         numbers = len(row) > 1 and all(re.fullmatch(NUMBER, word, re.ASCII) for word in row[:2])
         if numbers and row not in rows:
             problem = f"{len(row)} words for the columns {', '.join(heads)}"
-            raise InputError(
-                f"{output.source}: line {number + 1}", "table", problem=problem, valid="a whole row"
-            )
+            raise InputError(f"{output.source}: line {number + 1}", "table", problem=problem, valid="a whole row")
     tables, first = sum(map(_is_head, lines)), [row[0] for row in rows]
     rises = first == sorted(set(first), key=lambda size: (len(size), size))
     if tables > 1 and not (rises and heads[0] == "Size"):  # each thread of osu_latency_mt prints the heads
@@ -251,15 +238,11 @@ def _contradiction(program: str, row: Mapping[str, str]) -> str:
             return f"{program}: overlap is {overlap:g} %, but its times give {determined:.2f} %"
     low, mean, high = (values.get(f"{word} Latency(us)") for word in ("Min", "Avg", "Max"))
     if low is not None and mean is not None and high is not None and not low <= mean <= high:
-        return (
-            f"{program}: average latency is {mean:g} us, but minimum and maximum are {low:g} and {high:g} us"
-        )
+        return f"{program}: average latency is {mean:g} us, but minimum and maximum are {low:g} and {high:g} us"
     return ""
 
 
-def _columns(
-    source: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
-) -> Iterator[Series | Unmeasured]:
+def _columns(source: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Series | Unmeasured]:
     """Yield the figures of every row; a rate that was rounded to zero is not measured."""
     for row in rows:
         labels = {"size_bytes": int(row[0])} if heads[0] == "Size" else {}

@@ -27,14 +27,10 @@ def parse(text: str, left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
     del left
     output = Output(source=source, text=text)
-    rate = output.number(
-        "segments_per_s", rf"Figure Of Merit +{NUMBER} \[Num Segments / Cycle Tracking Time\]"
-    )
+    rate = output.number("segments_per_s", rf"Figure Of Merit +{NUMBER} \[Num Segments / Cycle Tracking Time\]")
     fluence = output.token("fluence_homogeneous", "(PASS|FAIL):: Fluence .*")
     missing = [line for line in VERIFIED if not output.lines(line)]
-    fault = (
-        f"no line matches {missing[0]!r}, which a right run prints" if missing else _wrong_rate(output, rate)
-    )
+    fault = f"no line matches {missing[0]!r}, which a right run prints" if missing else _wrong_rate(output, rate)
     return Reading(
         program="Quicksilver",
         version="1.0",

@@ -33,9 +33,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     solve_s = wrote.number("Solve", rf"    Solve +{NUMBER}")
     rate = wrote.number("Inverse Grind Time FOM", rf"  Inverse Grind Time FOM \(1/ns\) +{NUMBER}")
     cells_per_s = shifted(str(rate), PLACES, source, "Inverse Grind Time FOM")
-    work = math.prod(
-        wrote.whole(name, rf"    {name} = +(\d+)") for name in ("nx", "ny", "nz", "nang", "noct")
-    )
+    work = math.prod(wrote.whole(name, rf"    {name} = +(\d+)") for name in ("nx", "ny", "nz", "nang", "noct"))
     fault = _fault(output, error)
     if not fault and solve_s:
         determined = work * iterations / solve_s / 10**PLACES

@@ -28,9 +28,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     ranks = output.whole("ranks", r" Executing UMT2013 Number of ranks =(\d+)")
     threads = output.whole("threads", r" and number of OMP threads  =(\d+)")
     unknowns = output.number("numUnknowns", rf"numUnknowns = {NUMBER}")
-    work_s = output.number(
-        "cumulativeWorkTime", rf"cumulativeIterationCount= (?:\d+) cumulativeWorkTime={NUMBER} s\."
-    )
+    work_s = output.number("cumulativeWorkTime", rf"cumulativeIterationCount= (?:\d+) cumulativeWorkTime={NUMBER} s\.")
     iterations = output.whole("cumulativeIterationCount", r"cumulativeIterationCount= (\d+) .*")
     rate = output.number("figure of merit", rf"figure of merit = {NUMBER}")
     error = _largest_error(output)

@@ -78,10 +78,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
 def _health(folder: JobFolder, files: LaunchFiles) -> dict[str, Any] | None:
     """Return the health of a launch for the record: what its torus counted, or else what its ranks read."""
     if counted := files.evidence.get("health"):
-        return {
-            **health.document(counted["read"], counted["not_read"], counted["events"]),
-            "spells": counted["spells"],
-        }
+        return {**health.document(counted["read"], counted["not_read"], counted["events"]), "spells": counted["spells"]}
     return files.counted.health(folder.placed.own_names) if files.counted else None
 
 
@@ -95,9 +92,7 @@ def convert(folder: JobFolder, stem: str, ranks: int) -> str:
     if not job.read_by and not applications.is_application(benchmark):
         return ""
     parameters = job.case()["parameters"]
-    return applications.read(
-        folder.path, stem, benchmark, parameters=parameters, ranks=ranks, read_by=job.read_by
-    )
+    return applications.read(folder.path, stem, benchmark, parameters=parameters, ranks=ranks, read_by=job.read_by)
 
 
 def _replaced_image(folder: JobFolder) -> str:
@@ -109,9 +104,7 @@ def _replaced_image(folder: JobFolder) -> str:
     for file, digest in (*folder.begun_files, *folder.ended_files):
         if Path(file).name == image.get("file") and digest != image.get("sha256"):
             was, now = str(image.get("sha256"))[:12], digest[:12]
-            return (
-                f"the image {image['file']} was replaced while the job ran: sha256 {was}... became {now}..."
-            )
+            return f"the image {image['file']} was replaced while the job ran: sha256 {was}... became {now}..."
     return ""
 
 
@@ -152,14 +145,10 @@ def judge_bytes(
     rank may be MPI's own traffic. Without `counted` the verdict is `cannot-tell`.
     """
     nics = [tuple(own) for own in assigned]
-    return judge(
-        senders(hosts, local_ranks, nics), None if counted is None else counted.sent, setup_bytes=setup_bytes
-    )
+    return judge(senders(hosts, local_ranks, nics), None if counted is None else counted.sent, setup_bytes=setup_bytes)
 
 
-def _explained(
-    job: Submitted, policy: str, judged: tuple[Nics | None, Found], local: Sequence[Sequence[str]]
-) -> Found:
+def _explained(job: Submitted, policy: str, judged: tuple[Nics | None, Found], local: Sequence[Sequence[str]]) -> Found:
     """Return a verdict; one that is not obeyed with the variables that were set for the policy, wrong ones named."""
     counted, verdict = judged
     if verdict.verdict != NicVerdict.NOT_OBEYED:
@@ -172,9 +161,7 @@ def _explained(
     return dataclasses.replace(verdict, reason="; ".join(filter(None, (verdict.reason, why))))
 
 
-def _with_gpus(
-    nics: Found, assigned: Sequence[str], rows: Sequence[int], seen: Sequence[str | None]
-) -> Found:
+def _with_gpus(nics: Found, assigned: Sequence[str], rows: Sequence[int], seen: Sequence[str | None]) -> Found:
     """Return the worse of the verdicts on NICs and GPUs: a wrong GPU fails the launch whatever its NICs sent."""
     if not assigned:
         return nics
@@ -196,9 +183,7 @@ def judge_gpus(assigned: Sequence[str], local_ranks: Sequence[int], seen: Sequen
 
 def late(files: LaunchFiles, limit_s: int) -> str:
     """Return that railyard ended a launch at its limit; empty if it did not."""
-    is_late = (
-        limit_s and files.end and files.end.status in LIMIT_STATUS and (files.elapsed_s or 0.0) >= limit_s
-    )
+    is_late = limit_s and files.end and files.end.status in LIMIT_STATUS and (files.elapsed_s or 0.0) >= limit_s
     return f"ended after its limit of {limit_s} s (launch_limit_s)" if is_late else ""
 
 
@@ -228,9 +213,7 @@ def _older(job: Submitted, start: Start) -> str:
     written_s = datetime.fromisoformat(job.written["time"]).timestamp() if job.written else 0.0
     if start.time_s >= written_s - CLOCKS_S:
         return ""
-    return (
-        f"another job left its files: it began {written_s - start.time_s:.0f} s before this job was written"
-    )
+    return f"another job left its files: it began {written_s - start.time_s:.0f} s before this job was written"
 
 
 def _absent(launch: Planned, reason: str) -> LaunchRun:

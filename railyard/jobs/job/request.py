@@ -180,9 +180,7 @@ def on_machine(request: JobSpec, where: Partition) -> JobSpec:
     axis = min(here.slot_axis, len(box) - 1)
     block = list(box)
     block[axis] = -(-box[axis] // here.nodes_per_router)
-    return dataclasses.replace(
-        request, block=tuple(block), cube=box if here.box_of_cells(block) != box else ()
-    )
+    return dataclasses.replace(request, block=tuple(block), cube=box if here.box_of_cells(block) != box else ())
 
 
 def missing(
@@ -259,9 +257,7 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
     placements: Sequence[str] = request.placements
     kinds = policies.policies()
     by_domain = any(
-        kinds[name].nearest or kinds[name].with_gpus
-        for name in map(policies.alone, request.nics)
-        if name in kinds
+        kinds[name].nearest or kinds[name].with_gpus for name in map(policies.alone, request.nics) if name in kinds
     )
     if where.origin == "measured" and by_domain:
         placements = [_bound(*spec.split_load(name)) for name in placements]
@@ -323,9 +319,7 @@ def finishing(request: JobSpec) -> JobSpec:
     lacking_rounds = {launch.repeat for launch in earlier.launches if not launch.is_result}
     if not lacking_rounds:
         problem = f"{request.finishes} lacks no round"
-        raise InputError(
-            request.name, "finishes", problem=problem, valid="a record of a job that ended early"
-        )
+        raise InputError(request.name, "finishes", problem=problem, valid="a record of a job that ended early")
     return dataclasses.replace(request, launches=len(lacking_rounds))
 
 
@@ -372,9 +366,7 @@ def allocation(request: JobSpec, where: Partition) -> Allocation:
     return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous", seed=request.seed)
 
 
-def whole_grid(
-    request: JobSpec, where: Partition, granted: Allocation, companions: Roles | None = None
-) -> list[int]:
+def whole_grid(request: JobSpec, where: Partition, granted: Allocation, companions: Roles | None = None) -> list[int]:
     """Return the extents of a process grid with one rank on every slot of the nodes `granted`.
 
     A whole block keeps its shape, with the nodes of a router along Y and the ranks of a node along Z. With `companions`

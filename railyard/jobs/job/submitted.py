@@ -126,9 +126,7 @@ class Submitted:
     def of_rounds(self, count: int) -> Submitted:
         """Return the job as if its first rounds were all that was requested."""
         launches = [launch for launch in self.launches if launch.repeat < count]
-        return dataclasses.replace(
-            self, spec=dataclasses.replace(self.spec, launches=count), launches=launches
-        )
+        return dataclasses.replace(self, spec=dataclasses.replace(self.spec, launches=count), launches=launches)
 
     def case(self) -> dict[str, Any]:
         """Return the record's case without topology and allocation, which may be known only inside the job."""

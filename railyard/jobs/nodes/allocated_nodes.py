@@ -107,11 +107,7 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     """
     job = submitted.read(folder)
     step = Step(
-        folder=folder,
-        granted=granted,
-        launcher=job.site.launcher,
-        environment=os.environ,
-        wrapper=job.site.wrapper,
+        folder=folder, granted=granted, launcher=job.site.launcher, environment=os.environ, wrapper=job.site.wrapper
     )
     is_measured, has_torus = job.site.origin == "measured", (folder / TORUS).exists()
     described = node_step.describe(step) if is_measured or not has_torus else {}
@@ -120,9 +116,7 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
         archive.write_whole(folder / TORUS, json.dumps(observed.torus(described)), replace=True)
     granted = as_numbered(granted, described)
     kinds = node_kinds.of(described, job.site.devices) if is_measured else []
-    nodes = dataclasses.replace(
-        allocation(job, granted, described), kinds=kinds, boots=observed.boots(described)
-    )
+    nodes = dataclasses.replace(allocation(job, granted, described), kinds=kinds, boots=observed.boots(described))
     plan = placing.plan_what_can(job, nodes)
     if not nodes.without:
         text = files.coordinates(nodes.allocation.topology, nodes.allocation.nodes)
@@ -148,14 +142,10 @@ def allocation(
     except InputError as error:
         return _unknown(job, granted, {}, str(error))
     if not job.site.topology:
-        return _unknown(
-            job, granted, coordinates, f"{job.site.configuration} names no topology for the partition"
-        )
+        return _unknown(job, granted, coordinates, f"{job.site.configuration} names no topology for the partition")
     topology = catalog.load(job.site.topology)
     try:
-        topology = (
-            naming.named(topology, coordinates, job.site.coordinates or ITSELF) if coordinates else topology
-        )
+        topology = naming.named(topology, coordinates, job.site.coordinates or ITSELF) if coordinates else topology
     except InputError as error:
         return _unknown(job, granted, coordinates, str(error))
     index = {node.name: k for k, node in enumerate(topology.nodes)}
@@ -205,9 +195,7 @@ def _coordinates_of(
     return naming.by_host(granted, coordinates)
 
 
-def _unknown(
-    job: Submitted, granted: Sequence[str], coordinates: Mapping[str, Coordinate], why: str
-) -> Nodes:
+def _unknown(job: Submitted, granted: Sequence[str], coordinates: Mapping[str, Coordinate], why: str) -> Nodes:
     topology = naming.flat(granted, rails=len(job.site.devices or [""]))
     order = np.arange(len(granted), dtype=np.int64)
     without = f"no coordinates: {why}"

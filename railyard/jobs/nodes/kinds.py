@@ -54,9 +54,7 @@ def of(described: Mapping[str, Mapping[str, Any]], devices: Sequence[str] | None
         nodes.setdefault(_text(description, counting), []).append(name)
     kinds = [(node_layout.parse(json.loads(text)), names) for text, names in nodes.items()]
     return [
-        NodeKind(
-            layout=layout, names=tuple(names), hosts=tuple(str(described[name]["host"]) for name in names)
-        )
+        NodeKind(layout=layout, names=tuple(names), hosts=tuple(str(described[name]["host"]) for name in names))
         for layout, names in sorted(kinds, key=lambda kind: -len(kind[1]))
         if layout is not None
     ]

@@ -33,17 +33,7 @@ def end_on_all_nodes(folder: Path, stem: str, environment: Mapping[str, str]) ->
     end_here(folder, stem)
     if nodes := environment.get("SLURM_JOB_NUM_NODES"):
         task = ["railyard", "end-launch", "--here", stem]
-        step = [
-            "srun",
-            "--overlap",
-            "--mpi=none",
-            "--nodes",
-            nodes,
-            "--ntasks",
-            nodes,
-            "--ntasks-per-node=1",
-            *task,
-        ]
+        step = ["srun", "--overlap", "--mpi=none", "--nodes", nodes, "--ntasks", nodes, "--ntasks-per-node=1", *task]
         without = {name: value for name, value in environment.items() if name != "SLURM_HOSTFILE"}
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(step, cwd=folder, env=without, timeout=STEP_S, check=False)

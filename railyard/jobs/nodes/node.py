@@ -128,9 +128,7 @@ def gpus(root: Path) -> list[dict[str, Any]]:
 
 
 def _cpus(root: Path) -> list[Path]:
-    return [
-        path for path in (root / "sys/devices/system/cpu").glob("cpu*") if re.fullmatch(r"cpu\d+", path.name)
-    ]
+    return [path for path in (root / "sys/devices/system/cpu").glob("cpu*") if re.fullmatch(r"cpu\d+", path.name)]
 
 
 def _nodes(root: Path) -> list[Path]:

@@ -24,9 +24,7 @@ from railyard.records import record
 @option("--launch", "Number of the record's launch, from 0.", click.IntRange(0), 0)
 @option("--plot", "File (.svg, .png) for a picture of the first node with the bytes on it.", FILE)
 @json_option("Print JSON: every node's GPUs, NICs, distances and rails, and the findings.")
-def node_maps(
-    dumps: tuple[str, ...], *, sent: Path | None, launch: int, plot: Path | None, as_json: bool
-) -> None:
+def node_maps(dumps: tuple[str, ...], *, sent: Path | None, launch: int, plot: Path | None, as_json: bool) -> None:
     """Show GPU, NUMA domain, NIC, distance and rail of each node by its dump, and name what is wrong.
 
     NODE is by default the part of the file's name before the first full stop. Ends with status 1 if something is
@@ -43,9 +41,7 @@ def node_maps(
         from railyard.placements.maps import picture
 
         heatmap.check_path(plot)
-        picture.draw(
-            maps[0], {nic: size for (node, nic), size in counted.items() if node == maps[0].node}, plot
-        )
+        picture.draw(maps[0], {nic: size for (node, nic), size in counted.items() if node == maps[0].node}, plot)
     if as_json:
         nodes = [_document(node_map) for node_map in maps]
         click.echo(json.dumps({"nodes": nodes, "findings": [asdict(finding) for finding in problems]}))

@@ -21,13 +21,7 @@ PREFIXES = (
     *SUBJECT,
     *("MPICH_", "MPIR_", "OMPI_", "PRTE_", "PMIX_MCA_", "I_MPI_", "MV2_", "MVP_", "SLURM_MPI_TYPE", "PALS_"),
     *("FI_", "UCX_", "PSM", "HFI_", "IPATH_", "NCCL_", "RCCL_", "GLOO_", "CCL_", "GEMINI_", "CXI_"),
-    *(
-        "CUDA_VISIBLE_DEVICES",
-        "CUDA_DEVICE_ORDER",
-        "ROCR_VISIBLE_DEVICES",
-        "HIP_VISIBLE_DEVICES",
-        "ZE_AFFINITY_MASK",
-    ),
+    *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"),
 )
 JOB_IDS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "OAR_JOB_ID", "JOB_ID")
 SECRET_NAME = re.compile("key|token|secret|pass|cred|auth", re.IGNORECASE)
@@ -40,9 +34,7 @@ def described(environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the variables of MPI and its networks, the modules, and the job's id in its batch system."""
     home = environment.get("HOME", "")
     variables = {
-        name: _value(name, value, home)
-        for name, value in sorted(environment.items())
-        if name.startswith(PREFIXES)
+        name: _value(name, value, home) for name, value in sorted(environment.items()) if name.startswith(PREFIXES)
     }
     modules = [name for name in environment.get("LOADEDMODULES", "").split(":") if name]
     job = next((environment[name] for name in JOB_IDS if environment.get(name)), "")

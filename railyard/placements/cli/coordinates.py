@@ -27,9 +27,7 @@ FORMS = "; ".join(f"{name}, {source.does}" for name, source in sources.sources()
 @option("--names", "Hosts of the nodes: a table of xtprocadmin, or lines HOST NAME.", FILE)
 @option("--topology", "Check that every node fits this topology (a name or a .yml file).")
 @json_option("Print JSON, with what the numbers mean.")
-def coordinates(
-    *, file: Path, kind: str | None, names: Path | None, topology: str | None, as_json: bool
-) -> None:
+def coordinates(*, file: Path, kind: str | None, names: Path | None, topology: str | None, as_json: bool) -> None:
     """Print the coordinates file (a line HOST X Y Z per node) of the nodes in FILE.
 
     FILE has one of the forms of --source. In trees of two levels X is the leaf switch; in trees of more levels X is the

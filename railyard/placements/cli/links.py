@@ -38,19 +38,10 @@ MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().i
 
 @click.command(epilog=example("railyard links gemini-4x4x4 --grid 4x4x4 --placements plain,custom"))
 @shared
-@option(
-    "--placements",
-    f"Placements to compare, with commas between: {spec.words()}.",
-    default="cart-create,custom",
-)
+@option("--placements", f"Placements to compare, with commas between: {spec.words()}.", default="cart-create,custom")
 @option("--pattern", f"Traffic of the ranks: {MESSAGES}.", click.Choice(list(patterns())), "stencil6")
-@option(
-    "--within", "Dimensions of a collective's groups: X for rows, XZ for planes.  [default: all]", default=""
-)
-@option(
-    "--sizes",
-    "Bytes to a face, edge, corner neighbour (stencils), or of a block.  [default: those of --cells]",
-)
+@option("--within", "Dimensions of a collective's groups: X for rows, XZ for planes.  [default: all]", default="")
+@option("--sizes", "Bytes to a face, edge, corner neighbour (stencils), or of a block.  [default: those of --cells]")
 @option("--cells", "Local cells (8 bytes each) per dimension.", COUNT, 64)
 @option(
     "--protocol",
@@ -61,8 +52,7 @@ MESSAGES = "; ".join(f"{name}, {pattern.does}" for name, pattern in patterns().i
 @option("--slowest", "Number of slowest links to name.", click.IntRange(0), 3)
 @option(
     "--faults",
-    "Faults of the network (lost lanes, cables down): arguments of `railyard torus fault`, "
-    "separated by semicolons.",
+    "Faults of the network (lost lanes, cables down): arguments of `railyard torus fault`, separated by semicolons.",
     default="",
 )
 @option(
@@ -189,14 +179,7 @@ def _rails_table(loads_by_name: dict[str, LinkLoads]) -> Table:
     from rich import box
     from rich.table import Table
 
-    headings = (
-        "rail",
-        "sent by\nNICs\nMB",
-        "busiest\nNIC\nMB",
-        "to other\nrouters\nMB",
-        "busiest\nleaf",
-        "\n\nMB",
-    )
+    headings = ("rail", "sent by\nNICs\nMB", "busiest\nNIC\nMB", "to other\nrouters\nMB", "busiest\nleaf", "\n\nMB")
     table = Table("", *headings, title="by rail", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name, loads in loads_by_name.items():
         leaves = loads.leaves()
@@ -218,10 +201,7 @@ def _document(loads: LinkLoads) -> dict[str, Any]:
         "hop_bytes": loads.hop_bytes,
         "mean_dilation_hops": loads.mean_dilation,
         "max_dilation_hops": loads.max_dilation,
-        "injected_bytes": {
-            "mean": float(loads.injected_bytes.mean()),
-            "max": float(loads.injected_bytes.max()),
-        },
+        "injected_bytes": {"mean": float(loads.injected_bytes.mean()), "max": float(loads.injected_bytes.max())},
         **_by_rail(loads),
         "links": [
             {"link": link.name, "class": str(link.link_class), "bytes": size, "seconds": seconds}
@@ -237,12 +217,6 @@ def _by_rail(loads: LinkLoads) -> dict[str, Any]:
     nics = [
         {"node": node.name, "nic": f"nic{rail}", "tx_bytes": sent, "rx_bytes": received}
         for rail, out in enumerate(loads.host_out_bytes.tolist())
-        for node, sent, received in zip(
-            loads.topology.nodes, out, loads.host_in_bytes[rail].tolist(), strict=True
-        )
+        for node, sent, received in zip(loads.topology.nodes, out, loads.host_in_bytes[rail].tolist(), strict=True)
     ]
-    return {
-        "nics_policy": loads.nics.policy,
-        "nics": nics,
-        "leaves": [asdict(leaf) for leaf in loads.leaves()],
-    }
+    return {"nics_policy": loads.nics.policy, "nics": nics, "leaves": [asdict(leaf) for leaf in loads.leaves()]}

@@ -92,9 +92,7 @@ def _bytes(text: str) -> int:
     return int(match[1]) << {"": 0, "KiB": 10, "MiB": 20, "GiB": 30}[match[2]]
 
 
-@matrix.command(
-    name="import", epilog=example("railyard matrix import rank.0.prof rank.1.prof --output traffic.csv")
-)
+@matrix.command(name="import", epilog=example("railyard matrix import rank.0.prof rank.1.prof --output traffic.csv"))
 @FILES
 @OUTPUT
 def import_matrix(files: tuple[Path, ...], output: Path | None) -> None:

@@ -69,9 +69,7 @@ class SharedOptions:
         if self.occupied_percent is None:
             return granted
         if self.seed is None:
-            raise InputError(
-                "--occupied", "", problem="the part has no seed", valid="--seed SEED, such as --seed 1"
-            )
+            raise InputError("--occupied", "", problem="the part has no seed", valid="--seed SEED, such as --seed 1")
         return occupied(granted, self.occupied_percent, self.seed)
 
     def _machine(self) -> Topology:
@@ -94,9 +92,7 @@ class SharedOptions:
         """Return the placement of that name; `optimised` shows its progress on a terminal."""
         parts = spec.parse(name)
         if self.topology == UNKNOWN and parts.needs_coordinates:
-            raise InputError(
-                "placement", "", name, f"one without coordinates on the topology {UNKNOWN}, as plain"
-            )
+            raise InputError("placement", "", name, f"one without coordinates on the topology {UNKNOWN}, as plain")
         with _progress(shown=parts.order.searches) as heard:
             return place(
                 name,
@@ -168,15 +164,10 @@ _OPTIONS = (
         FILE,
     ),
     option(
-        "--allocation",
-        "Order in which the nodes are granted.",
-        click.Choice(MADE_ORDERS),
-        str(AllocationOrder.SNAKE),
+        "--allocation", "Order in which the nodes are granted.", click.Choice(MADE_ORDERS), str(AllocationOrder.SNAKE)
     ),
     option(
-        "--block",
-        "Routers of the allocation, from 0,0,0: a number per dimension.  [default: all]",
-        metavar="AxBxC",
+        "--block", "Routers of the allocation, from 0,0,0: a number per dimension.  [default: all]", metavar="AxBxC"
     ),
     option(
         "--nodes",
@@ -188,9 +179,7 @@ _OPTIONS = (
         "File that places a real machine's nodes on TOPOLOGY, of any form that `railyard coordinates` reads.",
         FILE,
     ),
-    option(
-        "--occupied occupied_percent", "Grant a random part of the nodes, in percent (needs --seed).", float
-    ),
+    option("--occupied occupied_percent", "Grant a random part of the nodes, in percent (needs --seed).", float),
     option("--ranks-per-node", "Slots (ranks) per node.", COUNT, 1),
     option("--seed", "Seed for random allocations and for placements without `:SEED`.", click.IntRange(0)),
     option(
@@ -242,12 +231,7 @@ def _progress(*, shown: bool) -> Iterator[Callable[[float, float], None] | None]
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("optimised"),
-        BarColumn(),
-        TextColumn("{task.fields[slowest]}"),
-        TimeElapsedColumn(),
-    )
+    columns = (TextColumn("optimised"), BarColumn(), TextColumn("{task.fields[slowest]}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=1.0, slowest="")
         yield lambda done, slowest: bar.update(task, completed=done, slowest=f"slowest link {slowest:.3g} s")

@@ -65,13 +65,7 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
 @launcher_option("Print the command, environment and files for this launcher in place of a table")
 @option("--output", "With --launcher: the folder to write the files to, instead of printing them.", FOLDER)
 def place(
-    *,
-    options: SharedOptions,
-    placement: str,
-    ranks: int | None,
-    form: str,
-    launcher: str | None,
-    output: Path | None,
+    *, options: SharedOptions, placement: str, ranks: int | None, form: str, launcher: str | None, output: Path | None
 ) -> None:
     """Place a grid of ranks on TOPOLOGY and print where each rank goes, for people or for a launcher.
 
@@ -150,9 +144,7 @@ def _print(placed: Placement, name: str) -> None:
         where = f"{counts['switches']} switches in {counts['groups']} groups ({per_group})"
         console.print(f"{len(placed.allocation.indices)} nodes on {where}")
     every = topo.mean_hops()
-    console.print(
-        f"mean hops between grid neighbours: {placed.mean_hops():.3f} (between any two routers: {every:.3f})"
-    )
+    console.print(f"mean hops between grid neighbours: {placed.mean_hops():.3f} (between any two routers: {every:.3f})")
 
 
 def _groups(allocation: Allocation) -> dict[str, Any] | None:
@@ -162,11 +154,7 @@ def _groups(allocation: Allocation) -> dict[str, Any] | None:
     except InputError:
         return None
     per_group = {str(group): nodes[group] for group in sorted(nodes)}
-    return {
-        "switches": len(set(allocation.switches.tolist())),
-        "groups": len(nodes),
-        "nodes_per_group": per_group,
-    }
+    return {"switches": len(set(allocation.switches.tolist())), "groups": len(nodes), "nodes_per_group": per_group}
 
 
 def _grid_place(rank: int, grid: tuple[int, ...]) -> str:

@@ -74,8 +74,7 @@ def schedule(collective: str, algorithm: str, shape: Shape) -> Schedule:
 def _ring_gather(ranks: int) -> Steps:
     """Each rank passes on the block that it got last."""
     return [
-        [copy(rank, (rank + 1) % ranks, [(rank - step) % ranks]) for rank in range(ranks)]
-        for step in range(ranks - 1)
+        [copy(rank, (rank + 1) % ranks, [(rank - step) % ranks]) for rank in range(ranks)] for step in range(ranks - 1)
     ]
 
 
@@ -90,8 +89,7 @@ def _ring_scatter(ranks: int) -> Steps:
 def _pairwise_scatter(ranks: int) -> Steps:
     """In each step every rank sends another's own block to it."""
     return [
-        [add(rank, (rank + step) % ranks, [(rank + step) % ranks]) for rank in range(ranks)]
-        for step in range(1, ranks)
+        [add(rank, (rank + step) % ranks, [(rank + step) % ranks]) for rank in range(ranks)] for step in range(1, ranks)
     ]
 
 
@@ -131,8 +129,7 @@ def _powers(ranks: int) -> list[int]:
 
 def _direct(ranks: int, step: int) -> list[Move]:
     return [
-        Move(rank, (rank + step) % ranks, ((rank + step) % ranks,), (ranks + rank,), False)
-        for rank in range(ranks)
+        Move(rank, (rank + step) % ranks, ((rank + step) % ranks,), (ranks + rank,), False) for rank in range(ranks)
     ]
 
 
@@ -175,10 +172,7 @@ def _binomial(ranks: int) -> Steps:
 
 def _binomial_near(ranks: int) -> Steps:
     """Broadcast over the shortest distance first, as Open MPI's binomial tree."""
-    return [
-        [copy(rank, rank + reach, [0]) for rank in range(min(reach, ranks - reach))]
-        for reach in _powers(ranks)
-    ]
+    return [[copy(rank, rank + reach, [0]) for rank in range(min(reach, ranks - reach))] for reach in _powers(ranks)]
 
 
 def _flat(ranks: int) -> Steps:
@@ -284,9 +278,7 @@ def _folded(shape: Shape, inner: Steps, blocks: Sequence[int]) -> Steps:
 
 
 def _doubling(shape: Shape) -> Made:
-    steps = [
-        [add(rank, _xor(rank, stage), [0]) for rank in range(shape.power)] for stage in range(shape.stages)
-    ]
+    steps = [[add(rank, _xor(rank, stage), [0]) for rank in range(shape.power)] for stage in range(shape.stages)]
     return 1, _folded(shape, steps, [0])
 
 
@@ -353,9 +345,7 @@ def _multi_rail(shape: Shape) -> Made:
     parts = [range(k * len(nodes), (k + 1) * len(nodes)) for k in range(count)]
     inside = together(on(_ring_scatter(count), node, parts) for node in nodes)
     ring = [*_ring_scatter(len(nodes)), *_ring_gather(len(nodes))]
-    between = together(
-        on(ring, [node[k] for node in nodes], [[block] for block in parts[k]]) for k in range(count)
-    )
+    between = together(on(ring, [node[k] for node in nodes], [[block] for block in parts[k]]) for k in range(count))
     return count * len(nodes), [*inside, *between, *backwards(inside)]
 
 
@@ -410,9 +400,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Callable[[Shape], Made]]] = {
         "bine-tree": lambda shape: (1, _bine_tree(shape)),
         "scatter-ring": lambda shape: _scattered(shape, _binomial(shape.ranks), _ring_gather(shape.ranks)),
         "scatter-doubling": lambda shape: _scattered(shape, _binomial(shape.ranks), _doubled(shape)[1]),
-        "bine-scatter": lambda shape: _scattered(
-            shape, _bine_tree(shape), _allgather(shape, _bine(shape.power))[1]
-        ),
+        "bine-scatter": lambda shape: _scattered(shape, _bine_tree(shape), _allgather(shape, _bine(shape.power))[1]),
     },
     "allgather": {
         "ring": _of_ranks(_ring_gather),

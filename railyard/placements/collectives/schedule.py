@@ -120,10 +120,7 @@ def add(source: int, target: int, blocks: Iterable[int]) -> Move:
 
 def backwards(steps: Steps, *, adds: bool = False) -> Steps:
     """Return the steps from the last to the first with all moves turned round: of a broadcast a reduction."""
-    return [
-        [Move(move.target, move.source, move.into, move.blocks, adds) for move in step]
-        for step in steps[::-1]
-    ]
+    return [[Move(move.target, move.source, move.into, move.blocks, adds) for move in step] for step in steps[::-1]]
 
 
 def on(steps: Steps, members: Sequence[int], blocks: Sequence[Sequence[int]] | None = None) -> Steps:
@@ -133,10 +130,7 @@ def on(steps: Steps, members: Sequence[int], blocks: Sequence[Sequence[int]] | N
         return own if blocks is None else tuple(itertools.chain.from_iterable(blocks[one] for one in own))
 
     return [
-        [
-            Move(members[move.source], members[move.target], of(move.blocks), of(move.into), move.adds)
-            for move in step
-        ]
+        [Move(members[move.source], members[move.target], of(move.blocks), of(move.into), move.adds) for move in step]
         for step in steps
     ]
 

@@ -70,9 +70,7 @@ def pairs(layout: NodeLayout, nics: Sequence[str], ranks_per_node: int, binding:
 
 def any_pairs(ranks_per_node: int) -> RankGpus:
     """Return pairs that only show what a policy with GPUs takes, for as long as no node has described itself."""
-    return RankGpus(
-        of_rank=(RankGpu(gpu=0, near=0, far=0),) * ranks_per_node, runtime=Runtime(variable="GPU")
-    )
+    return RankGpus(of_rank=(RankGpu(gpu=0, near=0, far=0),) * ranks_per_node, runtime=Runtime(variable="GPU"))
 
 
 def _pair(layout: NodeLayout, gpu: int, nics: Sequence[str]) -> RankGpu:

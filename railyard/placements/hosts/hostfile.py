@@ -152,8 +152,7 @@ def _without_aliases(parsed: list[HostEntry]) -> list[HostEntry]:
     for name, label in same.items():
         chosen.setdefault(label, name)
     return [
-        dataclasses.replace(entry, name=chosen[same[entry.name]]) if entry.name in same else entry
-        for entry in parsed
+        dataclasses.replace(entry, name=chosen[same[entry.name]]) if entry.name in same else entry for entry in parsed
     ]
 
 

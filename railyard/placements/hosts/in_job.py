@@ -65,12 +65,10 @@ def _by_names(
         return None
     groups = sorted({group for group, _ in located.values()}, key=natural)
     switches = {
-        group: sorted({switch for other, switch in located.values() if other == group}, key=natural)
-        for group in groups
+        group: sorted({switch for other, switch in located.values() if other == group}, key=natural) for group in groups
     }
     numbers: dict[str, Coordinate] = {
-        host: (groups.index(group), switches[group].index(switch), 0)
-        for host, (group, switch) in located.items()
+        host: (groups.index(group), switches[group].index(switch), 0) for host, (group, switch) in located.items()
     }
     return NodeCoordinates(coordinates=numbers, dimensions=("group" if any(groups) else "", "switch", ""))
 
@@ -120,12 +118,8 @@ def slurm(descriptions: Mapping[str, Description]) -> NodeCoordinates | None:
     whole = any(len(path) != len(kinds) for path in paths.values())  # a switch's name has a dot
     one_root = len(kinds) == 2 and len({path[0] for path in paths.values()}) == 1
     if whole or len(kinds) == 1 or one_root:
-        return _by_names(
-            {host: {"at": address} for host, address in above.items()}, lambda one: ("", one["at"])
-        )
-    return _by_names(
-        {host: {"at": path} for host, path in paths.items()}, lambda one: (one["at"][-2], one["at"][-1])
-    )
+        return _by_names({host: {"at": address} for host, address in above.items()}, lambda one: ("", one["at"]))
+    return _by_names({host: {"at": path} for host, path in paths.items()}, lambda one: (one["at"][-2], one["at"][-1]))
 
 
 def _numbered(kind: str, above: Mapping[str, str]) -> NodeCoordinates:
@@ -133,14 +127,10 @@ def _numbered(kind: str, above: Mapping[str, str]) -> NodeCoordinates:
     matches = {host: pattern.fullmatch(address) for host, address in above.items()}
     places = {host: match.groups() for host, match in matches.items() if match}
     if len(places) < len(above) or len({name for name, *_ in places.values()}) > 1:
-        wrong = next(
-            (above[host] for host, match in matches.items() if not match), ", ".join(sorted(above.values()))
-        )
+        wrong = next((above[host] for host, match in matches.items() if not match), ", ".join(sorted(above.values())))
         raise InputError(ADDRESS, "", wrong, f"{kind}, of one name for all nodes")
     numbers = {host: tuple(map(int, words)) for host, (_, *words) in places.items()}
-    return NodeCoordinates(
-        coordinates={host: (*at, 0, 0)[:3] for host, at in numbers.items()}, dimensions=dimensions
-    )
+    return NodeCoordinates(coordinates={host: (*at, 0, 0)[:3] for host, at in numbers.items()}, dimensions=dimensions)
 
 
 def _above(host: str, description: Description) -> str:

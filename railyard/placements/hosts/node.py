@@ -95,9 +95,7 @@ class NodeLayout:
 
 def parse(description: Mapping[str, Any]) -> NodeLayout | None:
     """Return the layout in a node's description (`railyard node-info`); None if it has no core."""
-    cores = tuple(
-        Core(numa=int(c["numa"]), cpus=tuple(map(int, c["cpus"]))) for c in description.get("cores", [])
-    )
+    cores = tuple(Core(numa=int(c["numa"]), cpus=tuple(map(int, c["cpus"]))) for c in description.get("cores", []))
     if not cores:
         return None
     return NodeLayout(

@@ -26,9 +26,7 @@ def readable(path: Path) -> str:
         encoding = next((name for mark, name in MARKS if content.startswith(mark)), "utf-8")
         text = content.decode(encoding)
     except OSError as error:
-        raise InputError(
-            str(path), "", problem=f"cannot be read ({error.strerror})", valid="a text file"
-        ) from error
+        raise InputError(str(path), "", problem=f"cannot be read ({error.strerror})", valid="a text file") from error
     except UnicodeDecodeError:
         text = content.decode("latin-1")
     if "\0" in text:

@@ -20,8 +20,7 @@ __all__ = ["LAUNCHERS", "Launcher", "Rendered", "local_rank_variables", "named",
 
 #: By name, general ones last.
 LAUNCHERS: Mapping[str, Launcher] = {
-    one.name: one
-    for one in sorted(members(__name__, "LAUNCHER", "LAUNCHERS"), key=lambda one: (one.general, one.name))
+    one.name: one for one in sorted(members(__name__, "LAUNCHER", "LAUNCHERS"), key=lambda one: (one.general, one.name))
 }
 
 

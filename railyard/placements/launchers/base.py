@@ -127,9 +127,7 @@ class Launcher:
         """
         if placed.binding not in self.bindings:
             valid = ", ".join(sorted(self.bindings))
-            raise InputError(
-                "launcher", "binding", problem=f"{self.name} cannot bind by {placed.binding}", valid=valid
-            )
+            raise InputError("launcher", "binding", problem=f"{self.name} cannot bind by {placed.binding}", valid=valid)
         return self.render(placed, stem)
 
 

@@ -21,9 +21,7 @@ def render(placed: Placement, stem: str) -> Rendered:
     file = f"{stem}.hosts"
     where = ("--exclusive", f"--requires=hosts:{','.join(names)}", f"--taskmap=hostfile:{file}")
     ranks = ("flux", "run", "--nodes", str(len(names)), "--ntasks", str(len(placed.indices)))
-    return Rendered(
-        command=(*ranks, *where, *_affinity(placed)), files={file: openmpi_hostfile(placed.nodes)}
-    )
+    return Rendered(command=(*ranks, *where, *_affinity(placed)), files={file: openmpi_hostfile(placed.nodes)})
 
 
 def _affinity(placed: Placement) -> tuple[str, ...]:

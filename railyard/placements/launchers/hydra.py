@@ -35,7 +35,5 @@ def refuse_dealt_numa(placed: Placement, launcher: str) -> None:
     """Raise InputError where ranks dealt to NUMA nodes in turn are not the blocks that a placement promises."""
     numa_nodes = placed.allocation.topology.sockets_per_node
     if placed.binding == Binding.NUMA and placed.ranks_per_node > numa_nodes > 1:
-        valid = (
-            f"none, core, or at most {numa_nodes} ranks a node ({launcher} deals ranks to NUMA nodes in turn)"
-        )
+        valid = f"none, core, or at most {numa_nodes} ranks a node ({launcher} deals ranks to NUMA nodes in turn)"
         raise InputError("launcher", "binding", problem=f"{launcher} cannot bind by numa", valid=valid)

@@ -10,13 +10,7 @@ from __future__ import annotations
 
 from railyard.placements.hosts.binding import Binding
 from railyard.placements.launchers import hydra
-from railyard.placements.launchers.base import (
-    BATCH_NODE_FILES,
-    AgentHosts,
-    AgentVariables,
-    Launcher,
-    Rendered,
-)
+from railyard.placements.launchers.base import BATCH_NODE_FILES, AgentHosts, AgentVariables, Launcher, Rendered
 from railyard.placements.orders.placement import Placement
 
 STARTED_BY = ("mpiexec", "mpirun", "mpirun-intelmpi")

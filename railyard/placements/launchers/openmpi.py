@@ -134,11 +134,7 @@ def rank_variables(hosts: AgentHosts) -> dict[str, str]:
 
 def reach_parameters(hosts: AgentHosts, component: str) -> dict[str, str]:
     """Return the parameters by which mpirun starts its daemons: `component` is `plm_rsh` or `plm_ssh`."""
-    return {
-        f"{component}_agent": hosts.agent,
-        f"{component}_no_tree_spawn": "1",
-        f"{component}_num_concurrent": "4096",
-    }
+    return {f"{component}_agent": hosts.agent, f"{component}_no_tree_spawn": "1", f"{component}_num_concurrent": "4096"}
 
 
 def radix(hosts: AgentHosts) -> str:

@@ -23,15 +23,10 @@ def render(placed: Placement, stem: str) -> Rendered:
     if placed.order.by_launcher:
         return Rendered(command=(*command, *blocks(placed, stem), *bound), files=node_file(placed, stem))
     if naming.is_flat(placed.allocation.topology) and fills(placed):
-        files = {
-            **node_file(placed, stem),
-            **hosts,
-        }  # those of a job whose coordinates turned out to be unknown, too
+        files = {**node_file(placed, stem), **hosts}  # those of a job whose coordinates turned out to be unknown, too
         return Rendered(command=(*command, *blocks(placed, stem), *bound), files=files)
     return Rendered(
-        command=(*command, "--distribution=arbitrary", *bound),
-        environment={"SLURM_HOSTFILE": file},
-        files=hosts,
+        command=(*command, "--distribution=arbitrary", *bound), environment={"SLURM_HOSTFILE": file}, files=hosts
     )
 
 

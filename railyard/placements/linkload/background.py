@@ -59,9 +59,7 @@ def read(path: Path, topology: Topology) -> Background:
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(
-            "--background", source, problem=f"not such a document ({error})", valid=FORMATS
-        ) from error
+        raise InputError("--background", source, problem=f"not such a document ({error})", valid=FORMATS) from error
 
 
 def _left(document: Mapping[str, Any], topology: Topology, source: str) -> Floats:
@@ -79,9 +77,7 @@ def _left(document: Mapping[str, Any], topology: Topology, source: str) -> Float
             left.flat[places[name]] = min(1.0, max(LEAST, 1 - share))
             counted += 1
     if not counted:
-        raise InputError(
-            source, "links", problem=f"no link of {topology.name}", valid="counters of its links"
-        )
+        raise InputError(source, "links", problem=f"no link of {topology.name}", valid="counters of its links")
     return left
 
 

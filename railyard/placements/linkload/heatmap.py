@@ -100,9 +100,7 @@ def _matrix(links: Sequence[tuple[Link, float]]) -> NDArray[np.float64]:
     by_rail = any(link.rail for link, _ in links)
     first, second = slice(1 if between and not by_rail else None), slice(None if by_rail else axis + 1)
     sources = [(link.source.rail, *link.source.coordinate[first]) for link, _ in links]
-    targets = [
-        (link.target.rail, *link.target.coordinate[second][0 if by_rail else axis :]) for link, _ in links
-    ]
+    targets = [(link.target.rail, *link.target.coordinate[second][0 if by_rail else axis :]) for link, _ in links]
     rows = {source: row for row, source in enumerate(sorted(set(sources)))}
     columns = {target: column for column, target in enumerate(sorted(set(targets)))}
     values = np.full((len(rows), len(columns)), np.nan)
@@ -125,9 +123,7 @@ def _label(axes: Axes, extents: tuple[int, ...], name: str, values: NDArray[np.f
     slowest = f"slowest {np.nanmax(values):.3g} ms" if np.isfinite(values).any() else "no such links"
     axes.set_title(f"{name}   {slowest}", loc="left", fontsize=9)
     every = max(1, z // 8)
-    axes.set_xticks(
-        [k * (x + 1) + (x - 1) / 2 for k in range(0, z, every)], [f"z={k}" for k in range(0, z, every)]
-    )
+    axes.set_xticks([k * (x + 1) + (x - 1) / 2 for k in range(0, z, every)], [f"z={k}" for k in range(0, z, every)])
     axes.set_yticks(range(0, y, max(1, y // 4)))
     axes.set_ylabel("y", rotation=0)
     axes.tick_params(labelsize=7, length=0)

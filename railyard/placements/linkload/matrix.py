@@ -115,9 +115,7 @@ def read(paths: Sequence[Path]) -> Matrix:
     if first.startswith("#") and FORMAT not in first and paths[0].suffix != ".mtx":
         return _monitored(paths)
     if len(paths) > 1:
-        raise InputError(
-            str(paths[1]), "", problem="a second file", valid="one file, or those of pml_monitoring"
-        )
+        raise InputError(str(paths[1]), "", problem="a second file", valid="one file, or those of pml_monitoring")
     path = paths[0]
     if first.startswith("#") and paths[0].suffix != ".mtx":
         return _captured(path, first)

@@ -87,9 +87,7 @@ class LinkLoads:
     def link_s(self) -> Floats:
         """Return the seconds of each link, 0 where there is none; shape as `link_bytes`."""
         there = self.rate_gbyte_s > 0
-        return np.divide(
-            self.link_bytes, self.rate_gbyte_s * 1e9, out=np.zeros_like(self.link_bytes), where=there
-        )
+        return np.divide(self.link_bytes, self.rate_gbyte_s * 1e9, out=np.zeros_like(self.link_bytes), where=there)
 
     @property
     def slowest_s(self) -> float:
@@ -134,10 +132,7 @@ class LinkLoads:
             down[link.target] += size
         places = itertools.product(range(topology.rails), topology.coordinates)
         routers = [Router(coordinate=coordinate, rail=rail) for rail, coordinate in places]
-        return [
-            Leaf(name=topology.router_name(r), rail=r.rail, up_bytes=up[r], down_bytes=down[r])
-            for r in routers
-        ]
+        return [Leaf(name=topology.router_name(r), rail=r.rail, up_bytes=up[r], down_bytes=down[r]) for r in routers]
 
     def busiest_rail(self) -> LinkLoads:
         """Return loads in the shape of `Topology.link_rates`: of each link those of its rail with most bytes."""

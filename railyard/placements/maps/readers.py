@@ -182,9 +182,7 @@ def _objects(part: Element, path: tuple[str, ...], numa: int | None) -> Iterator
         words = child.get("nodeset", "").split(",")
         domains = int("0" + "".join(f"{word.removeprefix('0x'):0>8}" for word in words), 16)
         own = domains.bit_length() - 1 if domains.bit_count() == 1 else None if domains else numa
-        bus = (
-            (child.get("pci_busid") or child.get("bridge_pci", ""),) if child.get("type") == "Bridge" else ()
-        )
+        bus = (child.get("pci_busid") or child.get("bridge_pci", ""),) if child.get("type") == "Bridge" else ()
         yield from _objects(child, (*path, *bus), own)
         if child.get("type") != "PCIDev":
             continue
@@ -252,9 +250,7 @@ def nvidia(text: str) -> NodeMap:
     # After the cells: the CPUs, then the NUMA domain.
     numa = {gpu: "".join(rows[gpu][len(columns) + 1 :][:1]) for gpu in gpus}
     return NodeMap(
-        gpus=tuple(
-            Device(name=gpu.lower(), numa=int(numa[gpu]) if numa[gpu].isdecimal() else None) for gpu in gpus
-        ),
+        gpus=tuple(Device(name=gpu.lower(), numa=int(numa[gpu]) if numa[gpu].isdecimal() else None) for gpu in gpus),
         nics=tuple(Device(name=name) for name in nics.values()),
         matrix={
             (gpu.lower(), name): rows[gpu][at] if rows[gpu][at] in DISTANCES else "SYS"
@@ -272,9 +268,7 @@ def rocm(text: str) -> NodeMap:
     right = numa and {*map(int, rows)} <= {*numa} and len({rows.count(str(gpu)) for gpu in numa}) == 1
     problem = f"matrices of {len({*rows})} GPUs, NUMA nodes of {len(numa)}"
     _check(bool(right), "Numa Nodes", problem, "the whole output of rocm-smi --showtopo")
-    return NodeMap(
-        gpus=tuple(Device(name=f"gpu{k}", numa=at if at >= 0 else None) for k, at in sorted(numa.items()))
-    )
+    return NodeMap(gpus=tuple(Device(name=f"gpu{k}", numa=at if at >= 0 else None) for k, at in sorted(numa.items())))
 
 
 def listed(text: str, device: str) -> NodeMap:

@@ -53,9 +53,7 @@ class Found:
     reason: str = ""
 
 
-def senders(
-    hosts: Sequence[str], local_ranks: Sequence[int], assigned: Sequence[tuple[str, ...]]
-) -> list[Sender]:
+def senders(hosts: Sequence[str], local_ranks: Sequence[int], assigned: Sequence[tuple[str, ...]]) -> list[Sender]:
     """Return one sender for the ranks of each node that have the same NICs, in the order of first ranks.
 
     `hosts` and `local_ranks` are by rank, `assigned` are the NICs of each local rank.
@@ -67,10 +65,7 @@ def senders(
     counts = Counter(keys)  # in the order of first ranks
     first = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
     different = list(numbers)
-    return [
-        Sender(rank=first[key], node=key[0], nics=different[key[1]], ranks=count)
-        for key, count in counts.items()
-    ]
+    return [Sender(rank=first[key], node=key[0], nics=different[key[1]], ranks=count) for key, count in counts.items()]
 
 
 def judge(

@@ -48,9 +48,7 @@ class LaunchLine:
         """Return the line that launches a program, ready to be pasted."""
         exports = "".join(f"{name}={shlex.quote(value)} " for name, value in self.environment.items())
         words = [*self.modifier, *self.words, *self.options, *self.scripts, *program]
-        return exports + " ".join(
-            word if isinstance(word, Verbatim) else shlex.quote(word) for word in words if word
-        )
+        return exports + " ".join(word if isinstance(word, Verbatim) else shlex.quote(word) for word in words if word)
 
 
 def file_name(text: str) -> str:
@@ -132,8 +130,7 @@ def possible(
             continue
         bind = binder(stem, placed.binding, by_script=by_script)
         both = itertools.product(
-            [stating.settings(stated)] if stated else _settings(chosen, on),
-            libraries.possible(chosen.algorithms),
+            [stating.settings(stated)] if stated else _settings(chosen, on), libraries.possible(chosen.algorithms)
         )
         for settings, algorithms in both:
             scripts = (wrapper(policy, settings), bind)
@@ -144,9 +141,7 @@ def _by_host(launched: Rendered, policy: str) -> Iterator[LaunchLine]:
     """Yield the lines of a launcher that reads each rank's NIC in the host file, which may be of the policy alone."""
     (before,) = (name for name in launched.files if name.endswith(".hostfile"))
     for after in (before, f"{file_name(policy)}-{before}"):
-        yield LaunchLine(
-            environment={}, words=tuple(after if word == before else word for word in launched.command)
-        )
+        yield LaunchLine(environment={}, words=tuple(after if word == before else word for word in launched.command))
 
 
 def _settings(policy: ChosenPolicy, on: policies.Host) -> Iterator[Settings]:

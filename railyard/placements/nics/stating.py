@@ -46,9 +46,7 @@ def explained(policy: str, stack: str, on: Host, stated: str) -> str:
         return f"{stack} was set by {_list(needed)}" if needed else ""
     given = settings(stated).environment
     wrong = list(_wrong(given, needed, stack, on))
-    return (
-        f"{'; '.join(wrong or [f'{stack} was set by {_list(given)}'])}{_need(policy, stack, given, needed)}"
-    )
+    return f"{'; '.join(wrong or [f'{stack} was set by {_list(given)}'])}{_need(policy, stack, given, needed)}"
 
 
 def _need(policy: str, stack: str, given: Mapping[str, str], needed: Mapping[str, str]) -> str:
@@ -86,6 +84,4 @@ def _shown(chosen: Settings) -> dict[str, str]:
 
 
 def _list(variables: Mapping[str, str]) -> str:
-    return " ".join(
-        f"{name}={shlex.quote(value) if ' ' in value else value}" for name, value in variables.items()
-    )
+    return " ".join(f"{name}={shlex.quote(value) if ' ' in value else value}" for name, value in variables.items())

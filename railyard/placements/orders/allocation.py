@@ -46,10 +46,7 @@ class AllocationOrder(StrEnum):
 
 
 #: The building block of each order that is a walk.
-WALKS: Mapping[str, Coordinate] = {
-    AllocationOrder.SNAKE: ALPS_BLOCK,
-    AllocationOrder.SNAKE_8X8X8: FIRST_ALPS_BLOCK,
-}
+WALKS: Mapping[str, Coordinate] = {AllocationOrder.SNAKE: ALPS_BLOCK, AllocationOrder.SNAKE_8X8X8: FIRST_ALPS_BLOCK}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -158,9 +155,7 @@ def occupied(allocation: Allocation, percent: float, seed: int) -> Allocation:
     if not 0 < percent <= 100:
         raise InputError("allocation", "percent", percent, "above 0, at most 100")
     count = max(1, round(len(allocation.indices) * percent / 100))
-    return taken(
-        allocation, np.sort(np.random.default_rng(seed).permutation(len(allocation.indices))[:count])
-    )
+    return taken(allocation, np.sort(np.random.default_rng(seed).permutation(len(allocation.indices))[:count]))
 
 
 def taken(allocation: Allocation, positions: Ints) -> Allocation:

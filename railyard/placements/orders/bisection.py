@@ -50,9 +50,7 @@ def bisect(ranks: Floats, nodes: Floats, slots: int, cuts: Cuts) -> NDArray[np.i
 def _halves(
     ranks: Floats, nodes: Floats, some: Ints, *, places: Ints, slots: int, cuts: Cuts
 ) -> Iterator[tuple[Ints, Ints]]:
-    across, along = _cut(
-        np.ptp(ranks[some], axis=0) if len(some) else np.zeros(ranks.shape[1]), nodes[places], cuts
-    )
+    across, along = _cut(np.ptp(ranks[some], axis=0) if len(some) else np.zeros(ranks.shape[1]), nodes[places], cuts)
     ordered = places[_sorted(nodes[places], along)]
     half = _half(nodes[ordered, along])
     lined = some[_sorted(ranks[some], across)]

@@ -35,14 +35,10 @@ def split(allocation: Allocation, rule: str, first_nodes: int) -> tuple[Ints, In
     count = len(allocation.indices)
     wanted = first_nodes or count // 2
     if not 1 <= wanted < count:
-        raise InputError(
-            "division", "nodes of the first share", wanted, f"1 to {count - 1}: the job has {count} nodes"
-        )
+        raise InputError("division", "nodes of the first share", wanted, f"1 to {count - 1}: the job has {count} nodes")
     own, rest = dealt(allocation, rule, [wanted, count - wanted])
     if first_nodes and len(own) != wanted and not rule.startswith("nodes:"):
-        raise InputError(
-            "division", "nodes of the first share", wanted, f"{len(own)}, which {rule} gives here"
-        )
+        raise InputError("division", "nodes of the first share", wanted, f"{len(own)}, which {rule} gives here")
     return own, rest
 
 
@@ -88,9 +84,7 @@ def _in_turn(units: Sequence[Ints], weights: Sequence[int]) -> list[Ints]:
         parts[chosen].append(unit)
         dealt[chosen] += len(unit)
     if any(not part for part in parts):
-        raise InputError(
-            "division", "split", problem=f"{len(units)} units for {len(weights)} shares", valid=RULES
-        )
+        raise InputError("division", "split", problem=f"{len(units)} units for {len(weights)} shares", valid=RULES)
     return [np.sort(np.concatenate(part)) for part in parts]
 
 
@@ -100,8 +94,6 @@ def _listed(text: str, count: int) -> Ints:
     except ValueError:
         numbers = []
     if not numbers or numbers[0] < 0 or numbers[-1] >= count or len(numbers) == count:
-        valid = (
-            f"nodes:LIST with numbers from 0 to {count - 1}, such as nodes:0,2, and some left for the load"
-        )
+        valid = f"nodes:LIST with numbers from 0 to {count - 1}, such as nodes:0,2, and some left for the load"
         raise InputError("division", "split", f"nodes:{text}", valid)
     return np.array(numbers, dtype=np.int64)

@@ -35,15 +35,7 @@ from railyard.placements.linkload.model import load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, folds, products, refine
 from railyard.placements.orders.bisection import Cuts
-from railyard.placements.orders.rank_orders import (
-    Effort,
-    PlacementJob,
-    blocks,
-    custom,
-    hilbert,
-    orders,
-    snake,
-)
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, blocks, custom, hilbert, orders, snake
 from railyard.placements.orders.walks import divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
@@ -170,9 +162,7 @@ class _Search:
             slowest, host, total = refine.seconds(self.problem, at)
         else:
             nodes = allocation.indices[at[: self.traffic.ranks]]
-            loads = load(
-                allocation.topology, nodes, self.traffic, self.effort.protocol, nics=self.effort.nics
-            )
+            loads = load(allocation.topology, nodes, self.traffic, self.effort.protocol, nics=self.effort.nics)
             loads = loads if background is None else background.added_to(loads)
             slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
         return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)

@@ -82,9 +82,7 @@ def place(
     slots = len(allocation.indices) * ranks_per_node
     if ranks > slots:
         problem = f"{text(grid)} is {ranks} ranks, the nodes have {slots} slots"
-        raise InputError(
-            "placement", "grid", problem=problem, valid=f"at most {slots} ranks, or more ranks per node"
-        )
+        raise InputError("placement", "grid", problem=problem, valid=f"at most {slots} ranks, or more ranks per node")
     if choice.name != DEFAULT or not order.all_nodes:
         default = seed if choice.has_seed else None
         number = parts.choice_number if parts.choice_number is not None else default

@@ -88,12 +88,7 @@ class Problem:
 
 
 def problem(
-    allocation: Allocation,
-    slots: int,
-    traffic: Traffic,
-    protocol: Protocol,
-    *,
-    background: Background | None = None,
+    allocation: Allocation, slots: int, traffic: Traffic, protocol: Protocol, *, background: Background | None = None
 ) -> Problem:
     """Return the arrays of a traffic on an allocation with `slots` ranks per node, under a background."""
     from scipy import sparse  # imported here: most commands optimise nothing

@@ -56,9 +56,7 @@ def parse(text: str) -> Spec:
     rest, chosen = _split_last(rest, "@", choices())
     name, _, argument = rest.partition(":")
     if name not in orders():
-        raise InputError(
-            "placement", "", text, f"{words()}; then @{'|'.join(choices())}, /{'|'.join(Binding)}"
-        )
+        raise InputError("placement", "", text, f"{words()}; then @{'|'.join(choices())}, /{'|'.join(Binding)}")
     order = orders()[name]
     if argument and not order.argument:
         raise InputError("placement", "", text, f"{order} without an argument")

@@ -87,9 +87,7 @@ class Topology(Network):
     def ends(self) -> tuple[Destination, ...]:
         """Return the destination of every node; where all NICs are on one network those of each rail in turn."""
         rails = range(self.rails if self.is_fabric else 1)
-        return tuple(
-            self.destination(node.coordinate, node.slot, rail) for rail in rails for node in self.nodes
-        )
+        return tuple(self.destination(node.coordinate, node.slot, rail) for rail in rails for node in self.nodes)
 
     @cached_property
     def destinations(self) -> tuple[Destination, ...]:
@@ -142,16 +140,12 @@ class Topology(Network):
             yield link
             here = link.target
 
-    def route(
-        self, source: Coordinate, destination: Coordinate, *, rail: int = 0, slot: int = 0
-    ) -> list[Link]:
+    def route(self, source: Coordinate, destination: Coordinate, *, rail: int = 0, slot: int = 0) -> list[Link]:
         """Return the links from a router to the router of the destination, in order; empty for a router and itself.
 
         `slot` is the destination node's, which decides the spine in a fat tree.
         """
-        return list(
-            self.walk(Router(coordinate=source, rail=rail), self.destination(destination, slot, rail))
-        )
+        return list(self.walk(Router(coordinate=source, rail=rail), self.destination(destination, slot, rail)))
 
     def closes_ring(self, link: Link) -> bool:
         """Return whether packets that never turn can come back to the link: buffers need a dateline there."""
@@ -359,11 +353,7 @@ class Topology(Network):
 
     def _common(self) -> dict[str, Any]:
         """Return the part of `to_dict` that all kinds share; values that are a Gemini's are left out."""
-        document: dict[str, Any] = {
-            "name": self.name,
-            "nodes_per_router": self.nodes_per_router,
-            "rails": self.rails,
-        }
+        document: dict[str, Any] = {"name": self.name, "nodes_per_router": self.nodes_per_router, "rails": self.rails}
         if self.sockets_per_node != 1:
             document["sockets_per_node"] = self.sockets_per_node
         if self.lanes_per_tile != 3:

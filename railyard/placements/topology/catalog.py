@@ -58,9 +58,7 @@ def load(name_or_path: str) -> Topology:
     if path.suffix not in {".yml", ".yaml"}:
         path = TOPOLOGIES / f"{name_or_path}.yml"
         if not path.is_file():
-            raise InputError(
-                "topology", "", name_or_path, f"{', '.join(known())}, or the path of a .yml file"
-            )
+            raise InputError("topology", "", name_or_path, f"{', '.join(known())}, or the path of a .yml file")
     try:
         document = yaml_io.read(path)
     except OSError as error:
@@ -68,9 +66,7 @@ def load(name_or_path: str) -> Topology:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         where = getattr(error, "problem_mark", None)
         line = f"line {where.line + 1}" if where else ""
-        raise InputError(
-            str(path), line, getattr(error, "problem", None) or "text", "a YAML document"
-        ) from error
+        raise InputError(str(path), line, getattr(error, "problem", None) or "text", "a YAML document") from error
     return parse(document, source=str(path))
 
 
@@ -125,14 +121,10 @@ def _check_routes(topology: Topology, part: Mapping[str, Any], source: str) -> N
     if choose not in topology.choices:
         raise InputError(source, "routes.choose", choose, ", ".join(topology.choices))
     if choose != rules.FIXED and "routes" in part:
-        raise InputError(
-            source, "routes.choose", choose, "fixed with routes of the kind's own (valiant_share, spread)"
-        )
+        raise InputError(source, "routes.choose", choose, "fixed with routes of the kind's own (valiant_share, spread)")
     by_part = topology.routes.rule.by_part
     if by_part and len({topology.part(router) for router in topology.routers}) < 3:
-        raise InputError(
-            source, "routes.choose", choose, "a minimal rule with fewer than three groups or routers"
-        )
+        raise InputError(source, "routes.choose", choose, "a minimal rule with fewer than three groups or routers")
 
 
 def _with_whole_numbers(part: object) -> object:

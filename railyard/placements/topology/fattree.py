@@ -166,17 +166,13 @@ class FatTree(Topology):
         """Return a leaf's routes by spine; a spine's to every group of slots, because detours bring it others' too."""
         if router.level:
             return {self.block(to): self.next_link(router, to) for to in self.destinations}
-        return {
-            Block(offset=_address(spine), bits=16): self.link(router, spine) for spine in range(self.spines)
-        }
+        return {Block(offset=_address(spine), bits=16): self.link(router, spine) for spine in range(self.spines)}
 
     @cached_property
     def destinations(self) -> tuple[Destination, ...]:
         """Return every destination, leaf by leaf."""
         return tuple(
-            Destination(coordinate=leaf, group=group)
-            for leaf in self.coordinates
-            for group in range(self.spines)
+            Destination(coordinate=leaf, group=group) for leaf in self.coordinates for group in range(self.spines)
         )
 
     def direction(self, link: Link) -> str:

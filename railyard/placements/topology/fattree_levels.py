@@ -187,9 +187,7 @@ class FatTreeLevels(Switched):
             if level:
                 below = size // self.levels[level - 1].children
                 inside = to // size == block
-                link[on] = np.where(
-                    inside, first_down[at] + to // below % self.levels[level - 1].children, link[on]
-                )
+                link[on] = np.where(inside, first_down[at] + to // below % self.levels[level - 1].children, link[on])
         return link
 
     def to_dict(self) -> dict[str, Any]:
@@ -211,10 +209,7 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
     nodes = tuple(entry.get("leaf_nodes", (common["nodes_per_router"],) * min(leaves, MOST_SWITCHES)))
     if len(nodes) != leaves:
         raise InputError(
-            source,
-            "fat_tree.leaf_nodes",
-            f"{len(nodes)} leaves",
-            f"{leaves}, as levels give, at most {MOST_SWITCHES}",
+            source, "fat_tree.leaf_nodes", f"{len(nodes)} leaves", f"{leaves}, as levels give, at most {MOST_SWITCHES}"
         )
     if max(nodes) != common["nodes_per_router"]:
         raise InputError(
@@ -225,9 +220,7 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
         )
     topology = FatTreeLevels(**common, levels=levels, leaf_nodes=nodes)
     if topology.firsts[-1] > MOST_SWITCHES:
-        raise InputError(
-            source, "fat_tree.levels", f"{topology.firsts[-1]} switches", f"at most {MOST_SWITCHES}"
-        )
+        raise InputError(source, "fat_tree.levels", f"{topology.firsts[-1]} switches", f"at most {MOST_SWITCHES}")
     check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
     return topology
 

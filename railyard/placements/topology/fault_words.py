@@ -114,9 +114,7 @@ def _time_us(option: str, text: str | None, *, most_us: float = MOST_SPELL_US) -
         return 0.0
     time_us = microseconds(text)
     if time_us is None or not 0 < time_us <= most_us:
-        raise InputError(
-            option, "", text, f"a time, such as 2s, 50ms or 10us, above 0 and up to {most_us / 1e6:g}s"
-        )
+        raise InputError(option, "", text, f"a time, such as 2s, 50ms or 10us, above 0 and up to {most_us / 1e6:g}s")
     return time_us
 
 
@@ -139,9 +137,7 @@ def _tiles(text: str | None, link: Link) -> int:
         return link.tiles
     match = re.fullmatch(r"(\d+)(?:/(\d+))?", text)
     if match is None or (match[2] is not None and int(match[2]) != link.tiles):
-        raise InputError(
-            "--of-tiles", "", text, f"1/{link.tiles} to {link.tiles}/{link.tiles}, of {link.name}"
-        )
+        raise InputError("--of-tiles", "", text, f"1/{link.tiles} to {link.tiles}/{link.tiles}, of {link.name}")
     return int(match[1])
 
 

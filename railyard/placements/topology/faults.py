@@ -56,9 +56,7 @@ class Faults:
         if not 1 <= lanes < topology.lanes_per_tile:
             raise InputError("--lanes-lost", "", lanes, f"1 to {topology.lanes_per_tile - 1}, of {link.name}")
         if not 1 <= tiles <= link.tiles:
-            raise InputError(
-                "--of-tiles", "", tiles, f"1/{link.tiles} to {link.tiles}/{link.tiles}, of {link.name}"
-            )
+            raise InputError("--of-tiles", "", tiles, f"1/{link.tiles} to {link.tiles}/{link.tiles}, of {link.name}")
         return replace(self, lost={**self.lost, link.name: LaneLoss(lanes=lanes, tiles=tiles)})
 
     def take_down(self, topology: Topology, link: Link) -> Faults:
@@ -77,9 +75,7 @@ class Faults:
 
     def throttle(self, nodes: tuple[Node, ...], percent: float) -> Faults:
         """Add the injection of some nodes at a share of the host link's rate; 100 is no fault."""
-        others = {
-            name: p for name, p in self.injection_percent.items() if name not in {n.name for n in nodes}
-        }
+        others = {name: p for name, p in self.injection_percent.items() if name not in {n.name for n in nodes}}
         chosen = {node.name: percent for node in nodes} if percent < 100 else {}
         return replace(self, injection_percent={**others, **chosen})
 
@@ -87,9 +83,7 @@ class Faults:
         """Remove the faults of a link, both ways of a cable that is down or silent. InputError when it has none."""
         faulty = {*self.lost, *self.down, *self.troubled}
         if link.name not in faulty:
-            raise InputError(
-                "--restore", "link", link.name, ", ".join(sorted(faulty)) or "no link has a fault"
-            )
+            raise InputError("--restore", "link", link.name, ", ".join(sorted(faulty)) or "no link has a fault")
         is_silent = link.name in self.troubled and self.troubled[link.name].silent
         healed = {link.name}
         if link.name in self.down or is_silent:
@@ -104,16 +98,12 @@ class Faults:
     def check_steady(self) -> None:
         """Raise InputError for a trouble, which the network `router` of a virtual torus alone has."""
         for name, trouble in self.troubled.items():
-            raise InputError(
-                "fault", "", f"{name}: {trouble.text}", "lanes lost, a cable down, or network router"
-            )
+            raise InputError("fault", "", f"{name}: {trouble.text}", "lanes lost, a cable down, or network router")
 
     @cached_property
     def summary(self) -> tuple[str, ...]:
         """Return one line for people for each fault."""
-        lines = [
-            f"{name}: {loss.lanes} lane(s) lost in {loss.tiles} tile(s)" for name, loss in self.lost.items()
-        ]
+        lines = [f"{name}: {loss.lanes} lane(s) lost in {loss.tiles} tile(s)" for name, loss in self.lost.items()]
         lines += [f"{name}: down" for name in sorted(self.down)]
         lines += [f"{name}: {trouble.text}" for name, trouble in self.troubled.items()]
         for percent in sorted(set(self.injection_percent.values())):
@@ -134,9 +124,7 @@ class Faults:
     def _healthy(self, link: Link) -> None:
         for state, names in (("down", self.down), ("degraded", self.lost), ("in trouble", self.troubled)):
             if link.name in names:
-                raise InputError(
-                    "fault", "link", link.name, f"a healthy link; this one is {state}: --restore it first"
-                )
+                raise InputError("fault", "link", link.name, f"a healthy link; this one is {state}: --restore it first")
 
 
 def parse(document: Mapping[str, Any]) -> Faults:
@@ -156,9 +144,7 @@ def find_link(topology: Topology, text: str) -> Link:
     """
     topology.check_wired("link")
     wanted = _plain(text)
-    links = [
-        link for link in topology.links() if wanted in (_plain(link.name), _plain(link.name.split(" ")[1]))
-    ]
+    links = [link for link in topology.links() if wanted in (_plain(link.name), _plain(link.name.split(" ")[1]))]
     if len(links) == 1:
         return links[0]
     raise InputError("link", "", text, _some(topology, wanted))

@@ -133,9 +133,7 @@ def _line(topology: Topology, phase: int, test: LinkTest, rail: int) -> str:
 
 def _places(topology: Topology, source: Ints, target: Ints, rail: int) -> Ints32:
     """Return the links of the usual routes from routers to nodes, by NICs of a rail; as `Topology.route_places`."""
-    return topology.route_places(
-        source + rail * len(topology.coordinates), target + rail * len(topology.nodes)
-    )
+    return topology.route_places(source + rail * len(topology.coordinates), target + rail * len(topology.nodes))
 
 
 def _routers(topology: Topology, test: LinkTest, rail: int) -> int:
@@ -222,8 +220,7 @@ def _more(topology: Topology, by_link: dict[int, list[Route]], uses: _Uses) -> I
         from_switch.setdefault(route[0], []).append(route)
     for node, switch in enumerate(topology.router_of_node.tolist()):
         outwards = sorted(
-            from_switch.get(switch, []),
-            key=lambda route: (uses.over(node, route[2]), uses.received[route[1]]),
+            from_switch.get(switch, []), key=lambda route: (uses.over(node, route[2]), uses.received[route[1]])
         )
         for _, target, links in outwards[:LEAST_TESTS]:
             if uses.sent[node] < LEAST_TESTS:

@@ -155,9 +155,7 @@ class Network(ABC):
     @property
     def groups(self) -> Ints:
         """Return the group of every router with nodes, in the order of `coordinates`; InputError without groups."""
-        raise InputError(
-            "groups", "topology", self.name, "a dragonfly, a fat tree, or another kind with groups"
-        )
+        raise InputError("groups", "topology", self.name, "a dragonfly, a fat tree, or another kind with groups")
 
     @cached_property
     def link_rates(self) -> Floats:
@@ -232,9 +230,7 @@ class Network(ABC):
     @cached_property
     def slots(self) -> Ints:
         """Return every node's slot; shape (nodes,)."""
-        slots: Ints = (
-            np.arange(len(self.router_of_node), dtype=np.int64) - self.first_node[self.router_of_node]
-        )
+        slots: Ints = np.arange(len(self.router_of_node), dtype=np.int64) - self.first_node[self.router_of_node]
         return slots
 
     @cached_property

@@ -31,15 +31,7 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.topology.base import no_route
 from railyard.placements.topology.chosen.rules import FIXED
-from railyard.placements.topology.parts import (
-    Block,
-    Coordinate,
-    Destination,
-    Detours,
-    Link,
-    LinkClass,
-    Router,
-)
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Detours, Link, LinkClass, Router
 from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
 
 MOST_LEAVES = 40_000
@@ -136,9 +128,7 @@ class RailOptimised(Switched):
     def last_switches(self, here: Ints, node: Ints) -> Ints:
         leaves, nodes = len(self.coordinates), len(self.nodes)
         at_spine = here >= self.leaf_count
-        plane = np.where(
-            at_spine, (here - self.leaf_count) // max(1, self.spines), here // leaves % self.planes
-        )
+        plane = np.where(at_spine, (here - self.leaf_count) // max(1, self.spines), here // leaves % self.planes)
         rail = node // nodes
         on_plane = rail - rail % self.planes + plane
         return np.asarray(on_plane * leaves + self.router_of_node[node % nodes])
@@ -206,9 +196,7 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
     """Return the network of a document with `rail_optimised`; InputError names the field that is wrong."""
     entry, nodes, rails = document["rail_optimised"], common["nodes_per_router"], common["rails"]
     if ("spines" in entry) == ("oversubscription" in entry):
-        raise InputError(
-            source, "rail_optimised", sorted(entry), "either spines or oversubscription beside pods"
-        )
+        raise InputError(source, "rail_optimised", sorted(entry), "either spines or oversubscription beside pods")
     over, planes = entry.get("oversubscription", 1), entry.get("planes", 1)
     if nodes % over:
         divisors = ", ".join(str(n) for n in range(1, nodes + 1) if nodes % n == 0)

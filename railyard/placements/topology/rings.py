@@ -57,10 +57,7 @@ def carry(at: Ints32, source: Ints, target: Ints, sizes: Floats, *, extents: Coo
     for dimension, extent in enumerate(extents):
         # On its way along `dimension` a route has arrived in the dimensions before and not yet left in those after.
         first, second = (d for d in range(3) if d != dimension)
-        on_ring = (
-            at[first].astype(np.int64) * extents[second] * extent**2,
-            at[second].astype(np.int64) * extent**2,
-        )
+        on_ring = (at[first].astype(np.int64) * extents[second] * extent**2, at[second].astype(np.int64) * extent**2)
         behind = [part for d, part in zip((first, second), on_ring, strict=True) if d < dimension]
         ahead = [part for d, part in zip((first, second), on_ring, strict=True) if d > dimension]
         leaving.append(sum(ahead, at[dimension].astype(np.int64) * extent))

@@ -20,15 +20,7 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, NDArray, np
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.carried import Carried, added, summed
-from railyard.placements.topology.parts import (
-    Block,
-    Coordinate,
-    Destination,
-    Link,
-    Router,
-    Switch,
-    rail_suffix,
-)
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Link, Router, Switch, rail_suffix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +112,7 @@ class Switched(Topology):
     def routers(self) -> tuple[Router, ...]:
         """Return every switch, rail by rail, in the order of `plane`."""
         return tuple(
-            Router(coordinate=at, rail=rail, level=level)
-            for rail in range(self.rails)
-            for at, level in self.plane
+            Router(coordinate=at, rail=rail, level=level) for rail in range(self.rails) for at, level in self.plane
         )
 
     def router_name(self, router: Router) -> str:
@@ -323,6 +313,4 @@ def check_classes(source: str, types: tuple[LinkType, ...], rates: Mapping[str, 
     """Raise InputError when a type of link has a class without a rate."""
     for of in types:
         if of.link_class not in rates:
-            raise InputError(
-                source, "tile_rates_gbyte_s", sorted(rates), f"a rate for the class {of.link_class}"
-            )
+            raise InputError(source, "tile_rates_gbyte_s", sorted(rates), f"a rate for the class {of.link_class}")

@@ -193,8 +193,7 @@ class Torus(Topology):
         """Return equal steps, and steps as long as the mean seconds per byte of a dimension's links."""
         rates = self.tile_rates_gbyte_s
         slowness = tuple(
-            float(np.mean([10 / (d.tiles * rates[d.link_class(k)]) for k in range(d.extent)]))
-            for d in self.dimensions
+            float(np.mean([10 / (d.tiles * rates[d.link_class(k)]) for k in range(d.extent)])) for d in self.dimensions
         )
         return (1.0, 1.0, 1.0), slowness
 

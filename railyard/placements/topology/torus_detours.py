@@ -113,9 +113,7 @@ class _Walker:
 
     def no_way(self, source: np.int64, target: np.int64) -> RunError:
         """Return the error for a pair of routers, by their indices."""
-        return no_route(
-            " to ".join(self.torus.router_name(self.router(int(end))) for end in (source, target))
-        )
+        return no_route(" to ".join(self.torus.router_name(self.router(int(end))) for end in (source, target)))
 
     def router(self, index: int) -> Router:
         """Return the router of an index, on this rail."""

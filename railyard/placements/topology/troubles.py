@@ -53,9 +53,7 @@ class Trouble:
         """Return begin and end of the first spells between two times, at most `MOST_SPELLS`; all since 1970."""
         first_s = self.put_s + self.at_s
         skipped = max(0, int((begin_s - first_s) // self.every_s)) if self.every_s else 0
-        begins = [
-            first_s + k * self.every_s for k in range(skipped, skipped + (MOST_SPELLS if self.every_s else 1))
-        ]
+        begins = [first_s + k * self.every_s for k in range(skipped, skipped + (MOST_SPELLS if self.every_s else 1))]
         lasting_s = self.for_s or math.inf
         return [
             (max(begin_s, begun_s), min(end_s, begun_s + lasting_s))

@@ -133,9 +133,7 @@ class Health:
 
 
 def document(
-    read: Mapping[str, Sequence[str]],
-    not_read: Mapping[str, Mapping[str, str]],
-    events: Iterable[Mapping[str, Json]],
+    read: Mapping[str, Sequence[str]], not_read: Mapping[str, Mapping[str, str]], events: Iterable[Mapping[str, Json]]
 ) -> dict[str, Json]:
     """Return the health of a launch as the record has it, from all changes that were read.
 
@@ -197,7 +195,5 @@ def fault_of(event: Event) -> str:
         Kind.GONE: event.after == 0,
     }
     return (
-        ""
-        if possible[event.kind]
-        else f"{event.kind} of {event.event}: {event.before} before and {event.after} after"
+        "" if possible[event.kind] else f"{event.kind} of {event.event}: {event.before} before and {event.after} after"
     )

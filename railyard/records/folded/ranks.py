@@ -100,9 +100,7 @@ class Ranks(Sequence[Rank]):
 
     def has_no_cpus(self) -> bool:
         """Return whether any rank reported neither its CPU nor the CPUs that it may use."""
-        return any(
-            cpu <= NULL and own <= NULL for cpu, own in zip(_list(self.cpu), _list(self.cpu_set), strict=True)
-        )
+        return any(cpu <= NULL and own <= NULL for cpu, own in zip(_list(self.cpu), _list(self.cpu_set), strict=True))
 
     def outside_its_cpus(self) -> Rank | None:
         """Return the first rank that ran on a CPU outside its allowed CPUs; None if there is none."""
@@ -138,9 +136,7 @@ def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
     def joined(name: str) -> Numbers:
         """Return one column over all nodes: the values of the layout of each node, in the order of the nodes."""
         texts = [layout[name] for layout in layouts]
-        return columns.unfold(
-            ",".join([texts[number] for number in numbers]), source, f"{field}.layouts.{name}"
-        )
+        return columns.unfold(",".join([texts[number] for number in numbers]), source, f"{field}.layouts.{name}")
 
     counts = [layouts[number]["ranks"] for number in numbers]
     own = columns.unfold(",".join([node["ranks"] for node in nodes]), source, f"{field}.nodes.ranks")
@@ -148,9 +144,7 @@ def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
     for name, column in [("ranks", own), *listed.items()]:
         if len(column) != sum(counts):
             problem = f"{len(column)} values of {name}"
-            raise InputError(
-                source, field, problem=problem, valid=f"{sum(counts)}, as the layouts have ranks"
-            )
+            raise InputError(source, field, problem=problem, valid=f"{sum(counts)}, as the layouts have ranks")
     if (np.sort(own) != np.arange(len(own))).any():
         problem = "a rank twice or left out"
         raise InputError(source, f"{field}.nodes", problem=problem, valid="each rank once, from 0 on")

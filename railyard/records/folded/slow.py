@@ -47,8 +47,7 @@ SHARE = 0.1
 COSTS_S = {
     **dict.fromkeys(("REPLAYS", "TX_REPLAYS", "RX_REPLAYS", "SYMBOL_ERRORS", "PCIE_CORRECTED"), 1e-4),
     **dict.fromkeys(
-        ("MEMORY_CORRECTED", "OUT_OF_SEQUENCE", "RETRANSMISSIONS", "RETRANSMITTED", "RX_DROPPED", "RX_DROPS"),
-        1e-3,
+        ("MEMORY_CORRECTED", "OUT_OF_SEQUENCE", "RETRANSMISSIONS", "RETRANSMITTED", "RX_DROPPED", "RX_DROPS"), 1e-3
     ),
     **dict.fromkeys(("TCP_RETRANSMITTED", "TX_DROPPED", "DROPS"), 0.2),
     **dict.fromkeys(("OUTAGE_NS", "DELAYED_NS"), 1e-9),
@@ -193,9 +192,7 @@ class Iterations:
 
 def iterations(launch: Launch) -> Iterations | None:
     """Return the slow iterations of a launch: those above Tukey's fence of its first series of times; None without."""
-    series = next(
-        (one for one in launch.series if one.fom.better is Better.LOWER and len(one.samples) >= 4), None
-    )
+    series = next((one for one in launch.series if one.fom.better is Better.LOWER and len(one.samples) >= 4), None)
     if series is None:
         return None
     limit = max(_fence(series.samples), statistics.median(series.samples) * (1 + LEAST_PERCENT / 100))
@@ -235,8 +232,7 @@ def _slowness(alike: Sequence[Launch], middle: Callable[[Sequence[float]], float
     common = [key for key in values[0] if all(of_launch.get(key, 0.0) > 0 for of_launch in values)]
     usual = {key: statistics.median(of_launch[key] for of_launch in values) for key in common}
     return [
-        statistics.median([math.log(of_launch[key] / usual[key]) for key in common] or [0.0])
-        for of_launch in values
+        statistics.median([math.log(of_launch[key] / usual[key]) for key in common] or [0.0]) for of_launch in values
     ]
 
 
@@ -264,9 +260,7 @@ def _largest(launch: Launch) -> Mapping[str, int]:
     return grown
 
 
-def _causes(
-    launch: Launch, percent: float, others: Sequence[Mapping[str, int]], scale: float
-) -> tuple[Event, ...]:
+def _causes(launch: Launch, percent: float, others: Sequence[Mapping[str, int]], scale: float) -> tuple[Event, ...]:
     """Return the events that are unusual among the other launches and can have cost enough; empty without others."""
     lost_s = (launch.elapsed_s or 0.0) * percent / (100 + percent)
     named = [

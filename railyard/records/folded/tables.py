@@ -112,9 +112,7 @@ class Writer:
         numbers = np.array(self._numbers(of.hosts), dtype=np.int64)
         host_of = numbers[np.asarray(of.host_of)]
         order = np.argsort(host_of, kind="stable")
-        sets = np.array(
-            [self._cpu_sets.setdefault(cpus, len(self._cpu_sets)) for cpus in of.cpu_sets], dtype=np.int64
-        )
+        sets = np.array([self._cpu_sets.setdefault(cpus, len(self._cpu_sets)) for cpus in of.cpu_sets], dtype=np.int64)
         own = np.asarray(of.cpu_set)
         cpu_set = np.where(own >= 0, sets[np.maximum(own, 0)], own) if len(sets) else own
         columns_of = {"host": self.column(host_of)}
@@ -129,17 +127,10 @@ class Writer:
             return None
         if id(of.pairs) not in self._known:
             names = {nic: number for number, nic in enumerate(dict.fromkeys(nic for _, nic in of.pairs))}
-            node, nic = (
-                self.hosts(node for node, _ in of.pairs),
-                self.column([names[nic] for _, nic in of.pairs]),
-            )
+            node, nic = (self.hosts(node for node, _ in of.pairs), self.column([names[nic] for _, nic in of.pairs]))
             key = node, nic, tuple(names)
             self._known[id(of.pairs)] = of.pairs, self._nics.setdefault(key, f"n{len(self._nics)}")
-        return {
-            "of": self._known[id(of.pairs)][1],
-            "tx_bytes": list(of.tx_bytes),
-            "rx_bytes": list(of.rx_bytes),
-        }
+        return {"of": self._known[id(of.pairs)][1], "tx_bytes": list(of.tx_bytes), "rx_bytes": list(of.rx_bytes)}
 
 
 class Reader:
@@ -175,12 +166,7 @@ class Reader:
             if len(cpu_set) and int(cpu_set.max()) >= len(self._cpu_sets):
                 raise self._fault(f"{place}.allowed_cpus", int(cpu_set.max()), "numbers of tables.cpu_sets")
             self._ranks[key] = Ranks(
-                hosts=hosts,
-                host_of=host_of,
-                cpu=cpu,
-                cpu_set=cpu_set,
-                numa_node=numa_node,
-                cpu_sets=self._cpu_sets,
+                hosts=hosts, host_of=host_of, cpu=cpu, cpu_set=cpu_set, numa_node=numa_node, cpu_sets=self._cpu_sets
             )
         return self._ranks[key]
 
@@ -195,9 +181,7 @@ class Reader:
         pairs = self._pairs_of(named["of"], f"{place}.of")
         for name in ("tx_bytes", "rx_bytes"):
             if len(named[name]) != len(pairs):
-                raise self._fault(
-                    f"{place}.{name}", f"{len(named[name])} numbers", f"{len(pairs)}, one per NIC"
-                )
+                raise self._fault(f"{place}.{name}", f"{len(named[name])} numbers", f"{len(pairs)}, one per NIC")
         return Nics(pairs=pairs, tx_bytes=named["tx_bytes"], rx_bytes=named["rx_bytes"])
 
     def _fault(self, place: str, value: object, valid: str) -> InputError:
@@ -295,9 +279,7 @@ def unfold_nodes(folded: Mapping[str, Json], source: str) -> list[dict[str, Json
     for axis, numbers in enumerate(axes):
         if len(numbers) != len(names):
             field = f"{place}.coordinates[{axis}]"
-            raise InputError(
-                source, field, problem=f"{len(numbers)} values", valid=f"{len(names)}, one per node"
-            )
+            raise InputError(source, field, problem=f"{len(numbers)} values", valid=f"{len(names)}, one per node")
     coordinates = zip(*axes, strict=True) if axes else ([NULL] for _ in names)
     return [
         {"name": name, "coordinate": None if at[0] == NULL else [number for number in at if number != ABSENT]}

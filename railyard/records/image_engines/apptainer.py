@@ -81,10 +81,7 @@ def _check_sif(file: Path) -> None:
     whole = sum(struct.unpack_from(DATA[1], header, DATA[0]))
     if file.stat().st_size < whole:
         raise InputError(
-            "image",
-            str(file),
-            problem=f"{file.stat().st_size} bytes",
-            valid=f"{whole} bytes, as its header says",
+            "image", str(file), problem=f"{file.stat().st_size} bytes", valid=f"{whole} bytes, as its header says"
         )
 
 
@@ -122,6 +119,4 @@ def _ask(*arguments: str) -> str:
     return done.stdout
 
 
-ENGINE = ImageEngine(
-    name="apptainer", missing=missing, check=check, labels=labels, version=_version, command=command
-)
+ENGINE = ImageEngine(name="apptainer", missing=missing, check=check, labels=labels, version=_version, command=command)

@@ -67,9 +67,7 @@ class Run:
                     yield f"{fom}: {len(samples)} samples; repeats is {wanted}"
 
 
-def unlike(
-    fom: str, samples: Sequence[float], determined: Sequence[float], *, room: float = DIGITS
-) -> Iterator[str]:
+def unlike(fom: str, samples: Sequence[float], determined: Sequence[float], *, room: float = DIGITS) -> Iterator[str]:
     """Yield a line for the first sample that is not what the rest determines."""
     yield from outside(fom, samples, determined, determined, room=room)
 

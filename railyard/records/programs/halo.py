@@ -60,9 +60,7 @@ def contradictions(run: Run) -> Iterator[str]:
     if run.parameters.get("scale", SMALL) == SMALL:  # at other scales the time limits the samples
         yield from run.counts(run.parameters.get("repeats"), FIGURES)
     several = [{"variant": variant} for variant in variants] if len(variants) > 1 else [{}]
-    if strange := next(
-        (one for one in run.series if dict(one.labels) not in several and one.fom in FIGURES), None
-    ):
+    if strange := next((one for one in run.series if dict(one.labels) not in several and one.fom in FIGURES), None):
         yield f"{strange.fom} at {dict(strange.labels)}, which is no variant of the case"
     size = exchanged_bytes(run.parameters)
     for _, (whole, pack, unpack, exchange, wait, rates) in run.points(*FIGURES):
@@ -82,11 +80,7 @@ def contradictions(run: Run) -> Iterator[str]:
 
 def _figures(variant: str) -> list[str]:
     packing, exchange = ["pack_us", "unpack_us"], ["exchange_us", "wait_us", "bandwidth_gbyte_s"]
-    return [
-        "iteration_us",
-        *(packing if variant in PACKS else []),
-        *(exchange if variant in EXCHANGES else []),
-    ]
+    return ["iteration_us", *(packing if variant in PACKS else []), *(exchange if variant in EXCHANGES else [])]
 
 
 def _payload(rates: Sequence[float], times: Sequence[float], size: int | None) -> Iterator[str]:

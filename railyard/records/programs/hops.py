@@ -37,10 +37,7 @@ PROGRAM = Program(
     name="hops",
     noun="the messages between pairs of nodes",
     options=options,
-    needs={
-        "sizes_bytes": Kind.INTEGERS,
-        **dict.fromkeys(("window", "repeats", "pairs_per_point"), Kind.INTEGER),
-    },
+    needs={"sizes_bytes": Kind.INTEGERS, **dict.fromkeys(("window", "repeats", "pairs_per_point"), Kind.INTEGER)},
     figures=pairs.LABELS,
     contradictions=contradictions,
     sent=pairs.sent,

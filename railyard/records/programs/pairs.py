@@ -23,9 +23,7 @@ _TAILS = ("latency_p50_us", "latency_p99_us", "latency_p999_us")
 _OF_ALL = {fom for figures in FIGURES.values() for fom in figures[1:]} | {"under_sampled_percent"}
 #: Figure of these programs -> names of the labels that its series may have.
 LABELS: Mapping[str, str] = {
-    **dict.fromkeys(
-        [*_OF_ALL, *(f"{kind}_{tail}" for kind in ("mean", "slowest") for tail in _TAILS)], _POINT
-    ),
+    **dict.fromkeys([*_OF_ALL, *(f"{kind}_{tail}" for kind in ("mean", "slowest") for tail in _TAILS)], _POINT),
     **dict.fromkeys([figures[0] for figures in FIGURES.values()], _ENDS),
     **dict.fromkeys([*ALONE, *_TAILS, *(f"pair_{tail}" for tail in _TAILS)], _ENDS),
 }
@@ -50,19 +48,14 @@ def contradictions(run: Run) -> Iterator[str]:
     for labels, (slowest, mean) in run.points("slowest_latency_us", "mean_latency_us"):
         if own := latencies.get(frozenset(labels.items())):
             yield from unlike("slowest_latency_us", slowest, list(map(max, zip(*own, strict=False))))
-            yield from unlike(
-                "mean_latency_us", mean, [sum(one) / len(one) for one in zip(*own, strict=False)]
-            )
+            yield from unlike("mean_latency_us", mean, [sum(one) / len(one) for one in zip(*own, strict=False)])
     for pair, whole in ((FIGURES[test][0], FIGURES[test][1]) for test in ("bandwidth", "rate")):
         rates = by_point(run, pair)
         for labels, (aggregate, overlap) in run.points(whole, "overlap_percent"):
             own = rates.get(frozenset(labels.items()), [])
             most = [len(one) * min(one) for one in zip(*own, strict=False)]
             # All pairs together take as long as the slowest at least, and twice as long less what they overlap.
-            least = [
-                rate * (1 + share / 100) / 2 if share else 0.0
-                for rate, share in zip(most, overlap, strict=False)
-            ]
+            least = [rate * (1 + share / 100) / 2 if share else 0.0 for rate, share in zip(most, overlap, strict=False)]
             if own:
                 yield from outside(whole, aggregate, least, most, room=CLOCKS)
     for _, (overlap,) in run.points("overlap_percent"):

@@ -32,12 +32,7 @@ PROGRAM = Program(
     name="paths",
     noun="the exchange along paths",
     options=options,
-    needs={
-        "paths": Kind.INTEGERS,
-        "sizes_bytes": Kind.INTEGERS,
-        "window": Kind.INTEGER,
-        "repeats": Kind.INTEGER,
-    },
+    needs={"paths": Kind.INTEGERS, "sizes_bytes": Kind.INTEGERS, "window": Kind.INTEGER, "repeats": Kind.INTEGER},
     figures=pairs.LABELS,
     contradictions=contradictions,
     sent=pairs.sent,

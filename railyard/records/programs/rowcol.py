@@ -64,9 +64,7 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
     for labels, (samples,) in run.points("slowest_us"):
         others = int(labels.get("ranks", 0)) - most
         for host, own in per_host.items() if others > 0 else ():
-            times = {"alltoall": own * others, "allgather": own, "allreduce": 1}.get(
-                str(labels["collective"]), 0
-            )
+            times = {"alltoall": own * others, "allgather": own, "allreduce": 1}.get(str(labels["collective"]), 0)
             yield host, float(len(samples) * times * int(labels["size_bytes"]))
 
 
@@ -84,9 +82,7 @@ PROGRAM = Program(
     },
     figures={
         "split_us": f"{_POINT} from to",
-        **dict.fromkeys(
-            ("slowest_us", "mean_us", *RATES, "calls_count", "dropped_count", "latest_start_us"), _POINT
-        ),
+        **dict.fromkeys(("slowest_us", "mean_us", *RATES, "calls_count", "dropped_count", "latest_start_us"), _POINT),
     },
     contradictions=contradictions,
     sent=sent,

@@ -33,9 +33,7 @@ def _printed(value: float, digits: int) -> float:
     return 0.5 * 10 ** (math.floor(math.log10(value)) - digits + 1) / value if value > 0 else math.inf
 
 
-def _rate(
-    run: Run, digits: Mapping[str, int], work: tuple[float, float], *, half_s: float = 0
-) -> Iterator[str]:
+def _rate(run: Run, digits: Mapping[str, int], work: tuple[float, float], *, half_s: float = 0) -> Iterator[str]:
     """Yield a line unless rate times time is between the two numbers of `work`; both have so many digits.
 
     `half_s` is half a unit of the last decimal of the time, where a version of the program prints fixed decimals.
@@ -43,9 +41,7 @@ def _rate(
     rate, time = digits
     for _, (rates, times) in run.points(rate, time):
         for value, time_s in zip(rates, times, strict=False):
-            room = 1.01 * (
-                _printed(value, digits[rate]) + max(_printed(time_s, digits[time]), half_s / (time_s or 1))
-            )
+            room = 1.01 * (_printed(value, digits[rate]) + max(_printed(time_s, digits[time]), half_s / (time_s or 1)))
             least, most = (one / time_s if time_s else value for one in work)
             yield from outside(rate, [value], [least], [most], room=room)
 
@@ -71,9 +67,7 @@ def _amg(run: Run) -> Iterator[str]:
     """Yield a line unless the figure of merit is (set-up + 3 x solve) / 4."""
     yield from run.lacks(("fom_per_s", "setup_per_s", "solve_per_s"))
     for _, (fom, setup, solve) in run.points("fom_per_s", "setup_per_s", "solve_per_s"):
-        yield from unlike(
-            "fom_per_s", fom, [(a + 3 * b) / 4 for a, b in zip(setup, solve, strict=False)], room=1e-5
-        )
+        yield from unlike("fom_per_s", fom, [(a + 3 * b) / 4 for a, b in zip(setup, solve, strict=False)], room=1e-5)
 
 
 def _amg2023(run: Run) -> Iterator[str]:
@@ -143,9 +137,7 @@ def _osu(run: Run) -> Iterator[str]:
     for labels, (messages, rates) in run.points("rate_message_s", "bandwidth_gbyte_s"):
         for count, rate in zip(messages, rates, strict=False):
             room = 1.01 * (5e-3 / count + 5e-6 / rate)  # both columns have two decimals
-            yield from unlike(
-                "bandwidth_gbyte_s", [rate], [1e-9 * count * int(labels["size_bytes"])], room=room
-            )
+            yield from unlike("bandwidth_gbyte_s", [rate], [1e-9 * count * int(labels["size_bytes"])], room=room)
     for fom in ("latency_us", "init_s"):
         for _, (mean, least, most) in run.points(fom, f"min_{fom}", f"max_{fom}"):
             if least and most:

@@ -41,14 +41,9 @@ PROGRAM = Program(
     name="topobw",
     noun="the transfer over single links",
     options=options,
-    needs={
-        **dict.fromkeys(("size_bytes", "messages", "repeats"), Kind.INTEGER),
-        "tolerance_percent": Kind.NUMBER,
-    },
+    needs={**dict.fromkeys(("size_bytes", "messages", "repeats"), Kind.INTEGER), "tolerance_percent": Kind.NUMBER},
     may={"rail": Kind.INTEGER},
-    figures=dict.fromkeys(
-        ("bandwidth_gbyte_s", "missing_percent"), "link dimension direction class sharers links"
-    ),
+    figures=dict.fromkeys(("bandwidth_gbyte_s", "missing_percent"), "link dimension direction class sharers links"),
     contradictions=contradictions,
     sent=sent,
 )

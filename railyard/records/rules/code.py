@@ -34,9 +34,7 @@ def own_kernels(read: Record) -> Iterator[Fault]:
     count, reported = len(read.case.allocation["nodes"]), read.provenance.get("nodes") or {}
     described, boots = reported.get("described", 0), reported.get("boots", 0)
     if described != count:
-        yield Fault(
-            field="provenance.nodes.described", text=f"{described} of {count} nodes described themselves"
-        )
+        yield Fault(field="provenance.nodes.described", text=f"{described} of {count} nodes described themselves")
     elif boots != count:
         text = f"{count} nodes have {boots} boots of kernels: emulated, not measured"
         yield Fault(field="provenance.nodes.boots", text=text)
@@ -53,8 +51,7 @@ def commit(read: Record) -> Iterator[Fault]:
     named = read.provenance["railyard"]["git_commit"]
     if named is not None and _is_known(named) is False:
         yield Fault(
-            field="provenance.railyard.git_commit",
-            text=f"{named[:12]} is not known here; fetch, or ask for it",
+            field="provenance.railyard.git_commit", text=f"{named[:12]} is not known here; fetch, or ask for it"
         )
 
 

@@ -66,9 +66,7 @@ def own() -> frozenset[str]:
 @functools.cache
 def programs_of_checks() -> Mapping[str, str]:
     """Return benchmark -> program as `_plain` has it, of the checks that name both."""
-    named = [
-        values for _, values in check_sources.classes().values() if {"benchmark", "program"} <= values.keys()
-    ]
+    named = [values for _, values in check_sources.classes().values() if {"benchmark", "program"} <= values.keys()]
     return {
         values["benchmark"]: _plain(values["program"])
         for values in named
@@ -216,9 +214,7 @@ def _after_modifier(
         return _nearest(possible, variables, rest), ""
     line = max(fits, key=lambda one: (len(one.scripts), len(one.words)))
     after = rest[len(line.words) :]
-    if after[:1] == [
-        f"--cpus-per-task={read.case.parameters.get('num_cpus_per_task')}"
-    ]:  # ReFrame's word for srun
+    if after[:1] == [f"--cpus-per-task={read.case.parameters.get('num_cpus_per_task')}"]:  # ReFrame's word for srun
         after = after[1:]
     own, problem, body = _program(read, launch, line.scripts, after)
     if (added := shlex.join([*modifier, *own])) and not problem:
@@ -420,6 +416,4 @@ def _shown(wanted: Sequence[Word], number: int) -> str:
 
 def _difference(words: Sequence[str], others: Sequence[str]) -> str:
     pairs = zip(words, others, strict=False)
-    return next(
-        (f"{one!r}, there {other!r}" for one, other in pairs if one != other), "another number of words"
-    )
+    return next((f"{one!r}, there {other!r}" for one, other in pairs if one != other), "another number of words")

@@ -61,9 +61,7 @@ def _computed(read: Record, launch: Launch) -> Figures | str:
         elif read.origin is Origin.MODELLED:
             cached[key] = _modelled(read, launch, topology)
         else:
-            cached[key] = (
-                smpi.missing() or _other_simulation(read, topology) or _simulated(read, launch, topology)
-            )
+            cached[key] = smpi.missing() or _other_simulation(read, topology) or _simulated(read, launch, topology)
     figures: Figures | str = cached[key]
     return figures
 

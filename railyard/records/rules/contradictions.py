@@ -47,9 +47,7 @@ def payload(read: Record) -> Iterator[Fault]:
         key = id(launch.ranks.host_of), tuple(len(series.samples) for series in launch.series)
         if key not in cached:
             cached[key] = _summed(program.sent(_run(read, launch)))
-        counted = _summed(
-            (node, size) for (node, _), size in zip(launch.nics.pairs, launch.nics.tx_bytes, strict=True)
-        )
+        counted = _summed((node, size) for (node, _), size in zip(launch.nics.pairs, launch.nics.tx_bytes, strict=True))
         counted[""] = sum(counted.values())
         for host, size in cached[key].items():
             if counted.get(host, 0) < size:

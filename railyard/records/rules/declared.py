@@ -63,9 +63,7 @@ def same_points(read: Record) -> Iterator[Fault]:
     for field, launch in ended_well(read):
         if launch.not_measured:
             continue
-        points = Counter(
-            (str(one.fom), point(one.labels)) for one in launch.series if not units.is_counted(one.fom)
-        )
+        points = Counter((str(one.fom), point(one.labels)) for one in launch.series if not units.is_counted(one.fom))
         index, wanted = first.setdefault(launch.placement, (launch.index, points))
         if points != wanted:
             fom, labels = min((points - wanted) or (wanted - points))
@@ -85,9 +83,7 @@ def ends(read: Record) -> Iterator[Fault]:
         for index, one in pairs if hosts else ():
             for end in ("from", "to"):
                 host, rank = one.labels.get(end), one.labels.get(f"{end}_rank", 0)
-                if (host is not None and short(str(host)) not in hosts) or rank not in range(
-                    len(launch.ranks)
-                ):
+                if (host is not None and short(str(host)) not in hosts) or rank not in range(len(launch.ranks)):
                     ends_at = {key: value for key, value in one.labels.items() if key.startswith(end)}
                     text = f"{ends_at} is not in the launch"
                     yield Fault(field=f"{field}.series[{index}]", text=as_seen(text)[:300])

@@ -49,9 +49,7 @@ def studies_of_check(read: Record) -> Iterator[Fault]:
         yield Fault(field="case.studies", text=f"{read.case.check} belongs to the study {name}")
     for name in read.case.studies:
         if name not in studies.all_studies():
-            yield Fault(
-                field="case.studies", text=f"{name!r} is no study; known: {', '.join(studies.all_studies())}"
-            )
+            yield Fault(field="case.studies", text=f"{name!r} is no study; known: {', '.join(studies.all_studies())}")
 
 
 @functools.cache
@@ -69,6 +67,4 @@ def computed(read: Record) -> Iterator[Fault]:
             key = launch.placement, launch.nic_policy, launch.software
             shown = [(series.fom, dict(series.labels), series.samples) for series in launch.series]
             if first.setdefault(key, shown) != shown:
-                yield Fault(
-                    field=f"{field}.series", text="differs from another launch of the same computation"
-                )
+                yield Fault(field=f"{field}.series", text="differs from another launch of the same computation")

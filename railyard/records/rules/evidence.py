@@ -13,16 +13,7 @@ from collections.abc import Iterator
 
 from railyard.placements.orders import spec
 from railyard.records import studies, units
-from railyard.records.record import (
-    COMPUTED,
-    Guarded,
-    Launch,
-    Origin,
-    Record,
-    Status,
-    Verdict,
-    combination_name,
-)
+from railyard.records.record import COMPUTED, Guarded, Launch, Origin, Record, Status, Verdict, combination_name
 from railyard.records.rules.registry import Fault, fields, rule
 from railyard.records.units import Fom
 
@@ -77,11 +68,7 @@ def enough_launches(read: Record) -> Iterator[Fault]:
 @rule("samples")
 def enough_samples(read: Record) -> Iterator[Fault]:
     """Every series has as many samples as its study needs."""
-    least = (
-        1
-        if read.origin in COMPUTED
-        else max([1, *(study.samples for study in studies.of(read.case.studies))])
-    )
+    least = 1 if read.origin in COMPUTED else max([1, *(study.samples for study in studies.of(read.case.studies))])
     for field, launch in _results(read):
         for index, series in enumerate(launch.series):
             if len(series.samples) < (1 if units.is_counted(series.fom) else least):
@@ -108,9 +95,7 @@ def one_unit(read: Record) -> Iterator[Fault]:
             what = series.fom.stem, series.fom.unit.measures
             there = first.setdefault(what, series.fom)
             if there != series.fom:
-                yield Fault(
-                    field=f"{field}.series[{index}].fom", text=f"{series.fom} beside {there}: mixed units"
-                )
+                yield Fault(field=f"{field}.series[{index}].fom", text=f"{series.fom} beside {there}: mixed units")
 
 
 @rule("same-series")
@@ -188,9 +173,7 @@ def provenance(read: Record) -> Iterator[Fault]:
         if value in (None, ""):
             yield Fault(field=f"provenance.machine.{name}", text="not known")
     if read.case.topology is None and not _needs_no_topology(read):
-        yield Fault(
-            field="case.topology", text="the topology is not named, and not every node has a coordinate"
-        )
+        yield Fault(field="case.topology", text="the topology is not named, and not every node has a coordinate")
 
 
 def _needs_no_topology(read: Record) -> bool:
@@ -200,8 +183,7 @@ def _needs_no_topology(read: Record) -> bool:
     kinds = {spec.parse(placement) for placement in read.case.placements}
     located = all(node["coordinate"] is not None for node in read.case.allocation["nodes"])
     return located or not any(
-        (kind.order.determined and kind.order.needs_coordinates) or kind.choice.needs_coordinates
-        for kind in kinds
+        (kind.order.determined and kind.order.needs_coordinates) or kind.choice.needs_coordinates for kind in kinds
     )
 
 

@@ -29,9 +29,7 @@ def above_zero(read: Record) -> Iterator[Fault]:
             if least > 0:
                 continue
             measures = series.fom.unit.measures
-            if measures in RATES or (
-                measures == "time" and read.origin in RAN and series.fom.stem not in MAY_BE_ZERO
-            ):
+            if measures in RATES or (measures == "time" and read.origin in RAN and series.fom.stem not in MAY_BE_ZERO):
                 yield Fault(field=f"{field}.series[{index}]", text=f"{series.fom} is {least:g}")
 
 

@@ -25,9 +25,7 @@ def machine(read: Record) -> Iterator[Fault]:
         text = f"{memory_bytes:.3g}; a machine has from 64 MiB to 4 PiB"
         yield Fault(field="provenance.machine.memory_bytes", text=text)
     for field, launch in ended_well(read):
-        is_here = read.origin is Origin.EMULATED or {short(stated["hostname"])} == set(
-            map(short, launch.ranks.hosts)
-        )
+        is_here = read.origin is Origin.EMULATED or {short(stated["hostname"])} == set(map(short, launch.ranks.hosts))
         most = cpus if is_here and cpus is not None else MOST_CPUS
         count = max(map(len, launch.ranks.cpu_sets), default=0)
         if count > most:

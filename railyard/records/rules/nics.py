@@ -79,9 +79,7 @@ def _beside_the_job(read: Record, field: str, nics: Nics, outside: set[str]) -> 
         yield Fault(field=f"{field}.nics", text=f"no {half[0][1]} of {half[0][0]}")
 
 
-def _counted_before(
-    field: str, launch: Launch, seen: dict[str, tuple[int, frozenset[str]]]
-) -> Iterator[Fault]:
+def _counted_before(field: str, launch: Launch, seen: dict[str, tuple[int, frozenset[str]]]) -> Iterator[Fault]:
     """Yield a fault for the first node whose NICs differ from those that an earlier launch counted on it."""
     by_node: dict[str, set[str]] = {}
     for node, nic in launch.nics.pairs if launch.nics else ():
@@ -104,9 +102,7 @@ def conserved(read: Record) -> Iterator[Fault]:
             continue
         sent, received = sum(launch.nics.tx_bytes), sum(launch.nics.rx_bytes)
         if sent != received and launch.guard is not None and launch.guard.figures.get("conserved") is True:
-            yield Fault(
-                field=f"{field}.nics", text=f"{sent} bytes sent and {received} received, yet none lost"
-            )
+            yield Fault(field=f"{field}.nics", text=f"{sent} bytes sent and {received} received, yet none lost")
         idle = sorted({*launch.ranks.hosts} - launch.nics.busy)
         if idle and len(launch.ranks.hosts) > 1:
             yield Fault(field=f"{field}.nics", text=f"{idle[0]} sent nothing")
@@ -130,8 +126,7 @@ def verdict(read: Record) -> Iterator[Fault]:
         if verdict is not None and str(launch.nic_verdict) != verdict.verdict:
             why = f": {verdict.reason}" if verdict.reason else ""
             yield Fault(
-                field=f"{field}.nic_verdict",
-                text=f"{launch.nic_verdict}; the bytes say {verdict.verdict}{why}",
+                field=f"{field}.nic_verdict", text=f"{launch.nic_verdict}; the bytes say {verdict.verdict}{why}"
             )
 
 
@@ -139,11 +134,7 @@ def _algorithms(read: Record, field: str, launch: Launch, choice: str) -> Iterat
     """Yield a fault if algorithms are `obeyed` whose bytes the nodes did not send. A record has no bytes of links."""
     calls = proof.calls_of((str(one.fom), one.labels, one.samples) for one in launch.series)
     hosts = launch.ranks.hosts
-    if (
-        launch.nic_verdict is not Verdict.OBEYED
-        or launch.nics is None
-        or len({name for name, _ in calls}) != 1
-    ):
+    if launch.nic_verdict is not Verdict.OBEYED or launch.nics is None or len({name for name, _ in calls}) != 1:
         return
     (collective,) = {name for name, _ in calls}
     shape = Shape(ranks=len(hosts), per_node=rebuilt.ranks_per_node(read), grid=rebuilt.grid(read) or ())

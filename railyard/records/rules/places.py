@@ -69,9 +69,7 @@ def coordinates(read: Record) -> Iterator[Fault]:
     for index, node in enumerate(read.case.allocation["nodes"]):
         if node["coordinate"] is not None and tuple(node["coordinate"]) != at[node["name"]]:
             field = f"case.allocation.nodes[{index}].coordinate"
-            yield Fault(
-                field=field, text=f"{node['coordinate']}; {node['name']} is at {list(at[node['name']])}"
-            )
+            yield Fault(field=field, text=f"{node['coordinate']}; {node['name']} is at {list(at[node['name']])}")
             return
 
 
@@ -81,15 +79,11 @@ def allocation(read: Record) -> Iterator[Fault]:
     """Nodes come in the order that the allocation's name, block, cube and seed give, unless a scheduler chose them."""
     stated = read.case.allocation
     if stated["order"] not in set(AllocationOrder):
-        yield Fault(
-            field="case.allocation.order", text=f"{stated['order']!r}; known: {', '.join(AllocationOrder)}"
-        )
+        yield Fault(field="case.allocation.order", text=f"{stated['order']!r}; known: {', '.join(AllocationOrder)}")
         return
     wanted_seed = None if stated["order"] == AllocationOrder.SCHEDULER else read.case.seed
     if stated["seed"] != wanted_seed:
-        yield Fault(
-            field="case.allocation.seed", text=f"{stated['seed']}; the case's seed is {read.case.seed}"
-        )
+        yield Fault(field="case.allocation.seed", text=f"{stated['seed']}; the case's seed is {read.case.seed}")
     topology = rebuilt.topology_of(read)
     if (
         topology is None
@@ -106,9 +100,7 @@ def allocation(read: Record) -> Iterator[Fault]:
         yield Fault(field="case.block", text=str(error))
         return
     if [tuple(node["coordinate"]) for node in stated["nodes"]] != [node.coordinate for node in wanted.nodes]:
-        yield Fault(
-            field="case.allocation.nodes", text=f"not the nodes that the order {stated['order']} gives"
-        )
+        yield Fault(field="case.allocation.nodes", text=f"not the nodes that the order {stated['order']} gives")
     elif rebuilt.has_own_names(read) and rebuilt.names(read) != [node.name for node in wanted.nodes]:
         yield Fault(field="case.allocation.nodes", text=f"not in the order {stated['order']}")
 
@@ -185,9 +177,7 @@ def spread(read: Record) -> Iterator[Fault]:
         has_groups = named if topology is None else topology.has_groups
         wanted = expected(hosts_of(launch), has_groups)
         if launch.spans != wanted:
-            yield Fault(
-                field=f"{field}.spans", text=f"{_words(launch.spans)}; the nodes have {_words(wanted)}"
-            )
+            yield Fault(field=f"{field}.spans", text=f"{_words(launch.spans)}; the nodes have {_words(wanted)}")
 
 
 def _words(spread: Spans | None) -> str:

@@ -50,9 +50,7 @@ def topology_of(read: Record) -> Topology | None:
     """Return the shipped topology of a record, if the record has its name and its sha256; None otherwise."""
     stated = read.case.topology
     topology = shipped(stated.name) if stated else None
-    return (
-        topology if topology is not None and stated is not None and topology.sha256 == stated.sha256 else None
-    )
+    return topology if topology is not None and stated is not None and topology.sha256 == stated.sha256 else None
 
 
 def site_launcher(read: Record) -> tuple[str, str]:
@@ -94,11 +92,7 @@ def grid(read: Record) -> tuple[int, ...] | None:
     None if it is not a list of positive integers.
     """
     grid = read.case.grid or read.case.parameters.get("grid")
-    if (
-        not isinstance(grid, list | tuple)
-        or not grid
-        or not all(type(extent) is int and extent > 0 for extent in grid)
-    ):
+    if not isinstance(grid, list | tuple) or not grid or not all(type(extent) is int and extent > 0 for extent in grid):
         return None
     return tuple(grid)
 
@@ -131,9 +125,7 @@ def allocation(read: Record) -> Rebuilt | None:
     if is_own:
         index = _indices(topology.name)
     else:
-        coordinate_of = {
-            name: (at[0], at[1], at[2]) for name, at in zip(node_names, coordinates, strict=True)
-        }
+        coordinate_of = {name: (at[0], at[1], at[2]) for name, at in zip(node_names, coordinates, strict=True)}
         topology = naming.named(topology, coordinate_of, "case.allocation.nodes")
         index = {node.name: number for number, node in enumerate(topology.nodes)}
     indices = np.array([index[name] for name in node_names], dtype=np.int64)

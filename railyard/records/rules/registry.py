@@ -74,9 +74,7 @@ def guarded(name: str, check: Check, read: Record) -> list[Fault]:
             faults.append(fault)  # one by one, so that faults before an exception are not lost
     except Exception as error:  # a malicious record must not end the check of the other records
         text = " ".join(repr(str(error))[:200].split())
-        faults.append(
-            Fault(field="", text=f"the rule {name} cannot be applied: {type(error).__name__}: {text}")
-        )
+        faults.append(Fault(field="", text=f"the rule {name} cannot be applied: {type(error).__name__}: {text}"))
     return faults
 
 

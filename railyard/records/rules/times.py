@@ -134,9 +134,7 @@ def monotonic(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"{field}.elapsed_s", text=text)
     for (_, one, since, until), (field, other, later_s, _) in itertools.pairwise(timed):
         if later_s < until - 0.02:
-            yield Fault(
-                field=f"{field}.begun_monotonic_s", text=f"{later_s} is before the launch before it ended"
-            )
+            yield Fault(field=f"{field}.begun_monotonic_s", text=f"{later_s} is before the launch before it ended")
         elif one.started and other.started:
             drift = seconds(other.started) - seconds(one.started) - (later_s - since)
             if abs(drift) > DRIFT_S + 1e-3 * (later_s - since):

@@ -86,8 +86,7 @@ class Signed:
             return any(re.fullmatch(_regular(pattern), name, re.DOTALL) for pattern in patterns)
 
         return any(
-            has(part for part in line if part[0] != "!")
-            and not has(part[1:] for part in line if part[0] == "!")
+            has(part for part in line if part[0] != "!") and not has(part[1:] for part in line if part[0] == "!")
             for line in self.lines
         )
 
@@ -98,11 +97,7 @@ class Signed:
             return f"signature refused: {self.problem}"
         if not self.key:
             return "not signed"
-        return (
-            f"signed by {self.by} with {self.key}"
-            if self.by
-            else f"signed with {self.key}, a key not known here"
-        )
+        return f"signed by {self.by} with {self.key}" if self.by else f"signed with {self.key}, a key not known here"
 
 
 def _regular(pattern: str) -> str:
@@ -306,23 +301,16 @@ def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
     there = set(_files(str(folder)))
     if extra := sorted(there - named.keys()):
         raise InputError(
-            str(folder),
-            extra[0][:200],
-            problem="a file that no manifest names",
-            valid="the files of the manifest",
+            str(folder), extra[0][:200], problem="a file that no manifest names", valid="the files of the manifest"
         )
     sums = [(name, digest) for name, digest in sorted(named.items()) if name.startswith(RECORDS)]
     contents = {
-        name: content(folder, name, digest)
-        for name, digest in sorted(named.items())
-        if not name.startswith(RECORDS)
+        name: content(folder, name, digest) for name, digest in sorted(named.items()) if not name.startswith(RECORDS)
     }
     opened_bid = _bid(f"{folder}: {BID}", contents)
     stated = re.search(rb"^Source-Organization: (.*)$", content(folder, TAGS[0], tags[TAGS[0]]), re.MULTILINE)
     if stated is None or stated[1].decode(errors="replace") != opened_bid.bidder:
-        raise InputError(
-            str(folder), "bag-info.txt", problem="another Source-Organization", valid=opened_bid.bidder
-        )
+        raise InputError(str(folder), "bag-info.txt", problem="another Source-Organization", valid=opened_bid.bidder)
     return opened_bid, sums
 
 
@@ -336,9 +324,7 @@ def _bid(source: str, contents: Mapping[str, bytes]) -> Bid:
     return Bid(
         bidder=bid["bidder"],
         tier=bid["tier"],
-        attachments=tuple(
-            PurePosixPath(name).name for name in contents if name.startswith("data/attachments/")
-        ),
+        attachments=tuple(PurePosixPath(name).name for name in contents if name.startswith("data/attachments/")),
         nodes=bid.get("nodes"),
         pledges={name: float(value) for name, value in bid.get("pledges", {}).items()},
     )
@@ -354,9 +340,7 @@ def _manifest(folder: Path, name: str) -> dict[str, str]:
         path = match[2] if match else ".."
         is_inside = path[0] != "/" and ".." not in path.split("/") and text_rules.is_visible(path)
         if match is None or not is_inside or path in sums:
-            raise InputError(
-                str(folder), name, line[:100], "a sha256, two blanks and a path in the bag, once"
-            )
+            raise InputError(str(folder), name, line[:100], "a sha256, two blanks and a path in the bag, once")
         sums[path] = match[1]
     return sums
 
@@ -390,14 +374,10 @@ def _content(folder: Path, name: str, most_bytes: int = MOST_FILE_BYTES) -> byte
     if status is None or not stat.S_ISREG(status.st_mode):
         raise InputError(str(folder), name, problem="no plain file", valid="a file of the bag")
     if status.st_size > most_bytes:
-        raise InputError(
-            str(folder), name, problem=f"{status.st_size} bytes", valid=f"at most {most_bytes:,}"
-        )
+        raise InputError(str(folder), name, problem=f"{status.st_size} bytes", valid=f"at most {most_bytes:,}")
     with Path(path).open("rb") as file:
         if status.st_size and os.lseek(file.fileno(), 0, os.SEEK_HOLE) < status.st_size:
-            raise InputError(
-                str(folder), name, problem="a sparse file", valid="a file whose bytes are all written"
-            )
+            raise InputError(str(folder), name, problem="a sparse file", valid="a file whose bytes are all written")
         file.seek(0)
         return file.read(most_bytes + 1)
 

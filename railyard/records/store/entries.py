@@ -69,9 +69,7 @@ def of_files(files: Iterable[Path], refused: Callable[[InputError], None] | None
     """Yield the entry of each record file; invalid ones are passed to `refused`, or raise InputError without it."""
     for path in files:
         if not path.exists():
-            raise InputError(
-                str(path), "", problem="no such file", valid="a record file or an archive's folder"
-            )
+            raise InputError(str(path), "", problem="no such file", valid="a record file or an archive's folder")
         yield from map(of_record, archive.iterate([path], refused))
 
 
@@ -97,9 +95,7 @@ def _own(read: Record) -> dict[str, Json]:
 
 def _marked(one: SlowLaunch) -> dict[str, Json]:
     """Return a launch that an event explains: its place among the results of its combination, and the sentence."""
-    alike = [
-        launch.index for launch in one.record.launches if launch.is_result and slow.alike(launch, one.launch)
-    ]
+    alike = [launch.index for launch in one.record.launches if launch.is_result and slow.alike(launch, one.launch)]
     return {
         "combination": list(slow.combination_of(one.launch)),
         "place": alike.index(one.launch.index),

@@ -35,10 +35,7 @@ def held(file: IO[str], path: Path) -> Iterator[None]:
         yield
         return
     mark = path.with_name(f"{path.name}.lock")
-    print(
-        f"railyard: {path.parent} is on a file system without flock; {mark.name} is used instead",
-        file=sys.stderr,
-    )
+    print(f"railyard: {path.parent} is on a file system without flock; {mark.name} is used instead", file=sys.stderr)
     _wait(lambda: _made(mark), path, f"for which {mark} exists; if no other railyard runs, remove it")
     try:
         yield

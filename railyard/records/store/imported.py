@@ -24,12 +24,7 @@ FOLDER = ".imported"
 SCHEMA = "import-v1.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: What a result of level 1 has: field -> what the message names.
-_NEEDED = {
-    "command": "the command",
-    "exit_status": "the exit status",
-    "machine": "the machine",
-    "software": "software",
-}
+_NEEDED = {"command": "the command", "exit_status": "the exit status", "machine": "the machine", "software": "software"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +68,7 @@ class Result:
 def document(result: Result, file: str, content: bytes) -> dict[str, Json]:
     """Return a result of a file as a document with its level, what it lacks for level 1, and its hash."""
     if not _NAME.fullmatch(result.system):
-        raise InputError(
-            file, "system", result.system, "a name of letters, digits, '.', '_' and '-': --system NAME"
-        )
+        raise InputError(file, "system", result.system, "a name of letters, digits, '.', '_' and '-': --system NAME")
     needed = {name: getattr(result, name) for name in _NEEDED}
     lacks = [words for name, words in _NEEDED.items() if needed[name] in ("", None)]
     copied = ("check", "benchmark", "created", "system", "partition", "environment", "nodes", "job")
@@ -85,13 +78,7 @@ def document(result: Result, file: str, content: bytes) -> dict[str, Json]:
         "status": "failed" if result.reason else "ok",
         "reason": result.reason,
         "figures": [
-            {
-                "fom": one.fom,
-                "unit": one.unit,
-                "better": one.better,
-                "labels": dict(one.labels),
-                "value": one.value,
-            }
+            {"fom": one.fom, "unit": one.unit, "better": one.better, "labels": dict(one.labels), "value": one.value}
             for one in result.points
         ],
     }
@@ -132,9 +119,7 @@ def entries(root: Path) -> Iterator[Entry]:
         check(document, str(path))
         (launch,) = document["launches"]
         counts = {"ok": int(launch["status"] == "ok"), "failed": int(launch["status"] == "failed")}
-        head = {
-            name: document[name] for name in ("id", "sha256", "created", "level", "system", "check", "source")
-        }
+        head = {name: document[name] for name in ("id", "sha256", "created", "level", "system", "check", "source")}
         own = {**head, "origin": "imported", "status": launch["status"], "reason": launch["reason"]}
         yield Entry(str(path.relative_to(root)), {}, {**own, **counts, "void": 0, "not_measured": 0}, ())
 
@@ -145,15 +130,8 @@ def text(path: Path) -> str:
     check(document, str(path))
     level, lacks = levels.of(document)
     source, (launch,) = document["source"], document["launches"]
-    facts = {
-        "level": level.text,
-        "lacks": lacks,
-        "origin": f"imported: {source['tool']}",
-        "file": source["file"],
-    }
-    facts |= {
-        name: document[name] for name in ("created", "system", "check", "command", "machine", "software")
-    }
+    facts = {"level": level.text, "lacks": lacks, "origin": f"imported: {source['tool']}", "file": source["file"]}
+    facts |= {name: document[name] for name in ("created", "system", "check", "command", "machine", "software")}
     points = (
         f"{' '.join([one['fom'], *(f'{name} {value}' for name, value in one['labels'].items())])}: "
         f"{one['value']:g} {one['unit']}"
@@ -172,6 +150,4 @@ def check(document: Json, source: str) -> None:
     json_io.validate(document, SCHEMA, source)
     text_rules.check(document, source)
     if (digest := record.content_sha256(document)) != document["sha256"] or digest[:12] != document["id"]:
-        raise InputError(
-            source, "sha256", document["sha256"], f"{digest}, the hash of the content: it was changed"
-        )
+        raise InputError(source, "sha256", document["sha256"], f"{digest}, the hash of the content: it was changed")

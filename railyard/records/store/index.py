@@ -54,11 +54,7 @@ class Index:
         keys = [_key(orjson.loads(key)) for key in self.keys]
         for line in self.lines:
             stamp, setting, own, series = line.split(b"\t")
-            taken = (
-                [(keys[number], values_of_key) for number, values_of_key in orjson.loads(series)]
-                if values
-                else ()
-            )
+            taken = [(keys[number], values_of_key) for number, values_of_key in orjson.loads(series)] if values else ()
             yield Entry(_path(stamp), settings[int(setting)], orjson.loads(own), taken)
 
 
@@ -77,9 +73,7 @@ def _path(stamp: bytes) -> str:
     return stamp[: stamp.index(b" ")].decode()
 
 
-def read(
-    root: Path, *, progress: Progress | None = None, refused: Callable[[InputError], None] | None = None
-) -> Index:
+def read(root: Path, *, progress: Progress | None = None, refused: Callable[[InputError], None] | None = None) -> Index:
     """Return the up-to-date index of the archive at `root`, and store it in the cache folder if it changed.
 
     `progress` wraps the files that must be read. A file that is no valid record is passed to `refused` and skipped;

@@ -62,9 +62,7 @@ def sentence(levels: Iterable[int]) -> str:
     there = sorted(set(levels))
     if len(there) < 2:
         return ""
-    return (
-        f"Results of different levels of evidence are mixed: {', '.join(Level(one).text for one in there)}."
-    )
+    return f"Results of different levels of evidence are mixed: {', '.join(Level(one).text for one in there)}."
 
 
 def _is_result(launch: Mapping[str, Json]) -> bool:
@@ -82,9 +80,6 @@ def _repeated(document: Mapping[str, Json], results: Iterable[Mapping[str, Json]
     least = min(counted[combination] for combination in combinations)
     if least < LAUNCHES:
         return f"{least} results of a combination instead of {LAUNCHES}"
-    if (
-        any((one.get("guard") or {}).get("verdict") != "ok" for one in results)
-        and document["origin"] == "emulated"
-    ):
+    if any((one.get("guard") or {}).get("verdict") != "ok" for one in results) and document["origin"] == "emulated":
         return "no noise floor, because the guard could not tell"
     return "" if document.get("run") else "no job is named, so that the noise between jobs is not known"

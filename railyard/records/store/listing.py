@@ -89,9 +89,7 @@ def record_text(read: Record) -> str:
     """Return a page of text: a record's case, how its launches ended, its provenance, and the median of each series."""
     entry = entries.of_record(read)
     head = entry.head
-    counted = ", ".join(
-        f"{head[name]} {name.replace('_', ' ')}" for name in ("ok", "void", "failed", "not_measured")
-    )
+    counted = ", ".join(f"{head[name]} {name.replace('_', ' ')}" for name in ("ok", "void", "failed", "not_measured"))
     level, lacks = levels.of(read.document)
     facts = [
         ("record", f"{read.id} of {read.created}"),

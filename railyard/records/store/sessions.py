@@ -36,9 +36,7 @@ class Chain:
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         file.seek(0)
-        lines = [
-            line.split() for line in file.read().splitlines() if line.endswith(tuple("0123456789abcdef"))
-        ]
+        lines = [line.split() for line in file.read().splitlines() if line.endswith(tuple("0123456789abcdef"))]
         self._made = [(line[0], line[1]) for line in lines if len(line) == 2]
 
     def place(self, job: str) -> Place:

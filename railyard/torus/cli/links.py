@@ -35,9 +35,7 @@ ERRORS = click.FloatRange(0, MOST_ERRORS_PERCENT, min_open=True)
 
 
 @click.command(
-    epilog=example(
-        "railyard torus fault lab 'X+ 0,1,0>1,1,0' --lanes-lost 1", "railyard torus fault lab --restore"
-    )
+    epilog=example("railyard torus fault lab 'X+ 0,1,0>1,1,0' --lanes-lost 1", "railyard torus fault lab --restore")
 )
 @click.argument("name")
 @click.argument("link", required=False)
@@ -53,17 +51,11 @@ ERRORS = click.FloatRange(0, MOST_ERRORS_PERCENT, min_open=True)
 @option("--injection", "Limit NICs to this percentage of their rate.", PERCENT, metavar="PERCENT")
 @option("--flap", "The cable sends nothing, both ways, for the time --for; nothing is lost.", is_flag=True)
 @option("--errors", "Share of packets that are damaged and sent again.", ERRORS, metavar="PERCENT")
-@option(
-    "--jitter", "Latency of packets grows by up to TIME of the real machine, such as 5us.", metavar="TIME"
-)
+@option("--jitter", "Latency of packets grows by up to TIME of the real machine, such as 5us.", metavar="TIME")
 @option("--at", "When --flap, --errors or --jitter begin.  [default: now]", metavar="TIME")
 @option("--for lasting", "How long they last.  [default: until --restore]", metavar="TIME")
 @option("--every", "When they begin again.  [default: never]", metavar="TIME")
-@option(
-    "--reroute-after",
-    "With --down: the cable sends nothing for TIME, and then routes avoid it.",
-    metavar="TIME",
-)
+@option("--reroute-after", "With --down: the cable sends nothing for TIME, and then routes avoid it.", metavar="TIME")
 @option("--restore", "Undo the fault of LINK; without LINK every fault of the torus.", is_flag=True)
 @option(
     "--from-env",
@@ -78,9 +70,7 @@ def fault(*, name: str, from_env: bool, reroute_after: str | None, **options: An
     """
     words = fault_words.Words(**options)
     if from_env and words != fault_words.Words():
-        raise InputError(
-            "--from-env", "", problem="given with a fault on the command line", valid="one or the other"
-        )
+        raise InputError("--from-env", "", problem="given with a fault on the command line", valid="one or the other")
     if reroute_after is not None:
         _fall_silent(name, words, reroute_after)
     torus = _put(name, lambda torus: _wanted(torus, words, from_env))
@@ -182,9 +172,7 @@ def _blocks(links: Sequence[LinkCounter], routers: Sequence[str]) -> Iterator[st
         if _router(link) != before:
             before = _router(link)
             yield f"({','.join(map(str, link.coordinate))})" + (f" rail {link.rail}" if link.rail else "")
-        yield (
-            f"   {link.dimension}{link.direction}  {_remote(link):<20} {link.rate_mbit_s:6.2f} {_counts([link])}"
-        )
+        yield (f"   {link.dimension}{link.direction}  {_remote(link):<20} {link.rate_mbit_s:6.2f} {_counts([link])}")
 
 
 def _classes(links: Sequence[LinkCounter]) -> Iterator[str]:

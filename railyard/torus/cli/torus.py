@@ -83,8 +83,7 @@ def torus() -> None:
 )
 @option(
     "--image",
-    f"Image of nodes that are containers.  [env: {docker_engine.IMAGE}; "
-    f"default: {docker_engine.DEFAULT_IMAGE}]",
+    f"Image of nodes that are containers.  [env: {docker_engine.IMAGE}; default: {docker_engine.DEFAULT_IMAGE}]",
 )
 @option(
     "--volume volumes",
@@ -227,9 +226,7 @@ def _as_json(report: status.Report) -> str:
     return json.dumps(report.to_dict(), indent=1) + "\n"
 
 
-@torus.command(
-    "exec", context_settings=RAW, epilog=example("railyard torus exec lab r0-0-0 ip -brief address")
-)
+@torus.command("exec", context_settings=RAW, epilog=example("railyard torus exec lab r0-0-0 ip -brief address"))
 @click.argument("name")
 @click.argument("host")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -237,15 +234,12 @@ def execute(name: str, host: str, command: tuple[str, ...]) -> None:
     """Run COMMAND on HOST (a node, a router such as r0-0-0, or `head`) of the torus NAME."""
     words = _after_dashes(command)
     if not words:
-        raise InputError(
-            "torus exec", "", problem="no command", valid="railyard torus exec NAME HOST -- COMMAND ..."
-        )
+        raise InputError("torus exec", "", problem="no command", valid="railyard torus exec NAME HOST -- COMMAND ...")
     launch.on_host(lifecycle.get(name), host, words)
 
 
 @torus.command(
-    context_settings=RAW,
-    epilog=example("railyard torus mpirun lab -np 64 build/benchmarks-openmpi/bin/noise"),
+    context_settings=RAW, epilog=example("railyard torus mpirun lab -np 64 build/benchmarks-openmpi/bin/noise")
 )
 @click.argument("name")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -258,8 +252,7 @@ def mpirun(name: str, arguments: tuple[str, ...]) -> None:
 
 
 @torus.command(
-    context_settings=RAW,
-    epilog=example("railyard torus srun lab --ntasks=64 build/benchmarks-mpich/bin/noise"),
+    context_settings=RAW, epilog=example("railyard torus srun lab --ntasks=64 build/benchmarks-mpich/bin/noise")
 )
 @click.argument("name")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -282,17 +275,13 @@ def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
 
 
 @torus.command(
-    "launch",
-    context_settings=RAW,
-    epilog=example("railyard torus launch lab /opt/openmpi/bin/mpirun -np 64 ./program"),
+    "launch", context_settings=RAW, epilog=example("railyard torus launch lab /opt/openmpi/bin/mpirun -np 64 ./program")
 )
 @click.argument("name")
 @click.argument("launcher")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @option(
-    "--script",
-    "Shell script to run on the head in place of LAUNCHER, which it may call several times.",
-    default="",
+    "--script", "Shell script to run on the head in place of LAUNCHER, which it may call several times.", default=""
 )
 def launch_any(name: str, launcher: str, arguments: tuple[str, ...], script: str) -> None:
     """Run LAUNCHER, an mpirun or mpiexec by its path, across the torus NAME; all further arguments are its own.

@@ -40,10 +40,7 @@ AT_ONCE = 8
 SHARED_MEMORY = "1g"
 # Binding one of these would hide the image's own programs.
 SYSTEM_FOLDERS = frozenset(
-    map(
-        Path,
-        ("/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"),
-    )
+    map(Path, ("/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"))
 )
 
 Item = TypeVar("Item")
@@ -95,11 +92,7 @@ def first_processes(folder: Path) -> dict[str, int]:
 
 def ended(torus: str, folder: Path) -> list[str]:
     """Return the hosts whose container has ended: the first process is no longer in the host's namespace."""
-    return [
-        host
-        for host, pid in first_processes(folder).items()
-        if not _in_network(pid, netns.full_name(torus, host))
-    ]
+    return [host for host, pid in first_processes(folder).items() if not _in_network(pid, netns.full_name(torus, host))]
 
 
 def keepers(folder: Path) -> set[int]:
@@ -208,9 +201,7 @@ def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
                 Mount("/usr/local/bin/railyard-enter", str(ENTER), type="bind", read_only=True),
                 *(Mount(str(target), str(source), type="bind") for target, source in binds),
             ],
-            tmpfs={
-                str(order.folder): "mode=1777"
-            },  # where Open MPI's daemons keep their session, as on the head
+            tmpfs={str(order.folder): "mode=1777"},  # where Open MPI's daemons keep their session, as on the head
             extra_hosts=dict(order.hosts),
             shm_size=SHARED_MEMORY,
             log_config=LogConfig(type=LogConfig.types.NONE),

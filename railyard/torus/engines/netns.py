@@ -326,9 +326,7 @@ def _set(key: str, value: str) -> None:
     except OSError as error:
         if _has(path, value):
             return
-        raise RunError(
-            f"cannot set {path} to {value!r}: {error.strerror}; mount /proc/sys writable"
-        ) from error
+        raise RunError(f"cannot set {path} to {value!r}: {error.strerror}; mount /proc/sys writable") from error
 
 
 def _has(path: Path, value: str) -> bool:

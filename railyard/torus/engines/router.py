@@ -120,9 +120,7 @@ def state(name: str, folder: Path) -> RouterState | None:
 def _description(name: str, topology: Topology, shape: Shape, *, faults: Faults, generation: int) -> str:
     """Return the text of a torus's description for the router."""
     prefix = f"{netns.NETNS}/{netns.full_name(name, '')}"
-    return router_description.description(
-        topology, shape, faults, namespace_prefix=prefix, generation=generation
-    )
+    return router_description.description(topology, shape, faults, namespace_prefix=prefix, generation=generation)
 
 
 def _write(path: Path, text: str) -> None:

@@ -56,9 +56,7 @@ def document(program: Sequence[str], topology: Topology, nodes: Ints) -> dict[st
         "mpi": {"library": "none: link-load model", "standard": "none", "ranks": len(nodes)},
         "verified": None,
         "ranks": _ranks(topology.nodes[node].name for node in nodes.tolist()),
-        "figures": {
-            fom: {"unit": FIGURES[fom], "better": "lower"} for fom in sorted({s["fom"] for s in series})
-        },
+        "figures": {fom: {"unit": FIGURES[fom], "better": "lower"} for fom in sorted({s["fom"] for s in series})},
         "series": series,
     }
 
@@ -71,9 +69,7 @@ def _ranks(hosts: Iterable[str]) -> dict[str, Any]:
     counts = list(dict.fromkeys(map(len, ranks_of.values())))
     without = ("cpu", "allowed_cpus", "numa_node")
     return {
-        "layouts": [
-            {"ranks": count, "cpu_sets": [], **dict.fromkeys(without, f".*{count}")} for count in counts
-        ],
+        "layouts": [{"ranks": count, "cpu_sets": [], **dict.fromkeys(without, f".*{count}")} for count in counts],
         "nodes": [
             {"host": host, "ranks": ",".join(map(str, own)), "layout": counts.index(len(own))}
             for host, own in ranks_of.items()
@@ -125,9 +121,7 @@ def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iter
     cells = topology.cells(nodes)
     box = tuple(len(np.unique(cells[:, d])) for d in range(cells.shape[1]))
     if len(np.unique(nodes)) != len(nodes) or np.prod(box) != len(nodes):
-        raise InputError(
-            "model", "rowcol", problem=f"{len(nodes)} ranks", valid="one rank on each node of a block"
-        )
+        raise InputError("model", "rowcol", problem=f"{len(nodes)} ranks", valid="one rank on each node of a block")
     ordered = nodes[np.lexsort(cells.T[::-1])]
     for name in _words(options, "collectives"):
         for split in _words(options, "splits"):

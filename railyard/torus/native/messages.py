@@ -73,9 +73,7 @@ def each_simulated(
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         path = Path(folder) / "description"
         with path.open("w", encoding="ascii") as file:  # line by line: a large machine's has 600 MB
-            file.writelines(
-                f"{line}\n" for line in router_description.lines(topology, shape, faults, path="/")
-            )
+            file.writelines(f"{line}\n" for line in router_description.lines(topology, shape, faults, path="/"))
         return list(pool.map(lambda messages: _run(topology, path, messages), draws))
 
 

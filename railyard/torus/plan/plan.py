@@ -37,9 +37,7 @@ TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock ticks, and
 NIC_PORT = 128  # port number in a MAC address: ports from this number on lead to nodes
 NIC_GATEWAY = "169.254.0.1"
 FIRST_RAIL_TABLE = 100
-SECOND_CHOICE = (
-    100  # first metric, one per rail, of routes that no packet takes, because the usual routes have 0
-)
+SECOND_CHOICE = 100  # first metric, one per rail, of routes that no packet takes, because the usual routes have 0
 BRIDGE_PORTS = 1023  # ports of a Linux bridge (BR_MAX_PORTS without port 0), such as the management network
 HEALTHY = Faults()
 LOWEST_ROUTER_RATE_BIT_S = 1e3
@@ -196,15 +194,10 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPla
         namespaces=(
             _head(topology),
             *(
-                _router(
-                    topology, shape, faults, dead_link_detours=detours_by_rail[router.rail], router=router
-                )
+                _router(topology, shape, faults, dead_link_detours=detours_by_rail[router.rail], router=router)
                 for router in _forwarders(topology, shape)
             ),
-            *(
-                _node(topology, shape, faults, index=index, node=node)
-                for index, node in enumerate(topology.nodes)
-            ),
+            *(_node(topology, shape, faults, index=index, node=node) for index, node in enumerate(topology.nodes)),
         ),
         cables=tuple(_cables(topology, shape)),
         hosts=tuple(_hosts(topology)),
@@ -271,9 +264,7 @@ def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cabl
     return Cable(
         ends=(
             CableEnd(
-                namespace=topology.router_name(router),
-                interface=f"h{node.slot}",
-                mac=_mac(topology, router, port),
+                namespace=topology.router_name(router), interface=f"h{node.slot}", mac=_mac(topology, router, port)
             ),
             CableEnd(namespace=node.name, interface=f"nic{rail}", mac=_mac(topology, router, port, far=True)),
         ),
@@ -345,16 +336,11 @@ def _router(
     hop_us = topology.hop_latency_us
     for slot in range(0 if router.level else topology.nodes_at(router.coordinate)):
         node = Node(coordinate=router.coordinate, slot=slot, name="")
-        node_addresses = [
-            addresses.node_address(topology, node, rail) for rail in topology.reached(router.rail)
-        ]
+        node_addresses = [addresses.node_address(topology, node, rail) for rail in topology.reached(router.rail)]
         mac = _mac(topology, router, NIC_PORT + slot, far=True)
         ports[f"h{slot}"] = (
             f"link set h{slot} up",
-            *(
-                f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent"
-                for address in node_addresses
-            ),
+            *(f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent" for address in node_addresses),
         )
         table += [Route(prefix=f"{address}/32", interface=f"h{slot}") for address in node_addresses]
         shapers.append(_shaper(f"h{slot}", topology.host_rate_gbyte_s, shape, hop_us))
@@ -386,8 +372,7 @@ def _routes_to_other_rails(topology: Topology, node: Node, rail: int, route: Rou
     own_prefixes = [f"{addresses.node_address(topology, node, other_rail)}/32" for other_rail in other_rails]
     prefixes = [*(addresses.rail_prefix(topology, other) for other in other_rails), *own_prefixes]
     return [
-        f"route add {prefix} {via} src {route.source} {route.tcp} metric {SECOND_CHOICE + rail}"
-        for prefix in prefixes
+        f"route add {prefix} {via} src {route.source} {route.tcp} metric {SECOND_CHOICE + rail}" for prefix in prefixes
     ]
 
 
@@ -475,10 +460,7 @@ def _head(topology: Topology) -> Namespace:
     ip = [f"link add mgmt0 address {HEAD_MAC} {bridge}", "link set lo up"]
     ip += [f"link set m{index} master mgmt0 up" for index in numbers]
     ip += [f"addr add {addresses.head_address()}/16 dev mgmt0", "link set mgmt0 up"]
-    ip += [
-        _management_neighbour(addresses.management_address(index), _management_mac(index, 1))
-        for index in numbers
-    ]
+    ip += [_management_neighbour(addresses.management_address(index), _management_mac(index, 1)) for index in numbers]
     return Namespace(name=HEAD, ip=tuple(ip), sysctls=COMMON_SYSCTLS)
 
 

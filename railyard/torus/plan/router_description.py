@@ -40,9 +40,7 @@ class RouterLink:
     down: bool = False
 
 
-def description(
-    topology: Topology, shape: Shape, faults: Faults, *, namespace_prefix: str, generation: int = 1
-) -> str:
+def description(topology: Topology, shape: Shape, faults: Faults, *, namespace_prefix: str, generation: int = 1) -> str:
     """Return the description of a torus; the namespace of a node is at the path `namespace_prefix` + its name.
 
     `generation` numbers the descriptions of one router process, which reports the one that it works by.
@@ -50,9 +48,7 @@ def description(
     return "\n".join([*lines(topology, shape, faults, path=namespace_prefix, generation=generation), ""])
 
 
-def lines(
-    topology: Topology, shape: Shape, faults: Faults, *, path: str, generation: int = 1
-) -> Iterator[str]:
+def lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, generation: int = 1) -> Iterator[str]:
     """Yield the lines of a description; `path` is the prefix of the nodes' namespaces."""
     cell = shape.mtu_bytes + ETHERNET_BYTES
     yield f"railyard-router {FORMAT} {generation}"
@@ -133,9 +129,7 @@ def ports(topology: Topology, faults: Faults) -> Iterator[RouterLink]:
             router = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
             nic, host = f"nic{rail}", f"h{node.slot}"
             rate = faults.injection_gbyte_s(topology, node)
-            yield RouterLink(
-                source=node.name, port=nic, target=router, far_port=host, rate_gbyte_s=rate, latency_us=0
-            )
+            yield RouterLink(source=node.name, port=nic, target=router, far_port=host, rate_gbyte_s=rate, latency_us=0)
             rate = topology.host_rate_gbyte_s
             yield RouterLink(
                 source=router, port=host, target=node.name, far_port=nic, rate_gbyte_s=rate, latency_us=hop

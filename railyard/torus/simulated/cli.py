@@ -23,9 +23,7 @@ from railyard.torus.simulated.smpi import SimulatedLaunch, SimulationLimits
 DEFAULT = SimulationLimits()
 
 
-@click.command(
-    context_settings=RAW, epilog=example("railyard sim gemini-4x4x4 build/benchmarks-simgrid/bin/halo")
-)
+@click.command(context_settings=RAW, epilog=example("railyard sim gemini-4x4x4 build/benchmarks-simgrid/bin/halo"))
 @click.argument("topology")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @option(

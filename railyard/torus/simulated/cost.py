@@ -51,8 +51,7 @@ def collective(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: i
         return SimulationCost(memory_bytes=_stacks(groups * ranks), time_s=messages * rounds * MESSAGE_S)
     pairs = float(groups * ranks * ranks)
     return SimulationCost(
-        memory_bytes=BLOCKS[name] * pairs * size_bytes + _stacks(groups * ranks),
-        time_s=pairs * rounds * MESSAGE_S,
+        memory_bytes=BLOCKS[name] * pairs * size_bytes + _stacks(groups * ranks), time_s=pairs * rounds * MESSAGE_S
     )
 
 

@@ -136,9 +136,7 @@ def destination(topology: Topology, node: Node, rail: int) -> Destination:
 
 def _node(links: _Links, node: Node) -> str:
     """Return the line of a node: its memory, and on each rail its incoming link and its share of the router."""
-    doors = (
-        f"{links.into(node, rail)} {links.shared(node, rail, 'in')}" for rail in range(links.topology.rails)
-    )
+    doors = (f"{links.into(node, rail)} {links.shared(node, rail, 'in')}" for rail in range(links.topology.rails))
     return f"node {links.memory(node)} {' '.join(doors)}"
 
 
@@ -169,8 +167,7 @@ class _RouteTexts:
             return self._text(topology.walk(start, end, self.exceptions))
         starts = (start.coordinate, *corners)
         return "".join(
-            self._leg(Router(coordinate=first, rail=start.rail), second)
-            for first, second in itertools.pairwise(starts)
+            self._leg(Router(coordinate=first, rail=start.rail), second) for first, second in itertools.pairwise(starts)
         )
 
     def _leg(self, start: Router, end: Coordinate) -> str:

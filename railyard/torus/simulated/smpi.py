@@ -41,9 +41,7 @@ POLL_S = 0.02
 #: Exit statuses of a simulation that a signal ended.
 BROKEN_OFF = frozenset(128 + number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL))
 #: Lines that smpirun and SimGrid add to a program's stderr.
-FRAME = re.compile(
-    r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^Backtrace|^Current backtrace|^Killed"
-)
+FRAME = re.compile(r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^Backtrace|^Current backtrace|^Killed")
 COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
 #: Pairs of routers. SimGrid reads a description with so many routes in about ten seconds.
 MOST_PAIRS = 4_000_000
@@ -178,9 +176,7 @@ def run(launch: SimulatedLaunch) -> SimulationResult:
         if status in BROKEN_OFF:
             why = f"{program_errors[0]}; " if program_errors else ""
             limit = f"{launch.limits.memory_gib:g} GiB (--memory-limit)"
-            raise RunError(
-                f"sim: the program ended early: {why}status {status}; its memory is limited to {limit}"
-            )
+            raise RunError(f"sim: the program ended early: {why}status {status}; its memory is limited to {limit}")
         sys.stderr.write("".join(f"{line}\n" for line in program_errors))
         counted = folder / "bytes"
         return SimulationResult(

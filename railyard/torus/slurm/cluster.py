@@ -99,12 +99,7 @@ def mounts(run: Path, host: str) -> dict[Path, Path]:
 
 
 def start(
-    torus: str,
-    topology: Topology,
-    run: Path,
-    *,
-    progress: Callable[[int], None],
-    containers: Containers | None = None,
+    torus: str, topology: Topology, run: Path, *, progress: Callable[[int], None], containers: Containers | None = None
 ) -> None:
     """Start the cluster that `prepare` configured on a torus that is up, and wait until all nodes are usable.
 

@@ -27,13 +27,7 @@ COUNTED = ("bytes", "packets", "drops", "throttled")
 #: What only the user-space router counts; None on the network `kernel`.
 ROUTED = ("input_stall_ns", "output_stall_ns", "replays", "outages", "outage_ns", "delayed_ns")
 #: Counters whose growth is a fault, and what they count.
-FAULTS = {
-    "drops": "packets",
-    "replays": "packets",
-    "outages": "events",
-    "outage_ns": "ns",
-    "delayed_ns": "ns",
-}
+FAULTS = {"drops": "packets", "replays": "packets", "outages": "events", "outage_ns": "ns", "delayed_ns": "ns"}
 #: Counters that grow where other traffic is in the way.
 STALLS = {"output_stall_ns": "ns"}
 NO_ROUTER = "the network router alone counts it"
@@ -136,12 +130,7 @@ class CounterReading:
         for node in topology.nodes:
             for rail in range(topology.rails):
                 sent, received = (by_name[_host_name(topology, node, rail, sign)] for sign in "+-")
-                yield {
-                    "node": node.name,
-                    "nic": f"nic{rail}",
-                    "tx_bytes": sent.bytes,
-                    "rx_bytes": received.bytes,
-                }
+                yield {"node": node.name, "nic": f"nic{rail}", "tx_bytes": sent.bytes, "rx_bytes": received.bytes}
 
     def health(self) -> dict[str, Any]:
         """Return the faults that the links counted, and those slower than their likes, before they are folded.
@@ -210,9 +199,7 @@ def parse(lines: Iterable[str]) -> list[Snapshot]:
             interfaces[end] = _interface(len(interfaces), links[end], [int(word) for word in words[2:]])
         elif kind == "s":
             end = words[0], words[1]
-            interfaces[end] = replace(
-                interfaces[end], **dict(zip(ROUTED, map(int, words[2:-1]), strict=True))
-            )
+            interfaces[end] = replace(interfaces[end], **dict(zip(ROUTED, map(int, words[2:-1]), strict=True)))
         elif kind == ".":
             snapshots.append(interfaces)
             interfaces = {}
@@ -298,9 +285,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
     try:
         if document["format"] != FORMAT:
             raise InputError(source, "format", document["format"], FORMAT)
-        links = tuple(
-            LinkCounter(**{**link, "coordinate": tuple(link["coordinate"])}) for link in document["links"]
-        )
+        links = tuple(LinkCounter(**{**link, "coordinate": tuple(link["coordinate"])}) for link in document["links"])
         for link, name in itertools.product(links, (*COUNTED, *ROUTED)):
             count, may_be_absent = getattr(link, name), name in ROUTED
             if type(count) is not int and not (may_be_absent and count is None):
@@ -315,9 +300,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
             lost=tuple(document["lost"]),
         )
     except (KeyError, TypeError) as error:
-        raise InputError(
-            source, "", str(error), "what `railyard torus counters NAME --json` prints"
-        ) from error
+        raise InputError(source, "", str(error), "what `railyard torus counters NAME --json` prints") from error
 
 
 def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:

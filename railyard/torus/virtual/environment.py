@@ -17,13 +17,7 @@ from railyard.base.checkout import TORUS_BIN
 from railyard.base.errors import RunError
 from railyard.placements import launchers
 from railyard.placements.launchers import openmpi
-from railyard.placements.launchers.base import (
-    AgentHosts,
-    AgentVariables,
-    Launcher,
-    libfabric_variables,
-    ucx_variables,
-)
+from railyard.placements.launchers.base import AgentHosts, AgentVariables, Launcher, libfabric_variables, ucx_variables
 from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
 from railyard.torus.slurm import cluster

@@ -420,18 +420,14 @@ def _throttled_s() -> float:
     """Return the total time that the control groups of this process have been held at their processor quota."""
     total = 0
     try:
-        own_line = next(
-            line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")
-        )
+        own_line = next(line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
     except (OSError, StopIteration):
         return 0.0
     group = CGROUPS / own_line[3:].lstrip("/")
     for folder in (group, *group.parents):
         with contextlib.suppress(OSError):
             text = (folder / "cpu.stat").read_text()
-            total += sum(
-                int(line.split()[1]) for line in text.splitlines() if line.startswith("throttled_usec")
-            )
+            total += sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("throttled_usec"))
     return total / 1e6
 
 

@@ -49,12 +49,7 @@ def look(planned: PlannedNamespace) -> ObservedNamespace:
     return ObservedNamespace(
         name=planned.name,
         rates={q["dev"]: q["options"]["rate"] * 8 for q in queues if q["kind"] == "tbf"},
-        differences=(
-            *_ports(planned, links),
-            *_routes(planned, table),
-            *_delays(planned, queues),
-            *_settings(planned),
-        ),
+        differences=(*_ports(planned, links), *_routes(planned, table), *_delays(planned, queues), *_settings(planned)),
         absent=tuple(key for key, _ in planned.host.sysctls if not Path("/proc/sys", key).exists()),
     )
 

@@ -37,9 +37,7 @@ def neighbour_advice(torus_plan: TorusPlan, *, with_slurm: bool) -> str:
         size = int(SIZE.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return ""
-    return neighbour_warning(
-        needed_neighbours(torus_plan, with_slurm=with_slurm, release=platform.release()), size
-    )
+    return neighbour_warning(needed_neighbours(torus_plan, with_slurm=with_slurm, release=platform.release()), size)
 
 
 def needed_neighbours(torus_plan: TorusPlan, *, with_slurm: bool, release: str) -> int:
@@ -54,9 +52,7 @@ def needed_neighbours(torus_plan: TorusPlan, *, with_slurm: bool, release: str) 
     if version is None or (int(version[1]), int(version[2])) >= PERMANENT_ARE_FREE:
         return learned
     lines = [
-        line
-        for host in torus_plan.namespaces
-        for line in (*host.ip, *(x for p in host.ports.values() for x in p))
+        line for host in torus_plan.namespaces for line in (*host.ip, *(x for p in host.ports.values() for x in p))
     ]
     return learned + sum(line.startswith("neigh ") for line in lines)
 

@@ -93,9 +93,7 @@ def any_mpi(torus: VirtualTorus, launcher: str, arguments: Sequence[str], script
     _require_namespaces(torus, "torus launch")
     program = shutil.which(launcher)
     if program is None:
-        raise InputError(
-            "torus launch", "", launcher, "a launcher by its path, such as /opt/mpich/bin/mpiexec"
-        )
+        raise InputError("torus launch", "", launcher, "a launcher by its path, such as /opt/mpich/bin/mpiexec")
     command = ["sh", script] if script else [program]
     return _launch(torus, [*command, *arguments], environments.for_program(torus, program))
 
@@ -132,9 +130,7 @@ def run_as_one(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     return _in_turn(torus, as_one)
 
 
-def _launch(
-    torus: VirtualTorus, command: Sequence[str], variables: Mapping[str, str], host: str | None = HEAD
-) -> int:
+def _launch(torus: VirtualTorus, command: Sequence[str], variables: Mapping[str, str], host: str | None = HEAD) -> int:
     """Run a launcher on a host, or in this process's network for None, as one launch; return its exit status."""
 
     def once(granted: VirtualTorus) -> int:
@@ -260,9 +256,7 @@ def _for_containers(torus: VirtualTorus, mpirun: str, containers: Containers) ->
     variables = environments.for_any_program(torus)
     series = {
         "here": environments.openmpi_series([mpirun], variables),
-        f"in the image {containers.image}": environments.openmpi_series(
-            ["railyard-enter", node, "mpirun"], variables
-        ),
+        f"in the image {containers.image}": environments.openmpi_series(["railyard-enter", node, "mpirun"], variables),
     }
     if len(set(series.values())) > 1 or None in series.values():
         both = ", ".join(f"{side} {version or 'none'}" for side, version in series.items())
@@ -275,8 +269,4 @@ def _report_volumes(containers: Containers) -> None:
     """Warn on stderr if ranks in containers do not see the current folder."""
     if not any(Path.cwd().is_relative_to(volume) for volume in containers.volumes):
         volumes = ", ".join(containers.volumes) or "none"
-        print(
-            f"railyard: the containers do not see {Path.cwd()}; they see: {volumes}",
-            file=sys.stderr,
-            flush=True,
-        )
+        print(f"railyard: the containers do not see {Path.cwd()}; they see: {volumes}", file=sys.stderr, flush=True)

@@ -258,9 +258,7 @@ def get(name: str) -> VirtualTorus:
         if there := sorted(names()):
             raise InputError("torus", "", name, ", ".join(there))
         problem = f"{name!r}: no torus is up"
-        raise InputError(
-            "torus", "", problem=problem, valid="one that is up; run: railyard torus up TOPOLOGY"
-        )
+        raise InputError("torus", "", problem=problem, valid="one that is up; run: railyard torus up TOPOLOGY")
     return torus
 
 
@@ -296,9 +294,7 @@ def write(torus: VirtualTorus, torus_plan: TorusPlan) -> None:
     """Write torus.json and the files that launches need, each atomically."""
     torus.folder.mkdir(parents=True, exist_ok=True)
     texts = {
-        "hosts": "".join(
-            f"{address} {name}\n" for name, address in (("localhost", "127.0.0.1"), *torus_plan.hosts)
-        ),
+        "hosts": "".join(f"{address} {name}\n" for name, address in (("localhost", "127.0.0.1"), *torus_plan.hosts)),
         "hostfile": files.openmpi_default_hostfile(torus.topology),
         "hydra.hosts": "".join(f"{node.name}\n" for node in torus.topology.nodes),
         "coordinates": files.coordinates(torus.topology),
@@ -332,17 +328,11 @@ def _create(torus: VirtualTorus, torus_plan: TorusPlan, progress: Progress) -> N
     if torus.slurm:
         cluster.prepare(torus.name, torus.topology, torus.folder)
     order = NodeOrder(
-        torus=torus.name,
-        nodes=nodes,
-        made_of=torus.containers,
-        hosts=dict(torus_plan.hosts),
-        folder=torus.folder,
+        torus=torus.name, nodes=nodes, made_of=torus.containers, hosts=dict(torus_plan.hosts), folder=torus.folder
     )
     if torus.slurm:
         order = dataclasses.replace(
-            order,
-            environment=cluster.environment(torus.folder),
-            mounts=functools.partial(cluster.mounts, torus.folder),
+            order, environment=cluster.environment(torus.folder), mounts=functools.partial(cluster.mounts, torus.folder)
         )
     pids = engines()[torus.engine].create(order, progress)
     count_before = len(pids)

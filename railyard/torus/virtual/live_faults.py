@@ -32,9 +32,7 @@ def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
     """
     check(torus, faults)
     if not lifecycle.carries(torus):
-        raise RunError(
-            f"the router of torus {torus.name} does not run; run: railyard torus down {torus.name}"
-        )
+        raise RunError(f"the router of torus {torus.name} does not run; run: railyard torus down {torus.name}")
     torus = settle(torus)
     troubled = {
         name: dataclasses.replace(trouble, put_s=trouble.put_s or round(time.time(), 3))
@@ -104,9 +102,7 @@ def check_rates(topology: Topology, shape: Shape, faults: Faults) -> None:
     for percent in set(faults.injection_percent.values()):
         full = shape.rate_bit_s(topology.host_rate_gbyte_s)
         if full * percent / 100 < lowest:
-            raise InputError(
-                "--injection", "", percent, f"{100 * lowest / full:.3g} to 100 at this rate scale"
-            )
+            raise InputError("--injection", "", percent, f"{100 * lowest / full:.3g} to 100 at this rate scale")
 
 
 def _ports(topology: Topology, names: Iterable[str]) -> Mapping[str, list[str]]:

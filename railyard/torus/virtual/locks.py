@@ -226,9 +226,7 @@ def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: floa
         os.close(next_one)
 
 
-def _locked(
-    path: Path, opened: Callable[[Path], int], what: str, give_up_at: float | None, *, awaited: Path
-) -> int:
+def _locked(path: Path, opened: Callable[[Path], int], what: str, give_up_at: float | None, *, awaited: Path) -> int:
     """Return a descriptor that holds the lock of one file; at `give_up_at` return one without the lock.
 
     `opened` opens the file. If the file was replaced meanwhile, the new one is opened. A wait is reported with the

@@ -76,9 +76,7 @@ def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
     )
 
 
-def reserved_scale(
-    topology: Topology, shape: Shape, budget_packets_s: float, *, ranks_per_node: int = 1
-) -> float:
+def reserved_scale(topology: Topology, shape: Shape, budget_packets_s: float, *, ranks_per_node: int = 1) -> float:
     """Return the largest rate scale of 1, 2, 3 or 5 times a power of ten at which the machine keeps its reserve.
 
     With every link busy at once the demand is then at most a `RESERVE`th of the budget. A hop takes at least `HOP_US`,

@@ -28,9 +28,7 @@ INSIDE = locks.INSIDE_HOLDER
 LOCKS = "RAILYARD_HOLDER_LOCKS"
 HOLDER = "railyard-holder"
 SETUP = (
-    "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo ready && exec -a "
-    + HOLDER
-    + " sleep inf"
+    "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo ready && exec -a " + HOLDER + " sleep inf"
 )
 
 
@@ -50,17 +48,7 @@ def reenter() -> NoReturn:
     fcntl.flock(using, fcntl.LOCK_SH)
     fcntl.flock(starting, fcntl.LOCK_UN)
     inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), sys.executable, *_self()]
-    command = [
-        "nsenter",
-        "--target",
-        str(pid),
-        "--user",
-        "--net",
-        "--mount",
-        "--preserve-credentials",
-        "--",
-        *inside,
-    ]
+    command = ["nsenter", "--target", str(pid), "--user", "--net", "--mount", "--preserve-credentials", "--", *inside]
     os.execvpe("nsenter", command, {**os.environ, INSIDE: str(pid), LOCKS: f"{starting} {using}"})
 
 
@@ -103,17 +91,11 @@ def _open_lock(name: str) -> int:
     """
     user = os.geteuid()
     user_folder = Path(f"/run/user/{user}")
-    folder = (
-        user_folder
-        if user_folder.is_dir() and user_folder.stat().st_uid == user
-        else locks.machine_file().parent
-    )
+    folder = user_folder if user_folder.is_dir() and user_folder.stat().st_uid == user else locks.machine_file().parent
     path = folder / f"railyard.{user}.{name}"
     descriptor = locks.open_for_all(path)
     if os.fstat(descriptor).st_uid != user:
-        raise RunError(
-            f"{path}: belongs to another user; expected a file of user {user}; run as root: rm {path}"
-        )
+        raise RunError(f"{path}: belongs to another user; expected a file of user {user}; run as root: rm {path}")
     os.set_inheritable(descriptor, True)
     return descriptor
 

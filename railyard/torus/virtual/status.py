@@ -116,9 +116,7 @@ def inspect(torus: VirtualTorus) -> Report:
     if routed:
         rates = _rates_of_router(torus) if carrier else {}
     else:
-        rates = {
-            (name, device): rate for name, host in observed.items() for device, rate in host.rates.items()
-        }
+        rates = {(name, device): rate for name, host in observed.items() for device, rate in host.rates.items()}
     wrong = [key for key, rate in planned.items() if rates.get(key) != rate]
     missing = sorted(set(planned_names) - set(existing))
     engine = engines()[torus.engine]
@@ -133,9 +131,7 @@ def inspect(torus: VirtualTorus) -> Report:
         namespaces_planned=len(planned_names),
         shapers=len(planned) - len(wrong),
         shapers_planned=len(planned),
-        processes=len(
-            netns.processes(netns.identities(existing)) - engine.keepers(torus.folder) - router_processes
-        ),
+        processes=len(netns.processes(netns.identities(existing)) - engine.keepers(torus.folder) - router_processes),
         scheduler=scheduler,
         router=carrier,
         absent=tuple(sorted({key for host in observed.values() for key in host.absent})),
@@ -161,9 +157,7 @@ def _scheduler(torus: VirtualTorus) -> tuple[dict[str, str] | None, list[str]]:
         states = cluster.states(torus.name, torus.folder)
     except RunError as error:
         return {}, [str(error)]
-    return states, [
-        f"Slurm's node {n} is {state}" for n, state in states.items() if not cluster.is_usable(state)
-    ]
+    return states, [f"Slurm's node {n} is {state}" for n, state in states.items() if not cluster.is_usable(state)]
 
 
 def _planned_rates(torus: str, torus_plan: TorusPlan) -> dict[tuple[str, str], int]:
@@ -188,18 +182,14 @@ def _rates_of_router(torus: VirtualTorus) -> dict[tuple[str, str], int]:
     return {end: 8 * interface.rate_byte_s for end, interface in counters.snapshot(torus.name).items()}
 
 
-def _work(
-    torus: VirtualTorus, torus_plan: TorusPlan, existing: Sequence[str]
-) -> list[kernel.PlannedNamespace]:
+def _work(torus: VirtualTorus, torus_plan: TorusPlan, existing: Sequence[str]) -> list[kernel.PlannedNamespace]:
     """Return the plan of each planned namespace that exists, for `kernel.look`."""
     ends = (torus.topology.links_by_name[name] for name in torus.faults.down)
     down = {(torus.topology.router_name(link.source), link.port) for link in ends}
     hosts = {netns.full_name(torus.name, host.name): host for host in torus_plan.namespaces}
     return [
         kernel.PlannedNamespace(
-            name=name,
-            host=hosts[name],
-            down=frozenset(port for host, port in down if host == hosts[name].name),
+            name=name, host=hosts[name], down=frozenset(port for host, port in down if host == hosts[name].name)
         )
         for name in existing
         if name in hosts

@@ -21,9 +21,7 @@ def drawn(seed: int, launches: int, samples: int, scale: float) -> list[list[flo
 @pytest.mark.parametrize("scale", [1.0, 1.1, 40.0])
 @pytest.mark.parametrize("seed", range(2))
 def test_both_definitions_agree_within_two_percent(better: Better, scale: float, seed: int) -> None:
-    measured = Samples(
-        alone=drawn(seed, 8, 400, 10.0), loaded=drawn(seed + 100, 8, 400, 10.0 * scale), better=better
-    )
+    measured = Samples(alone=drawn(seed, 8, 400, 10.0), loaded=drawn(seed + 100, 8, 400, 10.0 * scale), better=better)
     average, p99, p999 = impact.factors([measured])[0]
     assert average.value is not None and p99.value is not None and p999.value is not None
     assert average.gpcnet == pytest.approx(average.value, rel=0.02)
@@ -34,10 +32,7 @@ def test_both_definitions_agree_within_two_percent(better: Better, scale: float,
 def test_above_one_is_worse_for_times_and_for_rates() -> None:
     slow, fast = drawn(1, 8, 200, 20.0), drawn(2, 8, 200, 10.0)
     times, rates = impact.factors(
-        [
-            Samples(alone=fast, loaded=slow, better=Better.LOWER),
-            Samples(alone=slow, loaded=fast, better=Better.HIGHER),
-        ]
+        [Samples(alone=fast, loaded=slow, better=Better.LOWER), Samples(alone=slow, loaded=fast, better=Better.HIGHER)]
     )
     for average, p99, _ in (times, rates):
         assert average.value == pytest.approx(2.0, rel=0.05) and average.finding is Finding.WORSE

@@ -24,12 +24,7 @@ def cray(size: int) -> tuple[float, float]:
 def test_the_four_protocols_of_pedretti_et_al_are_found_from_the_curve() -> None:
     sent, received = ({size: cray(size)[way] for size in SIZES} for way in (0, 1))
     found = protocols.find(sent, received)
-    assert [(each.smallest, each.largest) for each in found] == [
-        (1, 16),
-        (32, 4096),
-        (8192, 262144),
-        (524288, 4194304),
-    ]
+    assert [(each.smallest, each.largest) for each in found] == [(1, 16), (32, 4096), (8192, 262144), (524288, 4194304)]
     assert [round(each.bytes_per_byte * 64) for each in found] == [0, 105, 105, 105]
     assert round(found[0].header_bytes) == 105
 

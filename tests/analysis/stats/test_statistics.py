@@ -76,8 +76,7 @@ def test_jobs_that_resemble_their_predecessors_widen_the_interval() -> None:
     slow_drift = [math.sin(at / 6) for at in range(30)]
     shuffled = random.Random(1).sample(slow_drift, 30)
     ordered, mixed = (
-        contrast.estimate([(1.0, named("a", side)), (-1.0, named("b", side[::-1]))])
-        for side in (slow_drift, shuffled)
+        contrast.estimate([(1.0, named("a", side)), (-1.0, named("b", side[::-1]))]) for side in (slow_drift, shuffled)
     )
     assert ordered is not None and mixed is not None
     assert ordered.error > 2 * mixed.error and ordered.freedom < mixed.freedom
@@ -94,9 +93,7 @@ ESTIMATES = st.builds(
 
 
 @given(ESTIMATES, st.floats(1e-6, 0.5))
-def test_an_interval_excludes_zero_exactly_if_the_p_value_is_below_its_level(
-    one: Estimate, level: float
-) -> None:
+def test_an_interval_excludes_zero_exactly_if_the_p_value_is_below_its_level(one: Estimate, level: float) -> None:
     bounds = one.interval(level)
     if bounds is not None and min(map(abs, bounds)) > 1e-9:
         assert (bounds[0] <= 0 <= bounds[1]) is (one.p_value >= level)
@@ -142,10 +139,7 @@ def test_jobs_that_no_side_shares_count_once_each() -> None:
     jobs = [f"{job}" for job in range(4) for _ in range(6)]
     launches = [100.0 + 10 * int(job) + launch for launch, job in enumerate(jobs)]
     taken = samples.of_groups(
-        {
-            "a": Values(values=launches, jobs=jobs),
-            "b": Values(values=launches, jobs=[f"b{job}" for job in jobs]),
-        }
+        {"a": Values(values=launches, jobs=jobs), "b": Values(values=launches, jobs=[f"b{job}" for job in jobs])}
     )
     assert all(sample.by_job and len(sample.units) == 4 for sample in taken.values())
 
@@ -226,8 +220,7 @@ def test_a_deterministic_model_needs_no_test_unless_it_has_spread() -> None:
 def test_a_difference_of_3_2_percent_is_found_at_a_spread_of_2_5_percent_with_20_launches() -> None:
     chance = np.random.default_rng(8)
     found = [
-        judge(*(chance.lognormal(shift, 0.025, 20).tolist() for shift in (0, math.log(1.032))))
-        for _ in range(400)
+        judge(*(chance.lognormal(shift, 0.025, 20).tolist() for shift in (0, math.log(1.032)))) for _ in range(400)
     ]
     assert found.count((Outcome.BEST, "a")) >= 360 and found.count((Outcome.BEST, "b")) == 0
 

@@ -43,20 +43,14 @@ def record(groups: list[list[float]]) -> Record:
         place = placements.index(launch.placement)
         value = groups[place][taken[launch.placement]]
         taken[launch.placement] += 1
-        series = [
-            dataclasses.replace(each, samples=(value,))
-            for each in launch.series
-            if each.fom == "iteration_us"
-        ]
+        series = [dataclasses.replace(each, samples=(value,)) for each in launch.series if each.fom == "iteration_us"]
         launches.append(dataclasses.replace(launch, series=tuple(series)))
     return dataclasses.replace(made, launches=tuple(launches))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(VALUES, min_size=3, max_size=3), st.integers(0, 2), st.sampled_from([1.0, 1.1, 1.4]))
-def test_sentence_table_score_and_exports_never_disagree(
-    groups: list[list[float]], slow: int, factor: float
-) -> None:
+def test_sentence_table_score_and_exports_never_disagree(groups: list[list[float]], slow: int, factor: float) -> None:
     groups[slow] = [factor * value for value in groups[slow]]
     made = record(groups)
     (case,) = cases.group([made])
@@ -65,9 +59,7 @@ def test_sentence_table_score_and_exports_never_disagree(
     assert best is not None
     findings = {group.name: group.finding for group in found.groups if group.name != found.baseline}
     intervals = {group.name: group.change_interval for group in found.groups if group.name != found.baseline}
-    excludes = {
-        name: bounds is not None and not bounds[0] <= 0 <= bounds[1] for name, bounds in intervals.items()
-    }
+    excludes = {name: bounds is not None and not bounds[0] <= 0 <= bounds[1] for name, bounds in intervals.items()}
     assert {name: finding in WON for name, finding in findings.items()} == excludes
     printed = {row.name: row.verdict for row in tables.rows(found) if row.name != found.baseline}
     assert printed == {name: str(finding) for name, finding in findings.items()}
@@ -172,11 +164,7 @@ def close(origin: Origin, torus: Mapping[str, Any] | None = None, bound: float |
     """Return a record in which custom is 1.3 % below plain in every launch, and cart-create 10 % above."""
     steps = [0.01 * number for number in range(8)]
     made = record([[place + step for step in steps] for place in (100.0, 110.0, 98.7)])
-    guard = (
-        None
-        if bound is None
-        else Guard(verdict=Guarded.OK, reasons=(), figures={"error_bound_percent": bound})
-    )
+    guard = None if bound is None else Guard(verdict=Guarded.OK, reasons=(), figures={"error_bound_percent": bound})
     launches = tuple(dataclasses.replace(each, guard=guard) for each in made.launches)
     provenance = {**made.provenance, "torus": torus}
     return dataclasses.replace(made, launches=launches, origin=origin, provenance=provenance)
@@ -193,9 +181,7 @@ ROUTER = {**synthetic.TORUS, "network": "router"}
         (close(Origin.MEASURED), Finding.BETTER),
     ],
 )
-def test_a_significant_difference_below_the_noise_floor_is_claimed_nowhere(
-    made: Record, finding: Finding
-) -> None:
+def test_a_significant_difference_below_the_noise_floor_is_claimed_nowhere(made: Record, finding: Finding) -> None:
     (case,) = cases.group([made])
     (found,) = comparison.comparisons(case)
     custom = next(group for group in found.groups if group.name == "custom")
@@ -207,11 +193,7 @@ def test_a_significant_difference_below_the_noise_floor_is_claimed_nowhere(
     assert {row.name: row.verdict for row in tables.rows(found)}["custom"] == str(finding)
     exported = str(exports.json_document(judge([made]))["cases"]).replace("'", '"')
     assert (f'"verdict": "{Finding.BETTER}"' in exported) is (finding is Finding.BETTER)
-    (score,) = (
-        each.score
-        for each in scoreboard.standings([(case, [found])])
-        if each.combination.startswith("custom")
-    )
+    (score,) = (each.score for each in scoreboard.standings([(case, [found])]) if each.combination.startswith("custom"))
     assert score is not None and score.finding is finding
     known = [entries.of_record(made)]
     names = ["placement=plain", "placement=custom"]
@@ -232,9 +214,7 @@ def test_the_figure_of_rows_states_a_difference_only_where_its_test_finds_one() 
         noise = np.linspace(0.999, 1.001, launches)
         values = {way: Values(values=(time * noise).tolist()) for way, time in times.items()}
         return rowcol.statement(
-            rowcol.Bars(
-                collective="alltoall", size_bytes=8192, of={}, launches=values, noise_percent=noise_percent
-            )
+            rowcol.Bars(collective="alltoall", size_bytes=8192, of={}, launches=values, noise_percent=noise_percent)
         )
 
     assert "Y takes 10.0 % less time than X (n too small to tell)" in stated(3)

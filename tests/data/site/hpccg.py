@@ -26,9 +26,7 @@ class hpccg_weak(MiniAppCheck):  # noqa: N801
     output = Patterns(
         program="HPCCG",
         figures={
-            "total_mflop_s": Figure(
-                pattern=rf"MFLOPS Summary: *\n  Total   : {NUMBER}", unit="MFLOPS", better="higher"
-            )
+            "total_mflop_s": Figure(pattern=rf"MFLOPS Summary: *\n  Total   : {NUMBER}", unit="MFLOPS", better="higher")
         },
         ranks=r"  Number of MPI ranks: (\d+)",
         limits={"final residual": Limit(pattern=FINAL, at_most=1e-9, share_of=INITIAL)},

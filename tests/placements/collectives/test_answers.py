@@ -21,11 +21,7 @@ pytestmark = pytest.mark.unit
 
 SIZES = (1024, 16384, 262144)
 #: Algorithm -> how its time compares with the default's, by size: the ring loses short messages and wins long ones.
-SPEED = {
-    "default": (1.0, 1.0, 1.0),
-    "allreduce:ring": (1.5, 1.0, 0.7),
-    "allreduce:rabenseifner": (1.0, 1.0, 1.0),
-}
+SPEED = {"default": (1.0, 1.0, 1.0), "allreduce:ring": (1.5, 1.0, 0.7), "allreduce:rabenseifner": (1.0, 1.0, 1.0)}
 #: Collective -> its time in us at the smallest size.
 COSTS = {"allreduce": 100.0, "reduce-scatter": 60.0, "allgather": 80.0}
 
@@ -104,9 +100,7 @@ def test_a_rule_that_cannot_be_is_one_line(choice: str, library: str, error: str
     assert error in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("cost", "verdict"), [(100.0, "holds"), (140.0, "no difference shown"), (170.0, "violated")]
-)
+@pytest.mark.parametrize(("cost", "verdict"), [(100.0, "holds"), (140.0, "no difference shown"), (170.0, "violated")])
 def test_guidelines_have_verdicts(cost: float, verdict: str) -> None:
     """An allreduce of the cost of a reduce-scatter and an allgather; 16 times larger messages take longer."""
     found = collectives.guidelines([made({"default": (1.0, 1.0, 1.0)}, {**COSTS, "allreduce": cost})])

@@ -32,14 +32,9 @@ def start(one: Schedule) -> list[list[Held]]:
         case "bcast":
             return [[{(0, block): 1} if rank == 0 else {} for block in every] for rank in range(one.ranks)]
         case "allgather":
-            return [
-                [{(rank, block): 1} if rank == block else {} for block in every] for rank in range(one.ranks)
-            ]
+            return [[{(rank, block): 1} if rank == block else {} for block in every] for rank in range(one.ranks)]
         case "alltoall":
-            return [
-                [{(rank, block): 1} if block < one.ranks else {} for block in every]
-                for rank in range(one.ranks)
-            ]
+            return [[{(rank, block): 1} if block < one.ranks else {} for block in every] for rank in range(one.ranks)]
     return [[{(rank, block): 1} for block in every] for rank in range(one.ranks)]
 
 
@@ -79,9 +74,7 @@ def shapes(name: str) -> list[Shape]:
         grids = [(2,), (4, 2), (4, 4), (2, 8), (2, 4, 4), (1, 4)]
         return [Shape(ranks=math.prod(grid), grid=grid) for grid in grids]
     if name == "multi-rail":
-        return [
-            Shape(ranks=nodes * per, per_node=per) for nodes, per in ((2, 1), (1, 4), (3, 2), (5, 3), (4, 4))
-        ]
+        return [Shape(ranks=nodes * per, per_node=per) for nodes, per in ((2, 1), (1, 4), (3, 2), (5, 3), (4, 4))]
     if name == "hierarchical":
         return [Shape(ranks=ranks, per_node=per) for ranks in (2, 5, 12, 13, 17) for per in (1, 3, 4)]
     if name == "neighbor-exchange":
@@ -119,16 +112,10 @@ def test_sums_by_formula() -> None:
         assert bytes_of("allreduce", "recursive-doubling", p, n) == doubling
         halving = 2 * (power - 1) * n + 2 * rest * n
         assert bytes_of("allreduce", "rabenseifner", p, n) == bytes_of("allreduce", "bine", p, n) == halving
-        assert (
-            bytes_of("allreduce", "binomial", p, n)
-            == bytes_of("allreduce", "linear", p, n)
-            == 2 * (p - 1) * n
-        )
+        assert bytes_of("allreduce", "binomial", p, n) == bytes_of("allreduce", "linear", p, n) == 2 * (p - 1) * n
         for name in ("ring", "bruck"):
             assert bytes_of("allgather", name, p, 8) == p * (p - 1) * 8
-        assert (
-            bytes_of("alltoall", "pairwise", p, 8) == bytes_of("alltoall", "linear", p, 8) == p * (p - 1) * 8
-        )
+        assert bytes_of("alltoall", "pairwise", p, 8) == bytes_of("alltoall", "linear", p, 8) == p * (p - 1) * 8
         bits = sum(bin(k).count("1") for k in range(p))
         assert bytes_of("alltoall", "bruck", p, 8) == p * bits * 8
         assert bytes_of("bcast", "scatter-ring", p, n) == pytest.approx(
@@ -149,8 +136,7 @@ def test_steps_by_hand() -> None:
         *([1, 0, 2, 16], [1, 1, 3, 16], [1, 2, 0, 24], [1, 3, 1, 16]),
     ]
     assert [
-        [(move.source, move.target) for move in step]
-        for step in schedule("bcast", "bine-tree", Shape(ranks=8)).steps
+        [(move.source, move.target) for move in step] for step in schedule("bcast", "bine-tree", Shape(ranks=8)).steps
     ] == [[(0, 3)], [(0, 7), (3, 4)], [(0, 1), (3, 2), (7, 6), (4, 5)]]  # rank 0 reaches 3, -1 and 1
 
 
@@ -189,9 +175,7 @@ def test_links_place_and_fit_take_a_made_matrix(railyard: Run, tmp_path: Path) -
         "predicted on dragonfly-72"
         in railyard(*f"links dragonfly-72 --matrix {path} --placements scheduler".split()).stdout
     )
-    placed = railyard(
-        *f"place gemini-4x4x4 --matrix {path} --placement plain --format openmpi-hostfile".split()
-    ).stdout
+    placed = railyard(*f"place gemini-4x4x4 --matrix {path} --placement plain --format openmpi-hostfile".split()).stdout
     assert len(placed.splitlines()) == 64
     refused = railyard(*["matrix", "make", "--algorithm", "ring", "--bytes", "1MB"])
     assert refused.returncode and "--bytes: '1MB' is not valid" in refused.stderr
@@ -209,11 +193,7 @@ def counted_as(name: str, calls: proof.Calls, shape: Shape, *, links: bool = Tru
         list(host),
         {
             "nics": [
-                {
-                    "node": node,
-                    "tx_bytes": 1.04 * loads.host_out_bytes[k],
-                    "rx_bytes": 1.04 * loads.host_in_bytes[k],
-                }
+                {"node": node, "tx_bytes": 1.04 * loads.host_out_bytes[k], "rx_bytes": 1.04 * loads.host_in_bytes[k]}
                 for node, k in host.items()
             ],
             "links": [
@@ -236,10 +216,7 @@ def test_bytes_prove_an_algorithm_and_name_a_wrong_one(collective: str) -> None:
             continue
         rows = proof.fits(counted, calls, shape)
         alike = [row.algorithm for row in rows if row.difference <= proof.TOLERANCE]
-        assert name in alike or name in (
-            "hierarchical",
-            "multi-rail",
-        )  # with one rank on each node they are others
+        assert name in alike or name in ("hierarchical", "multi-rail")  # with one rank on each node they are others
         for row in rows:
             is_obeyed, reason = proof.judge(row.algorithm, rows)
             assert is_obeyed is (False if row.algorithm not in alike else True if len(alike) == 1 else None)

@@ -18,18 +18,7 @@ from railyard.placements.linkload.matrix import Kind
 RANKS, SIZE = 8, 96_000
 SHAPE = Shape(ranks=RANKS, per_node=2, grid=(4, 2))
 ROUNDS = max(map(len, ALGORITHMS.values()))
-TIMING = [
-    "--repeats",
-    "2",
-    "--warmups",
-    "0",
-    "--warmup-time",
-    "0",
-    "--min-time-per-point",
-    "0",
-    "--start",
-    "barrier",
-]
+TIMING = ["--repeats", "2", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0", "--start", "barrier"]
 #: What rowcol sends for itself by the same schedules, at most: sums of one number, and short texts.
 OWN_BYTES = 8_000
 
@@ -39,15 +28,7 @@ def run(mpi: Mpi, choice: str, collectives: list[str], shape: Shape) -> matrix.M
     for name, text in libraries.files(choice, shape).items():
         (mpi.folder / name).write_text(text)
     paths = ":".join(str(mpi.folder / name) for name in libraries.files(choice, shape))
-    words = [
-        "--collectives",
-        ",".join(collectives),
-        "--sizes",
-        SIZE,
-        *TIMING,
-        "--json",
-        mpi.folder / "out.json",
-    ]
+    words = ["--collectives", ",".join(collectives), "--sizes", SIZE, *TIMING, "--json", mpi.folder / "out.json"]
     captured = mpi.folder / "sent.csv"
     done = mpi.witnessed(
         shape.ranks, mpi.bin / "rowcol", *map(str, words), RAILYARD_COLLECTIVES=paths, RAILYARD_MATRIX=str(captured)
@@ -75,12 +56,7 @@ def test_every_algorithm_gives_right_data_and_sends_its_matrix(openmpi: Mpi, num
 
 
 def test_an_odd_number_of_ranks_under_mpich(tmp_path: Path) -> None:
-    names = {
-        "allreduce": "bine",
-        "alltoall": "bruck",
-        "bcast": "bine-scatter",
-        "reduce-scatter": "recursive-halving",
-    }
+    names = {"allreduce": "bine", "alltoall": "bruck", "bcast": "bine-scatter", "reduce-scatter": "recursive-halving"}
     choice = "+".join(f"{name}:own-{algorithm}" for name, algorithm in names.items())
     read = run(Mpi("mpich", tmp_path), choice, list(names), Shape(ranks=5))
     assert read.ranks == 5
@@ -95,9 +71,7 @@ def test_an_odd_number_of_ranks_under_mpich(tmp_path: Path) -> None:
         (None, "No such file"),
     ],
 )
-def test_a_wrong_schedule_is_one_line_and_the_library_goes_on(
-    openmpi: Mpi, text: str | None, error: str
-) -> None:
+def test_a_wrong_schedule_is_one_line_and_the_library_goes_on(openmpi: Mpi, text: str | None, error: str) -> None:
     path = openmpi.folder / "wrong"
     if text is not None:
         path.write_text(text)

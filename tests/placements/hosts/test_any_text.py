@@ -40,9 +40,7 @@ def test_any_text_is_a_value_or_one_line(name: str, tmp_path_factory: pytest.Tem
 
     @few
     @given(
-        text=st.text(max_size=200),
-        sample=st.sampled_from([*reader.samples.values()]),
-        number=st.integers(0, 1 << 32),
+        text=st.text(max_size=200), sample=st.sampled_from([*reader.samples.values()]), number=st.integers(0, 1 << 32)
     )
     def run(text: str, sample: str, number: int) -> None:
         path = tmp_path_factory.mktemp("any") / "text"

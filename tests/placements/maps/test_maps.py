@@ -22,21 +22,14 @@ from railyard.records import record
 EXAMPLE = CHECKOUT / "results/example/vcluster-degraded/2026-11-23-48175bf9bf77.json"
 MLX = [f"mlx5_{k}" for k in range(10)]
 EIGHT_PIX = "\n".join(
-    " ".join(
-        [
-            str(gpu // 4),
-            *("PIX" if nic == gpu else "NODE" if nic // 4 == gpu // 4 else "SYS" for nic in range(8)),
-        ]
-    )
+    " ".join([str(gpu // 4), *("PIX" if nic == gpu else "NODE" if nic // 4 == gpu // 4 else "SYS" for nic in range(8))])
     for gpu in range(8)
 )
 PXB_PAIRS = "\n".join(
     " ".join([str((3, 1, 7, 5)[gpu // 2]), *("PXB" if nic // 2 == gpu // 2 else "SYS" for nic in range(10))])
     for gpu in range(8)
 )
-H200_BOND = "\n".join(
-    f"{line} {'NODE' if at < 4 else 'SYS'}" for at, line in enumerate(EIGHT_PIX.splitlines())
-)
+H200_BOND = "\n".join(f"{line} {'NODE' if at < 4 else 'SYS'}" for at, line in enumerate(EIGHT_PIX.splitlines()))
 RCCL_16 = " ".join(
     f"{k}(b(b(b(g{4 * k}) b(g{4 * k + 1}) n{2 * k}:mlx5_{2 * k}) "
     f"b(b(g{4 * k + 2}) b(g{4 * k + 3}) n{2 * k + 1}:mlx5_{2 * k + 1})))"
@@ -47,8 +40,7 @@ RCCL_940 = " ".join(
 )
 ROME = " ".join(f"{k}(b(b(b(g{2 * k})) b(b(g{2 * k + 1})) n{k}:mlx5_{2 * k + 1}))" for k in range(4))
 NDV4 = " ".join(
-    f"{k}(b({' '.join(f'G000{d}:00:00.0 N010{d}:00:00.0' for d in pair)}))"
-    for k, pair in enumerate(("34", "12"))
+    f"{k}(b({' '.join(f'G000{d}:00:00.0 N010{d}:00:00.0' for d in pair)}))" for k, pair in enumerate(("34", "12"))
 )
 UCX = "# Memory domain: mlx5_3\n#\n#      Transport: rc_mlx5\n#         Device: mlx5_3:1\n#           Type: network\n"
 UCX += "#      Transport: self\n#         Device: memory0\n#      Transport: ud_mlx5\n#         Device: mlx5_3:1\n"
@@ -132,15 +124,9 @@ DUMPS: dict[str, tuple[str, str, dict[str, str], set[str]]] = {
 #: Topologies in the words of `map_dumps`, whose dumps of NCCL, lstopo and node-info have to lead to one map.
 NODES = {"16 gpus, 8 nics": RCCL_16, "mi300": RCCL_940, "four nics of eight": ROME}
 REFUSED = {
-    "aws g5 (topology/g5.48xl-topo.xml), which has bridges alone": (
-        nccl("0(b() b()) 1()"),
-        "no GPU and no NIC",
-    ),
+    "aws g5 (topology/g5.48xl-topo.xml), which has bridges alone": (nccl("0(b() b()) 1()"), "no GPU and no NIC"),
     "nccl#1667: other ranks' graphs lack net": (graphs("g0", "g0"), "no channel has a net"),
-    "kubernetes.recipes: a matrix whose header lacks columns": (
-        "GPU0 GPU1\nGPU0 X NV18 0-51 0\n",
-        "no row of GPU1",
-    ),
+    "kubernetes.recipes: a matrix whose header lacks columns": ("GPU0 GPU1\nGPU0 X NV18 0-51 0\n", "no row of GPU1"),
     "a log": ("NCCL INFO Bootstrap : Using eth0\n", "which no reader of maps does"),
     "a bomb": ('<!DOCTYPE a [<!ENTITY b "c">]><system version="1"></system>', "has an ENTITY"),
     "nothing": ("", "it is empty"),
@@ -235,9 +221,7 @@ def test_the_order_of_devices_and_nodes_changes_no_verdict() -> None:
 
 
 def counted(made: NodeMap, **sent: float) -> list[str]:
-    return [
-        f.text for f in findings.against_bytes([made], {(made.node, nic): size for nic, size in sent.items()})
-    ]
+    return [f.text for f in findings.against_bytes([made], {(made.node, nic): size for nic, size in sent.items()})]
 
 
 def test_bytes_on_other_nics_than_the_dumps_are_named() -> None:
@@ -245,10 +229,7 @@ def test_bytes_on_other_nics_than_the_dumps_are_named() -> None:
     right = {f"mlx5_{k}": 1e9 for k in range(8)}
     assert counted(made, **right) == []
     half = {f"mlx5_{k}": 2e9 if k < 4 else 1e6 for k in range(8)}
-    assert (
-        counted(made, **half)[0]
-        == "the dump says mlx5_4 for gpu4, the counters say mlx5_0, mlx5_1, mlx5_2, mlx5_3"
-    )
+    assert counted(made, **half)[0] == "the dump says mlx5_4 for gpu4, the counters say mlx5_0, mlx5_1, mlx5_2, mlx5_3"
     assert len(counted(made, **half)) == 4
     assert "mlx5_bond_0 sent 500 MB, and no GPU gets it" in counted(made, **right, mlx5_bond_0=5e8)
     assert "the counters have eth0" in counted(made, eth0=1e9)[0]

@@ -27,11 +27,7 @@ def machine(seed: int) -> tuple[str, dict[str, Any]]:
     part |= {"arrangement": str(chance.choice(["consecutive", "palmtree"]))}
     if seed % 2:
         return "dragonfly", {**part, "routers": int(chance.integers(1, 5))}
-    return "dragonfly_plus", {
-        **part,
-        "leaves": int(chance.integers(1, 4)),
-        "spines": int(chance.integers(1, 4)),
-    }
+    return "dragonfly_plus", {**part, "leaves": int(chance.integers(1, 4)), "spines": int(chance.integers(1, 4))}
 
 
 def carried(topology: Topology, seed: int) -> Any:
@@ -66,9 +62,7 @@ def test_every_byte_is_counted_once(seed: int) -> None:
     topology, minimal = flies.made(key, {**part, **ROUTES["load"]}), flies.made(key, part)
     found, wanted = carried(topology, seed), carried(minimal, seed)
     assert found.hops_bytes.sum() == pytest.approx(wanted.hops_bytes.sum())
-    assert found.link_bytes.sum() == pytest.approx(
-        (found.hops_bytes * np.arange(len(found.hops_bytes))).sum()
-    )
+    assert found.link_bytes.sum() == pytest.approx((found.hops_bytes * np.arange(len(found.hops_bytes))).sum())
 
 
 def between_neighbours(topology: Topology) -> Any:
@@ -88,9 +82,7 @@ def test_adversarial_traffic_goes_by_third_groups_and_even_traffic_does_not() ->
     for name, topology in made.items():
         source, node = (at.ravel() for at in np.indices((36, 72)))
         even[name] = topology.carry(source, node, np.ones(36 * 72))
-    crossed = {
-        name: float((of.hops_bytes * np.arange(len(of.hops_bytes))).sum()) for name, of in even.items()
-    }
+    crossed = {name: float((of.hops_bytes * np.arange(len(of.hops_bytes))).sum()) for name, of in even.items()}
     assert crossed["load"] < crossed["half"]
 
 

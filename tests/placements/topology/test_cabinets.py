@@ -65,9 +65,7 @@ def test_a_file_of_184320_lines_is_read(tmp_path: Path) -> None:
             beside = (x, y, (z + 1) % 24)
             near, far = cabinets.place((x, y, z), CIELO), cabinets.place(beside, CIELO)
             ends = f"[({x},{y},{z})] Z+", f"[({','.join(map(str, beside))})] \tLinkType: backplane"
-            file.writelines(
-                f"{near}l{tile:02d}{ends[0]} -> {far}l{tile:02d}{ends[1]}\n" for tile in range(TILES)
-            )
+            file.writelines(f"{near}l{tile:02d}{ends[0]} -> {far}l{tile:02d}{ends[1]}\n" for tile in range(TILES))
     assert path.stat().st_size > 12_000_000
     found = sources.read(path)
     assert found.extents == CIELO and len(found.coordinates) == 9216

@@ -81,9 +81,7 @@ def test_a_message_is_divided_among_the_shortest_ways_of_a_torus(choose: str) ->
 
 def test_hashed_messages_go_straight_on_and_sprayed_ones_turn() -> None:
     """Of the three ways over 2 x 1 links two turn once; a spray divides at every router."""
-    hashed, sprayed = (
-        link_bytes(chosen(gemini("5x5x1"), choose), (0, 11, 8.0)) for choose in ("hashed", "sprayed")
-    )
+    hashed, sprayed = (link_bytes(chosen(gemini("5x5x1"), choose), (0, 11, 8.0)) for choose in ("hashed", "sprayed"))
     assert "Y+ 1,0,0>1,1,0" not in hashed and hashed["X+ 1,0,0>2,0,0"] == 4.0
     assert sprayed["Y+ 1,0,0>1,1,0"] == 2.0 and sprayed["X+ 1,0,0>2,0,0"] == 2.0
 

@@ -19,9 +19,7 @@ def cable(topo: Topology, name: str) -> list[Link]:
     return [link, topo.reverse(link)]
 
 
-def walk(
-    topo: Torus, source: Router, target: Router, around: dict[tuple[Router, Destination], Link]
-) -> list[Link]:
+def walk(topo: Torus, source: Router, target: Router, around: dict[tuple[Router, Destination], Link]) -> list[Link]:
     """The links that the tables of the routers give, one after the other."""
     links: list[Link] = []
     here, goal = source, Destination(coordinate=target.coordinate)
@@ -80,9 +78,7 @@ def test_in_a_fat_tree_the_next_spine_serves_both_ways() -> None:
     around = small.detours(cable(small, "up leaf0>spine1"), 0)
     leaf = [Router(coordinate=(index, 0, 0)) for index in range(4)]
     to_zero = Destination(coordinate=(0, 0, 0), group=1)
-    assert {around[leaf[other], to_zero].name for other in (1, 2, 3)} == {
-        f"up leaf{n}>spine0" for n in (1, 2, 3)
-    }
+    assert {around[leaf[other], to_zero].name for other in (1, 2, 3)} == {f"up leaf{n}>spine0" for n in (1, 2, 3)}
     assert around[leaf[0], Destination(coordinate=(2, 0, 0), group=1)].name == "up leaf0>spine0"
     assert len(around) == 6
 

@@ -74,9 +74,7 @@ def test_routes_are_those_of_the_rules_in_words(document: dict[str, Any], data: 
     assume(is_static(document))
     topology = parsed(document)
     nodes = range(len(topology.nodes))
-    for source, target in data.draw(
-        st.lists(st.tuples(st.sampled_from(nodes), st.sampled_from(nodes)), max_size=30)
-    ):
+    for source, target in data.draw(st.lists(st.tuples(st.sampled_from(nodes), st.sampled_from(nodes)), max_size=30)):
         here, there = topology.nodes[source], topology.nodes[target]
         if here.coordinate != there.coordinate:
             links = topology.route(here.coordinate, there.coordinate, slot=there.slot)
@@ -131,10 +129,7 @@ def test_a_share_of_the_nodes_has_a_third_group(count: int, share: float) -> Non
     topology = flies.made("dragonfly", part, nodes=8)
     coordinate = topology.coordinates[0]
     lengths = Counter(
-        sum(
-            link.link_class == "global"
-            for link in topology.route(coordinate, node.coordinate, slot=node.slot)
-        )
+        sum(link.link_class == "global" for link in topology.route(coordinate, node.coordinate, slot=node.slot))
         for node in topology.nodes
         if node.coordinate[0] != 0
     )
@@ -178,23 +173,11 @@ def test_a_fat_tree_says_what_its_levels_cost() -> None:
     [
         ("fat_tree", {"levels": [{"children": 2}]}, "either parents or oversubscription"),
         ("fat_tree", {"levels": [{"children": 2, "oversubscription": 3}]}, "a divisor of the 2 links down"),
-        (
-            "fat_tree",
-            {"levels": [{"children": 2, "parents": 1, "class": "optical"}]},
-            "rate for the class optical",
-        ),
+        ("fat_tree", {"levels": [{"children": 2, "parents": 1, "class": "optical"}]}, "rate for the class optical"),
         ("fat_tree", {"levels": [{"children": 2, "parents": 1}], "leaf_nodes": [2]}, "2, as levels give"),
-        (
-            "fat_tree",
-            {"levels": [{"children": 2, "parents": 1}], "leaf_nodes": [1, 1]},
-            "nodes_per_router: 2",
-        ),
+        ("fat_tree", {"levels": [{"children": 2, "parents": 1}], "leaf_nodes": [1, 1]}, "nodes_per_router: 2"),
         ("fat_tree", {"levels": [{"children": 9999, "parents": 99}] * 8}, "at most 100000"),
-        (
-            "dragonfly",
-            {"groups": 2, "routers": 2, "routes": {"valiant_share": 0.5}},
-            "fewer than three groups",
-        ),
+        ("dragonfly", {"groups": 2, "routers": 2, "routes": {"valiant_share": 0.5}}, "fewer than three groups"),
         ("dragonfly", {"groups": 2}, "routers"),
         ("groups", {"groups": 2}, "groups and switches"),
         ("groups", {"groups": 2, "switches": 1, "nodes": [[1]]}, "either nodes, or groups and switches"),
@@ -214,10 +197,7 @@ def test_groups_without_wiring() -> None:
     at = np.array([(0, 0, 0), (0, 1, 0), (1, 2, 0)])
     assert machine.hops(at[:1], at).tolist() == [0, 1, 2]
     tree = {switch.name: switch for switch in machine.switch_tree()}
-    assert tree["group1"].switches == ("r1-0", "r1-1", "r1-2") and tree["network"].switches == (
-        "group0",
-        "group1",
-    )
+    assert tree["group1"].switches == ("r1-0", "r1-1", "r1-2") and tree["network"].switches == ("group0", "group1")
     with pytest.raises(InputError, match="one with wiring"):
         load(
             machine,

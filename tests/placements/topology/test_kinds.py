@@ -34,22 +34,16 @@ KINDS = {
     "torus": gemini("3x3x4", nodes_per_router=2, rails=2),
     "fat tree": catalog.load("dual-rail-small"),
     "mesh": mesh(3, 4, rails=2),
-    "three levels": flies.made(
-        "fat_tree", {"levels": [{"children": 2, "parents": 2}, {"children": 2, "parents": 2}]}
-    ),
+    "three levels": flies.made("fat_tree", {"levels": [{"children": 2, "parents": 2}, {"children": 2, "parents": 2}]}),
     "rail-optimised": flies.made("rail_optimised", {"pods": 3, "spines": 2}, rails=4),
 }
 every_kind = pytest.mark.parametrize("topology", KINDS.values(), ids=KINDS)
 #: Their routes are not always shortest: a minimal route crosses one global cable, which another group's may undercut.
 GROUPED = {
-    "dragonfly": flies.made(
-        "dragonfly", {"groups": 5, "routers": 2, "cables": 2, "routes": {"valiant_share": 0.5}}
-    ),
+    "dragonfly": flies.made("dragonfly", {"groups": 5, "routers": 2, "cables": 2, "routes": {"valiant_share": 0.5}}),
     "dragonfly+": flies.made("dragonfly_plus", {"groups": 3, "leaves": 2, "spines": 2}, rails=2),
 }
-every_network = pytest.mark.parametrize(
-    "topology", [*KINDS.values(), *GROUPED.values()], ids=[*KINDS, *GROUPED]
-)
+every_network = pytest.mark.parametrize("topology", [*KINDS.values(), *GROUPED.values()], ids=[*KINDS, *GROUPED])
 
 
 def graph(topology: Topology) -> nx.Graph:

@@ -37,9 +37,7 @@ PAYLOAD_BYTES, CELL_BYTES = 2460, 2514
 POLICIES = ("nic-0", "one-per-rank", "nearest", "round-robin", "rail-local", "stripe")
 
 
-def drawn(
-    document: flies.Document, seed: int, policy: str, ranks_per_node: int = 4
-) -> tuple[Traffic, RankNics]:
+def drawn(document: flies.Document, seed: int, policy: str, ranks_per_node: int = 4) -> tuple[Traffic, RankNics]:
     """Return random traffic of ranks in the order of nodes, and their NICs."""
     topology, random = catalog.parse(document, source="test"), np.random.default_rng(seed)
     ranks = ranks_per_node * len(topology.nodes)
@@ -60,13 +58,9 @@ def drawn(
 def test_links_equal_a_walk_by_hand(document: flies.Document, seed: int, policy: str) -> None:
     sent, nics = drawn(document, seed, policy)
     topology = catalog.parse(document, source="test")
-    loads = load(
-        topology, np.repeat(np.arange(len(topology.nodes)), 4), sent, PROTOCOLS["gemini-put"], nics=nics
-    )
+    loads = load(topology, np.repeat(np.arange(len(topology.nodes)), 4), sent, PROTOCOLS["gemini-put"], nics=nics)
     exact, out, into = Counter[str](), Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-    for one, other, size in zip(
-        sent.source.tolist(), sent.target.tolist(), sent.size_bytes.tolist(), strict=True
-    ):
+    for one, other, size in zip(sent.source.tolist(), sent.target.tolist(), sent.size_bytes.tolist(), strict=True):
         if one // 4 == other // 4:
             continue
         own, others = nics.assigned[(other if nics.by_peer else one) % 4], nics.assigned[other % 4]
@@ -100,12 +94,8 @@ def test_links_equal_the_routers_counters_on_machines_drawn_at_random(
     if nics.policy == "stripe" and topology.rails > 1:
         return  # messages in parts, which `Message` leaves out
     sends = [
-        native.Message(
-            source=one // 4, target=other // 4, size_bytes=int(size), rails=_rails(nics, one, other)
-        )
-        for one, other, size in zip(
-            sent.source.tolist(), sent.target.tolist(), sent.size_bytes.tolist(), strict=True
-        )
+        native.Message(source=one // 4, target=other // 4, size_bytes=int(size), rails=_rails(nics, one, other))
+        for one, other, size in zip(sent.source.tolist(), sent.target.tolist(), sent.size_bytes.tolist(), strict=True)
         if one // 4 != other // 4
     ]
     if not sends:
@@ -155,9 +145,7 @@ def load_of_all(topology: Topology, faults: Faults) -> float:
     )
     nics = RankNics(policy="last", assigned=((topology.rails - 1,),))
     return float(
-        load(
-            topology, np.arange(count), ring, PROTOCOLS["payload"], faults=faults, nics=nics
-        ).link_bytes.sum()
+        load(topology, np.arange(count), ring, PROTOCOLS["payload"], faults=faults, nics=nics).link_bytes.sum()
     )
 
 
@@ -167,15 +155,9 @@ def test_addresses_of_up_to_sixteen_rails_are_apart(rails_count: int) -> None:
         flies.made("rail_optimised", {"pods": 3, "spines": 2}, rails=rails_count),
         flies.made("tree", {"leaves": 5}, rails=rails_count),
     ):
-        networks = [
-            ipaddress.ip_network(addresses.rail_prefix(topology, rail)) for rail in range(rails_count)
-        ]
+        networks = [ipaddress.ip_network(addresses.rail_prefix(topology, rail)) for rail in range(rails_count)]
         assert all(not one.overlaps(other) for one, other in itertools.combinations(networks, 2))
-        own = [
-            addresses.node_address(topology, node, rail)
-            for node in topology.nodes
-            for rail in range(rails_count)
-        ]
+        own = [addresses.node_address(topology, node, rail) for node in topology.nodes for rail in range(rails_count)]
         own += [addresses.router_address(topology, router) for router in topology.routers]
         assert len(set(own)) == len(own)
 
@@ -198,9 +180,7 @@ def test_bytes_that_other_nics_carried_are_named_and_those_of_the_model_are_not(
             name = f"H+ {topology.nodes[at].name}>{leaf}" + (f"@{rail}" if rail else "")
             names[name] = float(own.host_out_bytes[rail, at])
         names |= {link.name: size for link, size, _ in own.slowest(own.link_s.size)}
-        links = [
-            {"name": name, "bytes": rounds * size + 66 * 700, "packets": 700} for name, size in names.items()
-        ]
+        links = [{"name": name, "bytes": rounds * size + 66 * 700, "packets": 700} for name, size in names.items()]
         path = tmp_path / "counted.json"
         path.write_text(json.dumps({"since": "before", "links": links}))
         return counted.compared(loads, counted.read(path), 1e6)
@@ -229,33 +209,19 @@ def test_nothing_crosses_rails_where_the_receivers_nic_decides_and_crossing_is_r
     everyone = Traffic(ranks=32, source=source, target=target, size_bytes=np.ones(len(source)))
     node, on = np.repeat(np.arange(4), 8), policies.host(topology, 8)
     crossing, local = (
-        load(
-            topology,
-            node,
-            everyone,
-            PROTOCOLS["payload"],
-            nics=policies.rank_nics(policies.parse(name, 8), on),
-        )
+        load(topology, node, everyone, PROTOCOLS["payload"], nics=policies.rank_nics(policies.parse(name, 8), on))
         for name in ("one-per-rank", "rail-local")
     )
     assert crossing.link_bytes.sum() > 0 and local.link_bytes.sum() == 0
     assert (local.host_out_bytes == crossing.host_out_bytes).all(), "every NIC sends as much"
     with pytest.raises(InputError, match=r"rank \d+ \(rail 0\) to rank \d+ \(rail 1\)"):
-        load(
-            topology,
-            node,
-            everyone,
-            PROTOCOLS["payload"],
-            nics=policies.rank_nics(policies.parse("on-rail", 8), on),
-        )
+        load(topology, node, everyone, PROTOCOLS["payload"], nics=policies.rank_nics(policies.parse("on-rail", 8), on))
 
 
 def test_neighbours_by_rail_share_a_nic_and_pods_stay_together() -> None:
     topology = flies.made("rail_optimised", {"pods": 2, "spines": 2}, nodes=2, rails=4)
     allocation = allocate(topology, "contiguous")
-    by_rail, by_pod = (
-        place(name, allocation, (16,), ranks_per_node=4) for name in ("by-rail", "by-pod-rail")
-    )
+    by_rail, by_pod = (place(name, allocation, (16,), ranks_per_node=4) for name in ("by-rail", "by-pod-rail"))
     assert by_rail.local_ranks.tolist() == [0] * 4 + [1] * 4 + [2] * 4 + [3] * 4
     assert by_pod.indices.tolist() == [0, 1] * 4 + [2, 3] * 4
     assert by_pod.local_ranks.tolist() == [0, 0, 1, 1, 2, 2, 3, 3] * 2
@@ -282,9 +248,7 @@ def test_pods_of_unlike_size_in_a_shuffled_list_of_nodes_keep_each_rank_on_a_nic
 @pytest.mark.parametrize("seed", range(6))
 def test_optimised_is_never_above_a_named_order_with_the_ranks_nics(seed: int) -> None:
     random = np.random.default_rng(seed)
-    topology = flies.made(
-        "rail_optimised", {"pods": 3, "spines": int(random.integers(1, 4))}, nodes=3, rails=4
-    )
+    topology = flies.made("rail_optimised", {"pods": 3, "spines": int(random.integers(1, 4))}, nodes=3, rails=4)
     allocation = allocate(topology, "random", seed=seed)
     grid = (6, 6)
     nics = policies.rank_nics(policies.parse("one-per-rank", 4), policies.host(topology, 4))
@@ -340,9 +304,7 @@ def test_rails_alone_need_no_spine() -> None:
     topology = flies.made("rail_optimised", {"pods": 1, "spines": 0, "planes": 8}, nodes=4, rails=8)
     assert not list(topology.links()) and len(topology.routers) == 8
     assert topology.reached(3) == range(8), "a leaf passes every address of a node on to the NIC on its rail"
-    assert topology.last_router(topology.destination((0, 0, 0), 0, 5), 2) == Router(
-        coordinate=(0, 0, 0), rail=2
-    )
+    assert topology.last_router(topology.destination((0, 0, 0), 0, 5), 2) == Router(coordinate=(0, 0, 0), rail=2)
 
 
 def test_topobw_tests_every_cable_of_the_rail_that_it_is_for() -> None:

@@ -32,9 +32,7 @@ def test_titan_is_25x16x24_with_two_nodes_a_router() -> None:
 def test_rates_are_those_of_pedretti_table_2() -> None:
     """X 9.4, Y alternately 9.4 and 4.7, Z 15 with every eighth link 9.4 (GB/s)."""
     topo = gemini("4x4x8")
-    rate = {
-        (k.dimension, k.source.coordinate[k.dimension]): k.rate_gbyte_s for k in topo.links() if k.step > 0
-    }
+    rate = {(k.dimension, k.source.coordinate[k.dimension]): k.rate_gbyte_s for k in topo.links() if k.step > 0}
     assert rate[0, 0] == pytest.approx(9.4, rel=0.01)
     assert [rate[1, y] for y in range(4)] == pytest.approx([9.4, 4.7, 9.4, 4.7], rel=0.01)
     assert [rate[2, z] for z in range(7)] == pytest.approx([15] * 7, rel=0.01)

@@ -31,32 +31,8 @@ PUBLIC = DATA / "public"
 #: What a damaged word may look like.
 WORDS = (
     *("nan", "-1", "0", "1e999", "-1e-400", "9" * 5000, "1.2.3", "", "\u0663", "0x10", "1e5000000000"),
-    *(
-        "[",
-        "]",
-        "n[0-999999999]",
-        "n[0-99][0-99][0-99]",
-        "[0-9]" * 9,
-        "cn[0-99]:999999",
-        "a=b",
-        "=",
-        ":",
-        "*",
-    ),
-    *(
-        '"',
-        "'",
-        "#",
-        "(",
-        "[1]",
-        "- - -",
-        "{",
-        "&a *a",
-        "!!python/object:os.system",
-        "\t",
-        "\u202e",
-        "\x1b[2J",
-    ),
+    *("[", "]", "n[0-999999999]", "n[0-99][0-99][0-99]", "[0-9]" * 9, "cn[0-99]:999999", "a=b", "=", ":", "*"),
+    *('"', "'", "#", "(", "[1]", "- - -", "{", "&a *a", "!!python/object:os.system", "\t", "\u202e", "\x1b[2J"),
 )
 
 
@@ -174,12 +150,8 @@ def _kind(case: Mapping[str, Any]) -> str:
 #: Readers of what sites and their tools write.
 SITES: Mapping[str, Reader] = {
     "hosts": Reader(read=hostfile.entries, samples=HOSTS),
-    "hosts of a job": Reader(
-        read=lambda path: allocated_nodes.names({"LSB_DJOB_HOSTFILE": str(path)}), samples=HOSTS
-    ),
-    "nodes of ranks": Reader(
-        read=lambda path: hostfile.of_ranks(path, TOPOLOGY, most=4).tolist(), samples=HOSTS
-    ),
+    "hosts of a job": Reader(read=lambda path: allocated_nodes.names({"LSB_DJOB_HOSTFILE": str(path)}), samples=HOSTS),
+    "nodes of ranks": Reader(read=lambda path: hostfile.of_ranks(path, TOPOLOGY, most=4).tolist(), samples=HOSTS),
     "NICs of ranks": Reader(read=lambda path: hostfile.read_nics(path, TOPOLOGY), samples=HOSTS),
     "host list": Reader(
         read=lambda path: hostlist.expand(path.read_text()),
@@ -191,9 +163,7 @@ SITES: Mapping[str, Reader] = {
     "address": Reader(read=_address, samples=dict(enumerate(ADDRESSES))),  # type: ignore[arg-type]
     "sinfo": Reader(read=lambda path: inventory._partitions(path.read_text()), samples=_texts("sinfo")),
     "tree": Reader(read=_tree, samples={"node": TREE}),
-    "faults": Reader(
-        read=lambda path: fault_words.parse(TOPOLOGY, path.read_text()), samples={"words": FAULTS}
-    ),
+    "faults": Reader(read=lambda path: fault_words.parse(TOPOLOGY, path.read_text()), samples={"words": FAULTS}),
 }
 OUTPUTS: Mapping[str, Reader] = {name: _output(*sample) for name, sample in outputs.samples().items()}
 #: Every reader of other people's texts.
@@ -226,12 +196,9 @@ def changed(text: str, chance: random.Random) -> str:
             case 6:
                 lines.insert(chance.randrange(len(lines) + 1), line)
             case 7:
-                lines[index] = line[:at] + chance.choice(" \t:,.-[](){}\"'#=*0") * chance.choice(
-                    [1, 20, 5000]
-                )
+                lines[index] = line[:at] + chance.choice(" \t:,.-[](){}\"'#=*0") * chance.choice([1, 20, 5000])
             case _:
                 lines[index] = "".join(
-                    chr(chance.choice([chance.randrange(32, 127), chance.randrange(0x2FF)]))
-                    for _ in range(20)
+                    chr(chance.choice([chance.randrange(32, 127), chance.randrange(0x2FF)])) for _ in range(20)
                 )
     return "\n".join(lines)

@@ -134,24 +134,11 @@ def _launch(
         placed, f"library-default+{choice}", launchers.named(mpi.launcher), [mpi.feature], stem="placed"
     )
     ((collective, _),) = libraries.parse(choice)
-    words = [
-        "--collectives",
-        collective,
-        "--sizes",
-        str(sizes[collective]),
-        "--splits",
-        "all",
-        "--json",
-        "out.json",
-    ]
+    words = ["--collectives", collective, "--sizes", str(sizes[collective]), "--splits", "all", "--json", "out.json"]
     timing = ["--repeats", "3", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
-    scripts = [
-        str(mpi.benchmark(one)) if one in libraries.PRELOADED[:1] else one for one in rendered.line.scripts
-    ]
+    scripts = [str(mpi.benchmark(one)) if one in libraries.PRELOADED[:1] else one for one in rendered.line.scripts]
     return mpis.Launch(
-        rendered=Rendered(
-            command=rendered.line.words, environment=rendered.line.environment, files=rendered.files
-        ),
+        rendered=Rendered(command=rendered.line.words, environment=rendered.line.environment, files=rendered.files),
         program=[*scripts, str(mpi.benchmark("rowcol")), *words, *timing, "--start", "barrier"],
         folder=folder,
         probe=f"{counters.PROGRAM} {torus}",
@@ -203,9 +190,7 @@ def measure(console: Console) -> list[Mapping[str, Any]]:
             for mpi in INSTALLED:
                 if mpi.name in NAMES and not mpi.absent():
                     found += cells(mpi, list(ASKED), placed, torus)
-                    console.print(
-                        f"{name}, {mpi.name}: {sum(c.verdict == 'proved' for c in found)} of {len(found)}"
-                    )
+                    console.print(f"{name}, {mpi.name}: {sum(c.verdict == 'proved' for c in found)} of {len(found)}")
     title = f"Bytes of links that are not the algorithm's matrix, in percent; {RANKS} ranks"
     columns = list(dict.fromkeys((cell.network, cell.mpi) for cell in found))
     table = Table("algorithm", *(f"{network}, {mpi}" for network, mpi in columns), title=title)
@@ -215,8 +200,6 @@ def measure(console: Console) -> list[Mapping[str, Any]]:
     console.print(table)
     right, wrong = (sum(not getattr(cell, kind) for cell in found) for kind in ("right", "wrong"))
     console.print(f"proof right {right} of {len(found)}, wrong setting named {wrong} of {len(found)}")
-    whys = [
-        f"{c.network}, {c.mpi}, {c.asked}: {c.right}{c.wrong}" if c.right or c.wrong else "" for c in found
-    ]
+    whys = [f"{c.network}, {c.mpi}, {c.asked}: {c.right}{c.wrong}" if c.right or c.wrong else "" for c in found]
     mpis.summarise(console, [(cell.verdict, why) for cell, why in zip(found, whys, strict=True)])
     return [asdict(cell) for cell in found]

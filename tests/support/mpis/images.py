@@ -57,11 +57,7 @@ class Row:
 def rows() -> list[Row]:
     """Return what is launched: an image's own Open MPI 5, and MPICH 5 and Intel MPI in an image of MPICH 4."""
     mpi = {one.name: one for one in INSTALLED}
-    combinations = [
-        ("openmpi 5", "openmpi5", "hybrid"),
-        ("mpich 5", "mpich", "bind"),
-        ("intel 2021", "mpich", "bind"),
-    ]
+    combinations = [("openmpi 5", "openmpi5", "hybrid"), ("mpich 5", "mpich", "bind"), ("intel 2021", "mpich", "bind")]
     return [Row(mpi=mpi[name], build=build, model=model) for name, build, model in combinations]
 
 
@@ -76,9 +72,7 @@ def make_image(row: Row, folder: Path) -> None:
             _copy(Path(shutil.which(tool) or tool), tree / "bin" / tool)
         own = MPIS / build / "lib"
         if own.is_dir():
-            shutil.copytree(
-                own, tree / INSIDE / "lib", ignore=shutil.ignore_patterns("python*"), symlinks=True
-            )
+            shutil.copytree(own, tree / INSIDE / "lib", ignore=shutil.ignore_patterns("python*"), symlinks=True)
             for part in ("share", "etc"):
                 if (MPIS / build / part).is_dir():
                     shutil.copytree(MPIS / build / part, tree / INSIDE / part, symlinks=True)

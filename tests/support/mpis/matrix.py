@@ -79,11 +79,7 @@ dragonfly: {groups: 3, routers: 2, cables: 1}
 host: {tiles: 1}
 """
 ON_TORUS = Machine(
-    grid=(4, 2, 2),
-    block=None,
-    torus="gemini-2x2x2",
-    grouped=DRAGONFLY,
-    tori=("bench-matrix", "bench-matrix-groups"),
+    grid=(4, 2, 2), block=None, torus="gemini-2x2x2", grouped=DRAGONFLY, tori=("bench-matrix", "bench-matrix-groups")
 )
 
 
@@ -120,9 +116,7 @@ def _print(console: Console, found: Sequence[Cell], on: Machine) -> None:
     columns = [mpi.name for mpi in INSTALLED] + sorted({c.launcher for c in found if not c.mpi})
     count = math.prod(on.grid)
     where = "of a virtual torus" if on.tori[0] else "that are pretended"
-    title = (
-        f"{count} ranks on {count // RANKS_PER_NODE} nodes {where}: yes is proved, no is refused, - is absent"
-    )
+    title = f"{count} ranks on {count // RANKS_PER_NODE} nodes {where}: yes is proved, no is refused, - is absent"
     table = Table(title=title)
     table.add_column("order/binding", no_wrap=True)
     for column in columns:
@@ -169,9 +163,7 @@ def one(name: str, on: Machine = PRETENDED) -> Placement:
         return place(f"file:{file.name}/{binding}", granted, on.grid, ranks_per_node=RANKS_PER_NODE)
 
 
-def cells(
-    placed: Mapping[str, Placement], console: Console | None = None, on: Machine = PRETENDED
-) -> Iterator[Cell]:
+def cells(placed: Mapping[str, Placement], console: Console | None = None, on: Machine = PRETENDED) -> Iterator[Cell]:
     """Yield the cells: every placement under every MPI, then what the launchers without an MPI here refuse."""
     for mpi in INSTALLED:
         began = time.monotonic()

@@ -123,9 +123,7 @@ class Launch:
         document: dict[str, Any] = json.loads(path.read_text())
         document["ranks"] = rows.of_ranks(ranks.of_nodes(document["ranks"], str(path), "ranks"))
         library = document["mpi"]["library"]
-        return (
-            document if is_named_in(mpi, library) else f"ran under {library} instead of {LIBRARIES[mpi.name]}"
-        )
+        return document if is_named_in(mpi, library) else f"ran under {library} instead of {LIBRARIES[mpi.name]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

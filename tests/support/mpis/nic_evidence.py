@@ -51,18 +51,7 @@ def launch(
     """One launch on all nodes under `nic-0`; the verdict on what its ranks counted, and the NICs of each."""
     path, nodes = folder / "launch.nics", [node.name for node in topology.nodes]
     told = ["--mca", "btl_tcp_if_include", "nic0"] if obey else []
-    words = [
-        "torus",
-        "mpirun",
-        torus,
-        "-q",
-        "-np",
-        str(len(nodes)),
-        *told,
-        "env",
-        f"RAILYARD_NICS={path}",
-        *command,
-    ]
+    words = ["torus", "mpirun", torus, "-q", "-np", str(len(nodes)), *told, "env", f"RAILYARD_NICS={path}", *command]
     environment = {name: value for name, value in os.environ.items() if name != "RAILYARD_EVIDENCE"}
     railyard = str(Path(sys.executable).with_name("railyard"))
     done = subprocess.run([railyard, *words], capture_output=True, text=True, env=environment, check=False)

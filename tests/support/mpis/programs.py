@@ -41,9 +41,7 @@ class Mpi:
         launcher = MPIRUN if self.name == "openmpi" else [f"mpiexec.{self.name}"]
         command = [*launcher, "-n", str(ranks), *map(str, words)]
         env = ENVIRONMENT | variables
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=DEADLINE_S, env=env, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, env=env, check=False)
         return Outcome(status=done.returncode, out=done.stdout, err=done.stderr)
 
     def witnessed(self, ranks: int, *words: str | Path, **variables: str) -> Outcome:

@@ -89,11 +89,7 @@ def wanted_share(policy: str, placed: Placement) -> float:
     """Return nic0's share of a node's bytes under a policy."""
     on = policies.host(placed.allocation.topology, placed.ranks_per_node)
     assigned = policies.assign(policies.parse(policy, len(on.nics)), on)
-    parts = [
-        messages * nics.count(0) / len(nics)
-        for messages, nics in zip(MESSAGES, assigned, strict=True)
-        if nics
-    ]
+    parts = [messages * nics.count(0) / len(nics) for messages, nics in zip(MESSAGES, assigned, strict=True) if nics]
     return sum(parts) / sum(MESSAGES)
 
 
@@ -159,9 +155,7 @@ def _judged(mpi: Mpi, stack: str, policy: str, *, launch: mpis.Launch, placed: P
     shares, wanted = _shares(launch.folder), wanted_share(policy, placed)
     right = all(abs(share - wanted) <= TOLERANCE for share in shares) and mpis.is_named_in(mpi, ended.out)
     seen = ", ".join(f"{share:.3f}" for share in shares)
-    why = (
-        "" if right else f"{mpi.name}, {stack}, {policy}: {seen} by nic0, wanted {wanted:.3f}; {ended.words}"
-    )
+    why = "" if right else f"{mpi.name}, {stack}, {policy}: {seen} by nic0, wanted {wanted:.3f}; {ended.words}"
     verdict = "proved" if right else "WRONG"
     return Cell(**about, verdict=verdict, why=why, shares=shares, wanted=wanted)
 
@@ -190,8 +184,7 @@ def measure(console: Console) -> list[dict[str, Any]]:
             console.print(f"{mpi:12}{stack:17}" + "  ".join(each.text() for each in found[-len(POLICIES) :]))
         _print(console, found, placed)
     return [
-        {"mpi": c.mpi, "stack": c.stack, "policy": c.policy, "verdict": c.verdict, "shares": c.shares}
-        for c in found
+        {"mpi": c.mpi, "stack": c.stack, "policy": c.policy, "verdict": c.verdict, "shares": c.shares} for c in found
     ]
 
 

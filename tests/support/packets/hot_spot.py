@@ -73,8 +73,7 @@ def halo(nodes: Ints, size_bytes: int) -> list[Message]:
     """Return one exchange of six faces; rank k is on the k-th node."""
     faces = stencil(GRID, (float(size_bytes),))
     return [
-        _message(nodes, source, target, size_bytes)
-        for source, target in zip(faces.source, faces.target, strict=True)
+        _message(nodes, source, target, size_bytes) for source, target in zip(faces.source, faces.target, strict=True)
     ]
 
 
@@ -90,8 +89,7 @@ def load(nodes: Ints, pattern: str) -> list[Message]:
         case "permutation":
             cycle = np.random.default_rng(SEED).permutation(len(nodes))
             return [
-                _message(nodes, one, other, LOAD_BYTES)
-                for one, other in zip(cycle, np.roll(cycle, -1), strict=True)
+                _message(nodes, one, other, LOAD_BYTES) for one, other in zip(cycle, np.roll(cycle, -1), strict=True)
             ]
         case _:
             return halo(nodes, LOAD_BYTES // 6)
@@ -101,9 +99,7 @@ def _message(nodes: Ints, source: int, target: int, size_bytes: int) -> Message:
     return Message(source=int(nodes[source]), target=int(nodes[target]), size_bytes=size_bytes)
 
 
-def exchanges_s(
-    topology: Topology, jobs: Sequence[Ints], loaded: Sequence[Message], faults: Faults
-) -> list[float]:
+def exchanges_s(topology: Topology, jobs: Sequence[Ints], loaded: Sequence[Message], faults: Faults) -> list[float]:
     """Return the seconds of the exchange of each job but the first, beside what the first one sends."""
     halos = [halo(nodes, FACE_BYTES) for nodes in jobs[1:]]
     arrived = arrivals_s(topology, [*loaded, *(one for job in halos for one in job)], faults=faults)

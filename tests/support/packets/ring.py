@@ -33,29 +33,20 @@ def ring(
     lines = ["railyard-router 1 1", f"cell {CELL}", f"buffer {buffer_cells * CELL} {buffer_cells * CELL}"]
     lines += ["fair"] * fair
     lines += ["nic 1000000", *(f"node n{i} /nowhere/n{i}" for i in range(count))]
-    lines += [f"router r{i} 10.1.0.{i}" for i in range(count)] + [
-        f"address {i} 10.0.0.{i}" for i in range(count)
-    ]
+    lines += [f"router r{i} 10.1.0.{i}" for i in range(count)] + [f"address {i} 10.0.0.{i}" for i in range(count)]
     rates = dict.fromkeys(range(count), RATE) | (slow or {})
     for i in range(count):
         lines.append(f"link {i} nic0 {count + i} h0 {nic_rate} 0 -1 0 0")
         lines.append(f"link {count + i} h0 {i} nic0 {RATE} {LATENCY_NS} -1 0 0")
     for i in range(count):
         closes = dateline and i == count - 1
-        lines.append(
-            f"link {count + i} x+ {count + (i + 1) % count} x- {rates[i]} {LATENCY_NS} 0 {closes:d} 0"
-        )
+        lines.append(f"link {count + i} x+ {count + (i + 1) % count} x- {rates[i]} {LATENCY_NS} 0 {closes:d} 0")
     for i in range(count):
-        lines += [
-            f"route {count + i} 10.0.0.0/8 {2 * count + i}",
-            f"route {count + i} 10.0.0.{i}/32 {2 * i + 1}",
-        ]
+        lines += [f"route {count + i} 10.0.0.0/8 {2 * count + i}", f"route {count + i} 10.0.0.{i}/32 {2 * i + 1}"]
     return "\n".join(lines) + "\n"
 
 
-def simulate(
-    tmp_path: Path, description: str, messages: Sequence[Message]
-) -> subprocess.CompletedProcess[str]:
+def simulate(tmp_path: Path, description: str, messages: Sequence[Message]) -> subprocess.CompletedProcess[str]:
     path = tmp_path / "description"
     path.write_text(description)
     text = "".join(f"{at} {2 * source} 10.0.0.{to} {size}\n" for at, source, to, size in messages)

@@ -38,14 +38,8 @@ def by_dimension(order: str) -> tuple[dict[str, float], dict[str, float]]:
     source, target = nodes[sent.source], nodes[sent.target]
     pairs, inverse = np.unique(source * len(topology.nodes) + target, return_inverse=True)
     messages = [
-        Message(
-            source=pair // len(topology.nodes),
-            target=pair % len(topology.nodes),
-            size_bytes=round(size_bytes),
-        )
-        for pair, size_bytes in zip(
-            pairs.tolist(), np.bincount(inverse, sent.size_bytes).tolist(), strict=True
-        )
+        Message(source=pair // len(topology.nodes), target=pair % len(topology.nodes), size_bytes=round(size_bytes))
+        for pair, size_bytes in zip(pairs.tolist(), np.bincount(inverse, sent.size_bytes).tolist(), strict=True)
         if pair // len(topology.nodes) != pair % len(topology.nodes)
     ]
     stall_s = simulated(topology, messages).output_stall_s

@@ -36,8 +36,7 @@ def phases(topology: Topology) -> list[list[Link]]:
                 [
                     link
                     for link in topology.first_rail
-                    if (link.dimension, link.step) == (dimension, step)
-                    and link.source.coordinate[dimension] % 2 == odd
+                    if (link.dimension, link.step) == (dimension, step) and link.source.coordinate[dimension] % 2 == odd
                 ]
             )
     return [links for links in found if links]
@@ -56,9 +55,7 @@ def load(topology: Topology, pattern: str) -> list[Message]:
         return [Message(source=one, target=other, size_bytes=LOAD_BYTES) for one, other in pairs]
     at = {topology.nodes[index].coordinate: index for index in seconds}
     return [
-        Message(
-            source=at[link.source.coordinate], target=at[link.target.coordinate], size_bytes=LOAD_BYTES // 6
-        )
+        Message(source=at[link.source.coordinate], target=at[link.target.coordinate], size_bytes=LOAD_BYTES // 6)
         for link in topology.first_rail
     ]
 
@@ -71,9 +68,7 @@ def left(topology: Topology, pattern: str) -> dict[str, float]:
     for links in phases(topology):
         own = [
             Message(
-                source=firsts[link.source.coordinate],
-                target=firsts[link.target.coordinate],
-                size_bytes=TRANSFER_BYTES,
+                source=firsts[link.source.coordinate], target=firsts[link.target.coordinate], size_bytes=TRANSFER_BYTES
             )
             for link in links
         ]

@@ -97,8 +97,7 @@ def ranks_of(rows: Sequence[Row]) -> Ranks:
         cpu=[_number(row.get("cpu", ABSENT)) for row in rows],
         numa_node=[_number(row.get("numa_node", ABSENT)) for row in rows],
         cpu_set=[
-            cpu_sets.setdefault(tuple(cpus), len(cpu_sets)) if isinstance(cpus, list) else _number(cpus)
-            for cpus in own
+            cpu_sets.setdefault(tuple(cpus), len(cpu_sets)) if isinstance(cpus, list) else _number(cpus) for cpus in own
         ],
         cpu_sets=tuple(cpu_sets),
     )

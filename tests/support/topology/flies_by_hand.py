@@ -146,10 +146,7 @@ class _Groups:
         """Return the links through groups; `path` has (group, cable to the next) and ends with (group, -1)."""
         here, links = ends[0], list[str]()
         for (group, cable), (other, _) in itertools.pairwise(path):
-            links += [
-                *self.inside(here, self.gate(group, other, cable), number),
-                self.cross(group, other, cable),
-            ]
+            links += [*self.inside(here, self.gate(group, other, cable), number), self.cross(group, other, cable)]
             here = self.gate(other, group, cable)
         return links + self.inside(here, ends[1], number)
 

@@ -49,9 +49,7 @@ def nccl(text: str, speed: int = 400000) -> str:
 
 def hwloc(text: str) -> str:
     """Return what lstopo writes for the node of a dump of NCCL (`nccl`): a switch has a port above and one below."""
-    lines = [
-        '<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n<topology version="2.0"><object type="Machine" nodeset="0xff">'
-    ]
+    lines = ['<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n<topology version="2.0"><object type="Machine" nodeset="0xff">']
     for part in ElementTree.fromstring(nccl(text)):
         numa = int(part.attrib["numaid"])
         lines.append(f'<object type="Package" nodeset="{1 << numa:#x}">')
@@ -108,9 +106,7 @@ def matrix(text: str, names: list[str], gpu_link: str = "NV18") -> str:
         lines.append("\t".join([gpus[at], *links, *cells, f"{16 * at}-{16 * at + 15}", numa, "N/A"]))
     for at, nic in enumerate(nics):
         own = [row[1 + at] for row in rows]
-        lines.append(
-            "\t".join([nic, *own, *(" X " if at == other else "NODE" for other in range(len(nics)))])
-        )
+        lines.append("\t".join([nic, *own, *(" X " if at == other else "NODE" for other in range(len(nics)))]))
     legend = [f"  {nic}: {name}" for nic, name in zip(nics, names, strict=True)]
     return "\n".join([*lines, "", "Legend:", "", "  X    = Self", "", "NIC Legend:", "", *legend, ""])
 
@@ -154,9 +150,7 @@ def swap_nics(text: str, draw: random.Random) -> str:
         one, other = draw.sample(names, 2)
         return text.replace(f'"{one}"', '"?"').replace(f'"{other}"', f'"{one}"').replace('"?"', f'"{other}"')
     one, other = draw.sample(re.findall(r"NIC\d+: (\S+)", text), 2)
-    return (
-        text.replace(f" {one}\n", " ?\n").replace(f" {other}\n", f" {one}\n").replace(" ?\n", f" {other}\n")
-    )
+    return text.replace(f" {one}\n", " ?\n").replace(f" {other}\n", f" {one}\n").replace(" ?\n", f" {other}\n")
 
 
 def narrow(text: str, draw: random.Random) -> str:
@@ -167,9 +161,7 @@ def narrow(text: str, draw: random.Random) -> str:
         return text[:at] + 'link_width="8"' + text[at + len('link_width="16"') :]
     lines, _, row = _cells(text, draw)
     words = lines[row].split("\t")
-    column = draw.choice(
-        [at for at, word in enumerate(words) if word in ("PIX", "PXB", "PHB", "NODE", "SYS")]
-    )
+    column = draw.choice([at for at, word in enumerate(words) if word in ("PIX", "PXB", "PHB", "NODE", "SYS")])
     words[column] = "SYS" if words[column] != "SYS" else "PIX"
     lines[row] = "\t".join(words)
     return "\n".join(lines)

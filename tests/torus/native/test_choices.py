@@ -26,11 +26,7 @@ pytestmark = pytest.mark.built
 CELL_PAYLOAD = 2460
 WIRE = 2514 / CELL_PAYLOAD
 ADAPTIVE = tuple(choose for choose in list(RULES)[1:] if choose != "hashed")
-SMALL = {
-    "torus": gemini("4x4x1"),
-    "dragonfly": catalog.load("dragonfly-72"),
-    "tree": catalog.load("fat-tree-54"),
-}
+SMALL = {"torus": gemini("4x4x1"), "dragonfly": catalog.load("dragonfly-72"), "tree": catalog.load("fat-tree-54")}
 
 
 def chosen(topology: Topology, choose: str, order: str = "") -> Topology:
@@ -55,9 +51,7 @@ def crossing(topology: Topology, cells: int, *, others: int = 6, rounds: int = 1
     address = [addresses.node_address(topology, node, 0) for node in topology.nodes]
     draw = random.Random(2)
     pairs = [(node, to) for node in range(len(address)) for to in draw.sample(range(len(address)), others)]
-    return "".join(
-        f"0 {2 * node} {address[to]} {cells * CELL_PAYLOAD}\n" for _ in range(rounds) for node, to in pairs
-    )
+    return "".join(f"0 {2 * node} {address[to]} {cells * CELL_PAYLOAD}\n" for _ in range(rounds) for node, to in pairs)
 
 
 @pytest.mark.parametrize(
@@ -82,9 +76,7 @@ def test_sources_take_turns_on_tori_whose_files_do_not_say_otherwise(
 
 
 def test_every_gemini_takes_turns() -> None:
-    geminis = [
-        catalog.load(name) for name in catalog.known() if "arbitration" in catalog.load(name).to_dict()
-    ]
+    geminis = [catalog.load(name) for name in catalog.known() if "arbitration" in catalog.load(name).to_dict()]
     assert {one.name for one in geminis} == {name for name in catalog.known() if catalog.load(name).rings}
 
 
@@ -105,9 +97,7 @@ def test_everything_arrives_with_buffers_of_one_cell(tmp_path: Path, name: str, 
         *itertools.product(["dragonfly"], ADAPTIVE),
     ],
 )
-def test_without_escape_channels_the_same_traffic_waits_for_ever(
-    tmp_path: Path, name: str, choose: str
-) -> None:
+def test_without_escape_channels_the_same_traffic_waits_for_ever(tmp_path: Path, name: str, choose: str) -> None:
     topology = chosen(SMALL[name], choose)
     text = described(topology, buffer_cells=1).splitlines(keepends=True)
     blocked = "".join(f"{line[:-2]}0\n" if line.startswith("choose ") else line for line in text)
@@ -144,9 +134,7 @@ def test_bytes_on_links_are_those_of_the_model(name: str, choose: str) -> None:
     pairs = [(a, b) for a in range(count) for b in range(a % 5, count, 5) if a != b]
     messages = [Message(source=a, target=b, size_bytes=20 * CELL_PAYLOAD) for a, b in pairs]
     source, target = (np.array(ends) for ends in zip(*pairs, strict=True))
-    expected = topology.carry(
-        topology.router_of_node[source], target, np.full(len(pairs), 20.0 * CELL_PAYLOAD)
-    )
+    expected = topology.carry(topology.router_of_node[source], target, np.full(len(pairs), 20.0 * CELL_PAYLOAD))
     flat = expected.link_bytes.ravel()
     sent = simulated(topology, messages).sent_bytes
     model = np.array([flat[place] for place in topology.link_places.values()])
@@ -239,12 +227,8 @@ def test_ways_in_a_circle_are_refused(tmp_path: Path) -> None:
     names = [line.split()[1] for line in lines if line.startswith(("node ", "router "))]
     first, second, end = (names.index(f"r{x}-0-0") for x in (0, 1, 2))
     links = [line.split() for line in lines if line.startswith("link ")]
-    back = next(
-        number for number, words in enumerate(links) if (int(words[1]), int(words[3])) == (second, first)
-    )
-    lines = [
-        f"way {second} {end} {back}" if line.startswith(f"way {second} {end} ") else line for line in lines
-    ]
+    back = next(number for number, words in enumerate(links) if (int(words[1]), int(words[3])) == (second, first))
+    lines = [f"way {second} {end} {back}" if line.startswith(f"way {second} {end} ") else line for line in lines]
     done = run(tmp_path, "\n".join(lines) + "\n", "")
     assert done.returncode == 1
     assert "ways form a circle from r" in done.stderr

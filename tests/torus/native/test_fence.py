@@ -51,9 +51,7 @@ def test_a_job_that_is_started_again_is_not_let_through_by_what_its_first_start_
     program: Path, folder: Path
 ) -> None:
     died = start(program, folder, "")
-    wait_until(
-        lambda: any(path.read_bytes().strip(b"\0") for path in folder.iterdir()), "the first rank waits"
-    )
+    wait_until(lambda: any(path.read_bytes().strip(b"\0") for path in folder.iterdir()), "the first rank waits")
     died.kill()
     died.wait()
     first = start(program, folder, "1")

@@ -79,18 +79,14 @@ def test_a_rank_that_hears_by_its_sockets_sleeps_longer_each_time_and_does_not_q
         {"MPI_LOCALNRANKS": "2", "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"},
     ],
 )
-def test_ranks_that_share_a_node_yield_to_each_other_after_every_poll(
-    program: Path, ranks: dict[str, str]
-) -> None:
+def test_ranks_that_share_a_node_yield_to_each_other_after_every_poll(program: Path, ranks: dict[str, str]) -> None:
     took_ms, between, without = undisturbed(program, SHARED_MS, **ranks)
     assert took_ms >= SHARED_MS
     assert (between, without) == (POLLS, POLLS)
 
 
 @pytest.mark.torus
-def test_ranks_that_share_a_node_of_a_torus_hear_by_their_sockets(
-    program: Path, railyard: Run, small: str
-) -> None:
+def test_ranks_that_share_a_node_of_a_torus_hear_by_their_sockets(program: Path, railyard: Run, small: str) -> None:
     """64 of them, four on a node, woke every millisecond and took a core: launches were void by 6 %."""
     done = railyard("torus", "mpirun", small, "-np", "2", "--host", "n0-0-0:2", program, str(POLLS))
     assert done.returncode == 0, done.stderr

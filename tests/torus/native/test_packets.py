@@ -58,9 +58,7 @@ def test_prefixes_of_a_dragonfly_lead_to_every_node_as_single_steps_do(name: str
         prefixes = topology.prefixes(router)
         for node in topology.nodes:
             at = topology.node_offset(node)
-            links = [
-                link for block, link in prefixes.items() if block.offset >> block.bits == at >> block.bits
-            ]
+            links = [link for block, link in prefixes.items() if block.offset >> block.bits == at >> block.bits]
             end = topology.destination(node.coordinate, node.slot)
             own = node.coordinate == router.coordinate
             assert links == ([] if own else [topology.next_link(router, end)])
@@ -75,9 +73,7 @@ def test_the_emulated_optimum_of_96_nodes_is_the_models() -> None:
 
 
 def test_a_larger_run_in_the_schedulers_order_has_its_optimum_lower_and_gains_more() -> None:
-    small, large = injection.runs(
-        {(4, 2, 6): (4, 4, 6), (8, 4, 6): (8, 8, 6)}, ("snake",), (60, 70, 80, 90, 100)
-    )
+    small, large = injection.runs({(4, 2, 6): (4, 4, 6), (8, 4, 6): (8, 8, 6)}, ("snake",), (60, 70, 80, 90, 100))
     assert (small.best_percent, large.best_percent) == (100, 70)  # docs/simulated.md
     assert round(large.gain_percent) == 16
     assert large.gain_percent > small.gain_percent + 5
@@ -93,9 +89,7 @@ def test_a_hot_spot_hurts_jobs_on_scattered_nodes_and_none_in_a_box_of_its_own()
         next(hot_spot.rows({rule: seeds}, ("incast",))) for rule, seeds in (("boxes", (0,)), ("random", (1,)))
     )
     assert boxes.hurt == 0 and max(boxes.factors) == pytest.approx(1, abs=0.01)
-    assert scattered.hurt == 5 and max(scattered.factors) == pytest.approx(
-        3.23, abs=0.01
-    )  # docs/congestion.md
+    assert scattered.hurt == 5 and max(scattered.factors) == pytest.approx(3.23, abs=0.01)  # docs/congestion.md
 
 
 def test_throttling_the_misbehaving_job_relieves_the_others() -> None:

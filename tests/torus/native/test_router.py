@@ -50,13 +50,7 @@ def test_inputs_of_a_router_take_turns(tmp_path: Path, fair: bool) -> None:
 
 @pytest.mark.parametrize(
     ("count", "hops", "first_and_last"),
-    [
-        (5, 2, (1.0, 1.0)),
-        (16, 2, (1.0, 1.0)),
-        (7, 3, (0.67, 1.99)),
-        (8, 3, (0.67, 2.24)),
-        (16, 7, (0.29, 2.26)),
-    ],
+    [(5, 2, (1.0, 1.0)), (16, 2, (1.0, 1.0)), (7, 3, (0.67, 1.99)), (8, 3, (0.67, 2.24)), (16, 7, (0.29, 2.26))],
 )
 def test_a_ring_of_full_nics_loses_unless_it_is_fair_or_its_nics_are_balanced(
     tmp_path: Path, count: int, hops: int, first_and_last: tuple[float, float]
@@ -127,9 +121,7 @@ def test_a_ring_of_full_buffers_goes_on_by_its_dateline(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("to", "time_to_live", "line"), [(3, 4, "expired r3"), (3, 5, "message 4"), (0, 2, "message 1")]
 )
-def test_a_message_comes_to_as_many_routers_as_it_lives(
-    tmp_path: Path, to: int, time_to_live: int, line: str
-) -> None:
+def test_a_message_comes_to_as_many_routers_as_it_lives(tmp_path: Path, to: int, time_to_live: int, line: str) -> None:
     """Node 0 of a ring whose routes all go plus: 4 routers to node 3, 1 to itself; what expires comes back to it."""
     path = tmp_path / "description"
     path.write_text(ring(6))
@@ -163,11 +155,7 @@ def test_a_message_comes_to_as_many_routers_as_it_lives(
         ("link 4 x+ 5", "link 4294967300 x+ 5", "expected: link HOST PORT"),
         ("route 5 ", "router r4\nroute 5 ", "expected only routes after the first one"),
         ("route 5 ", "address 0 10.0.1.0\nroute 5 ", "expected only routes after the first one"),
-        (
-            "".join(f"address {i} 10.0.0.{i}\n" for i in range(4)),
-            "",
-            "expected addresses before the first route",
-        ),
+        ("".join(f"address {i} 10.0.0.{i}\n" for i in range(4)), "", "expected addresses before the first route"),
         ("router r1", f"router r1 {600 * 'x'}", "too long"),
     ],
 )

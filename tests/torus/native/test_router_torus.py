@@ -41,9 +41,7 @@ def address(name: str, host: str) -> str:
     return next(line.split()[0] for line in hosts if line.split()[1] == host)
 
 
-def test_it_is_the_default_and_one_process_and_no_router_is_a_namespace(
-    railyard: Run, torus_name: str
-) -> None:
+def test_it_is_the_default_and_one_process_and_no_router_is_a_namespace(railyard: Run, torus_name: str) -> None:
     assert "network router" in up(railyard, torus_name)
     report = status(railyard, torus_name)
     assert report["sound"] and report["network"] == "router" and report["latency_scaled"]
@@ -58,9 +56,7 @@ def test_it_is_the_default_and_one_process_and_no_router_is_a_namespace(
     assert not (lifecycle.RUN / torus_name).exists() and netns.namespaces(torus_name) == []
 
 
-def test_a_router_that_was_killed_is_told_by_status_and_removed_by_down(
-    railyard: Run, torus_name: str
-) -> None:
+def test_a_router_that_was_killed_is_told_by_status_and_removed_by_down(railyard: Run, torus_name: str) -> None:
     up(railyard, torus_name, "--network", "router")
     os.kill(process(torus_name), signal.SIGKILL)
     while router.state(torus_name, lifecycle.RUN / torus_name) is not None:
@@ -111,9 +107,7 @@ def test_a_hidden_rate_is_in_the_router_alone(railyard: Run, torus_name: str) ->
         time.sleep(0.05)
 
 
-def test_a_hop_takes_its_latency_and_faults_change_rates_while_it_runs(
-    railyard: Run, torus_name: str
-) -> None:
+def test_a_hop_takes_its_latency_and_faults_change_rates_while_it_runs(railyard: Run, torus_name: str) -> None:
     """Three routers on the way there and three back; the machine can only add to it."""
     up(railyard, torus_name, "--network", "router", "--rate-scale", "0.000125")
     pinged = inside(torus_name, "n0-0-0", "ping", "-c", "3", "-i", "0.1", address(torus_name, "n1-1-0"))
@@ -139,22 +133,16 @@ def test_a_damaged_packet_is_sent_again_and_a_silent_cable_is_rerouted(
     up(railyard, torus_name, "--network", "router", topology=str(path))
     done = railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--errors", "50", "--jitter", "1us")
     assert done.returncode == 0, done.stderr
-    pings = inside(
-        torus_name, "n0-0-0", "ping", "-c", "20", "-i", "0.02", "-w", "60", address(torus_name, "n1-0-0")
-    )
+    pings = inside(torus_name, "n0-0-0", "ping", "-c", "20", "-i", "0.02", "-w", "60", address(torus_name, "n1-0-0"))
     assert " 0% packet loss" in pings
     replays = [name for name, link in links(railyard, torus_name).items() if link["replays"]]
     assert replays == ["X+ 0,0,0>1,0,0"]
-    assert status(railyard, torus_name)["faults"] == [
-        "X+ 0,0,0>1,0,0: 50 % of packets damaged, jitter up to 1 us"
-    ]
+    assert status(railyard, torus_name)["faults"] == ["X+ 0,0,0>1,0,0: 50 % of packets damaged, jitter up to 1 us"]
     assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
     flap = ["--flap", "--for", "1s", "--every", "2s"]
     assert railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", *flap).returncode == 0
     inside(torus_name, "n0-0-0", "ping", "-c", "30", "-i", "0.1", "-w", "60", address(torus_name, "n1-0-0"))
-    silent = {
-        name: link["outage_ns"] for name, link in links(railyard, torus_name).items() if link["outages"]
-    }
+    silent = {name: link["outage_ns"] for name, link in links(railyard, torus_name).items() if link["outages"]}
     assert silent["X+ 0,0,0>1,0,0"] > 0 and silent.keys() <= {"X+ 0,0,0>1,0,0", "X- 1,0,0>0,0,0"}
     assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
     link = ["torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--down"]

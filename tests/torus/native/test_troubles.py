@@ -13,9 +13,7 @@ CABLE = 2 * 4  # of a ring of four, from router 0 to router 1
 MS = 1_000_000
 
 
-def troubled(
-    at_ms: int, for_ms: int, every_ms: int, *, silent: int = 0, damaged: float = 0, jitter: int = 0
-) -> str:
+def troubled(at_ms: int, for_ms: int, every_ms: int, *, silent: int = 0, damaged: float = 0, jitter: int = 0) -> str:
     """Return a ring of four whose first cable has a trouble."""
     line = f"trouble {CABLE} {at_ms * MS} {for_ms * MS} {every_ms * MS} {silent} {damaged} {jitter}\n"
     first = "route "
@@ -23,9 +21,7 @@ def troubled(
 
 
 @pytest.mark.parametrize(("every_ms", "spells"), [(0, 1), (200, 4)])
-def test_a_flap_delays_a_message_by_its_spells_and_loses_nothing(
-    tmp_path: Path, every_ms: int, spells: int
-) -> None:
+def test_a_flap_delays_a_message_by_its_spells_and_loses_nothing(tmp_path: Path, every_ms: int, spells: int) -> None:
     """300 cells take 754 ms, and 50 ms more for each spell; a cell that is being sent when one begins is sent."""
     message = [(0, 0, 1, 300 * PAYLOAD)]
     usual = arrivals(simulate(tmp_path, ring(4), message))[0]

@@ -49,9 +49,7 @@ def site_reframe(folder: Path, *words: str, on: str = "") -> subprocess.Complete
     fixed = ["-C", str(DATA / "fake_site.py"), "--prefix", str(folder), "--nocolor"]
     fixed += [] if "-c" in words else ["-c", str(DATA / "on_fake_site.py")]
     site = {"SITE": str(folder), "CHECKOUT": str(CHECKOUT), "LMOD_CMD": str(folder / "lmod")}
-    return in_checkout(
-        [*head, str(BIN / "reframe"), *fixed, *words], **site, PATH=f"{folder}:{environment()['PATH']}"
-    )
+    return in_checkout([*head, str(BIN / "reframe"), *fixed, *words], **site, PATH=f"{folder}:{environment()['PATH']}")
 
 
 @pytest.mark.unit

@@ -136,9 +136,7 @@ def test_every_node_is_idle_under_its_own_name_and_status_says_so(
     assert "Nodes=n0-0-0" in head("scontrol", "show", "topology", "r0-0-0")
 
 
-def test_a_victim_and_its_congestor_run_at_once_in_one_job_by_mpirun(
-    reframe: ReFrame, tmp_path: Path
-) -> None:
+def test_a_victim_and_its_congestor_run_at_once_in_one_job_by_mpirun(reframe: ReFrame, tmp_path: Path) -> None:
     """By srun they do among the smoke checks below."""
     assert_passed(reframe("-r", "-n", "congestion_smoke", "-S", "repeats=5", system="vtorus:slurm-mpirun"))
     (record,) = records(tmp_path)
@@ -155,11 +153,7 @@ def assert_loaded(record: Record) -> None:
 
 def test_srun_from_anywhere_starts_ranks_on_the_nodes(railyard: Run, cluster: str) -> None:
     done = railyard("torus", "srun", cluster, "-n", "3", "-w", "n0-0-1,n1-0-0,n1-1-1", "--label", "hostname")
-    assert dict(re.findall(r"^(\d): (\S+)$", done.stdout, re.M)) == {
-        "0": "n0-0-1",
-        "1": "n1-0-0",
-        "2": "n1-1-1",
-    }
+    assert dict(re.findall(r"^(\d): (\S+)$", done.stdout, re.M)) == {"0": "n0-0-1", "1": "n1-0-0", "2": "n1-1-1"}
 
 
 def test_an_srun_that_waits_for_nodes_does_not_block_the_launches_of_the_job_that_has_them(
@@ -170,9 +164,7 @@ def test_an_srun_that_waits_for_nodes_does_not_block_the_launches_of_the_job_tha
     script = f"#!/bin/sh\nwhile [ ! -e {tmp_path}/waits ]; do sleep 0.2; done\n{launch} > {tmp_path}/inside\n"
     (tmp_path / "job").write_text(script)
     head("sbatch", "-N", str(NODES), "-o", str(tmp_path / "log"), str(tmp_path / "job"))
-    wait_until(
-        lambda: head("squeue", "-h", "-t", "running", "-o", "%i").strip() != "", "the job has its nodes"
-    )
+    wait_until(lambda: head("squeue", "-h", "-t", "running", "-o", "%i").strip() != "", "the job has its nodes")
     words = [str(BIN / "railyard"), "torus", "srun", cluster, "-n", "1", "hostname"]
     outside = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment(), cwd=CHECKOUT)
     wait_until(lambda: head("squeue", "-h", "-t", "pending", "-o", "%i").strip() != "", "the srun waits")
@@ -210,9 +202,7 @@ def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: 
     assert {rank.allowed_cpus for rank in by_core.ranks} == {(0,)}
 
 
-def test_what_the_scheduler_places_fills_few_nodes_of_a_larger_job(
-    head: Callable[..., str], tmp_path: Path
-) -> None:
+def test_what_the_scheduler_places_fills_few_nodes_of_a_larger_job(head: Callable[..., str], tmp_path: Path) -> None:
     granted = allocate(catalog.load("gemini-2x2x2"), "contiguous", block=(2, 1, 1))
     placed = place("scheduler", granted, (4,), ranks_per_node=2)
     rendered = render("slurm", placed)
@@ -234,9 +224,7 @@ WRONG = {
 
 
 @BOTH
-def test_a_wrong_distribution_is_caught(
-    reframe: ReFrame, tmp_path: Path, partition: str, launcher: str
-) -> None:
+def test_a_wrong_distribution_is_caught(reframe: ReFrame, tmp_path: Path, partition: str, launcher: str) -> None:
     wrong = tmp_path / "bin"
     wrong.mkdir()
     ours = f'PATH=${{PATH#{wrong}:}} exec {CHECKOUT}/railyard/torus/bin/{launcher} "$@"\n'
@@ -276,10 +264,7 @@ def from_doctor(head: Callable[..., str], path: Path, extras: str = "") -> Path:
     """What doctor prints on the head as a file, of a user who declares `measured`, with more extras and plain srun."""
     fragment = head(str(BIN / "railyard"), "doctor", "--fragment")
     declared = re.sub(
-        r"emulated, nodes: 8, cluster: .*?names_nodes: true",
-        f"measured, nodes: 8{extras}",
-        fragment,
-        flags=re.S,
+        r"emulated, nodes: 8, cluster: .*?names_nodes: true", f"measured, nodes: 8{extras}", fragment, flags=re.S
     )
     assert "origin: measured, nodes: 8" in declared, fragment
     plain = f"prepare_cmds: ['export PATH=\"{BIN}:$PATH\"']\nenvironments"
@@ -376,11 +361,7 @@ def test_a_binding_is_the_same_on_every_node_and_a_hung_launch_costs_itself_alon
 
 def test_checks_run_inside_an_allocation(head: Callable[..., str], cluster: str, tmp_path: Path) -> None:
     mine = from_doctor(head, tmp_path / "mine.yml")
-    text = (
-        mine.read_text()
-        .replace("scheduler: squeue", "scheduler: local")
-        .replace("max_jobs: 4", "max_jobs: 1")
-    )
+    text = mine.read_text().replace("scheduler: squeue", "scheduler: local").replace("max_jobs: 4", "max_jobs: 1")
     mine.write_text(re.sub(r"    access: .*\n", "", text).replace("nodes: 8", "nodes_from: environment"))
     fixed = ["-p", "openmpi-here", "-S", PLAIN_SRUN, "-S", "placements=random"]
     words = command(tmp_path, *HALO, *fixed, system=f"{cluster}:torus", configs=(mine,))

@@ -96,12 +96,7 @@ def steps(topology: Topology, folder: Path) -> Iterator[Step]:
                     for name, text in rendered.files.items():
                         (folder / name).write_text(text)
                     yield Step(
-                        launcher=launcher,
-                        order=order,
-                        binding=binding,
-                        site=site,
-                        placed=placed,
-                        rendered=rendered,
+                        launcher=launcher, order=order, binding=binding, site=site, placed=placed, rendered=rendered
                     )
 
 
@@ -173,9 +168,7 @@ def test_a_job_near_to_one_switch_waits_for_it_and_another_does_not(head: Callab
     wait_until(lambda: shown(head, waiting, "Reason") not in {"", "None"}, "Slurm has looked at the job")
     assert shown(head, waiting, "JobState") == "PENDING"
     head("scancel", in_use[0])
-    wait_until(
-        lambda: shown(head, waiting, "JobState") == "COMPLETED", "the job ran on the leaf that is free"
-    )
+    wait_until(lambda: shown(head, waiting, "JobState") == "COMPLETED", "the job ran on the leaf that is free")
     assert re.fullmatch(r"n0-\[0-1\]|n0-0,n0-1", shown(head, waiting, "NodeList"))
 
 

@@ -59,9 +59,7 @@ class Library:
             valid = f"with {self.name}: {', '.join([*self.names(collective), *own])}"
             raise InputError("algorithms", collective, name, valid)
         if is_rule and not self.rules_variable:
-            raise InputError(
-                "algorithms", collective, f"{name}{FROM}", f"no {FROM} with {self.name}: no file of rules"
-            )
+            raise InputError("algorithms", collective, f"{name}{FROM}", f"no {FROM} with {self.name}: no file of rules")
         if is_rule:
             return {**self.always, self.rules_variable: ""}
         return {**self.always, self.variables[collective]: self.algorithms[collective][name][0]}
@@ -77,9 +75,7 @@ class Library:
             if FROM in name:
                 algorithm, _, least = name.partition(FROM)
                 whole = int(least) * (1 if collective in schedules.SPLIT else ranks)
-                of.setdefault(collective, [(0, "0")]).append(
-                    (whole, self.algorithms[collective][algorithm][0])
-                )
+                of.setdefault(collective, [(0, "0")]).append((whole, self.algorithms[collective][algorithm][0]))
         lines = [str(len(of))]
         for collective, rules in of.items():
             lines += [str(self.rules_numbers[collective]), "2", str(ranks), str(len(rules))]

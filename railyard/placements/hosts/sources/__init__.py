@@ -56,8 +56,7 @@ def read(path: Path, kind: str | None = None) -> NodeCoordinates:
 def _unknown(text: str, source: str) -> InputError:
     """Return the error for a text of no known form: what its first line is, and what would be read."""
     number, first = next(
-        ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1) if line.strip()),
-        (1, ""),
+        ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1) if line.strip()), (1, "")
     )
     near = [instead for pattern, instead in NEAR if re.search(pattern, text, re.MULTILINE)]
     problem = f"begins with {quoted(first)}, which no source of coordinates does" if first else "it is empty"

@@ -41,6 +41,4 @@ def parse(text: str, source: str) -> NodeCoordinates:
     return nodes.located(extents=extents[-1] if extents else None)
 
 
-SOURCE = CoordinateSource(
-    name="coordinates", does="lines HOST X Y Z", precedence=70, matches=matches, parse=parse
-)
+SOURCE = CoordinateSource(name="coordinates", does="lines HOST X Y Z", precedence=70, matches=matches, parse=parse)

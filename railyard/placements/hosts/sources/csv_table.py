@@ -65,9 +65,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
 def _table(text: str) -> tuple[int, list[str], Iterator[tuple[int, list[str]]]]:
     """Return the header's line and its words, and the rows after it with their lines, without empty rows."""
     lines = text.split("\n")
-    first = next(
-        (k for k, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))), 0
-    )
+    first = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))), 0)
     for index, line in enumerate(lines[:first]):
         words = [word.strip() for word in re.split(f"[{SEPARATORS}]", line.lstrip("# ").lower())]
         if _first(NAMES, words) and _dimensions(words):
@@ -94,6 +92,4 @@ def _dimensions(header: list[str]) -> tuple[str, str, str] | None:
     return next((columns for columns in DIMENSIONS if all(d in header for d in columns if d)), None)
 
 
-SOURCE = CoordinateSource(
-    name="csv", does="a table with a header", precedence=60, matches=matches, parse=parse
-)
+SOURCE = CoordinateSource(name="csv", does="a table with a header", precedence=60, matches=matches, parse=parse)

@@ -47,9 +47,7 @@ class Fabric:
             with_nodes.append(switch)
             if host not in first or natural(device) < natural(first[host][0]):
                 first[host] = (device, switch)
-        tree = trees.Tree(
-            joined=self.cables, nodes={switch: [] for switch in self.switches if switch in {*with_nodes}}
-        )
+        tree = trees.Tree(joined=self.cables, nodes={switch: [] for switch in self.switches if switch in {*with_nodes}})
         for host, (_, switch) in first.items():
             tree.nodes.setdefault(switch, []).append(host)
         return trees.from_cables(tree, self.nodes)

@@ -45,13 +45,9 @@ def parse(text: str, source: str) -> NodeCoordinates:
     elif LISTED.search(text):
         _ports(text, fabric)
     elif LIST.search(text):
-        raise InputError(
-            source, "", problem="a list of nodes without their ports", valid="ibnetdiscover without -l"
-        )
+        raise InputError(source, "", problem="a list of nodes without their ports", valid="ibnetdiscover without -l")
     else:
-        raise InputError(
-            source, "", problem="an adapter and no switch", valid="ibnetdiscover of a port with a cable"
-        )
+        raise InputError(source, "", problem="an adapter and no switch", valid="ibnetdiscover of a port with a cable")
     return fabric.located()
 
 

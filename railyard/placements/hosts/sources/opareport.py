@@ -15,8 +15,7 @@ from railyard.placements.hosts.sources.fabric import Fabric
 from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError, Reading
 
 END = re.compile(
-    r"^[ \t]*(\d+(?:\.\d+)?g|<->)\s+(0x[0-9a-f]{16})\s+\d+\s+(FI|SW)\s+(.*?)\s*$",
-    re.IGNORECASE | re.MULTILINE,
+    r"^[ \t]*(\d+(?:\.\d+)?g|<->)\s+(0x[0-9a-f]{16})\s+\d+\s+(FI|SW)\s+(.*?)\s*$", re.IGNORECASE | re.MULTILINE
 )
 
 

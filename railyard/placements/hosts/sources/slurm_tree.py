@@ -50,9 +50,7 @@ def parse(text: str, source: str) -> NodeCoordinates:
     nodes.each(content_lines(re.sub(r"\\\n", " ", text)), read)
     below = set(itertools.chain.from_iterable(tree.nodes.values()))
     valid = "each node below a switch that has no switches"
-    nodes.odd += [
-        OddLineError(source, f"line {above[node]}", node, valid) for node in above if node not in below
-    ]
+    nodes.odd += [OddLineError(source, f"line {above[node]}", node, valid) for node in above if node not in below]
     return trees.from_file(tree, nodes)
 
 

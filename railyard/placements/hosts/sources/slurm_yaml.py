@@ -57,9 +57,7 @@ def documents(text: str, source: str) -> Sequence[Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}" if mark else ""
-        raise InputError(
-            source, line, getattr(error, "problem", None) or "text", "a YAML document"
-        ) from error
+        raise InputError(source, line, getattr(error, "problem", None) or "text", "a YAML document") from error
     return document if isinstance(document, list) else [document]
 
 
@@ -121,9 +119,7 @@ def _only(document: Any, key: str, what: str, source: str) -> Mapping[str, Any]:
     """Return the only item of a list; InputError for several, of which each has coordinates of its own."""
     several = items(document, key, source)
     if len(several) != 1:
-        raise InputError(
-            source, key, problem=f"{len(several)} items", valid=f"one: only {what} has coordinates"
-        )
+        raise InputError(source, key, problem=f"{len(several)} items", valid=f"one: only {what} has coordinates")
     return several[0]
 
 

@@ -13,9 +13,7 @@ from railyard.placements.topology.torus import DIMENSIONS
 @cache
 def patterns() -> Mapping[str, TrafficPattern]:
     """Return the patterns by name, stencils first, shorter names (`stencil6`) before longer ones (`stencil27`)."""
-    ordered = sorted(
-        members(__name__, "PATTERN", "PATTERNS"), key=lambda one: (one.in_groups, len(one.name), one.name)
-    )
+    ordered = sorted(members(__name__, "PATTERN", "PATTERNS"), key=lambda one: (one.in_groups, len(one.name), one.name))
     return {pattern.name: pattern for pattern in ordered}
 
 

@@ -29,9 +29,7 @@ PATTERNS = (
     TrafficPattern(
         name="allreduce",
         does="2 (n - 1) / n of a block to the next of a group of n",
-        traffic=lambda grid, size_bytes, within: ring(
-            grid, within, lambda n: size_bytes[0] * (n - 1) * (2 / n)
-        ),
+        traffic=lambda grid, size_bytes, within: ring(grid, within, lambda n: size_bytes[0] * (n - 1) * (2 / n)),
     ),
     # Every pair of ranks of a group exchanges blocks.
     TrafficPattern(name="alltoall", does="a block to every other of a group", traffic=alltoall),

@@ -54,9 +54,7 @@ def hierarchical(grid: Grid, size_bytes: tuple[float, ...], within: str) -> Traf
 
 PATTERNS = (
     # NCCL's double binary tree, S. Jeaugey, "Massively Scale Your Deep Learning Training with NCCL 2.4", 2019.
-    TrafficPattern(
-        name="tree", does="half a block up and down each of two binary trees of a group", traffic=tree
-    ),
+    TrafficPattern(name="tree", does="half a block up and down each of two binary trees of a group", traffic=tree),
     TrafficPattern(
         name="hierarchical",
         does="an all-reduce along the last dimension, then of its parts across the others, in rings",

@@ -156,10 +156,7 @@ def assign(policy: ChosenPolicy, on: Host) -> Assigned:
 def rank_nics(policy: ChosenPolicy, on: Host) -> RankNics:
     """Return the NICs of each local rank for the link-load model; InputError where the library chooses them."""
     return RankNics(
-        policy=str(policy),
-        assigned=assign(policy, on),
-        by_peer=policy.kind.by_peer,
-        on_rail=policy.kind.on_rail,
+        policy=str(policy), assigned=assign(policy, on), by_peer=policy.kind.by_peer, on_rail=policy.kind.on_rail
     )
 
 

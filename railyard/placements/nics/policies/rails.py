@@ -26,11 +26,7 @@ def nearest(host: Host, nic: int) -> Assigned:
 
 POLICIES = (
     NicPolicy(
-        name="nearest",
-        does="the NICs nearest to its socket, in turn",
-        assign=nearest,
-        nearest=True,
-        by_number=True,
+        name="nearest", does="the NICs nearest to its socket, in turn", assign=nearest, nearest=True, by_number=True
     ),
     NicPolicy(
         name="one-per-rank",

@@ -34,9 +34,7 @@ class Settings:
             f"export {' '.join(f'{name}={shlex.quote(value)}' for name, value in variables.items())}"
             for variables in self.by_local_rank
         ]
-        return (
-            node.script("Which NIC a rank uses", "nic wrapper", cases, local_rank_variables()) + 'exec "$@"\n'
-        )
+        return node.script("Which NIC a rank uses", "nic wrapper", cases, local_rank_variables()) + 'exec "$@"\n'
 
 
 Setter = Callable[[ChosenPolicy, Host], Settings]
@@ -122,11 +120,7 @@ def per_rank(**environment: str) -> Setter:
 
 def one_nic(**environment: str) -> dict[str, Setter]:
     """Return the setters of a stack whose ranks use one NIC each, by variables that name it."""
-    return {
-        "round-robin": per_rank(**environment),
-        "nic-K": same(**environment),
-        "local-nic": per_rank(**environment),
-    }
+    return {"round-robin": per_rank(**environment), "nic-K": same(**environment), "local-nic": per_rank(**environment)}
 
 
 def multirail(library: str) -> Setter:

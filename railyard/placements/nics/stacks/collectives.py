@@ -24,9 +24,7 @@ STACKS = (
             "local-nic": same(NCCL_IB_HCA="={nics}", NCCL_CROSS_NIC="0"),
             "nearest": same(NCCL_IB_HCA="={nics}", NCCL_CROSS_NIC="0"),
             "on-rail": same(NCCL_IB_HCA="={nics}", NCCL_CROSS_NIC="0", NCCL_PXN_DISABLE="1"),
-            "rail-local": same(
-                NCCL_IB_HCA="={nics}", NCCL_CROSS_NIC="0", NCCL_PXN_DISABLE="0", NCCL_P2P_PXN_LEVEL="2"
-            ),
+            "rail-local": same(NCCL_IB_HCA="={nics}", NCCL_CROSS_NIC="0", NCCL_PXN_DISABLE="0", NCCL_P2P_PXN_LEVEL="2"),
         },
         source=SOURCE,
     ),

@@ -77,9 +77,7 @@ STACKS = (
     NicStack(
         name="mvapich2",
         setters={
-            "round-robin": same(
-                MV2_RAIL_SHARING_POLICY="ROUND_ROBIN", MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD="1G"
-            ),
+            "round-robin": same(MV2_RAIL_SHARING_POLICY="ROUND_ROBIN", MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD="1G"),
             "nic-K": same(MV2_NUM_HCAS="1", MV2_IBA_HCA="{nic}"),
             "local-nic": nics_by_rank,
             "stripe": same(MV2_NUM_HCAS="{n}", MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD="16K"),

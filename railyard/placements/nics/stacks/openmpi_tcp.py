@@ -11,9 +11,6 @@ from railyard.placements.nics.stacks import NicStack, one_nic, same
 
 STACK = NicStack(
     name="openmpi-tcp",
-    setters={
-        **one_nic(OMPI_MCA_btl_tcp_if_include="{nic}"),
-        "stripe": same(OMPI_MCA_btl_tcp_if_include="{nics}"),
-    },
+    setters={**one_nic(OMPI_MCA_btl_tcp_if_include="{nic}"), "stripe": same(OMPI_MCA_btl_tcp_if_include="{nics}")},
     source="Open MPI, [networking/tcp](https://docs.open-mpi.org/en/v5.0.x/tuning-apps/networking/tcp.html)",
 )

@@ -51,9 +51,7 @@ def few_groups(allocation: Allocation, count: int, most: int) -> Ints:
     """Take the `most` fullest groups, each filled before the next; InputError when these have fewer nodes."""
     numbers, sizes = fullest(allocation.groups, most)
     if sizes.sum() < count:
-        raise InputError(
-            "placement", f"nodes in {most} groups", count, f"at most {sizes.sum()}, as were granted"
-        )
+        raise InputError("placement", f"nodes in {most} groups", count, f"at most {sizes.sum()}, as were granted")
     return fill(allocation.groups, numbers, count)
 
 

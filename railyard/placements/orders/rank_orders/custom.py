@@ -39,10 +39,7 @@ def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[Groups, Grid] |
     """Return the box dimensions that each grid dimension covers, and the grid on one node; None if nothing fits."""
     for groups in _groupings(len(grid), len(box)):
         for inside in grids(ranks_per_node, len(grid)):
-            if all(
-                g == f * math.prod(box[d] for d in group)
-                for g, f, group in zip(grid, inside, groups, strict=True)
-            ):
+            if all(g == f * math.prod(box[d] for d in group) for g, f, group in zip(grid, inside, groups, strict=True)):
                 return groups, inside
     return None
 

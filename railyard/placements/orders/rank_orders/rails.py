@@ -15,9 +15,7 @@ def by_rail(job: PlacementJob) -> Ints:
 def by_pod_rail(job: PlacementJob) -> Ints:
     """Return the node of each rank: pod by pod, in each as `by_rail`; a network without groups is one pod."""
     allocation = job.allocation
-    pods = (
-        allocation.groups if allocation.topology.has_groups else np.zeros(len(allocation.indices), np.int64)
-    )
+    pods = allocation.groups if allocation.topology.has_groups else np.zeros(len(allocation.indices), np.int64)
     walk = np.lexsort((allocation.switches, pods))
     return _dealt(job.along(walk), np.repeat(pods[walk], job.ranks_per_node)[: job.ranks])
 

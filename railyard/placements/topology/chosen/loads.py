@@ -86,9 +86,7 @@ class _Flows:
             parts = np.split(order, np.flatnonzero(np.diff(far[order])) + 1)
             yield ends, [(link[part], end[part]) for part in parts]
 
-    def _move(
-        self, sent: Floats, distance: Floats, steps: Sequence[tuple[Ints, Ints]], straight: bool
-    ) -> None:
+    def _move(self, sent: Floats, distance: Floats, steps: Sequence[tuple[Ints, Ints]], straight: bool) -> None:
         """Move flows to some ends along the steps, which begin with the farthest."""
         chosen, (routers, ends) = self.chosen, sent.shape
         rings = int(self.rings.max(initial=0)) + 2 if straight else 1

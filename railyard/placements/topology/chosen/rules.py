@@ -59,12 +59,8 @@ RULES: Mapping[str, RouteRule] = {
             has_flowlets=True,
             loads=loads.straight,
         ),
-        RouteRule(
-            name="sprayed", does="one of the shortest routes at random, for each cell", loads=loads.minimal
-        ),
-        RouteRule(
-            name="minimal-adaptive", does="the shortest route with the least to send", loads=loads.minimal
-        ),
+        RouteRule(name="sprayed", does="one of the shortest routes at random, for each cell", loads=loads.minimal),
+        RouteRule(name="minimal-adaptive", does="the shortest route with the least to send", loads=loads.minimal),
         RouteRule(
             name="valiant",
             does="for each cell the route by a random router (torus) or third group (dragonfly)",

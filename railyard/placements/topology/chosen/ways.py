@@ -33,9 +33,7 @@ class Ways:
 
     def towards(self, distance: Floats) -> NDArray[np.bool_]:
         """Return which links shorten distances to some ends; shape (links, ends). `distance` has (routers, ends)."""
-        finite = np.where(np.isfinite(distance), distance, np.nan).astype(
-            np.float32
-        )  # lengths are small whole numbers
+        finite = np.where(np.isfinite(distance), distance, np.nan).astype(np.float32)  # lengths are small whole numbers
         rest = finite[self.target]
         rest += self.length[:, None].astype(np.float32)
         shorter: NDArray[np.bool_] = rest == finite[self.source]
@@ -62,9 +60,7 @@ class Ways:
             yield int(router[first]), int(end[first]), links.tolist()
 
 
-def ways(
-    routers: Sequence[Router], links: Sequence[Link], lengths: Sequence[float], parts: Sequence[int]
-) -> Ways:
+def ways(routers: Sequence[Router], links: Sequence[Link], lengths: Sequence[float], parts: Sequence[int]) -> Ways:
     """Return the ways over the live links of a rail; `lengths` are by link, `parts` by router."""
     from scipy.sparse import csr_array  # imported here: takes half of a command's start
     from scipy.sparse.csgraph import dijkstra

@@ -64,9 +64,7 @@ def _carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carrie
         return minimal + by_way
 
     count = topology.group_count
-    carried = best_between(
-        topology.link_rates, mixed(np.zeros((count, count))), mixed(np.ones((count, count)))
-    )
+    carried = best_between(topology.link_rates, mixed(np.zeros((count, count))), mixed(np.ones((count, count))))
     for _ in range(ROUNDS):
         towards = mixed(_preferred(topology, carried).astype(np.float64))
         nearer = best_between(topology.link_rates, carried, towards)

@@ -316,9 +316,7 @@ def cables_of(entry: Mapping[str, Any], source: str) -> Cables:
     if share and entry["groups"] < 3:
         raise InputError(source, "routes.valiant_share", share, "0 with fewer than three groups")
     if by_load_alone and (share or entry["groups"] < 3):
-        raise InputError(
-            source, "routes.spread", BY_LOAD, "no valiant_share with it, and three groups or more"
-        )
+        raise InputError(source, "routes.spread", BY_LOAD, "no valiant_share with it, and three groups or more")
     return Cables(
         pairs=entry.get("cables", 1),
         arrangement=entry.get("arrangement", "consecutive"),

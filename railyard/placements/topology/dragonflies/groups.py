@@ -47,9 +47,7 @@ class Groups(Topology):
 
     @cached_property
     def routers(self) -> tuple[Router, ...]:
-        return tuple(
-            Router(coordinate=at, rail=rail) for rail in range(self.rails) for at in self.coordinates
-        )
+        return tuple(Router(coordinate=at, rail=rail) for rail in range(self.rails) for at in self.coordinates)
 
     @cached_property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -119,7 +117,5 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
         counts = ((common["nodes_per_router"],) * entry["switches"],) * entry["groups"]
     most = max(max(group) for group in counts)
     if "nodes_per_router" in document and document["nodes_per_router"] != most:
-        raise InputError(
-            source, "nodes_per_router", document["nodes_per_router"], f"{most}, as groups.nodes has"
-        )
+        raise InputError(source, "nodes_per_router", document["nodes_per_router"], f"{most}, as groups.nodes has")
     return Groups(**{**common, "nodes_per_router": most}, counts=counts)

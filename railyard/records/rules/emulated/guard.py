@@ -37,9 +37,7 @@ def figures(read: Record) -> Iterator[Fault]:
     for field, launch, guard in guarded(read):
         if not has_figures(guard):
             lacking = [name for name in (*NUMBERS, "conserved") if name not in guard]
-            yield Fault(
-                field=field, text=f"lacks {', '.join(lacking)}" if lacking else "figures are no numbers"
-            )
+            yield Fault(field=field, text=f"lacks {', '.join(lacking)}" if lacking else "figures are no numbers")
             continue
         for name in SHARES:
             if not 0 <= guard[name] <= 1:
