@@ -44,9 +44,7 @@ def update(root: Path, output: Path, accept: bool) -> None:
     A case needs 6 launches. A record that is worse than its references allow is left out and named. Where no case has
     a reference, nothing is written, and that is an error: nothing could ever get worse.
     """
-    from railyard.analysis.references.update import (
-        updated,  # SciPy takes a second that other commands need not wait
-    )
+    from railyard.analysis.references.update import updated  # SciPy takes a second that other commands need not wait
 
     after = updated(index_of(root).entries(), references.load(output), accept=accept)
     count = sum(len(of_check) for of_check in after.references.values())
