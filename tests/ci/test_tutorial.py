@@ -44,6 +44,7 @@ def test_a_reader_reaches_a_green_check_then_a_red_one_then_a_workflow(tmp_path:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "use, in fit: " in done.stdout and done.stdout.count("worse: swap: plain/step_ms: ") == 1
+    assert (tmp_path / "app/fit/fit.json").exists() and "optimised" in done.stdout, done.stdout
+    assert "worse: swap: plain/step_ms: " in done.stdout, done.stdout
     workflow = (tmp_path / "app/.github/workflows/railyard.yml").read_text("utf-8")
     assert re.search(r"checks: .?ci\b", workflow) and re.search(r"programs: .?bin\b", workflow)
