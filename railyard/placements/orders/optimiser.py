@@ -1,8 +1,8 @@
 """The order `optimised`: the placement whose slowest link is fastest, for given traffic on the very nodes granted.
 
-Five steps. Starts: every order that needs no file, block shapes, the grid folded into a box, and the two point sets
-halved together (`bisection`); the same along the grids that measured traffic follows (`products`). The result is never
-worse than the best of them.
+Five steps. Starts: every order that needs no file, every block shape on nodes in several orders, the grid folded into a
+box, and the two point sets halved together (`railyard.placements.orders.bisection`); the same along the grids that
+measured traffic follows (`railyard.placements.orders.products`). The result is never worse than the best of them.
 Trial: the best get a round of exchanges (`railyard.placements.orders.refine`). Main: the best of those gets the rest,
 with the sum's power rising from 8 to 32. Annealing: for up to 200 ranks, searches from that result and from random
 orders which accept worse exchanges at first. Shortening: of placements with as fast a slowest link, the one with the
@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +48,6 @@ ANNEALED = ((4, 1.0), (8, 0.3), (32, 0.3))
 SEARCHES = 6
 #: Starts that get a first round.
 REFINED = 6
-STEPS = len(ROUNDS) + REFINED - 1
 #: Messages of a rank to which `Effort.trials_per_rank` is fitted: a trial follows the routes of all of them.
 USUAL_MESSAGES = 12
 #: A link below this share of the slowest host link costs nothing but its part of the sum. Measured with LULESH: on a
@@ -61,9 +59,9 @@ HOST_SHARE = 0.5
 SHORTENED = ((1.0, 0.3, 0.0), (4.0, 1.0, 0.3, 0.0))
 REPEATS = 8
 ROUNDING = 1e-9
-DIMENSIONS = 3  # of a grid that is recognised
+#: Of a grid that is recognised.
+DIMENSIONS = 3
 
-SLOWEST = operator.attrgetter("slowest_s")
 #: Names and placements, as positions in the allocation, that a search starts from.
 Starts = Iterator[tuple[str, Ints32]]
 
@@ -106,12 +104,11 @@ class _Search:
         self.problem = refine.problem(
             job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
         )
-        self.progress = effort.progress or (lambda share, slowest_s: None)
         self.seeds = itertools.count(1000 * (job.seed or 0) + 1)
         #: Trials of one round, and of one step of an annealed search or of shortening.
         ranks = self.problem.ranks
         total = min(effort.trials_per_rank * ranks, effort.most_trials)
-        self.trials = max(1, total // STEPS)
+        self.trials = max(1, total // (len(ROUNDS) + REFINED - 1))
         messages = max(1.0, len(self.problem.other) / ranks)
         share = min(2.0, max(0.4, USUAL_MESSAGES / messages))
         self.step_trials = round(2 * share * effort.trials_per_rank * ranks)
@@ -126,18 +123,16 @@ class _Search:
         starts.sort(key=lambda start: (start.slowest_s, start.host_s))
         if starts[0].slowest_s == 0:
             return starts[0]
-        # Of starts that cost the same one is refined, as most are the same placement turned or mirrored.
-        unlike = {(start.slowest_s, start.host_s, start.total_s): start for start in reversed(starts)}
         refined = [
-            self._round(start, self.trials, ROUNDS[0], _weight(start, start.host_s))
-            for start in itertools.islice(reversed(unlike.values()), REFINED)
+            self._round(start, self.trials, power=ROUNDS[0], limit_s=start.host_s)
+            for start in _unlike(starts)[:REFINED]
             if not self.is_over
         ]
-        best = min([starts[0], *refined], key=SLOWEST)
-        self.progress(REFINED / STEPS, best.slowest_s)
+        best = min([starts[0], *refined], key=_slowest)
+        self._report(REFINED, best)
         best = self._main_rounds(best)
         candidates = [best, *self._annealed(best)]
-        best = min(candidates, key=SLOWEST)
+        best = min(candidates, key=_slowest)
         limit_s = max(best.slowest_s, min(starts[0].slowest_s, HOST_SHARE * best.host_s)) * (1 + ROUNDING)
         host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
 
@@ -191,9 +186,9 @@ class _Search:
             for _ in range(pieces):
                 if self.is_over:
                     return best
-                current = self._round(current, self.trials // pieces, power, _weight(current, limit_s))
-                best = min(best, current, key=SLOWEST)
-            self.progress((number + REFINED) / STEPS, best.slowest_s)
+                current = self._round(current, self.trials // pieces, power=power, limit_s=limit_s)
+                best = min(best, current, key=_slowest)
+            self._report(number + REFINED, best)
             slowest.append(best.slowest_s)
             if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
                 break
@@ -213,32 +208,32 @@ class _Search:
             for power, allowed in ANNEALED:
                 if self.is_over:
                     return
-                weight = _weight(current, start.host_s)
-                current = self._round(current, self.step_trials, power, weight, allowed=allowed)
+                current = self._round(current, self.step_trials, power=power, limit_s=start.host_s, allowed=allowed)
             yield current
 
     def _shortened(self, start: Candidate, limit_s: float, steps: Sequence[float]) -> Candidate:
         """Lower the sum of all links' seconds in some steps, where no link becomes slower than the limit."""
-        current, trials = start, min(self.step_trials, self.effort.most_trials // 8)
-        weight = limit_s / (start.host_s or math.inf)
+        current = start
         for allowed in steps:
             if self.is_over:
                 return start
-            current = self._round(current, trials, 1, weight, allowed=allowed, limit_s=limit_s)
+            at = refine.refine(
+                self.problem,
+                current.at,
+                trials=min(self.step_trials, self.effort.most_trials // 8),
+                power=1,
+                node_share=NODE_SHARE,
+                seed=next(self.seeds),
+                host_weight=limit_s / start.host_s if start.host_s else 0.0,
+                allowed=allowed,
+                limit_s=limit_s,
+            )
+            current = self._evaluated(start.name, at)
         is_better = current.slowest_s <= limit_s and current.total_s < start.total_s
         return current if is_better else start
 
-    def _round(
-        self,
-        start: Candidate,
-        trials: int,
-        power: int,
-        host_weight: float,
-        *,
-        allowed: float = 0.0,
-        limit_s: float = math.inf,
-    ) -> Candidate:
-        """Exchange ranks in some trials, as `refine.refine` does."""
+    def _round(self, start: Candidate, trials: int, *, power: int, limit_s: float, allowed: float = 0.0) -> Candidate:
+        """Exchange ranks in some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
         at = refine.refine(
             self.problem,
             start.at,
@@ -246,16 +241,24 @@ class _Search:
             power=power,
             node_share=NODE_SHARE,
             seed=next(self.seeds),
-            host_weight=host_weight,
+            host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
             allowed=allowed,
-            limit_s=limit_s,
         )
         return self._evaluated(start.name, at)
 
+    def _report(self, rounds: int, best: Candidate) -> None:
+        """Report the progress after so many of all rounds."""
+        if self.effort.progress:
+            self.effort.progress(min(1.0, rounds / (len(ROUNDS) + REFINED - 1)), best.slowest_s)
 
-def _weight(start: Candidate, host_s: float) -> float:
-    """Return the weight with which a host link of so many seconds counts nine tenths of the slowest link."""
-    return 0.9 * start.slowest_s / host_s if host_s else 0.0
+
+def _slowest(candidate: Candidate) -> float:
+    return candidate.slowest_s
+
+
+def _unlike(starts: Sequence[Candidate]) -> list[Candidate]:
+    """Return one of the starts that cost the same, in order: most are the same placement turned or mirrored."""
+    return list({(start.slowest_s, start.host_s, start.total_s): start for start in reversed(starts)}.values())[::-1]
 
 
 def _starts(job: PlacementJob, traffic: Traffic) -> Starts:
@@ -282,7 +285,7 @@ def _grid_starts(job: PlacementJob) -> Starts:
             continue  # custom, where the grid does not match the block; by-group, where there are no groups
     if job.allocation.topology.rings is None:
         slots = np.repeat(np.arange(len(job.allocation.indices), dtype=np.int64), job.ranks_per_node)
-        yield "random", np.random.default_rng(0).permutation(slots)[: job.ranks].astype(np.int32)
+        yield "random", _shuffled(slots)[: job.ranks].astype(np.int32)
     yield from _bisections(job)
     yield from _blocks(job)
     box = custom.box_of(job.allocation) if job.allocation.topology.rings else None
@@ -298,7 +301,7 @@ def _blocks(job: PlacementJob) -> Starts:
     walks = {"scheduler": np.arange(len(job.allocation.indices), dtype=np.int64)}
     if job.allocation.topology.rings is None:
         walks["by switch"] = np.argsort(job.allocation.switches, kind="stable")
-        walks["random"] = np.random.default_rng(0).permutation(walks["scheduler"])
+        walks["random"] = _shuffled(walks["scheduler"])
     else:
         walks["snake"] = snake.walk(job.allocation)
         walks["hilbert"] = hilbert.walk(job.allocation)
@@ -327,6 +330,10 @@ def _bisections(job: PlacementJob, places: NDArray[np.float64] | None = None) ->
             cuts = Cuts(axes=axes, weights=weights, lead_by_ranks=lead)
             name = "bisection " + "".join("XYZ"[d] for d in axes) + (" by ranks" if lead else "")
             yield name, bisection.bisect(points, nodes, job.ranks_per_node, cuts)
+
+
+def _shuffled(values: Ints) -> Ints:
+    return np.random.default_rng(0).permutation(values)
 
 
 def _spectral(traffic: Traffic) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import ctypes
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, RunError
@@ -39,7 +39,6 @@ class _Problem(ctypes.Structure):
 
 #: The most pairs of a switch and a node: their routes take a few hundred MiB.
 MOST_PAIRS = 1 << 25
-SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,11 +80,6 @@ class Problem:
     def ranks(self) -> int:
         return len(self.first) - 1
 
-    @property
-    def host_s(self) -> float:
-        """Return the seconds per byte of a node's own link."""
-        return 1 / (self.allocation.topology.host_rate_gbyte_s * 1e9)
-
 
 def problem(
     allocation: Allocation, slots: int, traffic: Traffic, protocol: Protocol, *, background: Background | None = None
@@ -120,7 +114,7 @@ def seconds(problem: Problem, at: Ints32) -> tuple[float, float, float]:
     By usual routes alone.
     """
     others = (ctypes.c_double * 2)()
-    slowest_s = _call(problem, at.copy(), problem.host_s, 0, 2, 0, 0, 0.0, math.inf, others)
+    slowest_s = _call(problem, at.copy(), _host_s(problem), 0, 2, 0, 0, 0.0, math.inf, others)
     return slowest_s, others[0], others[1]
 
 
@@ -144,18 +138,7 @@ def refine(
     """
     tried = at.copy()
     share = round(1024 * node_share)
-    _call(
-        problem,
-        tried,
-        host_weight * problem.host_s,
-        trials,
-        power,
-        share,
-        seed,
-        allowed,
-        limit_s,
-        (ctypes.c_double * 2)(),
-    )
+    _call(problem, tried, host_weight * _host_s(problem), trials, power, share, seed, allowed, limit_s, None)
     return tried
 
 
@@ -170,15 +153,13 @@ def table(allocation: Allocation) -> RouteTable:
         switch = router.astype(np.int32)
         return RouteTable(rings=rings, routes=empty, switch_of=switch, by_switch=none[:, 0], near=none)
     switches, row = np.unique(router, return_inverse=True)
-    group = topology.groups[router] if topology.has_groups else np.zeros_like(row)
-    order = np.lexsort((row, group))
-    bounds = [np.searchsorted(boxes[order], boxes, side) for boxes in (row, group) for side in SIDES]
+    by_switch, near = _neighbourhoods(row, _groups(topology)[router])
     return RouteTable(
         rings=(0, 0, 0),
         routes=_routes(topology, switches, allocation.indices),
         switch_of=row.astype(np.int32),
-        by_switch=order.astype(np.int32),
-        near=np.stack(bounds, axis=1).astype(np.int32),
+        by_switch=by_switch,
+        near=near,
     )
 
 
@@ -192,6 +173,25 @@ def _routes(topology: Topology, switches: Ints, nodes: Ints) -> Ints32:
     whole = np.full((len(source), longest), -1, dtype=np.int32)
     whole[:, : places.shape[1]] = places
     return whole.reshape(len(switches), len(nodes), longest)
+
+
+def _groups(topology: Topology) -> Ints:
+    """Return the group of every coordinate; one for all where the kind has none."""
+    if topology.has_groups:
+        return topology.groups
+    return np.zeros(len(topology.coordinates), dtype=np.int64)
+
+
+def _neighbourhoods(row: Ints, group: Ints) -> tuple[Ints32, Ints32]:
+    order = np.lexsort((row, group))
+    near = np.empty((len(row), 4), dtype=np.int32)
+    for column, (boxes, side) in enumerate((b, s) for b in (row, group) for s in ("left", "right")):
+        near[:, column] = np.searchsorted(boxes[order], boxes, side=side)  # type: ignore[call-overload]  # both sides
+    return order.astype(np.int32), near
+
+
+def _host_s(problem: Problem) -> float:
+    return 1 / (problem.allocation.topology.host_rate_gbyte_s * 1e9)
 
 
 def _call(problem: Problem, at: Ints32, host_s: float, *rest: Any) -> float:
