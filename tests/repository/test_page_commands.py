@@ -28,8 +28,7 @@ NOT_RUN = {
     r"railyard fit |matrix (?!make)|traffic\.csv|RAILYARD_REORDER=": "needs a captured matrix: test_capture.py",
     r"collectives (answer|guidelines)|DYNAMIC_RULES": "needs jobs: tests/placements/collectives",
     r"railyard map |^srun ": "needs dumps of nodes with GPUs: tests/placements/maps",
-    r"RAILYARD_COLLECTIVES=|railyard collectives (answer|guidelines)|perf (collectives|ranking)": "needs records or a program of the reader's: "
-    "tests/placements/collectives",
+    r"RAILYARD_COLLECTIVES=|-m perf ": "needs a program of the reader's, or takes many minutes",
     r"railyard admit ": "needs a job, or takes a minute: tests/admit",
     r"(^|sudo |=\S+ )(make|git|cmake)( |$)": "installs, builds or fetches; `make test` and CI begin with it",
     r"(^|sudo |\" |=\S+ )(tools|containers)/|^docker |docker$|^unshare ": "needs an engine, or builds an image",
