@@ -77,7 +77,8 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
 
 def _health(folder: JobFolder, files: LaunchFiles) -> dict[str, Any] | None:
     """Return the health of a launch for the record: what its torus counted, or else what its ranks read."""
-    if counted := files.evidence.get("health"):
+    counted = files.evidence.get("health", {})
+    if "spells" in counted:  # not in a stage directory that an older railyard left
         return {**health.document(counted["read"], counted["not_read"], counted["events"]), "spells": counted["spells"]}
     return files.counted.health(folder.placed.own_names) if files.counted else None
 
