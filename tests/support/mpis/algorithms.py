@@ -193,7 +193,10 @@ def measure(console: Console) -> list[Mapping[str, Any]]:
                     console.print(f"{name}, {mpi.name}: {sum(c.verdict == 'proved' for c in found)} of {len(found)}")
     title = f"Bytes of links that are not the algorithm's matrix, in percent; {RANKS} ranks"
     columns = list(dict.fromkeys((cell.network, cell.mpi) for cell in found))
-    table = Table("algorithm", *(f"{network}, {mpi}" for network, mpi in columns), title=title)
+    table = Table(title=title)
+    table.add_column("algorithm", no_wrap=True)
+    for column in columns:
+        table.add_column(", ".join(column), overflow="fold")
     of = {(cell.asked, cell.network, cell.mpi): f"{100 * cell.difference:.2f}" for cell in found}
     for asked in ASKED:
         table.add_row(asked, *(of[asked, *column] for column in columns))
