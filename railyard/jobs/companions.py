@@ -186,11 +186,11 @@ def run(make: Callable[[], Launch]) -> int:
 
 def _counter(torus: VirtualTorus) -> Count:
     """Return a function that gives the bytes of all NICs of a torus since its last call."""
-    before = counters.read(torus.name, torus.topology)
+    before = counters.read(torus.name, torus.topology, torus.parts)
 
     def since() -> list[dict[str, Any]]:
         nonlocal before
-        now = counters.read(torus.name, torus.topology)
+        now = counters.read(torus.name, torus.topology, torus.parts)
         counted = counters.difference(now, before)
         before = now
         return list(counted.nics(torus.topology))

@@ -9,10 +9,10 @@ from typing import Any
 
 from railyard.base.errors import RunError
 from railyard.torus.engines import engines, netns, router
-from railyard.torus.plan import plan, router_description
+from railyard.torus.plan import router_description
 from railyard.torus.plan.plan import TorusPlan
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import counters, kernel, lifecycle
+from railyard.torus.virtual import counters, kernel, lifecycle, machines
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
@@ -68,6 +68,8 @@ class Report:
             yield "image", f"{made_of.image} ({made_of.image_sha256[:12]})"
             yield "folders seen", ", ".join(made_of.volumes) or "none"
         yield "rate scale", f"{shape.rate_scale:g} (1 GB/s is {shape.rate_scale * 8e3:g} Mbit/s)"
+        if parts := self.torus.parts:
+            yield "machines", ", ".join(machine.name for machine in parts.machines)
         yield "MTU", f"{shape.mtu_bytes} bytes"
         yield "namespaces", f"{self.namespaces} of {self.namespaces_planned}"
         yield "shaped link ends", f"{self.shapers} of {self.shapers_planned} at the planned rate"
@@ -107,7 +109,7 @@ def brief(name: str) -> dict[str, Any]:
 def inspect(torus: VirtualTorus) -> Report:
     """Return the report on a torus, from every namespace and every shaper, the engine and Slurm."""
     routed = torus.shape.network == "router"
-    torus_plan = plan.make(torus.topology, torus.shape, torus.faults)
+    torus_plan = torus.plan()
     planned = _routed_rates(torus) if routed else _planned_rates(torus.name, torus_plan)
     existing = netns.namespaces(torus.name)
     planned_names = [netns.full_name(torus.name, namespace.name) for namespace in torus_plan.namespaces]
@@ -125,6 +127,11 @@ def inspect(torus: VirtualTorus) -> Report:
     router_processes = {carrier.process} if carrier else set()
     if routed and carrier is None:
         silent.append("the router has ended: no packet is carried; take the torus down and up again")
+    if torus.parts and torus.parts.own == torus.parts.head:
+        try:
+            machines.on_others(torus.parts, [*machines.railyard(), "torus", "status", torus.name])
+        except RunError as error:
+            silent.append(str(error))
     return Report(
         torus=torus,
         namespaces=len(existing),
@@ -179,7 +186,7 @@ def _routed_rates(torus: VirtualTorus) -> dict[tuple[str, str], int]:
 
 def _rates_of_router(torus: VirtualTorus) -> dict[tuple[str, str], int]:
     """Return (host, port) -> bit/s of each directed link, as the user-space router reports it."""
-    return {end: 8 * interface.rate_byte_s for end, interface in counters.snapshot(torus.name).items()}
+    return {end: 8 * interface.rate_byte_s for end, interface in counters.snapshot(torus.name, torus.parts).items()}
 
 
 def _work(torus: VirtualTorus, torus_plan: TorusPlan, existing: Sequence[str]) -> list[kernel.PlannedNamespace]:
