@@ -159,7 +159,10 @@ def up(
     topo = catalog.load(topology)
     plan.check_size(topo)
     carrier = _network(network)
-    divided = _parts(topo, hosts, reach, carrier, engine, with_slurm=with_slurm) if hosts else None
+    can_divide = (
+        carrier == "router" and engine == DEFAULT_ENGINE and not with_slurm and rootless.INSIDE not in os.environ
+    )
+    divided = _parts(topo, hosts, reach, possible=can_divide) if hosts else None
     scale = _rate_scale(rate_scale, topo, mtu, ranks_per_node)
     shape = Shape(
         rate_scale=scale,
@@ -382,11 +385,9 @@ def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Con
     return engines()[engine].made_of(image, volumes)
 
 
-def _parts(
-    topology: Topology, hosts: str, reach: str | None, carrier: str, engine: str, *, with_slurm: bool
-) -> Parts:
+def _parts(topology: Topology, hosts: str, reach: str | None, *, possible: bool) -> Parts:
     """Return the machines of a torus on several; InputError for what such a torus cannot have."""
-    if carrier != "router" or engine != DEFAULT_ENGINE or with_slurm or rootless.INSIDE in os.environ:
+    if not possible:
         valid = "network router, nodes of namespaces, no Slurm of its own, and root"
         raise InputError("--hosts", "", hosts, valid)
     there = machines.of_slurm() if hosts == "slurm" else machines.read(Path(hosts))

@@ -69,7 +69,8 @@ def start(
 ) -> None:
     """Start the router of a torus whose namespaces exist, and wait until all NICs exist.
 
-    `sockets` are descriptors of connections to the routers of other machines, by the machines' numbers. Raises RunError with the router's own message if it ends before.
+    `sockets` are descriptors of connections to the routers of other machines, by the machines' numbers.
+    Raises RunError with the router's own message if it ends before.
     """
     description = folder / "router"
     _write(description, _description(name, topology, shape, faults=faults, generation=1, parts=parts))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +60,8 @@ def check(topology: Topology, count: int) -> None:
     """Raise InputError for a torus that cannot be divided among `count` machines."""
     if not 2 <= count <= len({node.coordinate for node in topology.nodes}):
         raise InputError("--hosts", "machines", count, "2 to as many as there are routers with nodes")
-    if topology.routes.order == RESTORED and topology.routes.choose != FIXED or topology.routes.choose == GLOBAL:
+    restored = topology.routes.order == RESTORED and topology.routes.choose != FIXED
+    if restored or topology.routes.choose == GLOBAL:
         valid = "routes on several machines without restored order, and not ugal-global: both need all routers' state"
         raise InputError(topology.name, "routes", topology.routes.choose, valid)
 
@@ -68,11 +69,14 @@ def check(topology: Topology, count: int) -> None:
 def divide(topology: Topology, count: int) -> dict[str, int]:
     """Return the number of the machine of every node and router, by name."""
     coordinates = list(dict.fromkeys(node.coordinate for node in topology.nodes))
-    orders = [
-        sorted(coordinates, key=lambda at, first=first: (at[first], at)) for first in range(len(coordinates[0]))
-    ]
+    orders = [sorted(coordinates, key=_by_dimension(first)) for first in range(len(coordinates[0]))]
     divisions = [_complete(topology, _pieces(topology, order, count)) for order in orders]
     return min(divisions, key=lambda machine_of: len(cut(topology, machine_of)))
+
+
+def _by_dimension(first: int) -> Callable[[tuple[int, ...]], tuple[int, tuple[int, ...]]]:
+    """Return a key that orders coordinates by one dimension, and then by all."""
+    return lambda at: (at[first], at)
 
 
 def cut(topology: Topology, machine_of: Mapping[str, int]) -> list[str]:
@@ -124,6 +128,4 @@ def own_plan(plan: TorusPlan, parts: Parts) -> TorusPlan:
         line.replace(HEAD_MAC, mac) for line in head.ip if not any(line.startswith(words) for words in absent)
     )
     cables = tuple(cable for cable in plan.cables if all(end.namespace in own for end in cable.ends))
-    return dataclasses.replace(
-        plan, namespaces=(dataclasses.replace(head, ip=lines), *namespaces[1:]), cables=cables
-    )
+    return dataclasses.replace(plan, namespaces=(dataclasses.replace(head, ip=lines), *namespaces[1:]), cables=cables)

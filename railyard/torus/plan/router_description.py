@@ -55,9 +55,7 @@ def description(
     `generation` numbers the descriptions of one router process, which reports the one that it works by. `machine_of`
     has the number of the machine of each node and router, where there are several.
     """
-    text = lines(
-        topology, shape, faults, path=namespace_prefix, generation=generation, machine_of=machine_of or {}
-    )
+    text = lines(topology, shape, faults, path=namespace_prefix, generation=generation, machine_of=machine_of or {})
     return "\n".join([*text, ""])
 
 

@@ -167,7 +167,7 @@ class CounterReading:
 def read(torus: str, topology: Topology, parts: Parts | None = None) -> CounterReading:
     """Return the counters of a torus. RunError if they cannot be read or an interface of the topology is missing."""
     first, second = _snapshots(torus, parts)
-    return reading(torus, topology, first, second, parts)
+    return reading(torus, topology, first, second, parts=parts)
 
 
 def snapshot(torus: str, parts: Parts | None = None) -> Snapshot:
@@ -195,9 +195,7 @@ def _sum(one: Snapshot, other: Snapshot) -> Snapshot:
     """Return the sums of the counters of two machines."""
     added = [field.name for field in fields(Interface) if field.name not in ("order", "rate_byte_s")]
     return {
-        end: replace(
-            one[end], **{name: getattr(one[end], name) + getattr(other[end], name) for name in added}
-        )
+        end: replace(one[end], **{name: getattr(one[end], name) + getattr(other[end], name) for name in added})
         if end in other
         else one[end]
         for end in one
@@ -246,7 +244,7 @@ def _interface(order: int, link: list[int], queue: list[int]) -> Interface:
 
 
 def reading(
-    torus: str, topology: Topology, first: Snapshot, second: Snapshot, parts: Parts | None = None
+    torus: str, topology: Topology, first: Snapshot, second: Snapshot, *, parts: Parts | None = None
 ) -> CounterReading:
     """Return the counters of a topology's links from two snapshots, one taken directly after the other.
 

@@ -344,8 +344,8 @@ class Watch:
             raise RunError(f"the counters of {self.torus.name} could not be read during the launch: {reason}")
         snapshots = counters.merged(every)
         name, topology, parts = self.torus.name, self.torus.topology, self.torus.parts
-        before = counters.reading(name, topology, snapshots[0], snapshots[0], parts)
-        after = counters.reading(name, topology, snapshots[1], snapshots[2], parts)
+        before = counters.reading(name, topology, snapshots[0], snapshots[0], parts=parts)
+        after = counters.reading(name, topology, snapshots[1], snapshots[2], parts=parts)
         self.counted = counters.difference(after, before)
         self.wire = error_bound.wire(outputs)
         loads = [self._machine(output) for output in outputs]

@@ -51,7 +51,7 @@ def on_host(torus: VirtualTorus, host: str, command: Sequence[str]) -> NoReturn:
     variables = {**os.environ, **environments.for_any_program(torus)}
     if torus.parts and host not in _here(torus):
         machine = torus.parts.machines[torus.machine_of[host]]
-        words = machines.entered(torus.name, host, command, variables, str(Path.cwd()))
+        words = machines.entered(torus.name, host, command, environment=variables, folder=str(Path.cwd()))
         command = machines.command(torus.parts, machine, words)
         os.execvp(command[0], command)
     os.execvpe("railyard-enter", ["railyard-enter", host, *command], variables)
@@ -160,9 +160,8 @@ def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     attempts = _attempts()
     output = _Output()
     for attempt in range(1, attempts + 1):
-        with machines.relay(torus.name, torus.folder, torus.parts, torus.machine_of):
-            with fidelity.Watch(torus, attempt, waited_s) as watch:
-                status = once(torus)
+        with machines.relay(torus), fidelity.Watch(torus, attempt, waited_s) as watch:
+            status = once(torus)
         is_last = attempt == attempts or status != 0 or not is_worth_another(watch.guard)
         if is_last or not output.truncate():
             break

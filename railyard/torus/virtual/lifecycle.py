@@ -145,8 +145,8 @@ def up(
 
     `progress` is called with the number of containers, namespaces and (`with_slurm`) nodes of Slurm that are made.
     `divided` are the machines of a torus on several; with `sockets`, connections to their routers by number, only this
-    machine's part is made. Raises InputError for a bad name, the name of another torus, or a shape that the kernel cannot have. Raises RunError
-    if the kernel, Docker or Slurm fails, after everything made has been removed.
+    machine's part is made. Raises InputError for a bad name, the name of another torus, or a shape that the kernel
+    cannot have. Raises RunError if the kernel, Docker or Slurm fails, after everything made has been removed.
     """
     if not NAME.fullmatch(name) or name in RESERVED:
         valid = "a letter, then up to 30 letters (lower case), digits or dashes; not lock or launch"
@@ -231,7 +231,7 @@ def down(name: str) -> None:
     """
     torus = read(name)
     down_part(name)
-    machines.on_others(torus and torus.parts, [*machines.railyard(), "torus", "part", "--down", name])
+    machines.on_others(torus.parts if torus else None, [*machines.railyard(), "torus", "part", "--down", name])
 
 
 def down_part(name: str) -> None:

@@ -78,9 +78,7 @@ def settle(torus: VirtualTorus) -> VirtualTorus:
 def _change(torus: VirtualTorus, from_faults: Faults, to_faults: Faults) -> None:
     """Change the network of a torus from one set of faults to another; skip what has been changed already."""
     if torus.shape.network == "router":
-        router.change(
-            torus.name, torus.topology, torus.shape, faults=to_faults, folder=torus.folder, parts=torus.parts
-        )
+        router.change(torus.name, torus.topology, torus.shape, faults=to_faults, folder=torus.folder, parts=torus.parts)
         return
     before = plan.make(torus.topology, torus.shape, from_faults)
     after = plan.make(torus.topology, torus.shape, to_faults)

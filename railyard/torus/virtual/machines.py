@@ -28,9 +28,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import AuthenticationError, Client, Listener
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Listener
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
@@ -118,6 +119,19 @@ def on_others(parts: Parts | None, words: Sequence[str], text: str = "") -> list
     return outputs
 
 
+class Divided(Protocol):
+    """What is needed here of a torus: its name, folder and parts, and node -> number of its machine."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def parts(self) -> Parts | None: ...
+    @property
+    def machine_of(self) -> Mapping[str, int]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watcher:
     """A program on another machine that runs until its input ends, and the file with its output."""
@@ -148,10 +162,8 @@ def watch(parts: Parts | None, words: Sequence[str]) -> list[Watcher]:
     """Start a program on every other machine that runs until its input ends."""
     watchers = []
     for machine in parts.others.values() if parts else ():
-        output = tempfile.TemporaryFile("w+")  # a pipe would fill during a long launch
-        watchers.append(
-            Watcher(machine=machine.name, process=_start(parts, machine, words, output), output=output)
-        )
+        output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - its watcher closes it; a pipe would fill
+        watchers.append(Watcher(machine=machine.name, process=_start(parts, machine, words, output), output=output))
     return watchers
 
 
@@ -172,12 +184,10 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or [""])[-1].removeprefix("railyard: ")
 
 
-# Connect the routers. --------------------------------------------------------------------------------------------------
+# Connect the routers. -------------------------------------------------------------------------------------------------
 
 
-def ask_others(
-    name: str, request: Mapping[str, Any], parts: Parts, make: Callable[[Mapping[int, int]], None]
-) -> None:
+def ask_others(name: str, request: Mapping[str, Any], parts: Parts, make: Callable[[Mapping[int, int]], None]) -> None:
     """Make a torus on all machines: `make` makes this one's part, with (machine number -> connected socket).
 
     `request` is torus.json's document. Raises RunError with the first machine's name and reason; each machine then
@@ -268,7 +278,7 @@ def _answer(parts: Parts, number: int, process: subprocess.Popen[str]) -> Any:
     return json.loads(line)
 
 
-# Join the heads. -------------------------------------------------------------------------------------------------------
+# Join the heads. ------------------------------------------------------------------------------------------------------
 
 
 def join_heads(name: str, parts: Parts) -> None:
@@ -278,25 +288,23 @@ def join_heads(name: str, parts: Parts) -> None:
     """
     number = int.from_bytes(hashlib.sha256(f"{name} {parts.machines}".encode()).digest()[:3])
     head, own = netns.full_name(name, HEAD), parts.machines[parts.own].address
-    netns.batch(
-        "ip",
-        [f"link add vx0 netns {head} type vxlan id {number} local {own} dstport {VXLAN_PORT} nolearning"],
-    )
+    netns.batch("ip", [f"link add vx0 netns {head} type vxlan id {number} local {own} dstport {VXLAN_PORT} nolearning"])
     lines = [f"fdb append 00:00:00:00:00:00 dev vx0 dst {machine.address}" for machine in parts.others.values()]
     for program, words in (("ip", ["link set vx0 mtu 1500 master mgmt0 up"]), ("bridge", lines)):
         for _ in netns.at_once(netns.run_in, [(head, program, words)]):
             pass
 
 
-# Start what a launch runs on other machines. --------------------------------------------------------------------------
+# Start what a launch runs on other machines. -------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def relay(name: str, folder: Path, parts: Parts | None, machine_of: Mapping[str, int]) -> Iterator[None]:
+def relay(torus: Divided) -> Iterator[None]:
     """Start programs on nodes of other machines for `railyard-enter`, which asks by a socket in the torus's folder.
 
     railyard-enter runs inside the torus, from where no other machine can be reached.
     """
+    folder, parts = torus.folder, torus.parts
     if parts is None:
         yield
         return
@@ -308,7 +316,7 @@ def relay(name: str, folder: Path, parts: Parts | None, machine_of: Mapping[str,
         server.bind(str(path))
         path.chmod(0o600)
         server.listen(1024)
-        threading.Thread(target=_serve, args=(server, name, parts, machine_of), daemon=True).start()
+        threading.Thread(target=_serve, args=(server, torus.name, parts, torus.machine_of), daemon=True).start()
         yield
         path.unlink(missing_ok=True)
         server.shutdown(socket.SHUT_RDWR)
@@ -333,7 +341,9 @@ def _run(connection: socket.socket, name: str, parts: Parts, machine_of: Mapping
         while len(data) < size + 4:
             data += connection.recv(1 << 20)
         request = json.loads(data[4:])
-        words = entered(name, request["host"], request["words"], request["environment"], request["folder"])
+        words = entered(
+            name, request["host"], request["words"], environment=request["environment"], folder=request["folder"]
+        )
         machine = parts.machines[machine_of[request["host"]]]
         process = subprocess.Popen(command(parts, machine, words), stdin=files[0], stdout=files[1], stderr=files[2])
         for descriptor in files:
@@ -353,9 +363,7 @@ def _end_with(connection: socket.socket, process: subprocess.Popen[bytes]) -> No
         process.terminate()
 
 
-def entered(
-    name: str, host: str, words: Sequence[str], environment: Mapping[str, str], folder: str
-) -> list[str]:
+def entered(name: str, host: str, words: Sequence[str], *, environment: Mapping[str, str], folder: str) -> list[str]:
     """Return the words that run a program on a node, on the machine that has it."""
     passed = [f"{key}={value}" for key, value in environment.items() if key.startswith(PASSED)]
     script = f'cd {shlex.quote(folder)} 2>/dev/null; exec "$@"'
@@ -366,5 +374,3 @@ def _options(host: str, words: Sequence[str]) -> list[str]:
     """Return the arguments of railyard-enter: its options stand before the host."""
     options = [word for word in words[:1] if word == "-s"]
     return [*options, host, *words[len(options) :]]
-
-

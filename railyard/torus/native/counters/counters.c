@@ -45,6 +45,7 @@
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -242,6 +243,8 @@ static void take(struct routed *routed) {
         memcpy(routed->copy, routed->live, routed->size);
         atomic_thread_fence(memory_order_acquire);
         if (before % 2 == 0 && before == atomic_load_explicit(&routed->live->sequence, memory_order_relaxed))
+            return;
+        if (kill((pid_t)routed->live->pid, 0) != 0 && errno == ESRCH)
             return;
         usleep(20);
     }
