@@ -70,7 +70,7 @@ def write(pages: Sequence[Path] = PAGES) -> None:
         page.write_text(rewritten(page.read_text()))
 
 
-def _described(heads: Sequence[str], texts: Mapping[str, str]) -> str:
+def _described(heads: Sequence[str], texts: Mapping[Any, str]) -> str:
     """Return a table of two columns: a name as code, and its text."""
     return table(list(heads), [(code(name), text) for name, text in texts.items()])
 

@@ -34,6 +34,7 @@ from typing import Any
 
 import yaml
 
+from railyard.base import parent
 from railyard.base.errors import InputError, RunError
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
@@ -67,7 +68,7 @@ class Owner:
 
     def lives(self) -> bool:
         """Return whether this process still runs, and not another one with its number."""
-        return _started(self.pid) == self.started
+        return parent.started(self.pid) == self.started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,16 +175,7 @@ def _owner_of(name: str) -> Owner | None:
     match = OF_A_JOB.fullmatch(name)
     if match is None or int(match[1]) != os.getppid():
         return None
-    return Owner(pid=os.getppid(), started=_started(os.getppid()))
-
-
-def _started(pid: int) -> str:
-    """Return the start time of a process in the kernel's ticks; an empty text if there is none, or a zombie."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if words[0] in "ZX" else words[19]
+    return Owner(pid=os.getppid(), started=parent.started(os.getppid()))
 
 
 def _existing(requested: VirtualTorus) -> VirtualTorus | None:

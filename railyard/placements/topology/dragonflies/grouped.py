@@ -286,13 +286,20 @@ def _routes(cables: Cables) -> dict[str, Any]:
 
 
 def parsed(
-    kind: type[GroupedKind], entry: Mapping[str, Any], common: Mapping[str, Any], source: str, **sizes: int
+    kind: type[GroupedKind],
+    entry: Mapping[str, Any],
+    common: Mapping[str, Any],
+    source: str,
+    *,
+    leaves: int,
+    spines: int = 0,
 ) -> GroupedKind:
     """Return the network of a document's part, of a kind and with so many `leaves` and `spines` in a group.
 
     InputError names the field that is wrong.
     """
-    topology = kind(**common, group_count=entry["groups"], cables=_cables(entry, source), **sizes)
+    cables = _cables(entry, source)
+    topology = kind(**common, group_count=entry["groups"], leaves=leaves, spines=spines, cables=cables)
     check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
     return topology
 
