@@ -33,7 +33,7 @@ from railyard.placements.topology import catalog
 from railyard.placements.topology.chosen import rules
 from railyard.reference import coverage
 from railyard.reference.markdown import code, table
-from railyard.tender import completeness, metrics, undetermined
+from railyard.tender import completeness, metrics
 
 PAGES = tuple(
     CHECKOUT / f"docs/{name}.md"
@@ -246,10 +246,6 @@ def _tender_rules() -> str:
     return table(["rule", "what it demands"], rows)
 
 
-def _tender_undetermined() -> str:
-    return table(["field", "how far"], [(code(field), far) for field, far in undetermined.UNDETERMINED.items()])
-
-
 def _coordinate_sources() -> str:
     return table(["source", "what it is"], [(code(source.name), source.does) for source in sources().values()])
 
@@ -278,7 +274,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "ci-inputs": _action_inputs,
     "tender-metrics": _tender_metrics,
     "tender-rules": _tender_rules,
-    "tender-undetermined": _tender_undetermined,
     "coordinate-sources": _coordinate_sources,
     "route-rules": _route_rules,
     "patterns": _patterns,

@@ -14,7 +14,7 @@ from railyard.records import assemble, spans
 from railyard.records.folded.ranks import Rank, Ranks
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import Fault, ended_well, of_hosts, of_ranks, once_a_case, rule
+from railyard.records.rules.registry import HOSTS, Fault, ended_well, of_ranks, once_a_case, rule
 from railyard.records.spans import Spans
 
 
@@ -115,7 +115,7 @@ def ranks(read: Record) -> Iterator[Fault]:
     if read.case.grid is not None and math.prod(read.case.grid) > most * len(read.case.allocation["nodes"]):
         yield Fault(field="case.grid", text="more ranks than the nodes have room for")
     first = None
-    counted = of_hosts(lambda ranks: {host: count for host, count in ranks.counts().items() if count > most})
+    counted = of_ranks(lambda ranks: {host: count for host, count in ranks.counts().items() if count > most}, HOSTS)
     for field, launch in ended_well(read):
         wanted = first if shape is None else math.prod(shape)
         first = len(launch.ranks) if first is None else first
@@ -135,7 +135,7 @@ def hosts(read: Record) -> Iterator[Fault]:
         strange = next((host for host in ranks.hosts if host not in own), None)
         return None if strange is None else ranks[ranks.first_on(strange)]
 
-    first_outside = of_hosts(outside)
+    first_outside = of_ranks(outside, HOSTS)
     for field, launch in ended_well(read):
         if (rank := first_outside(launch)) is not None:
             text = f"{rank.host} is no node of the allocation"
@@ -171,7 +171,7 @@ def spread(read: Record) -> Iterator[Fault]:
     def expected(hosts: frozenset[str], has_groups: bool) -> Spans | None:
         return spans.of_hosts(hosts, at, has_groups=has_groups)
 
-    hosts_of = of_hosts(lambda ranks: frozenset(ranks.hosts))
+    hosts_of = of_ranks(lambda ranks: frozenset(ranks.hosts), HOSTS)
     for field, launch in ended_well(read):
         named = launch.spans is not None and launch.spans.groups is not None
         has_groups = named if topology is None else topology.has_groups
