@@ -44,7 +44,10 @@ def series(read: Record) -> Iterator[Fault]:
     if read.origin is Origin.MODELLED:
         return  # the model writes other figures, and all of them are computed again
     problems: dict[tuple[int, tuple[str, ...]], str] = {}  # series of all launches share their figures
+    is_own = read.case.benchmark in programs.PROGRAMS
     for field, launch in ended_well(read):
+        if launch.reported and is_own:
+            yield Fault(field=f"{field}.reported", text=f"{read.case.benchmark} reports nothing besides its figures")
         for index, one in enumerate(launch.series):
             key = id(one.fom), tuple(one.labels)
             if key not in problems:
