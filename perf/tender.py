@@ -47,7 +47,14 @@ def measure(options: Namespace) -> dict[str, Any]:
         (example,) = re.findall(r"```yaml\n(.*?)```", (CHECKOUT / "docs/tender.md").read_text(), re.DOTALL)
         request.write_text(example)
         bags = [_bid(folder, bidder, count, key) for bidder in SPEEDS]
-        command = [Path(sys.executable).with_name("railyard"), "tender", "evaluate", *bags, "--request", request]
+        command: list[str | Path] = [
+            Path(sys.executable).with_name("railyard"),
+            "tender",
+            "evaluate",
+            *bags,
+            "--request",
+            request,
+        ]
         begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
             [*command, "--allowed-signers", signers, "--format", "json"], capture_output=True, check=True

@@ -258,9 +258,9 @@ def text(document: Json) -> str:
 
 def _text(value: Json, newline: str) -> str:
     """Return the text of a value; `newline` begins a line at its level."""
-    if not value or not isinstance(value, _CONTAINERS):
-        return _line(value)
     is_object = isinstance(value, dict)
+    if not value or not (is_object or isinstance(value, list)):
+        return _line(value)
     if not is_object and (line := _numbers(value) or ("" if _has_containers(value) else _line(value))):
         return line
     deeper = newline + " "
