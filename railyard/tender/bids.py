@@ -99,12 +99,12 @@ def _judge(task: _Task) -> _Verdict:
     try:
         content = bag.content(path, name, digest)
     except InputError as error:
-        return _Verdict(None, [Fault(field="", text=str(error))], is_whole=False)
+        return _Verdict(None, [Fault("", str(error))], is_whole=False)
     try:
         record = bag.parse(path, name, content)
         reduced = judged.of_record(record)
     except InputError as error:
-        return _Verdict(None, [Fault(field=name, text=str(error).removeprefix(f"{error.source}: "))])
+        return _Verdict(None, [Fault(name, str(error).removeprefix(f"{error.source}: "))])
     strict = rules.faults(record, content)
     return _Verdict(reduced, [replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict])
 
@@ -135,5 +135,5 @@ def _opened(path: Path, allowed: Path | None) -> tuple[Read, Iterator[_Task]]:
         tasks = ((path, name, of_file) for name, of_file in sums)
     except InputError as error:
         bid = Bid(bidder=path.name, tier="baseline")
-        return Read(path=path, bid=bid, signed=Signed(), broken=[Fault(field="", text=str(error))]), iter(())
+        return Read(path=path, bid=bid, signed=Signed(), broken=[Fault("", str(error))]), iter(())
     return Read(path=path, bid=bid, signed=signed, digest=digest), tasks

@@ -16,7 +16,7 @@ from railyard.records.folded.ranks import Ranks
 from railyard.records.record import Launch, Record, Status
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Fault:
     """One fault of a record: the path of the field that is wrong, such as `launches[3].nics`, and one line of text.
 
@@ -64,7 +64,7 @@ def faults(read: Record, content: bytes | None = None) -> list[Fault]:
     """
     faults = [fault for rule in RULES for fault in guarded(rule.name, rule.check, read)]
     if content is not None and json_io.unpacked(content, read.source) != record.text(read).encode():
-        faults.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
+        faults.insert(0, Fault("", "the file is not written as railyard writes it"))
     return faults
 
 
@@ -76,7 +76,7 @@ def guarded(name: str, check: Check, read: Record) -> list[Fault]:
             faults.append(fault)  # one by one, so that faults before an exception are not lost
     except Exception as error:  # a malicious record must not end the check of the other records
         text = " ".join(repr(str(error))[:200].split())
-        faults.append(Fault(field="", text=f"the rule {name} cannot be applied: {type(error).__name__}: {text}"))
+        faults.append(Fault("", f"the rule {name} cannot be applied: {type(error).__name__}: {text}"))
     return faults
 
 
