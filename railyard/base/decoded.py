@@ -1,6 +1,6 @@
 """Make dataclasses of JSON by the types of their fields: enumerations, tuples and classes within, None where allowed.
 
-Models: documents that a schema or their writer made valid. Leaves out checks, and fields whose values are not of one
+Models: documents that a schema or their writer values valid. Leaves out checks, and fields whose values are not of one
 JSON value: the caller gives these.
 """
 
@@ -22,13 +22,13 @@ def decoded(kind: Callable[..., Made], document: Mapping[str, Any], **given: Any
 
     What the document has and the class does not is in the class's field `others`, if there is one, as JSON.
     """
-    made, names = {**document, **given}, _names(kind)
+    values, names = {**document, **given}, _names(kind)
     for name, decode in _decoders(kind):
         if name in document and name not in given:
-            made[name] = decode(document[name])
-    if "others" in names and not made.keys() <= names:
-        made["others"] = {name: made.pop(name) for name in made.keys() - names}
-    return kind(**made)
+            values[name] = decode(document[name])
+    if "others" in names and not values.keys() <= names:
+        values["others"] = {name: values.pop(name) for name in values.keys() - names}
+    return kind(**values)
 
 
 @functools.cache

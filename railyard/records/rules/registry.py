@@ -97,8 +97,8 @@ def answers(read: Record) -> dict[Hashable, Any]:
         if key not in _ANSWERS and len(_ANSWERS) >= _MOST_CASES:
             _ANSWERS.clear()
         _LAST[:] = [read, _ANSWERS.setdefault(key, {})]
-    known: dict[Hashable, Any] = _LAST[1]
-    return known
+    of_case: dict[Hashable, Any] = _LAST[1]
+    return of_case
 
 
 def once_a_case(check: Check) -> Check:
