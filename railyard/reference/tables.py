@@ -34,7 +34,7 @@ from railyard.placements.topology import catalog
 from railyard.placements.topology.chosen import rules
 from railyard.reference import coverage
 from railyard.reference.markdown import code, table
-from railyard.tender import completeness, metrics, undetermined
+from railyard.tender import completeness, metrics
 
 PAGES = tuple(
     CHECKOUT / f"docs/{name}.md"
@@ -261,7 +261,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
         [(code(name), one.formula, one.meaning, one.source) for name, one in metrics.FORMULAS.items()],
     ),
     "tender-rules": _tender_rules,
-    "tender-undetermined": lambda: _described(("field", "how far"), undetermined.UNDETERMINED),
     "coordinate-sources": lambda: _described(("source", "what it is"), _does(sources())),
     "route-rules": _route_rules,
     "patterns": lambda: _described(("pattern", "messages"), _does(patterns())),

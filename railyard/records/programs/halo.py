@@ -73,6 +73,8 @@ def contradictions(run: Run) -> Iterator[str]:
             together = sum(map(sum, (pack, unpack, exchange))) / sum(whole)
             if together > MOST_PARTS:
                 yield f"pack_us, exchange_us and unpack_us together are {together:.2f} times the iterations"
+        if any(map(operator.gt, wait, [(1 + CLOCKS) * time_us for time_us in exchange])):
+            yield "wait_us is longer than exchange_us, of which it is a part"
 
 
 def _figures(variant: str) -> list[str]:
