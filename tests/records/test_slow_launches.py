@@ -76,7 +76,9 @@ def test_launches_with_a_fault_are_named_with_link_and_kind(railyard: Run, torus
     for number, (kind, (words, counters)) in enumerate(FAULTS.items()):
         faulty = dataclasses.replace(runs[HEALTHY + number], index=HEALTHY, repeat=HEALTHY)
         chosen = [*runs[:HEALTHY], faulty]
-        case = synthetic.case(extents=list(topology.extents), placements=["plain"], launches_per_combination=len(chosen))
+        case = synthetic.case(
+            extents=list(topology.extents), placements=["plain"], launches_per_combination=len(chosen)
+        )
         record = assemble(
             case={**case, "parameters": {}, "allocation": {**case["allocation"], "nodes": nodes}},
             system={"name": "vtorus", "partition": "netns", "environment": "openmpi"},
@@ -89,5 +91,5 @@ def test_launches_with_a_fault_are_named_with_link_and_kind(railyard: Run, torus
         assert [one.launch.index for one in named] == [HEALTHY], text
         assert {event.event for event in named[0].causes} <= counters, text
         assert any(words[0] in event.where for event in named[0].causes), text
-        spells = [{spell.link for spell in one.health.spells if one.health} for one in record.launches]
+        spells = [{spell.link for spell in one.health.spells} for one in record.launches if one.health]
         assert not any(spells[:-1]) and (words[0] in spells[-1]) is (kind != "slow node")
