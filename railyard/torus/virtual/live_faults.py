@@ -21,6 +21,8 @@ from railyard.torus.virtual import lifecycle
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 Batches = dict[str, list[str]]
+#: The longest that a packet may be held up by jitter, in s of the torus: MPI over TCP hardly gets on with more.
+MOST_JITTER_S = 1.0
 
 
 def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
@@ -59,6 +61,12 @@ def check(torus: VirtualTorus, faults: Faults) -> None:
         faults.check_steady()
     plan.make(torus.topology, torus.shape, faults)
     check_rates(torus.topology, torus.shape, faults)
+    most_us = MOST_JITTER_S * 1e6 * torus.shape.rate_scale
+    for name, trouble in faults.troubled.items():
+        if trouble.jitter_us > most_us:
+            scale = torus.shape.rate_scale
+            valid = f"at most {most_us:g}us: at the rate scale {scale:g} of this torus each packet then waits up to 1 s"
+            raise InputError("--jitter", name, f"{trouble.jitter_us:g}us", valid)
 
 
 def settle(torus: VirtualTorus) -> VirtualTorus:
