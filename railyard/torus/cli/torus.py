@@ -14,7 +14,6 @@ import click
 from railyard.base.commands import COUNT, RAW, Commands, example, json_option, option, print_json
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
-from railyard.placements.topology import faults as fault_model
 from railyard.placements.topology.base import Topology
 from railyard.torus.cli import links, simulate
 from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
@@ -25,16 +24,7 @@ from railyard.torus.plan import pace, parts, plan
 from railyard.torus.plan.parts import Parts
 from railyard.torus.plan.plan import Shape
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import (
-    kernel_limits,
-    launch,
-    lifecycle,
-    live_faults,
-    machines,
-    packet_budget,
-    rootless,
-    status,
-)
+from railyard.torus.virtual import kernel_limits, launch, lifecycle, machines, packet_budget, rootless, status
 
 DEFAULT = Shape()
 NETWORKS = ("auto", "router", "kernel")
@@ -394,32 +384,6 @@ def _parts(topology: Topology, hosts: str, reach: str | None, *, possible: bool)
     usual = machines.SRUN if hosts == "slurm" else machines.SSH
     parts.check(topology, len(there))
     return machines.parts_here(there, shlex.split(reach) if reach else usual)
-
-
-@torus.command(hidden=True)
-@option("--down name", "Remove this machine's part of a torus.")
-@option("--faults faulty", "Apply the faults on standard input to this machine's part of a torus.")
-def part(name: str | None, faulty: str | None) -> None:
-    """Make this machine's part of a torus on several, as the command on another machine asks."""
-    if name:
-        if name in lifecycle.names():
-            lifecycle.down_part(name)
-        return
-    if faulty:
-        live_faults.apply(lifecycle.get(faulty), fault_model.parse(json.load(sys.stdin)))
-        return
-    request = json.loads(sys.stdin.readline())
-    asked = lifecycle.from_document(request["name"], request["torus"])
-    assert asked.parts is not None
-    key = bytes.fromhex(request["key"])
-    if asked.name in lifecycle.names():
-        lifecycle.down_part(asked.name)
-    with machines.listening(asked.parts, key) as listener:
-        click.echo(json.dumps({"port": listener.address[1]}))
-        ports = {int(number): port for number, port in json.loads(sys.stdin.readline())["ports"].items()}
-        with machines.connected(asked.parts, listener, key, ports) as sockets:
-            lifecycle.up(asked.topology, name=asked.name, shape=asked.shape, divided=asked.parts, sockets=sockets)
-    click.echo(json.dumps({"up": True}))
 
 
 def _check_slurm() -> None:

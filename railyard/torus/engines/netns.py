@@ -329,14 +329,9 @@ def _set(key: str, value: str) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        if _has(path, value):
+        if path.read_text(encoding="ascii").split() == value.split():
             return
         raise RunError(f"cannot set {path} to {value!r}: {error.strerror}; mount /proc/sys writable") from error
-
-
-def _has(path: Path, value: str) -> bool:
-    """Return whether a kernel setting has a value already."""
-    return path.read_text(encoding="ascii").split() == value.split()
 
 
 def batch(program: str, lines: Iterable[str]) -> None:

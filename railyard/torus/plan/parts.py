@@ -20,7 +20,7 @@ from railyard.placements.topology.chosen.rules import FIXED, RESTORED
 from railyard.torus.plan import addresses
 from railyard.torus.plan.plan import HEAD, HEAD_MAC, TorusPlan
 
-#: The rule whose routers know the queues of all others: they would have to be told by every other machine.
+#: The rule whose routers know the queues of all others: every other machine would have to send them.
 GLOBAL = "ugal-global"
 
 

@@ -34,63 +34,22 @@ FAULTS = {"drops": "packets", "replays": "packets", "outages": "events", "outage
 #: Counters that grow where other traffic is in the way.
 STALLS = {"output_stall_ns": "ns"}
 NO_ROUTER = "the network router alone counts it"
-#: What a link's counter has from its sending interface under the same name.
-_SENT = ("packets", "drops", "throttled", "backlog_bytes", "backlog_packets", *ROUTED)
 
 End = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interface:
-    """The counters of an interface of a host; `order` is its index in the sweep that read all interfaces.
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What the sending end of a link counts. `packets` are those sent, and the backlog is what waits there now.
 
-    `packets` are those sent, and `drops` those dropped in either direction. `throttled` counts packets that waited for
-    the shaper, whose rate is `rate_byte_s`. The backlog is what waits there now.
+    `throttled` counts packets that waited for the shaper. `input_stall_ns` is the time that packets which had arrived
+    by the link waited for their next link. `output_stall_ns` is the time that the link was idle although packets waited
+    for it, because the buffer at its other end was full. `replays` is how often a damaged packet was sent again.
+    `outages` counts the times that the link fell silent while packets waited for it, `outage_ns` is how long, and
+    `delayed_ns` what jitter added. From the stalls on all are None on the network `kernel`, whose routers have no
+    finite buffers and no such faults.
     """
 
-    order: int
-    rx_bytes: int
-    tx_bytes: int
-    packets: int
-    drops: int
-    rate_byte_s: int
-    throttled: int
-    backlog_bytes: int
-    backlog_packets: int
-    input_stall_ns: int | None = None
-    output_stall_ns: int | None = None
-    replays: int | None = None
-    outages: int | None = None
-    outage_ns: int | None = None
-    delayed_ns: int | None = None
-
-
-Snapshot = Mapping[End, Interface]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkCounter:
-    """The counters of a directed link of the torus, or between a node and its router.
-
-    The latter have the dimension H, and the direction + from the node to the router.
-
-    `input_stall_ns` is the time that packets which had arrived by the link waited for their next link.
-    `output_stall_ns` is the time that the link was idle although packets waited for it, because the buffer at its other
-    end was full. `replays` is how often a damaged packet was sent again. `outages` counts the times that the link fell
-    silent while packets waited for it, `outage_ns` is how long, and `delayed_ns` what jitter added. All are None on the
-    network `kernel`, whose routers have no finite buffers and no such faults.
-    """
-
-    name: str
-    source: str
-    target: str
-    coordinate: tuple[int, ...]
-    rail: int
-    dimension: str
-    direction: str
-    link_class: str
-    rate_mbit_s: float = 0.0
-    bytes: int = 0
     packets: int = 0
     drops: int = 0
     throttled: int = 0
@@ -102,6 +61,46 @@ class LinkCounter:
     outages: int | None = None
     outage_ns: int | None = None
     delayed_ns: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interface(Counts):
+    """The counters of an interface of a host; `order` is its index in the sweep that read all interfaces.
+
+    `drops` are the packets dropped in either direction, and `rate_byte_s` is the rate of the shaper.
+    """
+
+    order: int
+    rx_bytes: int
+    tx_bytes: int
+    rate_byte_s: int
+
+
+Snapshot = Mapping[End, Interface]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Named:
+    """The fields of `LinkCounter` that come before its counts."""
+
+    name: str
+    source: str
+    target: str
+    coordinate: tuple[int, ...]
+    rail: int
+    dimension: str
+    direction: str
+    link_class: str
+    rate_mbit_s: float = 0.0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkCounter(Counts, _Named):
+    """The counters of a directed link of the torus, or between a node and its router.
+
+    The latter have the dimension H, and the direction + from the node to the router.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,14 +250,14 @@ def reading(
     Raises RunError for an interface that is missing.
     """
     links, lost = [], []
-    apart = set(cut(topology, divide(topology, len(parts.machines)))) if parts else set()
+    between = set(cut(topology, divide(topology, len(parts.machines)))) if parts else set()
     for counter, sender, receiver in _directed(topology):
         if sender not in second or receiver not in second:
             raise RunError(
                 f"torus {torus} has no interface {sender[0]}:{sender[1]}; run: railyard torus status {torus}"
             )
         links.append(_filled(counter, second[sender]))
-        agree = _agree_later if counter.name in apart else _agree
+        agree = _agree_later if counter.name in between else _agree
         if not agree((first[sender], second[sender]), (first[receiver], second[receiver])):
             sent, received = first[sender].tx_bytes, first[receiver].rx_bytes
             lost.append(f"{counter.name}: {sent} bytes sent, {received} received")
@@ -281,7 +280,7 @@ def _agree(sender: tuple[Interface, Interface], receiver: tuple[Interface, Inter
 def _agree_later(sender: tuple[Interface, Interface], receiver: tuple[Interface, Interface]) -> bool:
     """Return whether the counts of two ends on two machines fit together.
 
-    The machines are not read at the same moment. Ends that both stand still have counted the same.
+    The machines are not read at the same moment. Ends that no longer count must have counted the same.
     """
     if sender[0].tx_bytes == sender[1].tx_bytes and receiver[0].rx_bytes == receiver[1].rx_bytes:
         return sender[0].tx_bytes == receiver[0].rx_bytes
@@ -339,7 +338,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
 
 def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:
     """Return the counter of a link with the numbers of its sending interface."""
-    sent: dict[str, Any] = {name: getattr(interface, name) for name in _SENT}
+    sent: dict[str, Any] = {item.name: getattr(interface, item.name) for item in fields(Counts)}
     return replace(counter, rate_mbit_s=interface.rate_byte_s * 8e-6, bytes=interface.tx_bytes, **sent)
 
 

@@ -34,6 +34,7 @@ from typing import Any
 
 import yaml
 
+from railyard.base import parent
 from railyard.base.errors import InputError, RunError
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
@@ -68,7 +69,7 @@ class Owner:
 
     def lives(self) -> bool:
         """Return whether this process still runs, and not another one with its number."""
-        return _started(self.pid) == self.started
+        return parent.started(self.pid) == self.started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +182,7 @@ def up(
             if divided is None or sockets is not None:
                 _create(requested, torus_plan, progress, sockets or {})
             else:
-                machines.ask_others(
+                machines.make_others(
                     name, to_document(requested), divided, lambda own: _create(requested, torus_plan, progress, own)
                 )
         except BaseException:
@@ -196,16 +197,7 @@ def _owner_of(name: str) -> Owner | None:
     match = OF_A_JOB.fullmatch(name)
     if match is None or int(match[1]) != os.getppid():
         return None
-    return Owner(pid=os.getppid(), started=_started(os.getppid()))
-
-
-def _started(pid: int) -> str:
-    """Return the start time of a process in the kernel's ticks; an empty text if there is none, or a zombie."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if words[0] in "ZX" else words[19]
+    return Owner(pid=os.getppid(), started=parent.started(os.getppid()))
 
 
 def _existing(requested: VirtualTorus) -> VirtualTorus | None:
@@ -231,7 +223,7 @@ def down(name: str) -> None:
     """
     torus = read(name)
     down_part(name)
-    machines.on_others(torus.parts if torus else None, [*machines.railyard(), "torus", "part", "--down", name])
+    machines.on_others(torus.parts if torus else None, [*machines.PART, "down", name])
 
 
 def down_part(name: str) -> None:

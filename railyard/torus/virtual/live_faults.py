@@ -22,6 +22,8 @@ from railyard.torus.virtual import lifecycle, machines
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 Batches = dict[str, list[str]]
+#: The longest that a packet may be held up by jitter, in s of the torus: MPI over TCP hardly gets on with more.
+MOST_JITTER_S = 1.0
 
 
 def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
@@ -52,7 +54,7 @@ def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
     changed = dataclasses.replace(torus, faults=faults)
     lifecycle.write(changed, changed.plan())
     if torus.parts and torus.parts.own == torus.parts.head:
-        words = [*machines.railyard(), "torus", "part", "--faults", torus.name]
+        words = [*machines.PART, "faults", torus.name]
         machines.on_others(torus.parts, words, json.dumps(faults.to_dict()))
     return changed
 
@@ -63,6 +65,12 @@ def check(torus: VirtualTorus, faults: Faults) -> None:
         faults.check_steady()
     plan.make(torus.topology, torus.shape, faults)
     check_rates(torus.topology, torus.shape, faults)
+    most_us = MOST_JITTER_S * 1e6 * torus.shape.rate_scale
+    for name, trouble in faults.troubled.items():
+        if trouble.jitter_us > most_us:
+            scale = torus.shape.rate_scale
+            valid = f"at most {most_us:g}us: at the rate scale {scale:g} of this torus each packet then waits up to 1 s"
+            raise InputError("--jitter", name, f"{trouble.jitter_us:g}us", valid)
 
 
 def settle(torus: VirtualTorus) -> VirtualTorus:

@@ -2,7 +2,7 @@
 
     railyard torus up NAME --hosts FILE
         this machine                                   another one, reached by ssh or srun
-        the request, and a key              ---->      railyard torus part
+        the request, and a key              ---->      python -m railyard.torus.virtual.part
         ports                               <---->     a port at its own address
         connections between all routers, each proved by the key; namespaces; the router
         "up"                                <----      "up", or one line with the reason
@@ -42,12 +42,15 @@ from railyard.torus.plan.plan import HEAD
 
 SSH = ("ssh", "-o", "BatchMode=yes", "{host}")
 SRUN = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}", "--quiet")
+#: What another machine runs, from the same checkout.
+PART = [sys.executable, "-m", "railyard.torus.virtual.part"]
+RAILYARD = [sys.executable, "-m", "railyard.cli"]
 #: Shells take one text, srun and others take words.
 REMOTE_SHELLS = frozenset({"ssh", "rsh"})
 CONNECT_S = 20.0  # seconds in which all routers must be connected
 PAUSE_S = 0.005  # seconds between two looks at the output of another machine
 VXLAN_PORT = 4789
-#: Programs of a torus's bin folder that stand for another machine's.
+#: The program that takes the place of one on another machine.
 AGENT = CHECKOUT / "railyard" / "torus" / "bin" / "elsewhere"
 #: Variables that daemons of a launch inherit on this machine, and get by name on another one.
 PASSED = ("FI_", "HWLOC_", "HYDRA_", "I_MPI_", "LD_", "MPIR_", "OMPI_", "PATH", "PMI", "PRTE_", "RAILYARD_", "UCX_")
@@ -187,7 +190,7 @@ def _last_line(text: str) -> str:
 # Connect the routers. -------------------------------------------------------------------------------------------------
 
 
-def ask_others(name: str, request: Mapping[str, Any], parts: Parts, make: Callable[[Mapping[int, int]], None]) -> None:
+def make_others(name: str, request: Mapping[str, Any], parts: Parts, make: Callable[[Mapping[int, int]], None]) -> None:
     """Make a torus on all machines: `make` makes this one's part, with (machine number -> connected socket).
 
     `request` is torus.json's document. Raises RunError with the first machine's name and reason; each machine then
@@ -195,32 +198,27 @@ def ask_others(name: str, request: Mapping[str, Any], parts: Parts, make: Callab
     """
     key = secrets.token_bytes(32)
     with listening(parts, key) as listener:
-        asked = {n: _start(parts, m, [*railyard(), "torus", "part"]) for n, m in parts.others.items()}
+        running = {n: _start(parts, m, [*PART, "make"]) for n, m in parts.others.items()}
         try:
-            for number, process in asked.items():
+            for number, process in running.items():
                 own = {**request, "parts": {**request["parts"], "own": number}}
                 _say(process, {"name": name, "torus": own, "key": key.hex()})
             ports = {parts.own: listener.address[1]}
-            ports |= {n: _answer(parts, n, process)["port"] for n, process in asked.items()}
-            for process in asked.values():
+            ports |= {n: _answer(parts, n, process)["port"] for n, process in running.items()}
+            for process in running.values():
                 _say(process, {"ports": ports})
             with connected(parts, listener, key, ports) as sockets:
                 make(sockets)
-            for number, process in asked.items():
+            for number, process in running.items():
                 _answer(parts, number, process)
         except BaseException:
             with contextlib.suppress(RunError):
-                on_others(parts, [*railyard(), "torus", "part", "--down", name])
+                on_others(parts, [*PART, "down", name])
             raise
         finally:
-            for process in asked.values():
+            for process in running.values():
                 with contextlib.suppress(OSError):
                     process.communicate()
-
-
-def railyard() -> list[str]:
-    """Return the words that start railyard on any of the machines, which share its checkout."""
-    return [sys.executable, "-m", "railyard.cli"]
 
 
 @contextlib.contextmanager
@@ -300,7 +298,7 @@ def join_heads(name: str, parts: Parts) -> None:
 
 @contextlib.contextmanager
 def relay(torus: Divided) -> Iterator[None]:
-    """Start programs on nodes of other machines for `railyard-enter`, which asks by a socket in the torus's folder.
+    """Start programs on nodes of other machines for `railyard-enter`, by a socket in the torus's folder.
 
     railyard-enter runs inside the torus, from where no other machine can be reached.
     """
@@ -371,6 +369,6 @@ def entered(name: str, host: str, words: Sequence[str], *, environment: Mapping[
 
 
 def _options(host: str, words: Sequence[str]) -> list[str]:
-    """Return the arguments of railyard-enter: its options stand before the host."""
+    """Return the arguments of railyard-enter: its options are before the host."""
     options = [word for word in words[:1] if word == "-s"]
     return [*options, host, *words[len(options) :]]

@@ -7,7 +7,7 @@
  * into the lateness of the chunk (counters.h), as does the possible error of the clocks.
  *
  * Messages travel over connections that are made and authenticated before the start
- * (railyard/torus/virtual/parts.py). They are TCP's: it has order, loss and credit, and all parts together
+ * (railyard/torus/virtual/machines.py). They are TCP's: it has order, loss and credit, and all parts together
  * send less than their links carry, which is less than a thousandth of a wire.
  *
  * Clocks: each router asks the others for their time every CLOCK_NS. The answer with the shortest round trip

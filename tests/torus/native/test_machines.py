@@ -1,4 +1,4 @@
-"""A virtual torus on several machines: it is the torus of one machine, and says what the wire between them costs."""
+"""A virtual torus on several machines is that of one machine, and its verdicts include the wire."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import several
 from support.commands import BIN, environment
 from support.mpis.installed import INSTALLED
-from support.several import Machines
+from support.topology import several
+from support.topology.several import Machines
 from support.waiting import wait_until
 
 from railyard.base.errors import InputError, RunError
