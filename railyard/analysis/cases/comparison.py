@@ -21,7 +21,7 @@ from railyard.analysis.cases.judgement import Comparison, Evidence, Group, Serie
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.stats.verdicts import Finding, Outcome, Verdict
-from railyard.analysis.text.numbers import percent
+from railyard.analysis.text import percent
 from railyard.records import looks, programs
 from railyard.records.benchmark import Labels
 from railyard.records.record import COMPUTED

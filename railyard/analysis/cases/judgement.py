@@ -24,7 +24,7 @@ from railyard.analysis.stats.medians import Summary
 from railyard.analysis.stats.samples import Sample, Values
 from railyard.analysis.stats.score import Ratio
 from railyard.analysis.stats.verdicts import Finding, Verdict
-from railyard.analysis.text.numbers import Format
+from railyard.analysis.text import Format
 from railyard.records.benchmark import Labels
 from railyard.records.units import Fom, Unit
 

@@ -18,7 +18,7 @@ from railyard.analysis.cases.cases import Case, Combination, Observation
 from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.stats import medians
 from railyard.analysis.stats.verdicts import Outcome
-from railyard.analysis.text.numbers import MINUS, percent, size_text
+from railyard.analysis.text import MINUS, percent, size_text
 from railyard.records import studies
 from railyard.records.benchmark import Labels
 from railyard.records.record import Origin
