@@ -312,8 +312,8 @@ def _first_faster(noise: Shape, count: int, launches: int, chance: Chance, *, ch
 def _compared(logs: Iterable[Array], looked: float = 1.0) -> Comparison:
     """Return the comparison of groups of launches of one job, by their number; the first is the baseline."""
     evidence = {str(name): Evidence(values=np.exp(values).tolist()) for name, values in enumerate(logs)}
-    one = Series(labels=(), evidence=evidence, deterministic=False)
-    return judgement.compare(FOM, [one], "0", looked=looked)[0]
+    one = Series(fom=FOM, labels=(), evidence=evidence, deterministic=False)
+    return judgement.compare([one], "0", looked=looked)[0]
 
 
 def _is_won(comparison: Comparison) -> bool:
