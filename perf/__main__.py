@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from support import whole_machine
-from support.mpis import algorithms, matrix, ranking, stacks
+from support.mpis import algorithms, gain, matrix, ranking, stacks
 
 from perf import archive, forgeries, fuzz, pieces, rings, rivals, same, statistics, tender, topobw, vtorus
 from perf.vtorus import console
@@ -37,6 +37,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "ranking": (
         "algorithms of collectives ranked by the model, by simulated messages and on a virtual torus",
         lambda _: ranking.measure(console),
+    ),
+    "gain": (
+        "what a tuning file of Open MPI gains on two networks, and one that changes nothing",
+        lambda _: gain.measure(console),
     ),
     "machine": (
         "every step of a job on a whole machine, whose launches are made up",

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from railyard.analysis.stats import contrast
-from railyard.analysis.text.numbers import counted
+from railyard.analysis.text import counted
 from railyard.base import check_sources
 from railyard.placements.arrays import Floats, np
 from railyard.records import trust

@@ -20,7 +20,7 @@ from enum import StrEnum
 
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import FEWEST
-from railyard.analysis.text.numbers import counted
+from railyard.analysis.text import counted
 from railyard.records.benchmark import point
 from railyard.records.units import Better
 from railyard.tender.bids import Read

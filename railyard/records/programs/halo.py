@@ -18,10 +18,7 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.option("--cells", "cells", "x")
     yield from given.option("--variants", "variants")
     yield from given.timing(warmups=None)
-    yield from given.option("--order", "order")
-    yield from given.option("--stencil", "stencil")
-    yield from given.option("--values", "values")
-    yield from given.option("--memory", "memory")
+    yield from given.options("--order", "--stencil", "--values", "--memory")
     yield from given.option("--face-memory", "face_memory_bytes", unit="B")
 
 
