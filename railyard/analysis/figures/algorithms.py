@@ -42,8 +42,8 @@ def drawings(case: Case) -> list[Drawing]:
     return [_drawing(number, answers) for number, answers in enumerate(alike.values())]
 
 
-def _drawing(number: int, found: Sequence[Answer]) -> Drawing:
-    answers = sorted(found, key=lambda one: one.where.placement)
+def _drawing(number: int, of_collective: Sequence[Answer]) -> Drawing:
+    answers = sorted(of_collective, key=lambda one: one.where.placement)
     rows: list[Row] = [
         (one.where.placement, name, {size: comparison.group(name) for size, comparison in one.sizes.items()})
         for one in answers
