@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.analysis.text.numbers import size_text
+from railyard.analysis.text import size_text
 from railyard.base.commands import COUNT, FILE, PATH, Commands, example, option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
