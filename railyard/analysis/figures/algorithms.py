@@ -20,7 +20,7 @@ from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.judge import collectives
 from railyard.analysis.judge.collectives import Answer
 from railyard.analysis.stats.verdicts import Finding
-from railyard.analysis.text.numbers import size_text
+from railyard.analysis.text import size_text
 from railyard.base.errors import InputError
 from railyard.placements.collectives import libraries
 
