@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 1
+VERSION = 2
 
 
 class Column(NamedTuple):
@@ -64,6 +64,9 @@ OF_LAUNCH = (
     Column("ranks", WHOLE, "ranks", "ranks that reported where they ran"),
     Column("placement_verdict", TEXT, "", "`obeyed`, `not-obeyed` or `cannot-tell`"),
     Column("nic_verdict", TEXT, "", "the same for the NIC policy"),
+    Column(
+        "faults", TEXT, "", "what error counters counted, by node and NIC; empty for nothing, null where none was read"
+    ),
 )
 #: The point: empty in the only row of a launch without figures.
 OF_POINT = (

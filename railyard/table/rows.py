@@ -21,6 +21,7 @@ from railyard.records import units
 from railyard.records.comparable import BUILD
 from railyard.records.folded import columns as folded
 from railyard.records.folded import tables
+from railyard.records.folded.health import Event, Kind
 from railyard.records.json_io import Json
 from railyard.records.store import entries, levels
 from railyard.table.columns import OF_LAUNCH, OF_POINT, VERSION
@@ -119,7 +120,13 @@ def _launch(number: int, launch: Mapping[str, Json], shared: Mapping[str, Json] 
         *(datetime.fromisoformat(started) if started else None, launch.get("elapsed_s")),
         _ranks(ranks, shared) if shared else ranks,
         *(launch.get("placement_verdict", "cannot-tell"), launch.get("nic_verdict", "cannot-tell")),
+        _faults(launch.get("health")),
     )
+
+
+def _faults(read: Mapping[str, Json] | None) -> str | None:
+    events = (Event(**{**item, "kind": Kind(item["kind"])}) for item in (read or {}).get("events", ()))
+    return None if read is None else "; ".join(event.text() for event in events if event.is_fault)
 
 
 def _reason(launch: Mapping[str, Json], *, is_void: bool) -> str:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import json
 import random
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 from support import synthetic
 
 from railyard.analysis import why
+from railyard.cli import cli
 from railyard.records import record
 from railyard.records.folded import slow
 from railyard.records.record import Record
 from railyard.records.rules import faults
+from railyard.records.store import archive
 
 pytestmark = pytest.mark.unit
 
@@ -75,6 +80,27 @@ def test_without_the_counters_of_the_other_launches_no_event_explains_anything()
             launch["health"] = None
     (one,) = slow.launches(record.validate(record.sealed(document), "changed"))
     assert one.launch.repeat == 6 and not one.causes
+
+
+def test_exports_have_the_faults_of_a_launch(tmp_path: Path) -> None:
+    """The table has those of every launch, the report's CSV what explains one, OpenMetrics the sum of each counter."""
+    read = measured(1, slow_launch=6, flap=True)
+    path = archive.add(read, tmp_path / "archive")
+    for form in ("csv", "openmetrics"):
+        words = ["report", "--format", form, str(path), "-o", str(tmp_path / form)]
+        assert CliRunner().invoke(cli, words, catch_exceptions=False).exit_code == 0
+    (row, *_) = csv.DictReader((tmp_path / "csv").open())
+    assert (row["faulty"], row["marked"]) == ("12", "1") and "n2-1-0 hsn2: LINK_DOWNS 1 events" in row["events"]
+    gauge = 'node="n2-1-0",nic="hsn2",event="LINK_DOWNS",unit="events"} 1'
+    assert gauge in (tmp_path / "openmetrics").read_text()
+    words = ["results", "export", "--parquet", str(tmp_path / "table"), "--archive", str(tmp_path / "archive")]
+    assert CliRunner().invoke(cli, words, catch_exceptions=False).exit_code == 0
+    sql = f"SELECT DISTINCT launch, faults FROM '{tmp_path}/table/**/*.parquet' ORDER BY launch"
+    by_launch = dict(duckdb.connect().sql(sql).fetchall())
+    assert [launch for launch, text in by_launch.items() if "LINK_DOWNS" in text] == [
+        launch.index for launch in read.launches if launch.repeat == 6
+    ]
+    assert all("n0-0-0: TCP_RETRANSMITTED" in text for text in by_launch.values()) and len(by_launch) == 12
 
 
 def test_why_answers_each_cause_with_its_evidence(tmp_path: Any) -> None:

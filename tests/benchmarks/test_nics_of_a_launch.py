@@ -372,6 +372,18 @@ def test_a_node_whose_counters_cannot_be_read_says_why(sanitized: Path, pretend_
     assert "tree/n1/" in read["reason"] and "port_xmit_data: cannot be read" in read["reason"]
 
 
+def test_an_ethernet_device_without_statistics_is_named_with_what_it_lacks(
+    sanitized: Path, pretend_hosts: Path, tmp_path: Path
+) -> None:
+    counter_trees.write(tmp_path / "tree/sys/class/net/eth0/operstate", "up")
+    path = tmp_path / "halo.nics"
+    env = {"RAILYARD_NICS": str(path), "RAILYARD_SYSFS": f"{tmp_path}/tree"}
+    assert halo(pretend_hosts, 2, sanitized, **env).status == 0
+    read = nics(path)
+    assert read["nics"] == [] and "eth0/statistics/rx_bytes: cannot be read: No such file" in read["reason"]
+    assert read["health"]["not_read"]["linux-net"]["RX_DROPPED"] == "no such file"
+
+
 def test_nodes_without_a_nic_and_groups_that_there_are_not_are_a_reason(
     sanitized: Path, pretend_hosts: Path, tmp_path: Path
 ) -> None:

@@ -247,7 +247,7 @@ def _output(
 
 
 def _counted(machine: Machine, chance: random.Random) -> dict[str, Any]:
-    """What the NICs of every node counted, and the energy of its packages."""
+    """What the NICs of every node counted, waits of every NIC among it, and the energy of its packages."""
     size = 8 << 30
     return {
         "format": "railyard-nics/1",
@@ -269,6 +269,23 @@ def _counted(machine: Machine, chance: random.Random) -> dict[str, Any]:
             for node in range(machine.nodes)
             for socket in range(2)
         ],
+        "health": {
+            "read": {"infiniband": ["LINK_DOWNS", "SYMBOL_ERRORS", "XMIT_WAIT"]},
+            "not_read": {"infiniband": {"RATE": "no such file"}},
+            "events": [
+                {
+                    "node": f"n{node}",
+                    "nic": nic,
+                    "event": "XMIT_WAIT",
+                    "unit": "ticks",
+                    "kind": "congestion",
+                    "before": 0,
+                    "after": chance.randrange(1, 10_000),
+                }
+                for node in range(machine.nodes)
+                for nic in machine.devices
+            ],
+        },
     }
 
 

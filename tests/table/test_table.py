@@ -166,7 +166,7 @@ def test_a_table_of_other_columns_is_refused(tmp_path: Path) -> None:
     duckdb.sql(f"COPY (SELECT 'a' AS system, 'b' AS record_id, 9 AS schema_version) TO '{part}' (FORMAT parquet)")
     done = CliRunner().invoke(cli, ["results", "export", "--parquet", str(tmp_path), "--archive", str(EXAMPLE)])
     assert isinstance(done.exception, InputError)
-    assert str(done.exception).endswith("schema_version: 9 is not valid; expected 1; export to a new folder")
+    assert str(done.exception).endswith("schema_version: 9 is not valid; expected 2; export to a new folder")
 
 
 #: The command line of railyard, in which every process dies when one publishes its file of a given number.

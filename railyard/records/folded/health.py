@@ -74,6 +74,11 @@ class Event:
                 return 1
 
     @property
+    def is_fault(self) -> bool:
+        """Return whether something went wrong, and no more than traffic in the way or a counter that was set back."""
+        return self.kind not in NO_FAULT and self.count != 0
+
+    @property
     def where(self) -> str:
         """Return the node and its NIC."""
         return " ".join(filter(None, [self.node, self.nic]))
@@ -129,7 +134,7 @@ class Health:
     @property
     def faults(self) -> list[Event]:
         """Return the events that are faults."""
-        return [event for event in self.events if event.kind not in NO_FAULT and event.count]
+        return [event for event in self.events if event.is_fault]
 
 
 def document(

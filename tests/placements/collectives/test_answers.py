@@ -11,6 +11,9 @@ import pytest
 from support import synthetic
 from support.commands import Run
 
+from railyard.analysis.cases import cases
+from railyard.analysis.figures import algorithms
+from railyard.analysis.figures.drawing import svg_file
 from railyard.analysis.judge import collectives
 from railyard.base.errors import InputError
 from railyard.placements.collectives import libraries, mpich_json
@@ -62,6 +65,17 @@ def test_the_ring_is_used_from_the_size_on_from_which_it_is_faster() -> None:
     assert answer.crossings == {"allreduce:ring".partition(":")[2]: (1024, 262144)}
     change = answer.sizes[262144].group("ring")
     assert change.change_interval and change.change_interval[0] < -30 < change.change_interval[1]
+
+
+def test_the_heat_map_has_a_cell_for_each_algorithm_and_size() -> None:
+    (case,) = cases.group([made(SPEED)])
+    (drawing,) = algorithms.drawings(case)
+    assert drawing.statement == "Use with plain: ring from 256 KiB on."
+    found = {(row[1], int(row[2])): row[4] for row in drawing.data.rows}
+    assert len(found) == 6 and found["ring", 1024] == "worse" and found["ring", 262144] == "better"
+    assert "<svg" in svg_file(drawing)
+    (other,) = cases.group([synthetic.halo(seed=1)])
+    assert algorithms.drawings(other) == []
 
 
 def test_equal_algorithms_leave_the_default() -> None:
