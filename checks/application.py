@@ -13,13 +13,16 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, run_after, run_before, variable
+from reframe.core.meta import make_test
 
 from checks import scales
 from checks.base import PlacedCheck
@@ -76,6 +79,38 @@ MACHINES: Mapping[Scale, Machine] = {
 ALIASES: Mapping[str, str] = {"small": Scale.LAPTOP, "standard": Scale.NODE, "large": Scale.RACK}
 #: For each scale of ranks, the scale of message sizes on a real machine.
 MESSAGES: Mapping[str, str] = {Scale.NODE: "standard", Scale.RACK: "large"}
+
+
+#: The NIC policies of LLNL's poster: eight ranks, two per node, on nodes with two NICs.
+_POLICIES = {
+    "torus": "dual-rail-small",
+    "allocation": "contiguous",
+    "placements": ["cart-create@scattered"],
+    "nics": POSTER,
+    "ranks_per_node": 2,
+}
+#: What a variant of a mini-application sets; `railyard.base.check_sources` reads this table, too.
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "weak": {"__doc__": "Weak scaling: the work per rank is fixed."},
+    "strong": {"__doc__": "Strong scaling: the work of all ranks together is fixed.", "scaling": "strong"},
+    "multirail": {"__doc__": "NIC policies of LLNL's multirail poster, two ranks per node.", **_POLICIES},
+    "profile": {
+        "__doc__": "Share of time in MPI and sizes of messages, by mpiP.",
+        "placements": ["cart-create"],
+        "launches": 1,
+        "profile": True,
+    },
+    "mpi_time": {
+        "__doc__": "Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch.",
+        **_POLICIES,
+        "profile": True,
+    },
+    "hybrid": {
+        "__doc__": "MPI with OpenMP: two threads per rank, for a program that is built with OpenMP.",
+        "placements": ["cart-create"],
+        "threads": 2,
+    },
+}
 
 
 class ApplicationCheck(PlacedCheck):
@@ -375,41 +410,22 @@ def decomposed(decomposition: str, cube: tuple[int, int, int]) -> list[int]:
     return {"plane": [z * y, x], "chain": [z * y * x]}.get(decomposition, [z, y, x])
 
 
-def with_poster_policies(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
-    """Give a check the NIC policies of LLNL's poster: eight ranks, two per node, on nodes with two NICs.
+def variants(*names: str, poster: Sequence[str] = ()) -> Callable[[type[MiniAppCheck]], type[MiniAppCheck]]:
+    """Register a check `BENCHMARK_NAME` below the decorated class for each of these names of `VARIANTS`.
 
-    A check of one of the poster's own programs names the study itself: `studies = ["llnl-multirail"]`.
+    Those in `poster` are of the study of LLNL's poster.
     """
-    chosen = {
-        "torus": "dual-rail-small",
-        "allocation": "contiguous",
-        "placements": ["cart-create@scattered"],
-        "nics": POSTER,
-        "grid": decomposed(check.decomposition, (2, 2, 2)),
-        "ranks_per_node": 2,
-    }
-    return _with(check, chosen)
 
+    def decorate(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
+        for name in (*names, *poster):
+            chosen = {**VARIANTS[name], **({"studies": ["llnl-multirail"]} if name in poster else {})}
+            if "nics" in chosen:
+                chosen["grid"] = decomposed(check.decomposition, (2, 2, 2))
+            made = make_test(f"{check.benchmark}_{name}", (check,), chosen, module=check.__module__)
+            setattr(sys.modules[check.__module__], made.__name__, rfm.simple_test(made))
+        return check
 
-def profiled(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
-    """Give a check one launch, which mpiP profiles."""
-    return _with(check, {"placements": ["cart-create"], "launches": 1, "profile": True})
-
-
-def timed_by_policy(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
-    """Give a check the poster's NIC policies and mpiP in every launch: time in MPI by policy, over six launches."""
-    return _with(with_poster_policies(check), {"profile": True})
-
-
-def with_threads(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
-    """Give a check two OpenMP threads per rank; the program must be built with OpenMP."""
-    return _with(check, {"threads": 2, "placements": ["cart-create"]})
-
-
-def _with(check: type[MiniAppCheck], chosen: Mapping[str, Any]) -> type[MiniAppCheck]:
-    for name, value in chosen.items():
-        setattr(check, name, value)
-    return check
+    return decorate
 
 
 def find(name: str, folders: str, mpi: str = "") -> Path | None:

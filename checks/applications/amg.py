@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import reframe as rfm
-
-from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies, with_threads
+from checks.application import MiniAppCheck, variants
 
 
+@variants("weak", "strong", "profile", poster=["multirail", "mpi_time", "hybrid"])
 class AmgCheck(MiniAppCheck):
     """A Laplacian with 27 points on a cube of cubes, solved by conjugate gradients with multigrid; it must converge."""
 
@@ -23,48 +22,7 @@ class AmgCheck(MiniAppCheck):
     }
 
 
-@rfm.simple_test
-class amg_weak(AmgCheck):
-    """Weak scaling: the work per rank is fixed."""
-
-
-@rfm.simple_test
-class amg_strong(AmgCheck):
-    """Strong scaling: the work of all ranks together is fixed."""
-
-    scaling = "strong"
-
-
-@rfm.simple_test
-@with_poster_policies
-class amg_multirail(AmgCheck):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@profiled
-class amg_profile(AmgCheck):
-    """Share of time in MPI and sizes of messages, by mpiP."""
-
-
-@rfm.simple_test
-@timed_by_policy
-class amg_mpi_time(AmgCheck):
-    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@with_threads
-class amg_hybrid(AmgCheck):
-    """MPI with OpenMP: two threads per rank, for a program that is built with OpenMP."""
-
-    studies = ["llnl-multirail"]
-
-
+@variants("weak", "strong", "multirail")
 class Amg2023Check(AmgCheck):
     """The same problem for AMG2023, which solves it by hypre."""
 
@@ -72,21 +30,3 @@ class Amg2023Check(AmgCheck):
     benchmark = "amg2023"
     program = "amg2023"
     package = "amg2023"
-
-
-@rfm.simple_test
-class amg2023_weak(Amg2023Check):
-    """Weak scaling: the work per rank is fixed."""
-
-
-@rfm.simple_test
-class amg2023_strong(Amg2023Check):
-    """Strong scaling: the work of all ranks together is fixed."""
-
-    scaling = "strong"
-
-
-@rfm.simple_test
-@with_poster_policies
-class amg2023_multirail(Amg2023Check):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""

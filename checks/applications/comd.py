@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import reframe as rfm
 from reframe.core.builtins import run_after
 
-from checks.application import MiniAppCheck, with_poster_policies
+from checks.application import MiniAppCheck, variants
 from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.reading import NUMBER
 
 
+@variants("weak", "strong", "multirail")
 class ComdCheck(MiniAppCheck):
     """Atoms of copper in cells of a cube, 20 steps; none may be lost, and their energy must stay."""
 
@@ -39,21 +39,3 @@ class ComdCheck(MiniAppCheck):
         edges = [self.size * (1 if self.scaling == "strong" else ranks) for ranks in (x, y, z)]
         words = zip("ijkxyz", (x, y, z, *edges), strict=True)
         self.options = [*(word for name, value in words for word in (f"-{name}", str(value))), "-N", "20", "-n", "20"]
-
-
-@rfm.simple_test
-class comd_weak(ComdCheck):
-    """Weak scaling: the work per rank is fixed."""
-
-
-@rfm.simple_test
-class comd_strong(ComdCheck):
-    """Strong scaling: the work of all ranks together is fixed."""
-
-    scaling = "strong"
-
-
-@rfm.simple_test
-@with_poster_policies
-class comd_multirail(ComdCheck):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""

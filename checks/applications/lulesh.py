@@ -5,9 +5,10 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies, with_threads
+from checks.application import MiniAppCheck, variants
 
 
+@variants("profile", poster=["multirail", "mpi_time", "hybrid"])
 class LuleshCheck(MiniAppCheck):
     """The Sedov blast on a cube of domains; its final energy is verified where it runs to the end."""
 
@@ -45,33 +46,3 @@ class lulesh_strong(LuleshCheck):
 
     scaling = "strong"
     iterations = 20
-
-
-@rfm.simple_test
-@with_poster_policies
-class lulesh_multirail(LuleshCheck):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@profiled
-class lulesh_profile(LuleshCheck):
-    """Share of time in MPI and sizes of messages, by mpiP."""
-
-
-@rfm.simple_test
-@timed_by_policy
-class lulesh_mpi_time(LuleshCheck):
-    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@with_threads
-class lulesh_hybrid(LuleshCheck):
-    """MPI with OpenMP: two threads per rank, for a program that is built with OpenMP."""
-
-    studies = ["llnl-multirail"]

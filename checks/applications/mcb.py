@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 
-import reframe as rfm
 from reframe.core.builtins import run_after
 
-from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies
+from checks.application import MiniAppCheck, variants
 from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.reading import NUMBER
 
@@ -39,6 +38,7 @@ def reading(particles: int) -> Patterns:
     )
 
 
+@variants("weak", "strong", "profile", poster=["multirail", "mpi_time"])
 class McbCheck(MiniAppCheck):
     """Particles from a distributed source through domains of a plane, ten cycles."""
 
@@ -64,37 +64,3 @@ class McbCheck(MiniAppCheck):
             *("--weakScaling", "--distributedSource", "--multiSigma"),
             *("--nCores=1", f"--nThreadCore={max(self.threads, 1)}", f"--numParticles={self.size}"),
         ]
-
-
-@rfm.simple_test
-class mcb_weak(McbCheck):
-    """Weak scaling: the work per rank is fixed."""
-
-
-@rfm.simple_test
-class mcb_strong(McbCheck):
-    """Strong scaling: the work of all ranks together is fixed."""
-
-    scaling = "strong"
-
-
-@rfm.simple_test
-@with_poster_policies
-class mcb_multirail(McbCheck):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@profiled
-class mcb_profile(McbCheck):
-    """Share of time in MPI and sizes of messages, by mpiP."""
-
-
-@rfm.simple_test
-@timed_by_policy
-class mcb_mpi_time(McbCheck):
-    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
-
-    studies = ["llnl-multirail"]

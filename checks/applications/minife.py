@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import reframe as rfm
 from reframe.core.builtins import run_after
 
-from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies, with_threads
+from checks.application import MiniAppCheck, variants
 
 
+@variants("weak", "strong", "profile", poster=["multirail", "mpi_time", "hybrid"])
 class MinifeCheck(MiniAppCheck):
     """Conjugate gradients on a cube of hexahedra, the solution compared with the analytic one."""
 
@@ -28,45 +28,3 @@ class MinifeCheck(MiniAppCheck):
     def choose_options(self) -> None:
         z, y, x = (self.size * ranks for ranks in self.grid)
         self.options = [f"nx={x}", f"ny={y}", f"nz={z}", "verify_solution=1"]
-
-
-@rfm.simple_test
-class minife_weak(MinifeCheck):
-    """Weak scaling: the work per rank is fixed."""
-
-
-@rfm.simple_test
-class minife_strong(MinifeCheck):
-    """Strong scaling: the work of all ranks together is fixed."""
-
-    scaling = "strong"
-
-
-@rfm.simple_test
-@with_poster_policies
-class minife_multirail(MinifeCheck):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@profiled
-class minife_profile(MinifeCheck):
-    """Share of time in MPI and sizes of messages, by mpiP."""
-
-
-@rfm.simple_test
-@timed_by_policy
-class minife_mpi_time(MinifeCheck):
-    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@with_threads
-class minife_hybrid(MinifeCheck):
-    """MPI with OpenMP: two threads per rank, for a program that is built with OpenMP."""
-
-    studies = ["llnl-multirail"]

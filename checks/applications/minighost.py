@@ -5,9 +5,10 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from checks.application import MiniAppCheck, profiled, with_poster_policies
+from checks.application import MiniAppCheck, variants
 
 
+@variants("weak", "strong", "profile", poster=["multirail"])
 class MinighostCheck(MiniAppCheck):
     """A 27-point stencil that sends the messages of all variables together, as in the paper; heat must be conserved."""
 
@@ -49,32 +50,6 @@ class MinighostCheck(MiniAppCheck):
             *("--num_tsteps", str(self.steps)),
             *("--error_tol", "4"),  # 1e-4, as in the program's own scripts for this stencil
         ]
-
-
-@rfm.simple_test
-class minighost_weak(MinighostCheck):
-    """Weak scaling: the work per rank is fixed."""
-
-
-@rfm.simple_test
-class minighost_strong(MinighostCheck):
-    """Strong scaling: the work of all ranks together is fixed."""
-
-    scaling = "strong"
-
-
-@rfm.simple_test
-@with_poster_policies
-class minighost_multirail(MinighostCheck):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@profiled
-class minighost_profile(MinighostCheck):
-    """Share of time in MPI and sizes of messages, by mpiP."""
 
 
 @rfm.simple_test

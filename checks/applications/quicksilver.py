@@ -11,7 +11,7 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies
+from checks.application import MiniAppCheck, variants
 
 #: Particles per mesh element, as CORAL-2 prescribes for problem 1.
 PARTICLES = 40
@@ -62,6 +62,7 @@ CrossSection:
 """
 
 
+@variants("strong", "profile", poster=["multirail", "mpi_time"])
 class QuicksilverCheck(MiniAppCheck):
     """CORAL-2's problem 1 on a cube of domains; its reactions must balance and no particle may be lost."""
 
@@ -100,32 +101,3 @@ class quicksilver_weak(QuicksilverCheck):
     """Weak scaling: the work per rank is fixed."""
 
     tags = {"coral", "coral2"}
-
-
-@rfm.simple_test
-class quicksilver_strong(QuicksilverCheck):
-    """Strong scaling: the work of all ranks together is fixed."""
-
-    scaling = "strong"
-
-
-@rfm.simple_test
-@with_poster_policies
-class quicksilver_multirail(QuicksilverCheck):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@profiled
-class quicksilver_profile(QuicksilverCheck):
-    """Share of time in MPI and sizes of messages, by mpiP."""
-
-
-@rfm.simple_test
-@timed_by_policy
-class quicksilver_mpi_time(QuicksilverCheck):
-    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
-
-    studies = ["llnl-multirail"]

@@ -7,16 +7,16 @@ by the next rank. Leaves out: time steps, because the manufactured solution does
 
 from __future__ import annotations
 
-import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from checks.application import MiniAppCheck, profiled, with_poster_policies
+from checks.application import MiniAppCheck, variants
 
 DECK = "snap.inp"
 #: Edge of a cell, as in the program's own test of the manufactured solution.
 CELL = 0.01
 
 
+@variants("strong", "multirail", "profile")
 class SnapCheck(MiniAppCheck):
     """Sweeps through a cube of cells, whose solution is known."""
 
@@ -74,20 +74,3 @@ def deck(ranks: list[int], size: int, phase: tuple[int, int], threads: int) -> s
         "oitm": 100,
     }
     return "\n".join(["&invar", *(f"  {name}={value}" for name, value in values.items()), "/", ""])
-
-
-@rfm.simple_test
-class snap_strong(SnapCheck):
-    """Strong scaling: the work of all ranks together is fixed."""
-
-
-@rfm.simple_test
-@with_poster_policies
-class snap_multirail(SnapCheck):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""
-
-
-@rfm.simple_test
-@profiled
-class snap_profile(SnapCheck):
-    """Share of time in MPI and sizes of messages, by mpiP."""

@@ -7,10 +7,9 @@ therefore not cut down as far as the mesh is.
 
 from __future__ import annotations
 
-import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies, with_threads
+from checks.application import MiniAppCheck, variants
 
 MESH = "mesh.cmg"
 #: Quadrature of the product of polar and azimuthal angles; the order that the program also expects is then unused.
@@ -18,6 +17,7 @@ PRODUCT, ORDER = 2, 16
 FACES = ("xMin", "xMax", "yMin", "yMax", "zMin", "zMax")
 
 
+@variants("weak", "strong", "profile", poster=["multirail", "mpi_time", "hybrid"])
 class UmtCheck(MiniAppCheck):
     """The Su-Olson problem, whose material energy is known; every zone is cut into seven hexahedra at random."""
 
@@ -68,45 +68,3 @@ def mesh(blocks: list[int], zones: int) -> str:
         lines.append(f'tag("{name}Faces",face,({",".join(ranges)}))')
     inner = ",".join(f"0:{count - 1}" for count in blocks)
     return "\n".join([*lines, f"numzones({zones},{zones},{zones})", f"sub(10%,{inner},(7,0,0,0))", "seed(10)", ""])
-
-
-@rfm.simple_test
-class umt_weak(UmtCheck):
-    """Weak scaling: the work per rank is fixed."""
-
-
-@rfm.simple_test
-class umt_strong(UmtCheck):
-    """Strong scaling: the work of all ranks together is fixed."""
-
-    scaling = "strong"
-
-
-@rfm.simple_test
-@with_poster_policies
-class umt_multirail(UmtCheck):
-    """NIC policies of LLNL's multirail poster, two ranks per node."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@profiled
-class umt_profile(UmtCheck):
-    """Share of time in MPI and sizes of messages, by mpiP."""
-
-
-@rfm.simple_test
-@timed_by_policy
-class umt_mpi_time(UmtCheck):
-    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
-
-    studies = ["llnl-multirail"]
-
-
-@rfm.simple_test
-@with_threads
-class umt_hybrid(UmtCheck):
-    """MPI with OpenMP: two threads per rank, for a program that is built with OpenMP."""
-
-    studies = ["llnl-multirail"]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from railyard.base.checkout import CHECKOUT
@@ -39,12 +41,38 @@ def chain(check: str) -> Iterator[Values]:
 def classes() -> Mapping[str, tuple[tuple[str, ...], Values]]:
     """Return class -> its bases and its assignments, of all files of the checks."""
     values_of_class: dict[str, tuple[tuple[str, ...], Values]] = {}
-    for path in sorted((CHECKOUT / "checks").rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                bases = tuple(base.id for base in node.bases if isinstance(base, ast.Name))
-                values_of_class[node.name] = bases, dict(_assigned(node))
+    for node in itertools.chain.from_iterable(nodes for _, nodes in files()):
+        if isinstance(node, ast.ClassDef):
+            bases = tuple(base.id for base in node.bases if isinstance(base, ast.Name))
+            values_of_class[node.name] = bases, dict(_assigned(node))
+            values_of_class |= {name: ((node.name,), values) for name, values in variants(node)}
     return values_of_class
+
+
+def files() -> Iterator[tuple[Path, list[ast.stmt]]]:
+    """Yield each file of the checks with its statements."""
+    for path in sorted((CHECKOUT / "checks").rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8")).body
+
+
+def variants(node: ast.ClassDef) -> Iterator[tuple[str, Values]]:
+    """Yield the checks that the decorator `variants` of mini-applications makes of a class, and what each assigns."""
+    for call in node.decorator_list:
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "variants":
+            poster = [name for word in call.keywords for name in _plain(word.value)]
+            for name in (*map(_plain, call.args), *poster):
+                study = {"studies": ["llnl-multirail"]} if name in poster else {}
+                yield f"{dict(_assigned(node))['benchmark']}_{name}", {**_variants()[name], **study}
+
+
+@functools.cache
+def _variants() -> Mapping[str, Values]:
+    (table,) = (
+        node.value
+        for node in ast.parse((CHECKOUT / "checks/application.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.AnnAssign) and node.value and ast.unparse(node.target) == "VARIANTS"
+    )
+    return dict(_plain(table))
 
 
 def _assigned(node: ast.ClassDef) -> Iterator[tuple[str, Any]]:

@@ -14,6 +14,8 @@ from railyard.ci.workflows import Choices, Service, workflow
 from railyard.records import provenance
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+#: Options whose texts are words of a shell.
+OF_WORDS = frozenset({"build", "select"})
 
 
 @click.command(epilog=example("railyard ci github > .github/workflows/railyard.yml"))
@@ -27,43 +29,21 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 @option("--select", "Options of ReFrame that choose checks.  [default: -t smoke]", default="")
 @option("--runner", "Label of your own runner.  [default: a hosted runner]", default="")
 @option("--system", "System of mine.yml: use its scheduler.  [default: a virtual torus]", default="")
-def ci(
-    *,
-    service: str,
-    source: str,
-    ref: str,
-    topology: str,
-    checks: str,
-    programs: str,
-    build: str,
-    select: str,
-    runner: str,
-    system: str,
-) -> None:
+def ci(*, service: str, **texts: str) -> None:
     """Print a workflow for SERVICE that runs the smoke checks.
 
     Without --system they run on a virtual torus and fail if a figure is worse than on the main branch. With
     --system they run on a cluster, from a runner of your own, with the configuration mine.yml.
     """
-    texts = {
-        "source": source,
-        "ref": ref,
-        "topology": topology,
-        "checks": checks,
-        "programs": programs,
-        "runner": runner,
-        "system": system,
-    }
     for name, text in texts.items():
-        if text and not PLAIN.fullmatch(text):
+        if name not in OF_WORDS and text and not PLAIN.fullmatch(text):
             raise InputError(f"--{name}", "", text, "letters, digits, '.', '_', '/' and '-'")
-    if system and programs:
-        raise InputError("--programs", "", programs, "no --system: on a cluster, checks build their programs")
-    for name, text in {"build": build, "select": select}.items():
-        if not text.isprintable():
+        if name in OF_WORDS and not text.isprintable():
             raise InputError(f"--{name}", "", text, "words of one line")
-    texts |= {"ref": ref or _commit(), "source": source or _repository(), "build": build, "select": select}
-    click.echo(workflow(Service(service), Choices(**texts)), nl=False)
+    if texts["system"] and texts["programs"]:
+        raise InputError("--programs", "", texts["programs"], "no --system: on a cluster, checks build their programs")
+    known = {"ref": texts["ref"] or _commit(), "source": texts["source"] or _repository()}
+    click.echo(workflow(Service(service), Choices(**{**texts, **known})), nl=False)
 
 
 def _repository() -> str:

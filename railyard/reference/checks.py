@@ -68,14 +68,22 @@ def page() -> str:
 
 def checks() -> list[Check]:
     """Return every class that ReFrame runs, in alphabetical order."""
+    declared = [
+        (path, name, text)
+        for path, node in classes()
+        for name, text in (
+            *([(node.name, ast.get_docstring(node) or "")] if "rfm.simple_test" in _decorators(node) else []),
+            *((name, values["__doc__"]) for name, values in check_sources.variants(node)),
+        )
+    ]
     return sorted(
-        (
-            Check(name=node.name, file=path, text=_summary(node))
-            for path, node in classes()
-            if any(ast.unparse(decorator) == "rfm.simple_test" for decorator in node.decorator_list)
-        ),
+        (Check(name=name, file=path, text=_summary(name, text)) for path, name, text in declared),
         key=lambda one: one.name,
     )
+
+
+def _decorators(node: ast.ClassDef) -> list[str]:
+    return list(map(ast.unparse, node.decorator_list))
 
 
 def variables() -> list[Variable]:
@@ -89,9 +97,7 @@ def variables() -> list[Variable]:
 
 def classes() -> Iterator[tuple[Path, ast.ClassDef]]:
     """Yield every class of the folder of checks, with its file."""
-    for path in sorted(FOLDER.rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        yield from ((path, node) for node in tree.body if isinstance(node, ast.ClassDef))
+    return ((path, node) for path, nodes in check_sources.files() for node in nodes if isinstance(node, ast.ClassDef))
 
 
 def _fields() -> Iterator[Variable]:
@@ -146,10 +152,10 @@ def _comment(lines: Sequence[str], end: int) -> tuple[str, str]:
     return re.sub(r"``", "`", description).strip(), default
 
 
-def _summary(node: ast.ClassDef) -> str:
+def _summary(name: str, text: str) -> str:
     """Return the first line of a check's docstring, which differs between checks, then its `descr`, maybe inherited."""
-    own = (ast.get_docstring(node) or "").partition("\n")[0].removesuffix(".")
-    return ". ".join(dict.fromkeys(filter(None, [own, check_sources.value(node.name, "descr")])))
+    own = text.partition("\n")[0].removesuffix(".")
+    return ". ".join(dict.fromkeys(filter(None, [own, check_sources.value(name, "descr")])))
 
 
 def _table(declared: Sequence[Variable]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from railyard.analysis.text.datatable import DataTable
+from railyard.analysis.text import DataTable
 from railyard.base.checkout import RESULTS
 from railyard.base.commands import example, json_option, option
 from railyard.base.errors import InputError, RunError, did_you_mean

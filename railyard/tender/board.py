@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from railyard.analysis.text.numbers import counted
+from railyard.analysis.text import counted
 from railyard.records import trust
 from railyard.records.record import Origin
 from railyard.tender import completeness

@@ -34,7 +34,7 @@ from railyard.analysis.report import exports
 from railyard.analysis.report import page as pages
 from railyard.analysis.report.cli import report as command
 from railyard.analysis.stats import medians
-from railyard.analysis.text.numbers import Format, percent, size_text
+from railyard.analysis.text import Format, percent, size_text
 from railyard.base.errors import InputError, RunError
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.store import archive

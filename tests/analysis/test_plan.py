@@ -30,8 +30,8 @@ def share_found(n: int, spread: float, change: float) -> float:
             "base": Evidence(values=chance.lognormal(0, spread, n).tolist()),
             "side": Evidence(values=chance.lognormal(np.log1p(change), spread, n).tolist()),
         }
-        series = Series(labels=(), evidence=evidence, deterministic=False)
-        (judged,) = judgement.compare(units.fom("a_us", "us", "lower"), [series], "base")
+        series = Series(fom=units.fom("a_us", "us", "lower"), labels=(), evidence=evidence, deterministic=False)
+        (judged,) = judgement.compare([series], "base")
         count += judged.group("side").finding is Finding.WORSE
     return count / DRAWS
 
@@ -98,8 +98,7 @@ def compared(spread: float, rounds: int) -> list[Comparison]:
         name: Evidence(values=chance.lognormal(0, spread, rounds).tolist()) for name in ("plain", "custom", "random")
     }
     return judgement.compare(
-        units.fom("iteration_us", "us", "lower"),
-        [Series(labels=(), evidence=evidence, deterministic=False)],
+        [Series(fom=units.fom("iteration_us", "us", "lower"), labels=(), evidence=evidence, deterministic=False)],
         "plain",
         looked=looks.TESTS,
     )

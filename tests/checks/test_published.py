@@ -10,7 +10,7 @@ from support import reframe
 
 from railyard.analysis.cases import modelled, published
 from railyard.analysis.judge.judged import judge
-from railyard.analysis.text.numbers import MINUS
+from railyard.analysis.text import MINUS
 from railyard.records import studies
 from railyard.reference import coverage
 

@@ -8,7 +8,6 @@ nothing is ranked.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections import Counter
@@ -21,7 +20,7 @@ from railyard.analysis.cases.judgement import Comparison, Evidence, Group, Serie
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.stats.verdicts import Finding, Outcome, Verdict
-from railyard.analysis.text.numbers import percent
+from railyard.analysis.text import percent
 from railyard.records import looks, programs
 from railyard.records.benchmark import Labels
 from railyard.records.record import COMPUTED
@@ -40,14 +39,16 @@ FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 def comparisons(case: Case) -> list[Comparison]:
     """Return the comparisons of a case's points: first the FOMs of `FIRST`, then by appearance."""
     observed = cases.observations(case)
-    curves = curve_foms(observed)
+    curves, benchmark = curve_foms(observed), case.first.case.benchmark
     floor, baseline = cases.noise_percent(case), case.name(case.baseline)
     tallies = {combination: cases.tally(case, combination) for combination in case.combinations}
-    looked = looks.tests(case.first.case.parameters)
-    families: dict[Fom, list[Series]] = {}
-    for (fom, labels), by_combination in observed.items():
-        if fom not in curves:
-            evidence = {
+    points = [(fom, labels) for fom, labels in observed if fom not in curves]
+    foms = list(dict.fromkeys(fom for fom, _ in points))
+    series = [
+        Series(
+            fom=fom,
+            labels=labels,
+            evidence={
                 case.name(combination): Evidence(
                     values=[launch.value for launch in launches],
                     jobs=[launch.job for launch in launches],
@@ -56,26 +57,14 @@ def comparisons(case: Case) -> list[Comparison]:
                     tally=tallies[combination],
                 )
                 for combination in case.combinations
-                for launches in [by_combination.get(combination, [])]
-            }
-            series = Series(labels=labels, evidence=evidence, deterministic=case.origin in COMPUTED)
-            families.setdefault(fom, []).append(series)
-    judged = [
-        member for fom, family in families.items() for member in judgement.compare(fom, family, baseline, looked=looked)
+                for launches in [observed[fom, labels].get(combination, [])]
+            },
+            deterministic=case.origin in COMPUTED,
+            follows=programs.leader(benchmark, fom, {other for other in foms if (other, labels) in observed}),
+        )
+        for fom, labels in sorted(points, key=lambda point: (rank_of(point[0])[0], foms.index(point[0])))
     ]
-    judged = _once(judged, case.first.case.benchmark)
-    return sorted(judged, key=lambda comparison: rank_of(comparison.fom)[0])
-
-
-def _once(judged: Sequence[Comparison], benchmark: str) -> list[Comparison]:
-    """Mark each comparison whose figure follows from another one at the same point."""
-    at_point: dict[Labels, set[str]] = {}
-    for member in judged:
-        at_point.setdefault(member.labels, set()).add(member.fom)
-    return [
-        dataclasses.replace(member, follows=programs.leader(benchmark, member.fom, at_point[member.labels]))
-        for member in judged
-    ]
+    return judgement.compare(series, baseline, looked=looks.tests(case.first.case.parameters))
 
 
 def rank_of(fom: Fom) -> tuple[int, str]:

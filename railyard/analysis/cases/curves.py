@@ -13,7 +13,7 @@ from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination, Observation
 from railyard.analysis.cases.comparison import curve_foms, rank_of
 from railyard.analysis.stats.medians import Summary
-from railyard.analysis.text.numbers import size_text
+from railyard.analysis.text import size_text
 from railyard.records.benchmark import Label, Labels
 from railyard.records.record import COMPUTED
 from railyard.records.units import Better, Fom, Unit

@@ -24,7 +24,7 @@ from railyard.analysis.stats.medians import Summary
 from railyard.analysis.stats.samples import Sample, Values
 from railyard.analysis.stats.score import Ratio
 from railyard.analysis.stats.verdicts import Finding, Verdict
-from railyard.analysis.text.numbers import Format
+from railyard.analysis.text import Format
 from railyard.records.benchmark import Labels
 from railyard.records.units import Fom, Unit
 
@@ -49,11 +49,16 @@ class Evidence(Values):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """The evidence of each group by its name, in the order of tables; a model's values need no test."""
+    """The evidence of each group by its name, in the order of tables; a model's values need no test.
 
+    `follows` names the figure of which this one is a function.
+    """
+
+    fom: Fom
     labels: Labels
     evidence: Mapping[str, Evidence]
     deterministic: bool
+    follows: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,9 +181,17 @@ def percent_interval(group: Group, bounds: tuple[float, float] | None) -> tuple[
     return 100 * math.expm1(bounds[0]), 100 * math.expm1(bounds[1])
 
 
-def compare(fom: Fom, family: Sequence[Series], baseline: str, *, looked: float = 1.0) -> list[Comparison]:
-    """Return the comparisons of all series of one figure of merit, in their order."""
-    taken = [_samples(fom, series) for series in family]
+def compare(every: Sequence[Series], baseline: str, *, looked: float = 1.0) -> list[Comparison]:
+    """Return the comparisons of all series, in their order; those of one figure of merit are one family of tests."""
+    compared: dict[int, Comparison] = {}
+    for fom in dict.fromkeys(series.fom for series in every):
+        places = [at for at, series in enumerate(every) if series.fom == fom]
+        compared |= zip(places, _compared(fom, [every[at] for at in places], baseline, looked), strict=True)
+    return [compared[at] for at in range(len(every))]
+
+
+def _compared(fom: Fom, family: Sequence[Series], baseline: str, looked: float) -> list[Comparison]:
+    taken = [_samples(series) for series in family]
     summaries = [_summaries(series, of_series) for series, of_series in zip(family, taken, strict=True)]
     bests = [verdicts.best_of(groups, fom.better) if groups else "" for groups in summaries]
     pairs = sum(math.comb(len(of_series), 2) for of_series in taken)
@@ -188,7 +201,6 @@ def compare(fom: Fom, family: Sequence[Series], baseline: str, *, looked: float 
     series_count = sum(len(of_series) > 1 for of_series in taken)
     return [
         _comparison(
-            fom,
             series,
             baseline,
             taken=taken[at],
@@ -202,12 +214,12 @@ def compare(fom: Fom, family: Sequence[Series], baseline: str, *, looked: float 
     ]
 
 
-def _samples(fom: Fom, series: Series) -> dict[str, Sample]:
+def _samples(series: Series) -> dict[str, Sample]:
     """Return the groups as samples; jobs of a model are no evidence of their own."""
     evidence = series.evidence
     if series.deterministic:
         evidence = {name: dataclasses.replace(group, jobs=()) for name, group in evidence.items()}
-    return samples.of_groups(evidence, is_counted=fom.unit.measures in COUNTED)
+    return samples.of_groups(evidence, is_counted=series.fom.unit.measures in COUNTED)
 
 
 def _summaries(series: Series, taken: Mapping[str, Sample]) -> dict[str, Summary]:
@@ -236,7 +248,6 @@ def _tests(
 
 
 def _comparison(
-    fom: Fom,
     series: Series,
     baseline: str,
     *,
@@ -247,7 +258,7 @@ def _comparison(
     tests: tuple[int, int, int],
     looked: float,
 ) -> Comparison:
-    is_exact = series.deterministic and verdicts.is_flat(summaries)
+    fom, is_exact = series.fom, series.deterministic and verdicts.is_flat(summaries)
     floor = max((summary.noise_percent for summary in summaries.values()), default=0.0)
 
     def finding(name: str, other: str, test: Test | None) -> Finding:
@@ -293,6 +304,7 @@ def _comparison(
         baseline_tests=tests[1],
         is_exact=is_exact,
         looked=looked,
+        follows=series.follows,
     )
 
 

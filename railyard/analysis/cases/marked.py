@@ -13,7 +13,7 @@ from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.judgement import Comparison
-from railyard.analysis.text.numbers import counted
+from railyard.analysis.text import counted
 from railyard.records.folded import slow
 
 #: What identifies a comparison.

@@ -16,8 +16,7 @@ from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.spread import Captioned
 from railyard.analysis.stats import medians
-from railyard.analysis.text.datatable import DataTable
-from railyard.analysis.text.numbers import NOTHING, percent
+from railyard.analysis.text import NOTHING, DataTable, percent
 from railyard.records.benchmark import Labels
 from railyard.records.folded.slow import FENCE
 from railyard.records.units import Fom

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case, Combination, Observation
-from railyard.analysis.cases.judgement import Comparison, Group
+from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.stats import medians
 from railyard.analysis.stats.verdicts import Outcome
-from railyard.analysis.text.numbers import MINUS, percent, size_text
+from railyard.analysis.text import MINUS, percent, size_text
 from railyard.records import studies
-from railyard.records.benchmark import Labels
+from railyard.records.benchmark import Label, Labels
 from railyard.records.record import Origin
 from railyard.records.studies import Contrast, Published, Shown
 from railyard.records.units import Better, Fom
@@ -32,6 +33,7 @@ FACTOR = 1.5
 #: How the quantity of a limit ends.
 MOST, LEAST = ("up to", "at most", "below"), ("more than", "at least", "over")
 ABSOLUTE = frozenset({Shown.VALUE, Shown.DIFFERENCE})
+T = TypeVar("T")
 Observed = Mapping[tuple[Fom, Labels], Mapping[Combination, Sequence[Observation]]]
 
 
@@ -175,7 +177,7 @@ def _of_combinations(contrast: Contrast, case: Case, comparisons: Sequence[Compa
     if not of_fom:
         return _of_largest_size(contrast, case)
     first = of_fom[0]
-    ours, base = _group(case, first, contrast, ours=True), _group(case, first, contrast, ours=False)
+    ours, base = _named(contrast, list(zip(case.combinations, first.groups, strict=True)))
     if ours is None and base is None:
         return ""
     if ours is None or base is None or ours.summary is None or base.summary is None:
@@ -204,20 +206,10 @@ def _of_largest_size(contrast: Contrast, case: Case) -> str:
     if not curve:
         return ""
     size, fom, by_combination = max(curve, key=lambda point: point[0])
-    ours, base = _median(by_combination, contrast, ours=True), _median(by_combination, contrast, ours=False)
+    ours, base = _named(contrast, list(by_combination.items()))
     if ours is None or base is None:
         return "" if ours is base else "not measured"
-    return f"{_shown(contrast, fom, ours, base)} ({size_text(size)})"
-
-
-def _median(
-    by_combination: Mapping[Combination, Sequence[Observation]], contrast: Contrast, *, ours: bool
-) -> float | None:
-    """Return the median over launches of the first combination that a contrast names."""
-    for combination, values in by_combination.items():
-        if _is_named(combination, contrast, ours=ours):
-            return cases.summary(values).median
-    return None
+    return f"{_shown(contrast, fom, cases.summary(ours).median, cases.summary(base).median)} ({size_text(size)})"
 
 
 def _of_series(contrast: Contrast, case: Case) -> str:
@@ -228,10 +220,9 @@ def _of_series(contrast: Contrast, case: Case) -> str:
     if contrast.shown is Shown.APART:
         return _most_apart(contrast, observed)
     pairs = [
-        (dict(labels).get("size_bytes", 0), ours, base, fom)
-        for (fom, labels), by_combination in observed.items()
-        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
-        for base in [_middle(observed.get((fom, _instead(labels, contrast)), {}), case)]
+        (labels.get("size_bytes", 0), ours, base, fom)
+        for fom, labels, by_combination in _chosen(contrast, observed)
+        for base in [_middle(observed.get((fom, cases.frozen_labels({**labels, **contrast.against})), {}), case)]
         for ours in [_middle(by_combination, case)]
         if ours is not None and base is not None
     ]
@@ -241,11 +232,19 @@ def _of_series(contrast: Contrast, case: Case) -> str:
     return _shown(contrast, fom, ours, base)
 
 
+def _chosen(
+    contrast: Contrast, observed: Observed
+) -> Iterator[tuple[Fom, dict[str, Label], Mapping[Combination, Sequence[Observation]]]]:
+    """Yield the series of a contrast's figure of merit that have its labels."""
+    for (fom, labels), by_combination in observed.items():
+        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items():
+            yield fom, dict(labels), by_combination
+
+
 def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
     values = [
         (value, fom)
-        for (fom, labels), by_combination in observed.items()
-        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+        for fom, _, by_combination in _chosen(contrast, observed)
         for value in [_middle(by_combination, case)]
         if value is not None
     ]
@@ -258,9 +257,8 @@ def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
 def _most_apart(contrast: Contrast, observed: Observed) -> str:
     """Return, as text, the largest range of samples of one series in percent of its smallest, over all launches."""
     ranges = [
-        (100 * (max(samples) / min(samples) - 1), int(dict(labels).get("size_bytes", 0)), len(samples))
-        for (fom, labels), by_combination in observed.items()
-        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+        (100 * (max(samples) / min(samples) - 1), int(labels.get("size_bytes", 0)), len(samples))
+        for _, labels, by_combination in _chosen(contrast, observed)
         for observations in by_combination.values()
         for samples in [[sample for launch in observations for sample in launch.repeats]]
         if len(samples) > 1 and min(samples) > 0
@@ -285,10 +283,6 @@ def _shown(contrast: Contrast, fom: Fom, ours: float, base: float) -> str:
     return "" if change is None else percent(change)
 
 
-def _instead(labels: Labels, contrast: Contrast) -> Labels:
-    return cases.frozen_labels({**dict(labels), **contrast.against})
-
-
 def _middle(by_combination: Mapping[Combination, Sequence[Observation]], case: Case) -> float | None:
     """Return the median over launches of the first combination that has any."""
     for combination in case.combinations:
@@ -297,15 +291,11 @@ def _middle(by_combination: Mapping[Combination, Sequence[Observation]], case: C
     return None
 
 
-def _group(case: Case, compared: Comparison, contrast: Contrast, *, ours: bool) -> Group | None:
-    """Return the first group that a contrast names; the other of placement and NIC policy is free."""
-    for combination, group in zip(case.combinations, compared.groups, strict=True):
-        if _is_named(combination, contrast, ours=ours):
-            return group
-    return None
+def _named(contrast: Contrast, of: Sequence[tuple[Combination, T]]) -> tuple[T | None, T | None]:
+    """Return what the first combinations have that a contrast names as ours and as baseline.
 
-
-def _is_named(combination: Combination, contrast: Contrast, *, ours: bool) -> bool:
-    name = combination.placement if contrast.placement else combination.nic_policy
-    wanted = (contrast.placement or contrast.nic_policy) if ours else contrast.baseline
-    return name == wanted
+    It names a placement or a NIC policy; the other one is free.
+    """
+    part = "placement" if contrast.placement else "nic_policy"
+    by_name = {getattr(combination, part): value for combination, value in reversed(of)}
+    return by_name.get(contrast.placement or contrast.nic_policy), by_name.get(contrast.baseline)

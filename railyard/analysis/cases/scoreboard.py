@@ -16,7 +16,7 @@ from railyard.analysis.cases.titles import title
 from railyard.analysis.stats import score
 from railyard.analysis.stats.score import Ratio, Score
 from railyard.analysis.stats.verdicts import Finding
-from railyard.analysis.text.numbers import Format, counted
+from railyard.analysis.text import Format, counted
 from railyard.records import programs
 from railyard.records.record import combination_name
 

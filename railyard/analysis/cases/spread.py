@@ -16,8 +16,7 @@ from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case, Observation
 from railyard.analysis.cases.curves import LATENCY_SIZE_BYTES
 from railyard.analysis.cases.tables import interval_text, span_text
-from railyard.analysis.text.datatable import DataTable
-from railyard.analysis.text.numbers import Format, size_text
+from railyard.analysis.text import DataTable, Format, size_text
 from railyard.records import spans
 from railyard.records.benchmark import Labels, Series
 from railyard.records.record import Launch, Record

@@ -13,8 +13,7 @@ from railyard.analysis.cases.cases import Tally
 from railyard.analysis.cases.curves import AXIS_TEXT, Panel, Point
 from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.stats.medians import Interval, Summary, percentiles
-from railyard.analysis.text.datatable import DataTable
-from railyard.analysis.text.numbers import NOTHING, Format, counted, percent, size_text
+from railyard.analysis.text import NOTHING, DataTable, Format, counted, percent, size_text
 
 TOO_FEW = "n too small for 95 %"
 EXACT = "exact (model)"

@@ -20,7 +20,7 @@ from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.figures import svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
-from railyard.analysis.text.numbers import percent, size_text
+from railyard.analysis.text import percent, size_text
 from railyard.records.benchmark import Label
 
 #: These figures are no benchmark's own (`railyard.analysis.figures.registry`).

@@ -17,7 +17,7 @@ from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.cases.titles import TIMES
 from railyard.analysis.figures import general
 from railyard.analysis.figures.drawing import Drawing
-from railyard.analysis.text.numbers import percent
+from railyard.analysis.text import percent
 from railyard.records import comparable, json_io
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED

@@ -13,7 +13,7 @@ from railyard.analysis.cases.cases import Case, Combination, Observation
 from railyard.analysis.cases.curves import TESTS, Line, Panel, Point
 from railyard.analysis.figures import general
 from railyard.analysis.figures.drawing import Drawing
-from railyard.analysis.text.numbers import size_text
+from railyard.analysis.text import size_text
 from railyard.records import units
 from railyard.records.record import COMPUTED
 from railyard.records.units import Fom

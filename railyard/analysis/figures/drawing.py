@@ -16,7 +16,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from railyard.analysis.figures import svg
-from railyard.analysis.text.datatable import DataTable as DataTable
+from railyard.analysis.text import DataTable as DataTable
 from railyard.base.parent import workers
 from railyard.base.progress import track
 

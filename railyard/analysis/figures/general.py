@@ -19,7 +19,7 @@ from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import Drawing
 from railyard.analysis.stats import medians
-from railyard.analysis.text.numbers import Format, percent, size_text
+from railyard.analysis.text import Format, percent, size_text
 
 #: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
 SHOWN_FOMS = 1

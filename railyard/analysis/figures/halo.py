@@ -12,7 +12,7 @@ from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination
 from railyard.analysis.figures import painting
 from railyard.analysis.figures.drawing import Drawing
-from railyard.analysis.text.datatable import DataTable
+from railyard.analysis.text import DataTable
 from railyard.records import units
 
 WAIT = units.fom("wait_us", "us", "lower")

@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, Formatter, FuncFormatter, MaxNLocato
 from matplotlib.transforms import blended_transform_factory
 
 from railyard.analysis.figures import svg
-from railyard.analysis.text.numbers import size_text
+from railyard.analysis.text import size_text
 from railyard.records.units import Fom
 
 #: Units of time, the longest first, and their µs. The first is taken of which the axis holds at least one.

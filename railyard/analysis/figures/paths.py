@@ -12,7 +12,7 @@ from railyard.analysis.cases.cases import Case, Combination
 from railyard.analysis.cases.curves import TESTS, Line, Panel, Point
 from railyard.analysis.figures import general
 from railyard.analysis.figures.drawing import Drawing
-from railyard.analysis.text.numbers import size_text
+from railyard.analysis.text import size_text
 from railyard.records import units
 from railyard.records.record import COMPUTED
 

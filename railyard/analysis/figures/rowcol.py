@@ -21,8 +21,7 @@ from railyard.analysis.stats import contrast, samples, verdicts
 from railyard.analysis.stats.medians import Summary
 from railyard.analysis.stats.samples import Values
 from railyard.analysis.stats.verdicts import Finding
-from railyard.analysis.text.datatable import DataTable
-from railyard.analysis.text.numbers import percent, size_text
+from railyard.analysis.text import DataTable, percent, size_text
 from railyard.records import units
 from railyard.records.record import COMPUTED
 

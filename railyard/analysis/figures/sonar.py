@@ -16,7 +16,7 @@ from railyard.analysis.cases.cases import Case
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.stats import protocols
-from railyard.analysis.text.numbers import percent, size_text
+from railyard.analysis.text import percent, size_text
 from railyard.records.benchmark import Label
 
 EFFICIENCY = "efficiency_percent"

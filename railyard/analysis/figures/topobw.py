@@ -20,7 +20,7 @@ from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
-from railyard.analysis.text.numbers import percent
+from railyard.analysis.text import percent
 
 RATE, MISSING = "bandwidth_gbyte_s", "missing_percent"
 #: Six digits at most: no machine has a longer coordinate, and matplotlib cannot draw numbers of any length.

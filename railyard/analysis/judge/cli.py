@@ -21,7 +21,7 @@ from railyard.records.store.entries import Entry
 
 if TYPE_CHECKING:
     from railyard.analysis.judge.sides import Side
-    from railyard.analysis.text.datatable import DataTable
+    from railyard.analysis.text import DataTable
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Row = TypeVar("_Row")

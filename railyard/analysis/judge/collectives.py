@@ -146,8 +146,7 @@ def answers(records: Iterable[Record]) -> list[Answer]:
             if len(names) < 2 or not sizes:
                 continue
             family = [_series(where, size, {n: of.get((size, n), {}) for n in names}, one) for size in sizes]
-            fom = FOMS["slowest_us" if where.split else "latency_us"]
-            compared = dict(zip(sizes, judgement.compare(fom, family, libraries.DEFAULT), strict=True))
+            compared = dict(zip(sizes, judgement.compare(family, libraries.DEFAULT), strict=True))
             answered.append(
                 Answer(
                     where=where,
@@ -166,7 +165,8 @@ def _series(where: Where, size: int, of: Mapping[str, Mapping[Unit, float]], one
         name: Evidence(values=list(units.values()), jobs=[job for job, _ in units], noise_percent=one.noise_percent)
         for name, units in of.items()
     }
-    return Series(labels=(("size_bytes", size),), evidence=evidence, deterministic=where.origin in COMPUTED)
+    fom = FOMS["slowest_us" if where.split else "latency_us"]
+    return Series(fom=fom, labels=(("size_bytes", size),), evidence=evidence, deterministic=where.origin in COMPUTED)
 
 
 def _findings(compared: Mapping[int, Comparison], name: str) -> list[Finding]:
@@ -266,7 +266,7 @@ def guidelines(records: Iterable[Record]) -> list[Guideline]:
             if larger:
                 rows.append((name, f"{name} of {min(larger)} bytes", size, times, of[name, min(larger)]))
         family = [_series(where, size, {"left": left, "right": right}, one) for _, _, size, left, right in rows]
-        compared = judgement.compare(FOMS["latency_us"], family, "right")
+        compared = judgement.compare(family, "right")
         checked += [
             Guideline(where=where, left=left, right=right, size_bytes=size, comparison=comparison)
             for (left, right, size, _, _), comparison in zip(rows, compared, strict=True)

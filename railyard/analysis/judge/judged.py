@@ -21,7 +21,7 @@ from railyard.analysis.judge.over import Dated, Scaled, Spread
 from railyard.analysis.judge.versus import Versus
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.verdicts import Outcome
-from railyard.analysis.text.datatable import DataTable
+from railyard.analysis.text import DataTable
 from railyard.base.errors import InputError
 from railyard.records import json_io
 from railyard.records.json_io import Json

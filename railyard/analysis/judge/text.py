@@ -25,8 +25,7 @@ from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.stats.medians import Summary
 from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
-from railyard.analysis.text.datatable import DataTable
-from railyard.analysis.text.numbers import NOTHING, Format, counted, percent
+from railyard.analysis.text import NOTHING, DataTable, Format, counted, percent
 from railyard.records import programs
 from railyard.records.json_io import Json
 

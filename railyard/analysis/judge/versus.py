@@ -29,7 +29,6 @@ from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
 from railyard.records.store import levels
 from railyard.records.store.entries import Entry, without_marked
-from railyard.records.units import Fom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,24 +168,13 @@ def _ratios(judged: Iterable[SideRow], origin: str, name: str) -> list[Ratio]:
 
 
 def _rows(gathered: Sequence[Row], names: Sequence[str], baseline: str, *, for_people: bool) -> list[SideRow]:
-    """Return the rows with their judgements; those of one figure of merit are one family of tests."""
-    families: dict[Fom, list[Row]] = {}
-    for row in sorted(gathered, key=_order):
-        families.setdefault(row.key.fom, []).append(row)
-    judged = [
-        SideRow(
-            row=row,
-            comparison=dataclasses.replace(comparison, follows=row.follows),
-            differs=_differs(row.sides.values()),
-        )
-        for fom, family in families.items()
-        for row, comparison in zip(
-            family,
-            judgement.compare(fom, [_series(row, names, for_people=for_people) for row in family], baseline),
-            strict=True,
-        )
+    """Return the rows with their judgements, in order."""
+    rows = sorted(gathered, key=_order)
+    compared = judgement.compare([_series(row, names, for_people=for_people) for row in rows], baseline)
+    return [
+        SideRow(row=row, comparison=comparison, differs=_differs(row.sides.values()))
+        for row, comparison in zip(rows, compared, strict=True)
     ]
-    return sorted(judged, key=lambda row: _order(row.row))
 
 
 def _case(row: Row) -> tuple[Json, ...]:
@@ -212,9 +200,11 @@ def _series(row: Row, names: Sequence[str], *, for_people: bool) -> Series:
     if not for_people and len(set(factors.values())) == 1:
         factors = {}
     return Series(
+        fom=row.key.fom,
         labels=row.key.labels,
         evidence={name: _evidence(row.sides.get(name, ()), factors) for name in names},
         deterministic=row.shared["origin"] in COMPUTED,
+        follows=row.follows,
     )
 
 

@@ -14,8 +14,7 @@ from typing import Any
 from railyard.analysis.plan import power
 from railyard.analysis.plan.noise import Noise
 from railyard.analysis.stats.contrast import FEWEST
-from railyard.analysis.text.datatable import DataTable
-from railyard.analysis.text.numbers import percent
+from railyard.analysis.text import DataTable, percent
 from railyard.records.json_io import Json
 
 #: The probabilities of finding the difference, of which the answers are the columns.

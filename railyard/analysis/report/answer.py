@@ -24,7 +24,7 @@ from railyard.analysis.judge.judged import Judged
 from railyard.analysis.report.effects import short_name
 from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
-from railyard.analysis.text.numbers import counted
+from railyard.analysis.text import counted
 from railyard.placements.hosts.binding import BINDINGS, Binding
 from railyard.placements.nics.policies import NicPolicy, policies
 from railyard.placements.orders.choices import choices

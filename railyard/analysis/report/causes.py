@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from railyard.analysis.cases import cases
-from railyard.analysis.text.numbers import counted
+from railyard.analysis.text import counted
 from railyard.records.folded import slow
 from railyard.records.folded.health import Event, Kind, Others
 from railyard.records.folded.slow import SlowLaunch

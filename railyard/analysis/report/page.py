@@ -33,7 +33,7 @@ from railyard.analysis.judge.judged import Judged, JudgedCase, sections
 from railyard.analysis.report import answer, effects
 from railyard.analysis.report.effects import Cell
 from railyard.analysis.stats import contrast, medians
-from railyard.analysis.text.numbers import counted
+from railyard.analysis.text import counted
 from railyard.records.record import Origin, Status
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"

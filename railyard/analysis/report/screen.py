@@ -18,8 +18,7 @@ from railyard.analysis.cases.titles import ORIGIN_NOTES, title
 from railyard.analysis.judge.judged import Judged
 from railyard.analysis.report import answer, page
 from railyard.analysis.report.effects import Cell
-from railyard.analysis.text.datatable import DataTable
-from railyard.analysis.text.numbers import Format, counted
+from railyard.analysis.text import DataTable, Format, counted
 from railyard.records.units import Fom
 
 WIDTH = 100

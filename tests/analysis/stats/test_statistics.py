@@ -33,8 +33,8 @@ def verdict(
 ) -> tuple[Verdict[str], judgement.Comparison]:
     """What a comparison of groups a, b, c, ... shows, as one family of its own."""
     evidence = {name: Evidence(values=values) for name, values in zip("abcd", groups, strict=False)}
-    series = Series(labels=(), evidence=evidence, deterministic=deterministic)
-    (judged,) = judgement.compare(units.fom("a_us", "us", better), [series], "a")
+    series = Series(fom=units.fom("a_us", "us", better), labels=(), evidence=evidence, deterministic=deterministic)
+    (judged,) = judgement.compare([series], "a")
     return judged.verdict, judged
 
 

@@ -99,8 +99,8 @@ def twelve(chance: np.random.Generator, slow: float = 1.0) -> judgement.Comparis
     values = {f"p{number}": chance.lognormal(0, 0.025, 6) for number in range(12)}
     values["p11"] *= slow
     evidence = {name: judgement.Evidence(values=list(launches)) for name, launches in values.items()}
-    series = judgement.Series(labels=(), evidence=evidence, deterministic=False)
-    (judged,) = judgement.compare(figures.fom("iteration_us"), [series], "p0")
+    series = judgement.Series(fom=figures.fom("iteration_us"), labels=(), evidence=evidence, deterministic=False)
+    (judged,) = judgement.compare([series], "p0")
     return judged
 
 

@@ -6,22 +6,18 @@ import ast
 import functools
 from collections.abc import Iterator, Mapping
 
+from railyard.base import check_sources
 from railyard.reference import checks
 
 
 @functools.cache
 def benchmarks_by_check() -> Mapping[str, set[str]]:
     """Return what each check runs: its own `benchmark` or parameter `test`, or that of its bases."""
-    classes: dict[str, ast.ClassDef] = {}
-    for path in sorted(checks.FOLDER.rglob("*.py")):
-        classes |= {n.name: n for n in ast.parse(path.read_text()).body if isinstance(n, ast.ClassDef)}
+    nodes = {node.name: node for _, node in checks.classes()}
 
     def runs(name: str) -> set[str]:
-        node = classes.get(name)
-        if node is None:
-            return set()
-        own = set(_named(node))
-        return own or set().union(*(runs(base.id) for base in node.bases if isinstance(base, ast.Name)))
+        own = set(_named(nodes[name])) if name in nodes else set()
+        return own or set().union(*map(runs, check_sources.classes().get(name, ((), {}))[0]))
 
     return {one.name: runs(one.name) for one in checks.checks()}
 
