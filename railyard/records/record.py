@@ -297,8 +297,9 @@ def check(document: Json, source: str) -> str:
     A record must fit more rules, which `validate` knows.
     """
     json_io.validate(document, "record-v2.json", source)
-    text_rules.check(document, source)
-    digest = content_sha256(document)
+    written = _content(document)
+    text_rules.check(document, source, written)
+    digest = sha256_of(written)
     for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
         if document[field] != wanted:
             raise InputError(
@@ -323,15 +324,23 @@ def from_content(content: Mapping[str, Json], source: str) -> Record:
 
 def sealed(document: Mapping[str, Json]) -> dict[str, Json]:
     """Return a document with the sha256 of its content and the id, its first digits."""
-    digest = content_sha256(document)
+    digest = sha256_of(_content(document))
     content = {key: value for key, value in document.items() if key not in DERIVED}
     return {**content, "id": digest[:ID_DIGITS], "sha256": digest}
 
 
 def content_sha256(document: Mapping[str, Json]) -> str:
     """Return the sha256 of the canonical JSON of a document without its keys `id` and `sha256`."""
-    content = {key: value for key, value in document.items() if key not in DERIVED}
-    return hashlib.sha256(json_io.canonical_bytes(content)).hexdigest()
+    return sha256_of(_content(document))
+
+
+def _content(document: Mapping[str, Json]) -> bytes:
+    return json_io.canonical_bytes({key: value for key, value in document.items() if key not in DERIVED})
+
+
+def sha256_of(written: bytes) -> str:
+    """Return the sha256 of canonical JSON, in hex digits."""
+    return hashlib.sha256(written).hexdigest()
 
 
 def text(record: Record) -> str:

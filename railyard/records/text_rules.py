@@ -26,9 +26,12 @@ _ESCAPE = re.compile(rb"\\[^\"\\]")
 VALID = "visible characters in normal form C; no control, bidirectional or invisible ones"
 
 
-def check(document: Json, source: str) -> None:
-    """Raise InputError for the first key or string that contains an invisible character."""
-    if not _is_suspect(document):
+def check(document: Json, source: str, written: bytes = b"") -> None:
+    """Raise InputError for the first key or string that contains an invisible character.
+
+    `written` is the document as ASCII of JSON, if the caller has it.
+    """
+    if not _is_suspect(document, written):
         return
     for path, text in strings(document):
         allowed = IN_COMMANDS if path and path[-1] == "command" else frozenset()
@@ -36,10 +39,10 @@ def check(document: Json, source: str) -> None:
             raise InputError(source, schemas.field_path(path), schemas.shown(text), VALID)
 
 
-def _is_suspect(document: Json) -> bool:
-    """Return whether a document may contain other characters than printable ASCII, by a fast test on orjson's text."""
+def _is_suspect(document: Json, written: bytes) -> bool:
+    """Return whether a document may contain other characters than printable ASCII, by a fast test on its text."""
     try:
-        written = orjson.dumps(document)
+        written = written or orjson.dumps(document)
     except TypeError:  # half a surrogate pair, or a value that is no JSON
         return True
     has_escape = b"\\" in written and _ESCAPE.search(written) is not None

@@ -123,7 +123,7 @@ def test_text_in_other_scripts_and_commands_of_several_lines_are_accepted() -> N
 
 def test_two_records_of_one_short_id_are_never_taken_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A short id can be searched for; here it is made by cutting it to nothing."""
-    monkeypatch.setattr(record, "content_sha256", _cut(record.content_sha256))
+    monkeypatch.setattr(record, "sha256_of", _cut(record.sha256_of))
     one, other = (record.validate(record.sealed({**SMALL.document, "case": case}), "r") for case in _two_cases())
     assert one.id == other.id and one.sha256 != other.sha256
     archive.add(one, tmp_path / "a")
@@ -132,7 +132,7 @@ def test_two_records_of_one_short_id_are_never_taken_for_one(tmp_path: Path, mon
 
 
 def _cut(whole: Any) -> Any:
-    return lambda document: "0" * 12 + str(whole(document))[12:]
+    return lambda written: "0" * 12 + str(whole(written))[12:]
 
 
 def _two_cases() -> list[dict[str, Any]]:

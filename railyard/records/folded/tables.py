@@ -213,20 +213,16 @@ class Reader:
             new = np.zeros(len(self._hosts), dtype=np.int32)
             new[used] = np.arange(len(used))
             self._placed[name] = tuple(self._hosts[number] for number in used.tolist()), new[numbers]
-            self._orders[name] = np.argsort(numbers, kind="stable")
+            self._orders[name] = np.argsort(np.argsort(numbers, kind="stable"))
         return self._placed[name]
 
     def _in_order(self, hosts: str, name: str, place: str) -> Numbers:
         """Return a column in the order of ranks; the record has it sorted by host."""
         if (hosts, name) not in self._by_rank:
-            import numpy as np
-
-            order, listed = self._orders[hosts], self._column(name, place)
-            if len(listed) != len(order):
-                raise self._fault(place, f"{len(listed)} values", f"{len(order)}, one per rank")
-            result = np.empty_like(listed)
-            result[order] = listed
-            self._by_rank[hosts, name] = result
+            rows, listed = self._orders[hosts], self._column(name, place)
+            if len(listed) != len(rows):
+                raise self._fault(place, f"{len(listed)} values", f"{len(rows)}, one per rank")
+            self._by_rank[hosts, name] = listed[rows]
         return self._by_rank[hosts, name]
 
     def _pairs_of(self, name: str, place: str) -> nic_bytes.Pairs:

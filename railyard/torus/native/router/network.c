@@ -98,7 +98,7 @@ int64_t network_address(const struct network *network, uint32_t ip) {
 
 /* Cells. */
 
-static struct cell *new_cell(struct network *network) {
+struct cell *new_cell(struct network *network) {
     struct cell *cell = network->spare;
     if (cell == NULL)
         return zeroed(1, sizeof *cell);
@@ -107,7 +107,7 @@ static struct cell *new_cell(struct network *network) {
     return cell;
 }
 
-static void drop_cell(struct network *network, struct cell *cell) {
+void drop_cell(struct network *network, struct cell *cell) {
     cell->next = network->spare;
     network->spare = cell;
 }

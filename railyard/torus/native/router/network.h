@@ -226,6 +226,10 @@ void network_change(struct network *network, struct network *changed, uint64_t n
  * delivered. */
 void network_send(struct network *network, uint32_t link, struct chunk *chunk, uint64_t now_ns);
 
+/* Return an empty cell, and take one back. */
+struct cell *new_cell(struct network *network);
+void drop_cell(struct network *network, struct cell *cell);
+
 /* Count a cell of a chunk as lost. */
 void network_lost(struct network *network, struct chunk *chunk, uint64_t now_ns);
 

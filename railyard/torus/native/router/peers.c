@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 enum { BUFFER_BYTES = 1 << 20, MOST_OUT_BYTES = 1 << 28, BUCKETS = 1 << 12 };
-static const uint64_t CLOCK_NS = 20000000, SILENCE_NS = 3000000000, RENEW_NS = 5000000000;
+static const uint64_t CLOCK_NS = 20000000, SILENCE_NS = 3000000000, START_NS = 120000000000,
+                      RENEW_NS = 5000000000;
 
 enum kind { CELL, CREDIT, LOST, CLOCK, ANSWER };
 
@@ -69,7 +70,7 @@ struct peers *peers_new(uint32_t count, char **arguments, uint64_t now_ns) {
         *equals = '\0';
         peers->peers[i] = (struct peer){.name = arguments[i],
                                         .socket = (int)descriptor,
-                                        .heard_ns = now_ns,
+                                        .heard_ns = now_ns + START_NS,
                                         .in = zeroed(BUFFER_BYTES, 1)};
         if (descriptor == NO_PEER)
             peers->own = i;
@@ -207,8 +208,7 @@ void peers_send_cell(struct network *network, uint32_t index, uint32_t next, str
     memcpy((unsigned char *)(sent + 1) + headers, chunk->data + payload_at(chunk, cell->number), payload);
     network->counters[index].wire_bytes -= cell->bytes;
     cell_gone(network, chunk);
-    cell->next = network->spare;
-    network->spare = cell;
+    drop_cell(network, cell);
 }
 
 void peers_send_credit(struct network *network, const struct event *credit) {
@@ -306,7 +306,7 @@ static void cell_comes(struct network *network, const struct peer *peer, const s
     network->header->crossed++;
     network->header->crossed_late += late_ns > 0;
     chunk->waited_ns += late_ns + peer->error_ns;
-    struct cell *cell = zeroed(1, sizeof *cell);
+    struct cell *cell = new_cell(network);
     *cell = (struct cell){.chunk = chunk,
                           .number = sent->number,
                           .bytes = sent->bytes,
