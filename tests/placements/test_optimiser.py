@@ -150,6 +150,16 @@ def test_bisection_fills_every_node(axes: tuple[int, ...] | None) -> None:
     assert np.bincount(found, minlength=len(nodes)).tolist() == [12] * len(nodes)
 
 
+def test_halves_of_a_graph_fill_every_node() -> None:
+    """A ring of ranks in two parts that send each other nothing, on some of the nodes."""
+    granted = occupied(allocate(gemini("4x3x5")), 60, 2)
+    count = 2 * len(granted.indices)
+    between = np.roll(np.eye(count), 2, axis=0) + np.roll(np.eye(count), -2, axis=0)
+    cuts = Cuts(axes=None, weights=(1.0, 1.0, 1.0))
+    found = bisection.bisect_graph(between, granted.cells, 2, cuts)
+    assert np.bincount(found, minlength=len(granted.indices)).tolist() == [2] * len(granted.indices)
+
+
 def test_optimised_on_the_command_line(railyard: Run) -> None:
     words = "links gemini-4x4x4 --grid 4x4x4 --placements random:1,optimised:2 --seed 1 --occupied 100 --slowest 0"
     done = railyard(*words.split())

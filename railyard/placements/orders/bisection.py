@@ -11,6 +11,7 @@ Leaves out the wrap-around of torus and grid: a monotone map of one ring onto an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -45,6 +46,32 @@ def bisect(ranks: Floats, nodes: Floats, slots: int, cuts: Cuts) -> NDArray[np.i
             continue
         todo.extend(_halves(ranks, weighed, some, places=places, slots=slots, cuts=cuts))
     return node_of_rank
+
+
+def bisect_graph(between: Floats, nodes: Ints, slots: int, cuts: Cuts) -> NDArray[np.int32]:
+    """Return the node of each rank, halved along Fiedler vectors drawn to ranks elsewhere; `between`: pairs' bytes."""
+    node_of_rank = np.empty(len(between), dtype=np.int32)
+    weighed = nodes * np.array(cuts.weights)
+    line, position = np.zeros((len(between), 1)), np.tile(weighed.mean(axis=0), (len(between), 1))
+    parts = [(np.arange(len(between)), np.arange(len(nodes)))]
+    for some, places in parts:
+        node_of_rank[some] = places[0]
+        if len(places) > 1 and len(some):
+            along = int(np.ptp(weighed[places], axis=0).argmax())
+            line[some, 0] = _drawn(between[some], some, position[:, along])
+            for ranks, there in _halves(line, weighed, some, places=places, slots=slots, cuts=cuts):
+                position[ranks] = weighed[there].mean(axis=0)
+                parts.append((ranks, there))
+    return node_of_rank
+
+
+def _drawn(rows: Floats, some: Ints, position: Floats) -> Floats:
+    """Return places of some ranks on a line, near those they exchange much with; `rows` are theirs of the matrix."""
+    inside = rows[:, some] + 1e-9 * rows.max() + 1e-12  # connected, whatever they send
+    fiedler = np.linalg.eigh(np.diag(inside.sum(axis=1)) - inside)[1][:, min(1, len(some) - 1)]
+    pull = rows @ position - rows.sum(axis=1) * position[some]
+    turned = math.copysign(1 / np.abs(fiedler).max(), fiedler @ pull)
+    return np.asarray(turned * fiedler + 0.3 * pull / max(np.abs(pull).max(), 1e-300))
 
 
 def _halves(

@@ -40,7 +40,7 @@ from railyard.placements.orders.walks import divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
 NODE_SHARE = 0.01  # of trials exchange all ranks of two nodes
-LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
+LARGE_RANKS, DENSE_RANKS = 40_000, 1024  # beyond, fewer starts are evaluated
 #: Steps of an annealed search: power of the sum, and what the first exchanges may add to it. The sum is 1 for one
 #: slowest link. With 2 or 16 as the first power the slowest links were 1 to 8 % slower.
 ANNEALED = ((4, 1.0), (8, 0.3), (32, 0.3))
@@ -230,6 +230,11 @@ def _starts(job: PlacementJob, traffic: Traffic) -> Starts:
     yield from _grid_starts(job)
     if traffic.is_measured or len(job.grid) == 1:
         yield from _bisections(job, _spectral(traffic))
+        if traffic.ranks <= DENSE_RANKS:
+            between = (traffic.matrix() + traffic.matrix().T).toarray()
+            for weights in job.allocation.topology.cut_weights:
+                cuts = Cuts(axes=None, weights=weights)
+                yield "graphs", bisection.bisect_graph(between, job.allocation.cells, job.ranks_per_node, cuts)
     for grid, ranks in products.recognised(traffic, DIMENSIONS) if traffic.is_measured else ():
         cell = np.argsort(ranks)
         for name, at in _grid_starts(replace(job, grid=grid)):
