@@ -19,7 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from railyard.analysis.cases import cases, comparison, marked, modelled, outliers, published, spread, tables
+from railyard.analysis.cases import cases, comparison, marked, modelled, published, spread, tables
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.curves import Panel
@@ -216,7 +216,7 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
         "statements": comparison.statements(drawn.stated),
         "figures": list(zip(drawn.drawings, images, strict=True)),
         "table": _table(case, comparisons) if comparisons else None,
-        "spread": [*spread.tables(case), *outliers.tables(case)],
+        "spread": [*spread.tables(case), *spread.outliers(case)],
         "troubles": [(record.id, launch) for record, launch in cases.launches(case) if not launch.is_result],
         "reasons": [
             (record.id, str(record.status), record.reason) for record in case.records if record.status is not Status.OK
