@@ -63,15 +63,14 @@ def _panel(case: Case, test: str, size: int, *, combination: Combination, lines:
         axis="hops",
         title=", ".join(fixed),
         lines=tuple(
-            Line(name=_line_name(*key), points=tuple(sorted(points, key=lambda point: point.x)))
-            for key, points in sorted(lines.items())
+            Line(
+                name=f"{dimension}, {paths} path{'' if paths == 1 else 's'}",
+                points=tuple(sorted(points, key=lambda point: point.x)),
+            )
+            for (dimension, paths), points in sorted(lines.items())
         ),
         is_exact=case.origin in COMPUTED,
     )
-
-
-def _line_name(dimension: str, paths: int) -> str:
-    return f"{dimension}, {paths} path{'' if paths == 1 else 's'}"
 
 
 def statement(panel: Panel) -> str:

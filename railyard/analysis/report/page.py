@@ -33,7 +33,7 @@ from railyard.analysis.judge.judged import Judged, JudgedCase, sections
 from railyard.analysis.report import answer, effects
 from railyard.analysis.report.effects import Cell
 from railyard.analysis.stats import contrast, medians
-from railyard.analysis.text import counted
+from railyard.analysis.text import capital, counted
 from railyard.records.record import Origin, Status
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -242,15 +242,10 @@ def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
 
 def _table(case: Case, comparisons: Sequence[Comparison]) -> dict[str, Any]:
     sections = [
-        (f"{_sentence_case(comparison.title(member))}, {member.fom.heading}", tables.rows(member))
-        for member in comparisons
+        (f"{capital(comparison.title(member))}, {member.fom.heading}", tables.rows(member)) for member in comparisons
     ]
     has_notes = any(row.note for _, rows in sections for row in rows)
     return {"caption": "Median over launches", "head": case.head, "sections": sections, "has_notes": has_notes}
-
-
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _unmeasured(case: Case) -> list[tuple[str, int]]:
