@@ -421,8 +421,8 @@ def variants(*names: str, poster: Sequence[str] = ()) -> Callable[[type[MiniAppC
             chosen = {**VARIANTS[name], **({"studies": ["llnl-multirail"]} if name in poster else {})}
             if "nics" in chosen:
                 chosen["grid"] = decomposed(check.decomposition, (2, 2, 2))
-            made = make_test(f"{check.benchmark}_{name}", (check,), chosen, module=check.__module__)
-            setattr(sys.modules[check.__module__], made.__name__, rfm.simple_test(made))
+            variant = make_test(f"{check.benchmark}_{name}", (check,), chosen, module=check.__module__)
+            setattr(sys.modules[check.__module__], variant.__name__, rfm.simple_test(variant))
         return check
 
     return decorate

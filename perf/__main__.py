@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from support import whole_machine
-from support.mpis import algorithms, matrix, ranking, stacks
+from support.mpis import algorithms, gain, matrix, ranking, stacks
 
-from perf import archive, forgeries, fuzz, pieces, rings, rivals, same, statistics, topobw, vtorus
+from perf import archive, forgeries, fuzz, pieces, rings, rivals, same, statistics, tender, topobw, vtorus
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -38,11 +38,16 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
         "algorithms of collectives ranked by the model, by simulated messages and on a virtual torus",
         lambda _: ranking.measure(console),
     ),
+    "gain": (
+        "what a tuning file of Open MPI gains on two networks, and one that changes nothing",
+        lambda _: gain.measure(console),
+    ),
     "machine": (
         "every step of a job on a whole machine, whose launches are made up",
         lambda options: whole_machine.measure(console, options),
     ),
     "archive": ("a table of 100,000 records: export, the next 100, ten questions in SQL", archive.measure),
+    "tender": ("five signed bids of 2,000 records each, checked and ranked", tender.measure),
     "statistics": ("error rates, power and coverage of what reports conclude", statistics.measure),
     "forgeries": ("100,000 random changes of a record: which the strict check accepts", forgeries.measure),
     "fuzz": ("10,000 hostile inputs of each kind: tracebacks, time, memory", fuzz.measure),
@@ -58,7 +63,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("section", nargs="*", metavar="SECTION", help="default: all")
-    counted = "forgeries, fuzz, statistics: changes, inputs of each kind, draws"
+    counted = "forgeries, fuzz, statistics, tender: changes, inputs of each kind, draws, records of a bid"
     parser.add_argument("--count", type=int, metavar="N", help=counted)
     for section in (archive, pieces, rivals, same, topobw, statistics, whole_machine):
         section.options(parser)

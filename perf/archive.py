@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,11 +67,6 @@ def make(root: Path, first: int, count: int) -> None:
             (root / system / f"{created[:10]}-{digest[:12]}.json").write_text(new)
 
 
-def questions() -> Iterator[tuple[str, str]]:
-    """Yield the questions of docs/table.md in SQL, with their text."""
-    yield from pages.questions("docs/table.md")
-
-
 def exported(root: Path, folder: Path) -> dict[str, float]:
     """Return what the export of an archive takes, in a process of its own."""
     done = subprocess.run(
@@ -95,7 +89,7 @@ def measure(options: Namespace) -> dict[str, Any]:
         for words in ("first", "next", "table_mib"):
             console.print(words, figures[words])
         database = duckdb.connect()
-        for number, (question, sql) in enumerate(questions(), 1):
+        for number, (question, sql) in enumerate(pages.questions("docs/table.md"), 1):
             begin = time.monotonic()
             rows = database.sql(sql.replace("'DIR/", f"'{folder}/")).fetchall()
             figures[f"question {number}"] = time.monotonic() - begin

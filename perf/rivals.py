@@ -12,11 +12,13 @@ import argparse
 import contextlib
 import ctypes
 import importlib
+import itertools
 import math
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,8 @@ SIZE_BYTES = 1e6
 UNEVEN = ("near points", "hubs")
 #: The largest weight of an edge: the mappers count in 32 bits.
 MOST_WEIGHT = 100_000
+#: From so many ranks on, one numbering.
+FEW_FROM = 512
 #: Beyond, a mapper takes longer than all others.
 MOST_RANKS = {"KaHIP": 512, "TreeMatch": 512}
 TREEMATCH = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_topo_treematch.so"
@@ -59,7 +63,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this section."""
     parser.add_argument("--cells", default=CELLS, help="fit-rivals: MACHINE:RANKS, with commas between")
     parser.add_argument("--patterns", default="", help="fit-rivals: some of the matrices, with commas between")
-    parser.add_argument("--numberings", type=int, default=10, help="fit-rivals: of each matrix")
+    parser.add_argument("--numberings", type=int, default=10, help="fit-rivals: of each matrix; one from 512 ranks on")
 
 
 def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
@@ -67,11 +71,15 @@ def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     for machine, ranks in (cell.split(":") for cell in given.cells.split(",")):
         allocation = nodes_of(machine, int(ranks))
-        title = f"{ranks} ranks, {machine}: worst of {given.numberings} numberings"
+        # Number 0 is the matrix's own, which a named order may fit.
+        numbers = range(given.numberings) if int(ranks) < FEW_FROM else range(1, 2)
+        title = f"{ranks} ranks, {machine}: worst of {len(numbers)} numberings"
         table = Table("matrix", *HEADS, "best rival of the first", title=title)
         for name, traffic in matrices(int(ranks)):
             if name in (given.patterns or name).split(","):
-                worst, *others = (_compared(allocation, _renumbered(traffic, k)) for k in range(given.numberings))
+                with ProcessPoolExecutor() as pool:
+                    every = [_renumbered(traffic, number) for number in numbers]
+                    worst, *others = pool.map(_compared, itertools.repeat(allocation), every)
                 worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}
                 rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **worst})
                 table.add_row(name, *(f"{worst[head]:.4g}" for head in HEADS), worst["rival"])
@@ -155,7 +163,7 @@ def _compared(allocation: Allocation, traffic: Traffic) -> dict[str, Any]:
     best = min(rivals, key=rivals.__getitem__)
     least = min(result[1] for result in rivals.values())
     links = [slowest_s * 1e3, slowest_s / bound_s, slowest_s / rivals[best][0]]
-    hop_bytes = [hops / 1e9, hops / max(hops_bound, 1.0), hops / least]
+    hop_bytes = [hops / 1e9, hops / hops_bound if hops_bound else math.inf, hops / least]
     figures = [*links, *hop_bytes, time.process_time() - begun_s]
     return dict(zip(HEADS, figures, strict=True)) | {"rival": best}
 

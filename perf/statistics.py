@@ -122,8 +122,9 @@ class Rate:
 
 def rates(count: int = DRAWS, seed: int = SEED) -> Iterator[Rate]:
     """Yield the rate of every case and group over `count` draws; every case has the same generators."""
+    generators = [(seed, number) for number in range(count)]
     for what, draw in itertools.chain(of_machines(), of_combinations(), of_intervals(), of_until()):
-        shown = [draw(chance) for chance in _generators(count, seed)]
+        shown = [draw(chance) for chance in map(np.random.default_rng, generators)]
         for group in shown[0]:
             happened = [bool(one[group]) for one in shown if one[group] is not None]
             name, _, counted = group.partition(": ")
@@ -132,10 +133,6 @@ def rates(count: int = DRAWS, seed: int = SEED) -> Iterator[Rate]:
             full, draws = f"{name}, {what}: {counted}", len(happened)
             if draws:
                 yield Rate(group=group, what=full, count=sum(happened), draws=draws, least=least, most=most)
-
-
-def _generators(count: int, seed: int) -> Iterator[Chance]:
-    return (np.random.default_rng((seed, number)) for number in range(count))
 
 
 # ---- machines, whose launches belong to jobs ----

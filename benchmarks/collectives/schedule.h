@@ -3,8 +3,8 @@
  * messages.
  *
  * A rank's data are blocks. In each step a rank sends some of them to others, and puts what it gets into its
- * own, or adds it there; all moves of a step read what was there before. Leaves out segments: what a move has
- * is one message.
+ * own, or adds it there; all moves of a step read what was there before. A rank begins its next step when its
+ * long messages have arrived. Leaves out segments: what a move has is one message.
  */
 #pragma once
 

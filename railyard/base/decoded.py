@@ -1,6 +1,6 @@
 """Make dataclasses of JSON by the types of their fields: enumerations, tuples and classes within, None where allowed.
 
-Models: documents that a schema or their writer made valid. Leaves out checks, and fields whose values are not of one
+Models: documents that a schema or their writer values valid. Leaves out checks, and fields whose values are not of one
 JSON value: the caller gives these.
 """
 
@@ -18,17 +18,29 @@ Decoder = Callable[[Any], Any]
 
 
 def decoded(kind: Callable[..., Made], document: Mapping[str, Any], **given: Any) -> Made:
-    """Return an object of a dataclass from a JSON object; `given` are fields that the caller has decoded itself."""
-    own = {name: decode(document[name]) for name, decode in _decoders(kind) if name in document and name not in given}
-    return kind(**{**document, **own, **given})
+    """Return an object of a dataclass from a JSON object; `given` are fields that the caller has decoded itself.
+
+    What the document has and the class does not is in the class's field `others`, if there is one, as JSON.
+    """
+    values, names = {**document, **given}, _names(kind)
+    for name, decode in _decoders(kind):
+        if name in document and name not in given:
+            values[name] = decode(document[name])
+    if "others" in names and not values.keys() <= names:
+        values["others"] = {name: values.pop(name) for name in values.keys() - names}
+    return kind(**values)
+
+
+@functools.cache
+def _names(kind: Any) -> frozenset[str]:
+    return frozenset(field.name for field in dataclasses.fields(kind))
 
 
 @functools.cache
 def _decoders(kind: Any) -> list[tuple[str, Decoder]]:
     """Return field and decoder of a dataclass, without the fields whose JSON is their value."""
     hints = get_type_hints(kind)
-    decoders = [(field.name, _decoder(hints[field.name])) for field in dataclasses.fields(kind)]
-    return [(name, decode) for name, decode in decoders if decode is not None]
+    return [(name, decode) for name in _names(kind) if (decode := _decoder(hints[name])) is not None]
 
 
 def _decoder(hint: Any) -> Decoder | None:

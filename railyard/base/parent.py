@@ -1,4 +1,4 @@
-"""Start processes that end with their parent, even if that is killed by `kill -9`. Works on Linux only."""
+"""Start processes that end with their parent, even if that is killed by `kill -9`; signals. Works on Linux only."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import ctypes
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 from railyard.base.errors import RunError
 
@@ -23,6 +24,27 @@ def end_with(parent: int, number: signal.Signals) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         os.kill(os.getpid(), number)
+
+
+def started(pid: int) -> str:
+    """Return the start time of a process in the kernel's ticks; an empty text if there is none, or a zombie."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if words[0] in "ZX" else words[19]
+
+
+@contextlib.contextmanager
+def on_signals(handler: Callable[[int, object], object]) -> Iterator[None]:
+    """Let signals that end this process, such as that of a time limit, call a function within the block instead."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    former = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, before in former.items():
+            signal.signal(number, before)
 
 
 @contextlib.contextmanager

@@ -42,8 +42,8 @@ def ci(*, service: str, **texts: str) -> None:
             raise InputError(f"--{name}", "", text, "words of one line")
     if texts["system"] and texts["programs"]:
         raise InputError("--programs", "", texts["programs"], "no --system: on a cluster, checks build their programs")
-    known = {"ref": texts["ref"] or _commit(), "source": texts["source"] or _repository()}
-    click.echo(workflow(Service(service), Choices(**{**texts, **known})), nl=False)
+    origin = {"ref": texts["ref"] or _commit(), "source": texts["source"] or _repository()}
+    click.echo(workflow(Service(service), Choices(**{**texts, **origin})), nl=False)
 
 
 def _repository() -> str:

@@ -26,13 +26,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.base.parent import end_with
+from railyard.base.parent import end_with, on_signals
 from railyard.jobs.nodes import leftovers
 from railyard.jobs.roles import PROGRAM, Role
 from railyard.jobs.schedule import ASSIGNMENTS
@@ -186,11 +186,11 @@ def run(make: Callable[[], Launch]) -> int:
 
 def _counter(torus: VirtualTorus) -> Count:
     """Return a function that gives the bytes of all NICs of a torus since its last call."""
-    before = counters.read(torus.name, torus.topology)
+    before = counters.read(torus.name, torus.topology, torus.parts)
 
     def since() -> list[dict[str, Any]]:
         nonlocal before
-        now = counters.read(torus.name, torus.topology)
+        now = counters.read(torus.name, torus.topology, torus.parts)
         counted = counters.difference(now, before)
         before = now
         return list(counted.nics(torus.topology))
@@ -202,7 +202,7 @@ def _run(launch: Launch, count: Count) -> int:
     for program in launch.companions:
         (launch.folder / f"{launch.stem}.{program.name}.ready").unlink(missing_ok=True)
     launch.stop.unlink(missing_ok=True)
-    with _signals(launch):
+    with on_signals(lambda *_: _end(launch)):
         try:
             _measure(launch, count)
         except _VoidError as why:
@@ -343,22 +343,11 @@ def _wait(running: Sequence[Program], seconds: float) -> None:
             program.ended_s = _now()
 
 
-@contextlib.contextmanager
-def _signals(launch: Launch) -> Iterator[None]:
-    """Let a signal that ends this process, such as that of a time limit, end all programs first."""
-
-    def end(*_: object) -> None:
-        launch.is_ending = True
-        if launch.victim.child and launch.victim.status is None:
-            launch.victim.child.terminate()
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, end) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _end(launch: Launch) -> None:
+    """End the victim; all other programs then end before this process does."""
+    launch.is_ending = True
+    if launch.victim.child and launch.victim.status is None:
+        launch.victim.child.terminate()
 
 
 def _write(launch: Launch) -> None:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from railyard.base import parent
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import job_lock, stagedir
 from railyard.jobs.job import job_folder
@@ -30,7 +31,7 @@ _open: dict[Path, Callable[[], str]] = {}
 
 def owner() -> dict[str, Any]:
     """Return host, number and start of this process, by which another finds out whether it still waits for its job."""
-    return {"host": platform.node(), "pid": os.getpid(), "started": _started(os.getpid())}
+    return {"host": platform.node(), "pid": os.getpid(), "started": parent.started(os.getpid())}
 
 
 def session() -> str:
@@ -104,7 +105,7 @@ def is_waited_for(folder: Path) -> bool:
     except InputError:
         return False
     here = process["host"] == platform.node()
-    return bool(here and process["started"] and _started(process["pid"]) == process["started"])
+    return bool(here and process["started"] and parent.started(process["pid"]) == process["started"])
 
 
 def _is_own(folder: Path) -> bool:
@@ -113,11 +114,3 @@ def _is_own(folder: Path) -> bool:
         return dict(read(folder).owner) == owner()
     except InputError:
         return False
-
-
-def _started(pid: int) -> str:
-    """Return when a process started, in the kernel's ticks; empty if there is no such process."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""

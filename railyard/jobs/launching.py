@@ -125,7 +125,7 @@ def render(
 
 def _binder(placed: Placement, kind: NodeKind) -> str:
     """Return the script that binds each rank of a node of one kind."""
-    variables = launchers.local_rank_variables()
+    variables = launchers.variables("local_rank")
     with node_kinds.naming(kind):
         return node_layout.binder(kind.layout, placed.ranks_per_node, placed.binding, variables)
 

@@ -95,7 +95,7 @@ def plan_what_can(job: Submitted, nodes: Nodes, *, stand_ins: bool = False) -> P
     rendered: dict[tuple[str, str], Combination] = {}
     cannot: dict[str, str] = {}
     for name in job.spec.placements:
-        if nodes.without and (job.spec.needs_coordinates or needs_coordinates(name)):
+        if nodes.without and (job.spec.needs_coordinates or spec.parse(name).needs_coordinates):
             cannot[name] = nodes.without
             continue
         try:
@@ -195,11 +195,6 @@ def _planned(
 def stem(name: str, companion: Companion) -> str:
     """Return the beginning of the file names of a companion of a placement."""
     return f"{name}.{companion.name}"
-
-
-def needs_coordinates(name: str) -> bool:
-    """Return whether a placement needs the coordinates of its nodes."""
-    return spec.parse(name).needs_coordinates
 
 
 def write_plan(folder: Path, plan: Plan) -> None:

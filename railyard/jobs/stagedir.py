@@ -1,4 +1,4 @@
-"""Make the record of a job from the files in its stage directory, however the job ended.
+"""Make the record of a job from the files in its stage directory, however the job ended, and judge it.
 
 Leaves out the files (`railyard.jobs.job.job_folder` lists and reads them), what one launch left
 (`railyard.jobs.job.launched`), how a launch is made (`railyard.jobs.schedule`) and where its ranks go
@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from railyard.jobs.job.job_folder import JobFolder
 from railyard.jobs.job.submitted import Placed
 from railyard.jobs.nodes import node, surroundings
 from railyard.records import assemble, provenance
-from railyard.records.record import Origin, Record
+from railyard.records.record import Origin, Record, Status
 from railyard.records.store import archive, sessions
 from railyard.records.store.entries import SUBJECT
 from railyard.records.store.sessions import Place
@@ -162,3 +162,24 @@ def _run(left: JobFolder, code: Mapping[str, Any], place: Place) -> dict[str, An
 def _with_digests(state: Mapping[str, Any], sums: job_folder.Sums) -> dict[str, Any]:
     """Return a state of the code with the digests that the job made by sha256sum."""
     return {**state, "files": {**state["files"], **provenance.named_digests(sums)}}
+
+
+def fault(record: Record, not_on_these_nodes: Collection[str]) -> str:
+    """Return why a check fails by its job's record, in one line: a launch failed or is void, or nothing was measured.
+
+    Empty where the check passes. `not_on_these_nodes` are the placements that the granted nodes do not allow. That is
+    no failure: they are recorded as not measured, with the reason, and the launches of the others decide.
+    """
+    void = [launch for launch in record.launches if launch.is_void and launch.guard]
+    excused = [
+        launch
+        for launch in record.launches
+        if launch.status is Status.NOT_MEASURED and launch.placement in not_on_these_nodes
+    ]
+    wrong = sum(launch.status is not Status.OK for launch in record.launches) > len(excused)
+    if wrong or not record.launches:
+        return record.reason
+    if len(excused) == len(record.launches):
+        return f"nothing was measured: {record.reason}"
+    reasons = "; ".join(void[0].guard.reasons) if void and void[0].guard else ""
+    return f"launch {void[0].index} is void: {reasons}" if void else ""

@@ -7,5 +7,5 @@
 
 The mixin is all that needs ReFrame: variables, hooks at its stages, skips and verdicts. The job itself is in
 `railyard.jobs`: what a partition can give (`request`), the files and lines of the launches (`submission`), the record
-(`stagedir`) and its verdict (`verdict`). `checks.base.PlacedCheck` derives from it for railyard's own benchmarks.
+and its verdict (`stagedir`). `checks.base.PlacedCheck` derives from it for railyard's own benchmarks.
 """

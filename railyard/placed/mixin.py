@@ -37,7 +37,7 @@ from reframe.core.warnings import ReframeDeprecationWarning
 from railyard.applications import left
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
-from railyard.jobs import complaints, interrupted, schedule, stagedir, submission, verdict
+from railyard.jobs import complaints, interrupted, schedule, stagedir, submission
 from railyard.jobs import image as images
 from railyard.jobs.job import job_folder, request, submitted
 from railyard.jobs.job.spec import JobSpec
@@ -449,7 +449,7 @@ class Placed(_Variables):
     def _wrong(self) -> str:
         """Return what is wrong with the record, in one line that names its file; empty for a good one."""
         placed = submitted.read_placed(Path(self.stagedir))
-        wrong = verdict.fault(self.record, placed.cannot)
+        wrong = stagedir.fault(self.record, placed.cannot)
         return f"{wrong} (record: {self.record_path})" if wrong else ""
 
 

@@ -41,7 +41,7 @@ class LaunchRun:
     With `has_groups`, the first number of a node's coordinate is its group. `roles` are the programs that ran at
     the same time on other nodes, in the form of the record's schema except for `ranks` (`Ranks`), `hosts` (one name
     per rank) and `nics` (`Nics`), and for `figures`, those of their series. `counted` holds the series of energy,
-    and of the NICs that ranks used.
+    and of the NICs that ranks used. `others` are fields of the record's schema that nothing here judges.
     """
 
     placement: str
@@ -70,6 +70,7 @@ class LaunchRun:
     roles: Sequence[Mapping[str, Json]] | None = None
     counted: Sequence[Series] = ()
     own_names: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +214,7 @@ def _missing(case: Mapping[str, Json], runs: Sequence[LaunchRun]) -> list[Launch
 def _launch(index: int, run: LaunchRun, finding: _Finding, writer: tables.Writer) -> dict[str, Json]:
     output = finding.output
     return {
+        **run.others,
         "index": index,
         "placement": run.placement,
         "nic_policy": run.nic_policy,

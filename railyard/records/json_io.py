@@ -253,40 +253,27 @@ def text(document: Json) -> str:
 
     An array of scalars is on one line, as is a flat object that fits into `WIDTH` columns.
     """
-    parts: list[str] = []
-    _write(parts, document, "\n")
-    parts.append("\n")
-    return "".join(parts)
+    return _text(document, "\n") + "\n"
 
 
-def _write(parts: list[str], value: Json, newline: str) -> None:
-    """Append the text of a value to `parts`; `newline` begins a line at the level of the value."""
-    is_object, is_array = isinstance(value, dict), isinstance(value, list)
-    if not value or not (is_object or is_array):
-        parts.append(_line(value))
-        return
-    has_containers = _has_containers(value)
-    if is_array and not has_containers:
-        parts.append(_numbers(value) or _line(value))
-        return
-    inner = (value.values() if is_object else value) if has_containers else ()
-    if not any(isinstance(item, dict) or (isinstance(item, list) and _has_containers(item)) for item in inner):
-        line = _line(value)
-        if len(newline) - 1 + len(line) <= WIDTH:
-            parts.append(line)
-            return
+def _text(value: Json, newline: str) -> str:
+    """Return the text of a value; `newline` begins a line at its level."""
+    is_object = isinstance(value, dict)
+    if not value or not (is_object or isinstance(value, list)):
+        return _line(value)
+    if not is_object and (line := _numbers(value) or ("" if _has_containers(value) else _line(value))):
+        return line
     deeper = newline + " "
+    named = _keys(tuple(value)) if is_object else [(index, "") for index in range(len(value))]
+    parts = [
+        f"{key}{scalar(item) if (scalar := _SCALARS.get(type(item := value[name]))) else _text(item, deeper)}"
+        for name, key in named
+    ]
     begin, end = "{}" if is_object else "[]"
-    for name, key in _keys(tuple(value)) if is_object else [(index, "") for index in range(len(value))]:
-        if scalar := _SCALARS.get(type(item := value[name])):
-            parts.append(f"{begin}{deeper}{key}{scalar(item)}")
-        elif type(item) is list and (line := _numbers(item)):
-            parts.append(f"{begin}{deeper}{key}{line}")
-        else:
-            parts.append(f"{begin}{deeper}{key}")
-            _write(parts, item, deeper)
-        begin = ","
-    parts.append(f"{newline}{end}")
+    width = len(newline) - 1 + sum(map(len, parts)) + 2 * len(parts)
+    if width <= WIDTH and not any(map(_is_deep, value.values() if is_object else value)):
+        return f"{begin}{', '.join(parts)}{end}"
+    return f"{begin}{deeper}{f',{deeper}'.join(parts)}{newline}{end}"
 
 
 @functools.lru_cache(maxsize=4096)
@@ -313,9 +300,13 @@ def _numbers(values: list[Json]) -> str:
 
 
 def _has_containers(value: Json) -> bool:
-    """Return whether an object or an array has another one in it."""
-    parts = value.values() if isinstance(value, dict) else value
-    return not _PLAIN.issuperset(map(type, parts)) and any(isinstance(part, _CONTAINERS) for part in parts)
+    """Return whether an array has an object or another array in it."""
+    return not _PLAIN.issuperset(map(type, value)) and any(isinstance(part, _CONTAINERS) for part in value)
+
+
+def _is_deep(value: Json) -> bool:
+    """Return whether a value is an object, or an array with an object or another array in it."""
+    return isinstance(value, dict) or (isinstance(value, list) and _has_containers(value))
 
 
 @functools.cache

@@ -108,7 +108,7 @@ class Case:
     the process grid, `block` the routers and `cube` the nodes of the allocation; both are empty for all of a torus.
     `devices` are the names of each node's NICs. `challenge` is the buyer's word from which the seed follows.
     `roles` has the rule that divided the nodes between the measured program and the others, and those programs.
-    What a check does not have is None.
+    What a check does not have is None. `others` has the fields of the schema that are not above, as JSON.
     """
 
     check: str
@@ -129,6 +129,7 @@ class Case:
     devices: tuple[str, ...] | None = None
     challenge: str = ""
     roles: Mapping[str, Json] | None = None
+    others: Mapping[str, Json] = dataclass_field(default_factory=dict)
 
 
 class Guarded(StrEnum):
@@ -157,7 +158,7 @@ class Beside:
 
     Times are seconds after the start of the measured program; `victim_s` is when that program ended. `nics` are the
     bytes that the NICs of this program's nodes counted in that time. A congestor that counts its own NICs starts to
-    count when it has begun to load the network.
+    count when it has begun to load the network. `others` is as in a launch.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Beside:
     series: tuple[Series, ...]
     reported: Mapping[str, Json]
     nics: Nics | None
+    others: Mapping[str, Json] = dataclass_field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +192,8 @@ class Launch:
     what it printed besides figures, such as iterations. `ranks` is where each rank ran, as it reported itself.
     `guard`, `nics` and `health` are None if no guard watched, and no NIC and no error was counted. `nic_verdict` is
     whether the NIC policy was obeyed; `nic_reason` explains why it was not, or why the bytes cannot show it. `spans`
-    is None where a node has no coordinate, `roles` where no other program ran at the same time.
+    is None where a node has no coordinate, `roles` where no other program ran at the same time. `others` has the fields
+    of the schema that are not above, as JSON.
     """
 
     index: int
@@ -219,6 +222,7 @@ class Launch:
     reported: Mapping[str, Json] = dataclass_field(default_factory=dict)
     spans: Spans | None = None
     roles: tuple[Beside, ...] | None = None
+    others: Mapping[str, Json] = dataclass_field(default_factory=dict)
 
     @property
     def is_void(self) -> bool:

@@ -112,7 +112,7 @@ def _judged(source: str, content: bytes, read: Record, *, is_strict: bool) -> Ch
 
 def _refused(source: str, content: bytes, reason: str) -> Checked:
     digest = hashlib.sha256(content).hexdigest() if content else ""
-    return Checked(source=source, id="", sha256=digest, faults=[Fault(field="", text=reason)])
+    return Checked(source=source, id="", sha256=digest, faults=[Fault("", reason)])
 
 
 def _reason(error: InputError) -> str:

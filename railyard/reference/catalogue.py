@@ -58,7 +58,8 @@ def page() -> str:
             table(["unit", "shown as", "as programs print it"], spellings),
             "\n## Counter groups\n",
             *map(_group, sorted(GROUPS.glob("*.txt"))),
-            f"\n## Rules of the strict check\n\n{rules.table()}",
+            "\n## Rules of the strict check\n\n",
+            table(["rule", "what it demands"], [(code(rule.name), rule.text) for rule in rules.RULES]),
         ]
     )
 

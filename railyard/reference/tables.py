@@ -12,6 +12,7 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -33,7 +34,7 @@ from railyard.placements.topology import catalog
 from railyard.placements.topology.chosen import rules
 from railyard.reference import coverage
 from railyard.reference.markdown import code, table
-from railyard.tender import completeness, metrics, undetermined
+from railyard.tender import completeness, metrics
 
 PAGES = tuple(
     CHECKOUT / f"docs/{name}.md"
@@ -69,6 +70,16 @@ def write(pages: Sequence[Path] = PAGES) -> None:
         page.write_text(rewritten(page.read_text()))
 
 
+def _described(heads: Sequence[str], texts: Mapping[Any, str]) -> str:
+    """Return a table of two columns: a name as code, and its text."""
+    return table(list(heads), [(code(name), text) for name, text in texts.items()])
+
+
+def _does(registry: Mapping[str, Any]) -> dict[str, str]:
+    """Return name -> what it does, of a registry whose members have the field `does`."""
+    return {name: one.does for name, one in registry.items()}
+
+
 def _parts() -> str:
     bindings = ", ".join(map(code, Binding))
     load = "programs that run beside it on other nodes of the job ([congestion](congestion.md)); checks add it"
@@ -96,25 +107,6 @@ def _example() -> str:
 def _named(word: Word) -> str:
     """Return a word with an argument that it needs."""
     return code(word.form if word.needs_argument else word.name)
-
-
-def _orders() -> str:
-    rows = [(_named(order), order.does, order.after) for order in orders().values()]
-    return table(["order", "what it does", "after"], rows)
-
-
-def _choices() -> str:
-    rows = [(_named(choice), choice.does) for choice in choices().values()]
-    return table(["choice", "the granted nodes that a smaller job takes"], rows)
-
-
-def _bindings() -> str:
-    return table(["binding", "what a rank is bound to"], [(code(name), text) for name, text in BINDINGS.items()])
-
-
-def _policies() -> str:
-    rows = [(code(name), policy.does) for name, policy in policies().items()]
-    return table(["policy", "local rank k sends through"], rows)
 
 
 def _launchers() -> str:
@@ -235,23 +227,10 @@ def _action_inputs() -> str:
     return table(["input", "meaning", "default"], rows)
 
 
-def _tender_metrics() -> str:
-    rows = [(code(metric), one.formula, one.meaning, one.source) for metric, one in metrics.FORMULAS.items()]
-    return table(["`metric`", "score", "what it means", "source"], rows)
-
-
 def _tender_rules() -> str:
     rules = (*completeness.RULES, *completeness.ACROSS)
     rows = [(code(rule.__name__.replace("_", "-")), (rule.__doc__ or "").strip()) for rule in rules]
     return table(["rule", "what it demands"], rows)
-
-
-def _tender_undetermined() -> str:
-    return table(["field", "how far"], [(code(field), far) for field, far in undetermined.UNDETERMINED.items()])
-
-
-def _coordinate_sources() -> str:
-    return table(["source", "what it is"], [(code(source.name), source.does) for source in sources().values()])
 
 
 def _route_rules() -> str:
@@ -260,27 +239,30 @@ def _route_rules() -> str:
     return table(["`choose`", "a router takes", "`order`"], rows)
 
 
-def _patterns() -> str:
-    return table(["pattern", "messages"], [(code(name), one.does) for name, one in patterns().items()])
-
-
 TABLES: Mapping[str, Callable[[], str]] = {
     "parts": _parts,
     "orders-example": _example,
-    "orders": _orders,
-    "choices": _choices,
-    "bindings": _bindings,
-    "policies": _policies,
+    "orders": lambda: table(
+        ["order", "what it does", "after"], [(_named(order), order.does, order.after) for order in orders().values()]
+    ),
+    "choices": lambda: table(
+        ["choice", "the granted nodes that a smaller job takes"],
+        [(_named(choice), choice.does) for choice in choices().values()],
+    ),
+    "bindings": lambda: _described(("binding", "what a rank is bound to"), BINDINGS),
+    "policies": lambda: _described(("policy", "local rank k sends through"), _does(policies())),
     "launchers": _launchers,
     "local-ranks": _local_ranks,
     "stacks": _stacks,
     "rooms": _rooms,
     "ci-inputs": _action_inputs,
-    "tender-metrics": _tender_metrics,
+    "tender-metrics": lambda: table(
+        ["`metric`", "score", "what it means", "source"],
+        [(code(name), one.formula, one.meaning, one.source) for name, one in metrics.FORMULAS.items()],
+    ),
     "tender-rules": _tender_rules,
-    "tender-undetermined": _tender_undetermined,
-    "coordinate-sources": _coordinate_sources,
+    "coordinate-sources": lambda: _described(("source", "what it is"), _does(sources())),
     "route-rules": _route_rules,
-    "patterns": _patterns,
+    "patterns": lambda: _described(("pattern", "messages"), _does(patterns())),
     **coverage.TABLES,
 }

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 #: Relative difference of the memory of two nodes of a kind, from which firmware and kernel take their parts.
 MEMORY = 0.01
-#: Scripts of NIC policies and orders, which jobs of other policies do not have.
-_SCRIPT = ".sh"
 #: Libraries that change the clock of the program that loads them.
 _CLOCKS = re.compile(r"faketime|datefudge|fakeclock|timeskew", re.IGNORECASE)
 
@@ -35,7 +33,7 @@ def facts_of(read: Record) -> dict[str, str]:
         "memory": str(machine.get("memory_bytes") or 0),
         "kernel": f"{machine.get('kernel')}, {machine.get('os')}",
         "mpi": f"{mpi.get('library')}, MPI {mpi.get('standard')}",
-        "nics": ", ".join(read.case.devices or ()),
+        "nics": ", ".join(read.case.devices or ["none named"] * (read.origin is Origin.MEASURED)),
         "topology": f"{topology.name} {topology.sha256}" if topology else "",
         "node_names": " ".join(sorted({re.sub(r"\d+", "#", name.split(".")[0]) for name in names})),
     }
@@ -99,12 +97,15 @@ def _files(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
 
 
 def _not_in_all(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
-    """Yield, as `differences` does, each file that some jobs of a case have and others lack."""
+    """Yield, as `differences` does, each file that some jobs of a case have and others lack.
+
+    A script of a NIC policy or an order, which is a word of a launch's line, need not be in jobs of other policies.
+    """
     having: Mapping[str, list[Judged]] = {name: [] for read in records for name in read.files}
     for read in records:
         for name in read.files:
             having[name].append(read)
     for name, some in having.items():
-        if len(some) < len(records) and not name.endswith(_SCRIPT):
+        if len(some) < len(records) and not any(f"/{name} " in ran.command for one in some for ran in one.launches):
             text = f"among the files of {len(some)} of the {len(records)} jobs of this case"
             yield "files", f"record {some[0].id}: {name}", text

@@ -7,14 +7,13 @@ what the tender needs of them. Records of one case share what follows from the c
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import itertools
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ from railyard.records.rules.registry import Fault
 from railyard.records.store import bag
 from railyard.records.store.bag import Bid, Signed
 from railyard.tender import judged
-from railyard.tender.judged import Judged, Ran
+from railyard.tender.judged import Judged
 
 #: Number of records below which no other processes are started.
 _FEW = 200
@@ -50,18 +49,13 @@ class Read:
     digest: str = ""
 
 
-class _Task(NamedTuple):
-    """A record to judge: the bag, the path in it, and the expected digest."""
-
-    path: Path
-    name: str
-    digest: str
+#: A record to judge: the bag, the path in it, and the expected digest.
+_Task = tuple[Path, str, str]
 
 
 class _Verdict(NamedTuple):
     """The judgement of one record; `is_whole` is False if its file differs from the bag's manifest."""
 
-    name: str
     record: Judged | None
     faults: Sequence[Fault]
     is_whole: bool = True
@@ -95,29 +89,24 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
             first = list(itertools.islice(tasks, _FEW))
             if len(first) == _FEW and pool is None:
                 pool = stack.enter_context(workers(os.cpu_count() or 1))
-            bids.append(_gathered(bid, _verdicts(itertools.chain(first, tasks), pool)))
+            tasks = itertools.chain(first, tasks)
+            bids.append(_gathered(bid, pool.map(_judge, tasks, chunksize=_BATCH) if pool else map(_judge, tasks)))
         return bids
 
 
-def _verdicts(tasks: Iterator[_Task], pool: ProcessPoolExecutor | None) -> Iterator[_Verdict]:
-    """Return the verdict on each record, in order."""
-    return map(_judge, tasks) if pool is None else pool.map(_judge, tasks, chunksize=_BATCH)
-
-
 def _judge(task: _Task) -> _Verdict:
+    path, name, digest = task
     try:
-        content = bag.content(task.path, task.name, task.digest)
+        content = bag.content(path, name, digest)
     except InputError as error:
-        return _Verdict(task.name, None, [Fault(field="", text=str(error))], is_whole=False)
+        return _Verdict(None, [Fault("", str(error))], is_whole=False)
     try:
-        record = bag.parse(task.path, task.name, content)
+        record = bag.parse(path, name, content)
         reduced = judged.of_record(record)
     except InputError as error:
-        text = str(error).removeprefix(f"{error.source}: ")
-        return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
+        return _Verdict(None, [Fault(name, str(error).removeprefix(f"{error.source}: "))])
     strict = rules.faults(record, content)
-    named = [dataclasses.replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict]
-    return _Verdict(task.name, reduced, named)
+    return _Verdict(reduced, [replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict])
 
 
 def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:
@@ -127,13 +116,13 @@ def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:
     broken = list(bid.broken)
     for verdict in verdicts:
         if not verdict.is_whole:
-            return dataclasses.replace(bid, broken=verdict.faults, digest="")
+            return replace(bid, broken=verdict.faults, digest="")
         if verdict.record is None:
             broken += verdict.faults
         else:
             records.append(verdict.record)
             faults += verdict.faults
-    return dataclasses.replace(bid, records=records, faults=faults, broken=broken)
+    return replace(bid, records=records, faults=faults, broken=broken)
 
 
 def _opened(path: Path, allowed: Path | None) -> tuple[Read, Iterator[_Task]]:
@@ -143,16 +132,8 @@ def _opened(path: Path, allowed: Path | None) -> tuple[Read, Iterator[_Task]]:
             raise InputError(str(path), "", problem="no bag", valid="a folder that `railyard tender pack` wrote")
         bid, sums = bag.opened(path)
         signed, digest = bag.signed(path, allowed), bag.digest(path)
-        tasks = (_Task(path, name, of_file) for name, of_file in sums)
+        tasks = ((path, name, of_file) for name, of_file in sums)
     except InputError as error:
         bid = Bid(bidder=path.name, tier="baseline")
-        return Read(path=path, bid=bid, signed=Signed(), broken=[Fault(field="", text=str(error))]), iter(())
+        return Read(path=path, bid=bid, signed=Signed(), broken=[Fault("", str(error))]), iter(())
     return Read(path=path, bid=bid, signed=signed, digest=digest), tasks
-
-
-def values(records: Sequence[Judged], placement: str, nic_policy: str) -> Iterator[Ran]:
-    """Yield each launch that is a result of a combination."""
-    for record in records:
-        for launch in record.launches:
-            if launch.is_result and launch.placement == placement and launch.nic_policy == nic_policy:
-                yield launch

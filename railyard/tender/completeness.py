@@ -22,7 +22,7 @@ from railyard.tender.presets import Rule
 from railyard.tender.request import OF_A_SYSTEM, OF_A_TORUS, OF_TWO_SYSTEMS, Case, Tender
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Note:
     """What a reader should know of a bid without its being a fault; if `is_open`, the buyer has to decide it."""
 
@@ -80,39 +80,37 @@ def readable(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """The bag is whole, and every file in it is a valid record."""
     yield from bid.broken
     if not bid.broken and not bid.records:
-        yield Fault(field="records", text="none")
+        yield Fault("records", "none")
 
 
 def signature(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """The bid is signed where the tender demands it, by a key that the buyer's list, if there is one, accepts."""
     if bid.signed.problem or (tender.signed and not bid.signed.key):
-        yield Fault(field="signature", text=bid.signed.text)
+        yield Fault("signature", bid.signed.text)
     elif bid.signed.key and not bid.signed.by:
         text = "without a list of allowed signers nobody knows whose key this is; run: --allowed-signers FILE"
-        yield Note(field="signature", text=text)
+        yield Note("signature", text)
 
 
 def bidder(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """The bidder's name has letters of one script in each word, and is the one whose key the tender names."""
     name = bid.bid.bidder
     if strange := text_rules.mixed_scripts(name):
-        yield Fault(field="bidder", text=f"{as_seen(name)} has letters that look like others: {strange}")
+        yield Fault("bidder", f"{as_seen(name)} has letters that look like others: {strange}")
     wanted = tender.bidders.get(name)
     if tender.bidders and wanted is None:
-        yield Fault(field="bidder", text=f"{as_seen(name)} is none of {', '.join(tender.bidders)}")
+        yield Fault("bidder", f"{as_seen(name)} is none of {', '.join(tender.bidders)}")
     elif wanted is not None and not bid.signed.is_by(wanted):
-        yield Fault(
-            field="bidder", text=f"{as_seen(name)} is signed by {bid.signed.by or 'nobody known'}; expected {wanted}"
-        )
+        yield Fault("bidder", f"{as_seen(name)} is signed by {bid.signed.by or 'nobody known'}; expected {wanted}")
     elif bid.signed.by:
-        yield Note(field="bidder", text=f"{as_seen(name)} is signed by {bid.signed.by}")
+        yield Note("bidder", f"{as_seen(name)} is signed by {bid.signed.by}")
 
 
 def evidence(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record passes the strict check; launchers and options of a site's own are those that the tender names."""
     for fault in bid.faults:
         if fault.options and fault.options in getattr(tender, fault.named_in):
-            yield Note(field=fault.field, text=fault.text)
+            yield Note(fault.field, fault.text)
         else:
             yield fault
 
@@ -133,7 +131,7 @@ def origin(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
             yield _of_record(read, "origin", text)
     systems = sorted({read.system for read in bid.records})
     if len(systems) > 1:
-        yield Fault(field="records", text=f"of {len(systems)} systems: {', '.join(systems)}")
+        yield Fault("records", f"of {len(systems)} systems: {', '.join(systems)}")
 
 
 def sessions(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -146,7 +144,7 @@ def sessions(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         previous = None
         for number, read in enumerate(sorted(records, key=lambda record: record.number)):
             if (read.number, read.previous) != (number, previous):
-                yield Fault(field=f"session {session}", text=f"a job was left out: the one before record {read.id}")
+                yield Fault(f"session {session}", f"a job was left out: the one before record {read.id}")
                 break
             previous = read.sha256
 
@@ -183,10 +181,10 @@ def one_machine(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """All jobs ran on one machine with one software, but for what the tender's `may_differ` names."""
     for name, field, text in agreement.differences(bid.records):
         if name in tender.may_differ:
-            yield Note(field=field, text=text)
+            yield Note(field, text)
         else:
             advice = f"; expected no difference, or `may_differ: [{name}]` in the tender" if name else ""
-            yield Fault(field=field, text=f"{text}{advice}")
+            yield Fault(field, f"{text}{advice}")
 
 
 def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -264,9 +262,9 @@ def _shown(case: Case, read: Judged, launches: int, jobs: int) -> str:
 def tier(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """The bid's tier is accepted, and one other than baseline attaches its changes."""
     if bid.bid.tier not in tender.tiers:
-        yield Fault(field="tier", text=f"{bid.bid.tier!r}; accepted: {', '.join(tender.tiers)}")
+        yield Fault("tier", f"{bid.bid.tier!r}; accepted: {', '.join(tender.tiers)}")
     if bid.bid.tier != "baseline" and not bid.bid.attachments:
-        yield Fault(field="tier", text=f"{bid.bid.tier} without an attachment that shows what was changed")
+        yield Fault("tier", f"{bid.bid.tier} without an attachment that shows what was changed")
 
 
 def limits(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -283,7 +281,7 @@ def limits(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """The bid states how many nodes its system has where the metric counts them, and no case needs more."""
     if tender.metric in OF_A_SYSTEM and bid.bid.nodes is None:
-        yield Fault(field="nodes", text=f"not stated; {tender.metric} counts the nodes of the system")
+        yield Fault("nodes", f"not stated; {tender.metric} counts the nodes of the system")
     for case in tender.cases if bid.bid.nodes is not None else ():
         used = nodes_of(case, bid.records)
         if used is not None and used > (bid.bid.nodes or 0):
@@ -303,7 +301,7 @@ def pledges(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     by_name = {case.name: case for case in tender.cases}
     for name, pledged in bid.bid.pledges.items():
         if name not in by_name:
-            yield Fault(field="pledges", text=f"{name!r} is no case of the tender")
+            yield Fault("pledges", f"{name!r} is no case of the tender")
             continue
         results = measured.of_case(by_name[name], bid.records)
         if tender.scored == "measured" and results:
@@ -324,7 +322,7 @@ def presets(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         for rule in preset.rules:
             problem = rule.test.problem(bid.records, bid.bid.nodes) if rule.test else ""
             if problem:
-                yield Fault(field=f"{preset.name}, {rule.name}", text=f"{problem} ({rule.source})")
+                yield Fault(f"{preset.name}, {rule.name}", f"{problem} ({rule.source})")
 
 
 def nodes_of(case: Case, records: Sequence[Judged]) -> int | None:
@@ -374,8 +372,8 @@ def _against(tender: Tender, bids: tuple[Read, Read], field: str, text: str) -> 
     )
     if bid == other:
         text = f"{text}; nobody can tell whose it is; expected both in the tender's `received`"
-        return Note(field=field, text=text, is_open=True)
-    return Note(field=field, text=f"{text}, which came later") if bid < other else Fault(field=field, text=text)
+        return Note(field, text, is_open=True)
+    return Note(field, f"{text}, which came later") if bid < other else Fault(field, text)
 
 
 def _name(bid: Read) -> str:

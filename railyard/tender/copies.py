@@ -94,7 +94,7 @@ def _marks(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Marks:
     order = np.where(order[:, :1] < order[:, -1:], order, order[:, ::-1])  # of a series and its mirror one
     whose = np.array([launch for launch, _, _ in series], dtype=np.uint64)
     sizes = (STEPS, *COARSE) if count >= LEAST_COARSE else (STEPS,)
-    kinds = [(order, of_order), *(_steps(ordered, steps) for steps in sizes)]
+    kinds = [(order, of_order), *_steps(ordered, *sizes)]
     marks = [
         np.stack([whose, _hashed(cells, salt)], axis=1)[bits >= BITS] for salt, (cells, bits) in enumerate(kinds, 4)
     ]
@@ -107,21 +107,21 @@ def _factorials(count: int) -> Floats:
     return np.concatenate([[0.0], np.cumsum(np.log2(np.arange(1, count + 1)))])
 
 
-def _steps(ordered: Floats, most: int = STEPS) -> tuple[Ints, Floats]:
-    """Return the distances of sorted samples from a quartile, in steps, and the bits of each row that they determine.
+def _steps(ordered: Floats, *sizes: int) -> Iterator[tuple[Ints, Floats]]:
+    """Yield, for each number of steps between the quartiles, the distances of sorted samples from a quartile in steps.
 
-    As many equal pairs as are seen come from `levels` values that are equally likely. Even distances, as of a sweep,
-    determine little.
+    With them come the bits of each row that they determine. As many equal pairs as are seen come from `levels` values
+    that are equally likely. Even distances, as of a sweep, determine little.
     """
     count = ordered.shape[1]
     low, high = ordered[:, count // 4, None], ordered[:, 3 * count // 4, None]
-    spread = np.where(high > low, high - low, np.inf)
-    steps = np.floor((ordered - low) / spread * most).clip(-(2**62), 2**62).astype(np.int64)
-    gaps = np.diff(ordered)
-    levels = count * count / 2 / np.maximum((np.diff(steps) == 0).sum(axis=1), 0.5)
-    levels = np.minimum(levels, steps[:, -1] - steps[:, 0] + 1)
+    distances, gaps = (ordered - low) / np.where(high > low, high - low, np.inf), np.diff(ordered)
     uneven = (gaps.std(axis=1) / gaps.mean(axis=1).clip(5e-324)).clip(1e-9, 1)
-    return steps, count * np.log2(levels * uneven) - _factorials(count)[count]
+    for most in sizes:
+        steps = np.floor(distances * most).clip(-(2**62), 2**62).astype(np.int64)
+        levels = count * count / 2 / np.maximum((steps[:, 1:] == steps[:, :-1]).sum(axis=1), 0.5)
+        levels = np.minimum(levels, steps[:, -1] - steps[:, 0] + 1)
+        yield steps, count * np.log2(levels * uneven) - _factorials(count)[count]
 
 
 def _marks_of_short(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Marks:
@@ -137,7 +137,7 @@ def _marks_of_short(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Mark
     for launch, samples in launches:
         if len(samples) * bits >= BITS:
             marks.append((launch, _hashed(np.array([samples]).view(np.int64), 3)[0]))
-    steps, _ = _steps(ordered[None])
+    ((steps, _),) = _steps(ordered[None], STEPS)
     if count * min(bits, math.log2(STEPS)) - _factorials(count)[count] >= BITS and np.diff(steps).all():
         marks.append((ALL, _hashed(steps, 2)[0]))
     return np.array(marks, dtype=np.uint64).reshape(-1, 2)

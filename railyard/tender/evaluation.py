@@ -318,7 +318,10 @@ def _disturbed(
     tender: Tender, drawn: Mapping[int, _Drawn], weights: Weights, chance: np.random.Generator
 ) -> dict[str, dict[int, float]]:
     """Return how often each bid wins with other weights, and with noise on every median."""
-    shares = {WEIGHTS: _wins_by_weights(tender, drawn, weights, chance)}
+    factors = SPREAD ** chance.uniform(-1, 1, (WEIGHT_DRAWS if drawn else 0, len(weights)))
+    changed = [dict(zip(weights, row, strict=True)) for row in factors * np.array(list(weights.values()))]
+    exact = {index: np.array([_exact(tender, bid, one) for one in changed]) for index, bid in drawn.items()}
+    shares = {WEIGHTS: _wins(exact)}
     for name, share in zip(SCENARIOS[1:], NOISE, strict=True):
         scores = {}
         for index, bid in drawn.items():
@@ -326,18 +329,6 @@ def _disturbed(
             scores[index] = _score(tender, bid, noisy, weights)
         shares[name] = _wins(scores)
     return shares
-
-
-def _wins_by_weights(
-    tender: Tender, drawn: Mapping[int, _Drawn], weights: Weights, chance: np.random.Generator
-) -> dict[int, float]:
-    scores: dict[int, list[float]] = {index: [] for index in drawn}
-    for _ in range(WEIGHT_DRAWS if drawn else 0):
-        factors = SPREAD ** chance.uniform(-1, 1, len(weights))
-        changed = {name: weight * factor for (name, weight), factor in zip(weights.items(), factors, strict=True)}
-        for index, bid in drawn.items():
-            scores[index].append(_exact(tender, bid, changed))
-    return _wins({index: np.array(values) for index, values in scores.items()})
 
 
 def _wins(scores: Mapping[int, Floats]) -> dict[int, float]:

@@ -23,7 +23,6 @@ from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.text import counted
 from railyard.records.benchmark import point
 from railyard.records.units import Better
-from railyard.tender import bids
 from railyard.tender.bids import Read
 from railyard.tender.judged import Judged
 from railyard.tender.request import Case, Tender
@@ -123,11 +122,14 @@ def counting(case: Case, records: Sequence[Judged]) -> list[Judged]:
 
 def of_case(case: Case, records: Sequence[Judged]) -> Measured | None:
     """Return what the records of a case that count measured; None without a result."""
-    key = case.fom, point(case.labels)
+    key, combination = (case.fom, point(case.labels)), (case.placement, case.nic_policy)
     by_job: dict[str, tuple[float, ...]] = {}
     for record in counting(case, records):
-        launches = bids.values([record], case.placement, case.nic_policy)
-        values = tuple(launch.values[key] for launch in launches if launch.values.get(key, 0) > 0)
+        values = tuple(
+            launch.values[key]
+            for launch in record.launches  # one that is no result has no values
+            if (launch.placement, launch.nic_policy) == combination and launch.values.get(key, 0) > 0
+        )
         if values:
             by_job[record.job] = by_job.get(record.job, ()) + values
     return Measured(by_job=by_job) if by_job else None

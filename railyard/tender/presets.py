@@ -7,15 +7,15 @@ other contains the reason why people have to judge it. Leaves out: what a progra
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railyard.applications.launch import is_application
 from railyard.base import yaml_io
 from railyard.base.checkout import RESULTS
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
 from railyard.records import json_io, text_rules
-from railyard.records.json_io import Json
 from railyard.tender.judged import Judged, Ran
 
 SCHEMA = "preset-v1.json"
@@ -118,15 +118,4 @@ def load(name: str) -> Preset:
     document = yaml_io.read(path)
     json_io.validate(document, SCHEMA, str(path))
     text_rules.check(document, str(path))
-    rules = tuple(_rule(rule) for rule in document["rules"])
-    given = {key: document[key] for key in ("title", "metric") if key in document}
-    return Preset(name=name, rules=rules, tiers=tuple(document.get("tiers", [])), **given)
-
-
-_LISTS: Collection[str] = ("sizes_bytes", "forbidden_options")
-
-
-def _rule(item: Mapping[str, Json]) -> Rule:
-    test = item.get("test")
-    lists = {key: tuple(test[key]) for key in _LISTS if test and key in test}
-    return Rule(**{**item, "test": Test(**{**test, **lists}) if test else None})
+    return decoded(Preset, {key: value for key, value in document.items() if key != "format"}, name=name)

@@ -15,6 +15,7 @@ from pathlib import Path
 import yaml
 
 from railyard.base import check_sources, yaml_io
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
 from railyard.records import json_io, own_figures, text_rules, units
 from railyard.records.comparable import BUILD
@@ -195,19 +196,8 @@ def load(path: Path) -> Tender:
     chosen = tuple(presets.load(name) for name in document.get("presets", []))
     tiers = next((preset.tiers for preset in chosen if preset.tiers), ("baseline",))
     metric = next((preset.metric for preset in chosen if preset.metric), Metric.GEOMETRIC_MEAN)
-    given = {name: document[name] for name in _AS_THEY_ARE if name in document}
-    tender = Tender(
-        **given,
-        origins=tuple(map(Origin, document["origins"])),
-        cases=cases,
-        presets=chosen,
-        tiers=tuple(document.get("tiers", tiers)),
-        metric=Metric(document.get("metric", metric)),
-        launchers=tuple(document.get("launchers", ())),
-        launcher_options=tuple(document.get("launcher_options", ())),
-        may_differ=tuple(document.get("may_differ", ())),
-        received=tuple(document.get("received", ())),
-    )
+    del document["format"]
+    tender = decoded(Tender, {"tiers": tiers, "metric": metric, **document}, cases=cases, presets=chosen)
     _check_metric(tender, str(path))
     return tender
 
@@ -267,9 +257,6 @@ def _with_sizes(cases: tuple[Case, ...]) -> tuple[Case, ...]:
         return replace(case, parameters={**case.parameters, **added})
 
     return tuple(map(completed, cases))
-
-
-_AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "bidders")
 
 
 def _case(given: Mapping[str, Json], source: str, index: int) -> Case:

@@ -19,7 +19,7 @@ from support.reframe import into, reading, reframe_of
 
 from railyard.applications.programs import osu
 from railyard.base.errors import InputError
-from railyard.jobs import verdict
+from railyard.jobs import stagedir
 from railyard.jobs.job import request
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Machine
@@ -203,7 +203,7 @@ def test_a_policy_that_the_stack_cannot_express_is_left_out_and_named() -> None:
 
 
 def record(*launches: tuple[str, str]) -> Any:
-    """What `verdict` reads of a record: placement and status of each launch."""
+    """What `stagedir.fault` reads of a record: placement and status of each launch."""
     made = [SimpleNamespace(placement=p, status=Status(s), is_void=False, guard=None) for p, s in launches]
     return SimpleNamespace(launches=made, reason="the reason")
 
@@ -220,7 +220,7 @@ def record(*launches: tuple[str, str]) -> Any:
     ],
 )
 def test_only_what_these_nodes_do_not_allow_is_excused(launches: tuple[tuple[str, str], ...], wrong: str) -> None:
-    assert verdict.fault(record(*launches), {"custom"}) == wrong
+    assert stagedir.fault(record(*launches), {"custom"}) == wrong
 
 
 def test_the_sizes_are_those_of_a_machine_and_of_the_user_before_them(dry_run: DryRun, tmp_path: Path) -> None:

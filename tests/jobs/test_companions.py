@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import BIN, HUNG_S, environment
+from support.commands import BIN, HUNG_S, environment, in_checkout, refused
 from support.waiting import wait_until
 
 #: Says that its load is there, and ends when the victim has.
@@ -133,13 +133,5 @@ def test_a_congestor_that_does_not_stop_is_ended(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("text", ["incast", "=true", "incast="])
 def test_a_companion_without_name_or_command_is_refused(tmp_path: Path, text: str) -> None:
-    done = subprocess.run(
-        [BIN / "railyard", "launch-roles", "launch-000", f"--copy={text}", "--", "true"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(),
-    )
-    assert done.returncode == 2
-    assert "expected NAME=COMMAND" in done.stderr and done.stderr.count("\n") == 1
+    words = ("launch-roles", "launch-000", f"--copy={text}", "--", "true")
+    refused(in_checkout((BIN / "railyard", *words), tmp_path), "expected NAME=COMMAND")

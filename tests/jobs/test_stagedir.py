@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import CHECKOUT, Run
+from support.commands import CHECKOUT, Run, refused
 
 from railyard.base.errors import RunError
 from railyard.jobs import complaints, interrupted, job_lock, placing, schedule, stagedir
@@ -349,8 +349,7 @@ def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, ra
     for path in folder.glob("launch-*"):
         path.unlink()
     for where, told in ((folder, "no launch that began"), (folder.parent, "railyard-job/2")):
-        done = railyard("recover", str(where))
-        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and told in done.stderr
+        refused(railyard("recover", str(where)), told)
 
 
 def test_placements_that_these_nodes_do_not_allow_say_why(folder: Path) -> None:

@@ -166,22 +166,6 @@ def test_the_wrapper_sets_its_ranks_variable_and_becomes_the_program(launcher: s
     assert said[4].returncode == 2 and "local rank '4', made for 0 to 3" in said[4].stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--policy", "stripe", "--stack", "psm"], ["stripe", "psm", "local-nic, nic-K, round-robin"]),
-        (["--policy", "nic-2", "--stack", "ucx"], ["nic-2", "nic-0, nic-1", "2 NICs"]),
-        (["--policy", "nic", "--stack", "ucx"], ["'nic'", "nic-0"]),
-        (["--policy", "stripe", "--stack", "tcp"], ["'tcp'", "openmpi-tcp", "intel-mpi"]),
-        (["--policy", "stripe", "--stack", "ucx", "--devices", "a"], ["--devices", "2 names"]),
-    ],
-)
-def test_nics_refuses_in_one_line(railyard: Run, arguments: list[str], words: list[str]) -> None:
-    done = railyard("nics", *arguments)
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert all(word in done.stderr for word in words), done.stderr
-
-
 def test_nics_prints_what_to_paste(railyard: Run) -> None:
     done = railyard("nics", "--policy", "stripe", "--stack", "ucx", "--devices", "mlx5_0:1,mlx5_2:1")
     assert "export UCX_NET_DEVICES=mlx5_0:1,mlx5_2:1\nexport UCX_MAX_RNDV_RAILS=2\n" in done.stdout

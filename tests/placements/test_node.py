@@ -12,10 +12,10 @@ import pytest
 from railyard.base import host_names
 from railyard.base.errors import InputError
 from railyard.jobs.nodes import node as description
+from railyard.placements import launchers
 from railyard.placements.hosts import in_job, naming, node
 from railyard.placements.hosts.binding import Binding
 from railyard.placements.hosts.node import NodeLayout
-from railyard.placements.launchers import local_rank_variables
 from railyard.placements.nics import policies, stacks
 
 #: NIC or GPU -> NUMA domain. On LUMI-G and Frontier the order of devices is not that of domains.
@@ -109,8 +109,8 @@ def test_a_rank_is_bound_by_its_script_to_just_those_cpus(tmp_path: Path) -> Non
     here = sorted(os.sched_getaffinity(0))
     layout = NodeLayout(cores=tuple(node.Core(numa=0, cpus=(cpu,)) for cpu in here))
     script = tmp_path / "bind.sh"
-    script.write_text(node.binder(layout, len(here), Binding.CORE, local_rank_variables()))
-    for name in local_rank_variables():
+    script.write_text(node.binder(layout, len(here), Binding.CORE, launchers.variables("local_rank")))
+    for name in launchers.variables("local_rank"):
         for local, cpu in enumerate(here):
             words = ["sh", str(script), "taskset", "-cp", "0"]
             words = ["sh", str(script), "grep", "Cpus_allowed_list", "/proc/self/status"]

@@ -24,7 +24,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import fuzz, synthetic
+from support import evidence, fuzz, synthetic
 from support.commands import HUNG_S
 from support.records import figures, rows
 from support.waiting import wait_until
@@ -665,3 +665,15 @@ def test_a_file_that_cannot_be_read_hides_no_other(tmp_path: Path, command: str)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [line for line in done.stderr.splitlines() if str(bad) in line]
     assert "passed over" in done.stderr
+
+
+def test_a_field_that_only_the_schema_and_its_maker_know_is_written_and_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = json.loads((json_io.SCHEMAS / "record-v2.json").read_text())
+    content["$defs"]["launch"]["properties"]["fan_rpm"] = {"type": "integer", "minimum": 0}
+    patched = schemas.compiled(content)
+    monkeypatch.setattr(json_io, "validator", lambda _: patched)
+    made = evidence.good(change=lambda run, _: dataclasses.replace(run, others={"fan_rpm": 900 + run.index}))
+    again = record.parse(record.text(made).encode(), "r")
+    assert [launch.others for launch in again.launches] == [{"fan_rpm": 900 + at} for at in range(len(again.launches))]
+    with pytest.raises(InputError, match=r"fan_rpm: -1 is not valid"):
+        evidence.good(change=lambda run, _: dataclasses.replace(run, others={"fan_rpm": -1}))

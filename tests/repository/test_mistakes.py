@@ -95,11 +95,11 @@ def test_without_a_torus_the_line_has_the_command_that_makes_one(monkeypatch: py
 
 def test_faults_that_differ_in_indices_are_one_line() -> None:
     faults = [
-        Fault(field=f"launches[{launch}].series[{series}]", text=f"{1 + series % 2} samples; at least 3 are needed")
+        Fault(f"launches[{launch}].series[{series}]", f"{1 + series % 2} samples; at least 3 are needed")
         for launch in (0, 2)
         for series in range(128)
     ]
-    alone = Fault(field="provenance.git_commit", text="no value")
+    alone = Fault("provenance.git_commit", "no value")
     assert list(listing.fault_lines([*faults, alone])) == [
         "launches[0..2].series[0..127]: 1..2 samples; at least 3 are needed (256 times)",
         "provenance.git_commit: no value",

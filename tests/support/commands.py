@@ -81,6 +81,12 @@ def in_checkout(
     return ran(*words, cwd=cwd, env=environment(**changes))
 
 
+def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """Assert that a command refused its input in one line of standard error, which has all the words."""
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+
+
 def without_waits(errors: str) -> str:
     """Return what a command wrote on standard error without what it reports of others on this machine.
 

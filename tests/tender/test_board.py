@@ -23,7 +23,7 @@ EMPTY = frozenset({"meta", "link", "br", "line", "circle"})
 
 def line(bidder: str, value: float | None, cases: tuple[str, ...]) -> Line:
     score = None if value is None else Interval(value=value, low=0.98 * value, high=1.02 * value)
-    faults = [] if score else [Fault(field="case halo", text="3 results; 6 are needed")] * 7
+    faults = [] if score else [Fault("case halo", "3 results; 6 are needed")] * 7
     return Line(
         bidder=bidder,
         signed="signed with SHA256:abc, a key not known here",
@@ -176,7 +176,7 @@ def test_a_verdict_is_a_word_and_not_a_colour_alone(page: str) -> None:
 
 
 def test_the_first_screen_names_the_first_broken_rule_in_whole_words() -> None:
-    fault = Fault(field="record 1234: launches[0].series", text="this launch has the same " + "long " * 40)
+    fault = Fault("record 1234: launches[0].series", "this launch has the same " + "long " * 40)
     broken = Ruled(name="evidence", text="x", faults=[fault])
     bid = Line(bidder="sly", signed="", tier="baseline", rules=[broken], score=None, cases={}, wins=0.0)
     wanted = Tender(title="t", challenge="12345678", origins=(), cases=())
@@ -205,7 +205,7 @@ def test_a_lead_that_may_be_chance_is_never_called_certain() -> None:
 
 
 def test_nobody_leads_until_it_is_decided_who_copied() -> None:
-    note = Note(field="record 1234", text="is in the bid of steady", is_open=True)
+    note = Note("record 1234", "is in the bid of steady", is_open=True)
     first = dataclasses.replace(
         line("swift", 1.3, ()), rules=[Ruled(name="own-launches", text="x", faults=[], notes=[note])]
     )

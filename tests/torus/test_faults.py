@@ -90,6 +90,7 @@ def test_an_unknown_node_is_one_line_with_examples() -> None:
         (["X+ 0,0,0>1,0,0", "--reroute-after", "5s"], "with LINK and --down"),
         (["X+ 0,0,0>1,0,0", "--flap", "--for", "0s"], "above 0 and up to 100000s"),
         (["X+ 0,0,0>1,0,0", "--jitter", "1s"], "above 0 and up to 0.01s"),
+        (["X+ 0,0,0>1,0,0", "--jitter", "10ms"], "of this torus each packet then waits up to 1 s"),
         (["n0-0-9", "--injection", "50"], "n0-0-0"),
         (["--injection", "0.000001"], "--injection: 1e-06"),
         (["X+ 0,0,0>1,0,0", "--down"], "no route from r0-0-0 to r1-0-0"),

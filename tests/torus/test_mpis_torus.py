@@ -60,11 +60,18 @@ def test_an_mpi_places_and_binds_sixteen_ranks_on_a_torus(name: str, machine: ma
     assert (cell.verdict, cell.why) == ("proved", "")
 
 
-@pytest.mark.parametrize("name", ["openmpi 4", "mpich 5"])
-def test_the_bytes_of_links_prove_a_ring_and_name_a_wrong_setting(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("openmpi 4", {"allreduce:ring": "allreduce:rabenseifner"}),
+        ("mpich 5", {"allreduce:ring": "allreduce:rabenseifner"}),
+        ("mpich 5", algorithms.BY_FILE),
+    ],
+)
+def test_the_bytes_of_links_prove_an_algorithm_and_name_a_wrong_setting(name: str, asked: dict[str, str]) -> None:
     if why := MPIS[name].absent():
         pytest.skip(why)
     topology, torus = matrix.network(algorithms.TORUS), f"t{os.getpid()}-collectives"
     with mpis.torus(topology, torus, Shape(rate_scale=algorithms.RATE_SCALE)):
-        (cell,) = algorithms.cells(MPIS[name], ["allreduce:ring"], algorithms.placed_on(topology), torus)
-    assert (cell.verdict, cell.right, cell.wrong) == ("proved", "", "")
+        cells = list(algorithms.cells(MPIS[name], asked, algorithms.placed_on(topology), torus))
+    assert [(cell.verdict, cell.right, cell.wrong) for cell in cells] == len(asked) * [("proved", "", "")]

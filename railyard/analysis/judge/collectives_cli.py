@@ -14,7 +14,7 @@ from railyard.analysis.text import size_text
 from railyard.base.commands import COUNT, FILE, PATH, Commands, example, option
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
-from railyard.placements.collectives import algorithms, libraries
+from railyard.placements.collectives import algorithms, libraries, mpich_json
 from railyard.placements.collectives import schedule as schedules
 from railyard.placements.collectives.algorithms import ALGORITHMS, Shape
 from railyard.placements.orders.allocation import allocate, occupied
@@ -97,7 +97,8 @@ def _saved(collective: str, pair: tuple[str, str], group: Ints) -> float:
 @click.argument("archive", type=PATH)
 @click.option("--library", type=click.Choice(list(libraries.libraries())), help="Library whose tuning file to write.")
 @option("--output", "The library's own tuning file to write.", FILE)
-def answer(archive: Path, library: str | None, output: Path | None) -> None:
+@option("--base", "With mpich: the library (libmpi.so.12) whose decisions the file changes, or its generic.json.", FILE)
+def answer(archive: Path, library: str | None, output: Path | None, base: Path | None) -> None:
     """Print times of algorithms by placement and size in ARCHIVE, and which one to use from which size on.
 
     A cell is the change of the time against the library's default, in percent with its interval; * is a difference.
@@ -122,8 +123,10 @@ def answer(archive: Path, library: str | None, output: Path | None) -> None:
         click.echo(f"  use {' and '.join(uses)}: -S algorithms=default,{one.choice}" if uses else "  use the default")
     if library and output:
         choice = "+".join(one.choice for one in answered if one.use)
-        text = libraries.libraries()[library].rules(choice, answered[0].where.ranks)
-        write(output, text)
+        of, ranks = libraries.libraries()[library], answered[0].where.ranks
+        if not of.rules_variable and base is None:
+            raise InputError("--base", "", "", f"the library whose decisions the tuning file of {library} changes")
+        write(output, mpich_json.text(of, choice, ranks, base) if base else of.rules(choice, ranks))
 
 
 def _cell(comparison: Comparison, name: str) -> str:

@@ -4,6 +4,12 @@ Models: standard output (`all_reduce_perf` and its like, of any release), or the
 found by their heads. Verified is `Out of bounds values : 0` and no wrong element where data were checked. The bandwidth
 of the algorithm must be size over time, the average bandwidth that of the rows. Rates that were rounded to 0.00, and
 those of one rank on a bus, are not measured. Leaves out: times of single iterations, `-T` timestamps.
+
+The log of NCCL or RCCL gives algorithm, protocol and channels of each collective, and the NICs of each rank: the lines
+of NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET,TUNING in the program's own output. `AllReduce: BYTES Bytes -> Algo
+RING proto SIMPLE channel{Lo..Hi}={0..23}`, or with numbers in place of words in early releases, which name no channels.
+`Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA` gives a rank's NIC, `NET/IB : Using [0]mlx5_0:1/IB` its name on
+that host. Leaves out: NCCL_DEBUG_FILE, and receiving NICs.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.applications import nccl_log, reading
+from railyard.applications import reading
 from railyard.applications.reading import NUMBER, Output, Reading, UnreadableError, disagreement
 from railyard.base.errors import InputError
 from railyard.records import json_io, units
@@ -61,7 +67,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     What NCCL logged in the output of its choices and NICs is among the parameters.
     """
     run = _parsed(text, left, source)
-    return dataclasses.replace(run, parameters={**run.parameters, **nccl_log.reported(text)})
+    return dataclasses.replace(run, parameters={**run.parameters, **reported(text)})
 
 
 def _parsed(text: str, left: str, source: str) -> Reading:
@@ -246,3 +252,53 @@ def _whole(
         yield Unmeasured(fom=fom, labels=labels, reason=f"the program printed {printed} GB/s")
     else:
         yield Series(fom=fom, labels=labels, samples=values)
+
+
+#: NCCL's numbers of algorithms and protocols (NCCL_ALGO, NCCL_PROTO in its user guide).
+ALGORITHMS = ("TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT")
+PROTOCOLS = ("LL", "LL128", "SIMPLE")
+_HOST = r"^(?:.*?[ >])?([\w.-]+):\d+(?::\d+)? \[\d+\] NCCL INFO "
+_CHOICE = re.compile(
+    r"NCCL INFO (\w+): (\d+) Bytes -> Algo (\w+) proto (\w+)(?:.*?channel\{Lo\.\.Hi\}=\{(\d+)\.\.(\d+)\})?"
+)
+_SEND = re.compile(
+    _HOST + r"Channel \d+(?:/\d+)? : (\d+)\[\w+\] -> \d+\[\w+\] \[send\] via NET/\w+/(\d+)", re.MULTILINE
+)
+_USING = re.compile(_HOST + r"NET/\w+ ?: Using (\[0\].*)$", re.MULTILINE)
+_NIC = re.compile(r"\[(\d+)\](?:=\{\[\d+\] )?([\w.-]+)")
+_CHANNELS = re.compile(r"NCCL INFO (\d+) coll channels")
+
+
+def reported(text: str) -> dict[str, Json]:
+    """Return what a log has of `collectives`, `channels` and `nics_of_ranks`; empty without a log."""
+    collectives = list[Json]()
+    for name, size, algorithm, protocol, low, high in dict.fromkeys(_CHOICE.findall(text)):
+        entry: dict[str, Json] = {
+            "collective": name,
+            "size_bytes": int(size),
+            "algorithm": _word(algorithm, ALGORITHMS),
+            "protocol": _word(protocol, PROTOCOLS),
+        }
+        collectives.append(entry | ({"channels": int(high) - int(low) + 1} if high else {}))
+    names = {host: dict(_NIC.findall(nics)) for host, nics in _USING.findall(text)}
+    nics = _nics_of_ranks(text, names)
+    channels = sorted({int(count) for count in _CHANNELS.findall(text)})
+    return {
+        **({"collectives": collectives} if collectives else {}),
+        **({"channels": channels[0] if len(channels) == 1 else list[Json](channels)} if channels else {}),
+        **({"nics_of_ranks": nics} if nics else {}),
+    }
+
+
+def _nics_of_ranks(text: str, names: Mapping[str, Mapping[str, str]]) -> dict[str, Json]:
+    nics: dict[int, list[str]] = {}
+    for host, rank, number in _SEND.findall(text):
+        name = names.get(host, {}).get(number, f"net{number}")
+        if name not in nics.setdefault(int(rank), []):
+            nics[int(rank)].append(name)
+    return {str(rank): list[Json](nics[rank]) for rank in sorted(nics)}
+
+
+def _word(text: str, words: tuple[str, ...]) -> str:
+    """Return an algorithm or protocol in capitals; a number is one of the words."""
+    return words[int(text)] if text.isdecimal() and int(text) < len(words) else text.upper()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import InputError, as_seen
-from railyard.jobs import launching, placing, roles, schedule
+from railyard.jobs import launching, roles, schedule
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Machine, Partition
 from railyard.jobs.roles import Roles
@@ -262,7 +262,7 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
     if where.origin == "measured" and by_domain:
         placements = [_bound(*spec.split_load(name)) for name in placements]
     without = where.without_coordinates
-    unplaced = {name: without for name in placements if without and placing.needs_coordinates(name)}
+    unplaced = {name: without for name in placements if without and spec.parse(name).needs_coordinates}
     placements = [name for name in placements if name not in unplaced]
     unfitting = _unfitting(request, where, placements) if not (has_block and where.is_certain) else {}
     names = tuple(where.devices or (f"nic{rail}" for rail in range(machine.rails)))

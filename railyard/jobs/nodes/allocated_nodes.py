@@ -38,7 +38,7 @@ from railyard.records import provenance
 from railyard.records.store import archive
 
 #: Variables that name a host file: the user's own first, then those of batch systems.
-NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
+NODE_FILES = ("RAILYARD_NODES", *launchers.variables("node_files"))
 #: The number of components of a heterogeneous job of Slurm, by today's name and by that before 20.02.
 COMPONENTS = ("SLURM_HET_SIZE", "SLURM_PACK_SIZE")
 LSF = "LSB_DJOB_HOSTFILE"
@@ -58,7 +58,7 @@ def names(environment: Mapping[str, str]) -> list[str]:
         valid = "a job of one component, or the nodes to use as a host file in RAILYARD_NODES"
         if not own:
             raise InputError("environment", "SLURM_HET_SIZE", problem=problem, valid=valid)
-    for variable in () if own else launchers.node_list_variables():
+    for variable in () if own else launchers.variables("node_list"):
         if nodelist := environment.get(variable):
             return list(hostfile.slots(hostfile.parse(nodelist, variable)))
     for variable in NODE_FILES:
@@ -67,7 +67,7 @@ def names(environment: Mapping[str, str]) -> list[str]:
     for variable, command in launchers.node_commands().items():
         if variable in environment:
             return list(hostfile.slots(hostfile.parse(_output(command), command[0])))
-    variables = ", ".join((*launchers.node_list_variables(), *NODE_FILES, *launchers.node_commands()))
+    variables = ", ".join((*launchers.variables("node_list"), *NODE_FILES, *launchers.node_commands()))
     valid = f"a job, which sets one of {variables}; or a host file, one node per line, in RAILYARD_NODES"
     raise InputError("environment", "", problem="no variable that lists nodes", valid=valid)
 

@@ -75,7 +75,11 @@ def cpu_list(text: str) -> list[int]:
 
 def cores(root: Path, allowed: set[int]) -> list[dict[str, Any]]:
     """Return the cores with an allowed hardware thread, in the order (NUMA domain, first thread)."""
-    numa = _numa_of_cpus(root)
+    numa = {
+        cpu: int(path.name.removeprefix("node"))
+        for path in _nodes(root)
+        for cpu in cpu_list(sysfs.text(path / "cpulist"))
+    }
     domain_of: dict[tuple[int, ...], int] = {}
     for path in _cpus(root):
         number = int(path.name.removeprefix("cpu"))
@@ -133,14 +137,6 @@ def _cpus(root: Path) -> list[Path]:
 
 def _nodes(root: Path) -> list[Path]:
     return [p for p in (root / "sys/devices/system/node").glob("node*") if re.fullmatch(r"node\d+", p.name)]
-
-
-def _numa_of_cpus(root: Path) -> dict[int, int]:
-    return {
-        cpu: int(path.name.removeprefix("node"))
-        for path in _nodes(root)
-        for cpu in cpu_list(sysfs.text(path / "cpulist"))
-    }
 
 
 def _number(path: Path, otherwise: int) -> int:

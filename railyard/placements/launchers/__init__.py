@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from railyard.base.errors import InputError
 from railyard.base.members import members
 from railyard.placements.launchers.base import Launcher, Rendered
 from railyard.placements.orders.placement import Placement
 
-__all__ = ["LAUNCHERS", "Launcher", "Rendered", "local_rank_variables", "named", "render", "selected"]
+__all__ = ["LAUNCHERS", "Launcher", "Rendered", "named", "render", "selected", "variables"]
 
 
 #: By name, general ones last.
@@ -72,19 +73,9 @@ def for_agent_hosts(version: str) -> tuple[Launcher, ...]:
     return tuple(recognised or (one for one in able if not one.version))
 
 
-def local_rank_variables() -> tuple[str, ...]:
-    """Return the variables that may hold a rank's number on its node, in the order in which to read them."""
-    return tuple(dict.fromkeys(name for launcher in LAUNCHERS.values() for name in launcher.local_rank))
-
-
-def node_list_variables() -> tuple[str, ...]:
-    """Return the variables that may hold the job's nodes as a Slurm host list."""
-    return tuple(dict.fromkeys(name for launcher in LAUNCHERS.values() for name in launcher.node_list))
-
-
-def node_file_variables() -> tuple[str, ...]:
-    """Return the variables that may hold the path of the job's node file."""
-    return tuple(dict.fromkeys(name for launcher in LAUNCHERS.values() for name in launcher.node_files))
+def variables(kind: Literal["local_rank", "node_list", "node_files"]) -> tuple[str, ...]:
+    """Return the variables of a kind (`Launcher`) that all launchers have, in the order in which to read them."""
+    return tuple(dict.fromkeys(name for launcher in LAUNCHERS.values() for name in getattr(launcher, kind)))
 
 
 def node_commands() -> Mapping[str, tuple[str, ...]]:

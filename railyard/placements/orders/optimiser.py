@@ -1,8 +1,8 @@
 """The order `optimised`: the placement whose slowest link is fastest, for given traffic on the very nodes granted.
 
-Five steps. Starts: every order that needs no file, every block shape on nodes in several orders, the grid folded into a
-box, and the two point sets halved together (`railyard.placements.orders.bisection`); the same along the grids that
-measured traffic follows (`railyard.placements.orders.products`). The result is never worse than the best of them.
+Five steps. Starts: every order that needs no file, block shapes, the grid folded into a box, and the two point sets
+halved together (`bisection`); the same along the grids that measured traffic follows (`products`). The result is never
+worse than the best of them.
 Trial: the best get a round of exchanges (`railyard.placements.orders.refine`). Main: the best of those gets the rest,
 with the sum's power rising from 8 to 32. Annealing: for up to 200 ranks, searches from that result and from random
 orders which accept worse exchanges at first. Shortening: of placements with as fast a slowest link, the one with the
@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,9 +39,7 @@ from railyard.placements.orders.rank_orders import Effort, PlacementJob, blocks,
 from railyard.placements.orders.walks import divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
-PIECE_TRIALS = 200_000
 NODE_SHARE = 0.01  # of trials exchange all ranks of two nodes
-PATIENCE = 0.003  # end when two rounds together gain less
 LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
 #: Steps of an annealed search: power of the sum, and what the first exchanges may add to it. The sum is 1 for one
 #: slowest link. With 2 or 16 as the first power the slowest links were 1 to 8 % slower.
@@ -55,13 +54,13 @@ USUAL_MESSAGES = 12
 HOST_SHARE = 0.5
 #: What the first exchanges of each step that lowers the sum may add to it. The steps are repeated from the best result,
 #: in turn with more and with less freedom at first: with LULESH on a torus the sum falls by 5 % more. How often is
-#: limited by the trials: eight times for up to 78 ranks, and not for more than 625.
+#: limited by the trials, and they end when they gain nothing.
 SHORTENED = ((1.0, 0.3, 0.0), (4.0, 1.0, 0.3, 0.0))
-REPEATS = 8
+REPEATS = 4
 ROUNDING = 1e-9
-#: Of a grid that is recognised.
-DIMENSIONS = 3
+DIMENSIONS = 3  # of a grid that is recognised
 
+SLOWEST, TOTAL = operator.attrgetter("slowest_s"), operator.attrgetter("total_s")
 #: Names and placements, as positions in the allocation, that a search starts from.
 Starts = Iterator[tuple[str, Ints32]]
 
@@ -104,6 +103,7 @@ class _Search:
         self.problem = refine.problem(
             job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
         )
+        self.progress = effort.progress or (lambda share, slowest_s: None)
         self.seeds = itertools.count(1000 * (job.seed or 0) + 1)
         #: Trials of one round, and of one step of an annealed search or of shortening.
         ranks = self.problem.ranks
@@ -123,31 +123,31 @@ class _Search:
         starts.sort(key=lambda start: (start.slowest_s, start.host_s))
         if starts[0].slowest_s == 0:
             return starts[0]
-        refined = [
-            self._round(start, self.trials, power=ROUNDS[0], limit_s=start.host_s)
-            for start in _unlike(starts)[:REFINED]
-            if not self.is_over
-        ]
-        best = min([starts[0], *refined], key=_slowest)
-        self._report(REFINED, best)
-        best = self._main_rounds(best)
+        # Of starts that cost the same one is refined, as most are the same placement turned or mirrored.
+        unlike = {(start.slowest_s, start.host_s, start.total_s): start for start in reversed(starts)}
+        best, self.host_s = starts[0], starts[0].host_s
+        tried = [*itertools.islice(reversed(unlike.values()), REFINED)]
+        for number, power in enumerate(ROUNDS, start=1):
+            for one in () if self.is_over else tried:
+                best = min(best, self._exchanged(one, self.trials, (power, 0.0)), key=SLOWEST)
+            self.progress(number / len(ROUNDS), best.slowest_s)
+            tried = [best]
         candidates = [best, *self._annealed(best)]
-        best = min(candidates, key=_slowest)
+        best = min(candidates, key=SLOWEST)
         limit_s = max(best.slowest_s, min(starts[0].slowest_s, HOST_SHARE * best.host_s)) * (1 + ROUNDING)
         host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
-
-        def is_within(one: Candidate) -> bool:
-            return one.slowest_s <= limit_s and one.host_s <= host_s
-
-        shortest = sorted(filter(is_within, starts), key=lambda start: start.total_s)[:1]
-        shortened = [
-            self._shortened(candidate, limit_s, SHORTENED[0])
-            for candidate in [*filter(is_within, candidates), *shortest]
+        within = [
+            [one for one in some if one.slowest_s <= limit_s and one.host_s <= host_s] for some in (candidates, starts)
         ]
-        best = min(shortened, key=lambda candidate: candidate.total_s)
+        shortest = sorted(within[1], key=TOTAL)[:1]
+        best = min((self._shortened(one, limit_s, SHORTENED[0]) for one in [*within[0], *shortest]), key=TOTAL)
         repeats = self.effort.most_trials // 2 // (self.step_trials * len(SHORTENED[1]))
-        for number in range(min(REPEATS, repeats)):
-            best = self._shortened(best, limit_s, SHORTENED[(number + 1) % 2])
+        for _ in range(min(REPEATS, repeats // 2)):
+            before = best
+            for steps in reversed(SHORTENED):
+                best = self._shortened(best, limit_s, steps)
+            if best is before:
+                break
         return best
 
     def _evaluated(self, name: str, at: Ints32) -> Candidate:
@@ -177,23 +177,6 @@ class _Search:
             if number and self.is_over:
                 return
 
-    def _main_rounds(self, best: Candidate) -> Candidate:
-        """Refine the best placement in rounds of rising power, each in pieces so that the time limit is seen."""
-        current, limit_s = best, best.host_s
-        pieces = max(1, round(self.trials / PIECE_TRIALS))
-        slowest = [best.slowest_s]
-        for number, power in enumerate(ROUNDS[1:], start=1):
-            for _ in range(pieces):
-                if self.is_over:
-                    return best
-                current = self._round(current, self.trials // pieces, power=power, limit_s=limit_s)
-                best = min(best, current, key=_slowest)
-            self._report(number + REFINED, best)
-            slowest.append(best.slowest_s)
-            if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
-                break
-        return best
-
     def _annealed(self, start: Candidate) -> Iterator[Candidate]:
         """Yield what annealed searches end in: none for more ranks than a quarter of the trials allows.
 
@@ -205,60 +188,41 @@ class _Search:
             if number % 2:
                 shuffled = np.random.default_rng(next(self.seeds)).permutation(start.at)
                 current = self._evaluated("random", shuffled)
-            for power, allowed in ANNEALED:
+            for step in ANNEALED:
                 if self.is_over:
                     return
-                current = self._round(current, self.step_trials, power=power, limit_s=start.host_s, allowed=allowed)
+                current = self._exchanged(current, self.step_trials, step)
             yield current
 
     def _shortened(self, start: Candidate, limit_s: float, steps: Sequence[float]) -> Candidate:
         """Lower the sum of all links' seconds in some steps, where no link becomes slower than the limit."""
-        current = start
+        current, trials = start, min(self.step_trials, self.effort.most_trials // 8)
         for allowed in steps:
             if self.is_over:
                 return start
-            at = refine.refine(
-                self.problem,
-                current.at,
-                trials=min(self.step_trials, self.effort.most_trials // 8),
-                power=1,
-                node_share=NODE_SHARE,
-                seed=next(self.seeds),
-                host_weight=limit_s / start.host_s if start.host_s else 0.0,
-                allowed=allowed,
-                limit_s=limit_s,
-            )
-            current = self._evaluated(start.name, at)
+            current = self._exchanged(current, trials, (1, allowed), limit_s)
         is_better = current.slowest_s <= limit_s and current.total_s < start.total_s
         return current if is_better else start
 
-    def _round(self, start: Candidate, trials: int, *, power: int, limit_s: float, allowed: float = 0.0) -> Candidate:
-        """Exchange ranks in some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
+    def _exchanged(
+        self, start: Candidate, trials: int, step: tuple[int, float], limit_s: float = math.inf
+    ) -> Candidate:
+        """Exchange ranks in some trials; the best start's slowest host link counts nine tenths of the slowest link.
+
+        A step is the power of the sum, and what the first exchanges may add to it.
+        """
         at = refine.refine(
             self.problem,
             start.at,
             trials=trials,
-            power=power,
+            power=step[0],
             node_share=NODE_SHARE,
             seed=next(self.seeds),
-            host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
-            allowed=allowed,
+            host_weight=0.9 * start.slowest_s / self.host_s,
+            allowed=step[1],
+            limit_s=limit_s,
         )
         return self._evaluated(start.name, at)
-
-    def _report(self, rounds: int, best: Candidate) -> None:
-        """Report the progress after so many of all rounds."""
-        if self.effort.progress:
-            self.effort.progress(min(1.0, rounds / (len(ROUNDS) + REFINED - 1)), best.slowest_s)
-
-
-def _slowest(candidate: Candidate) -> float:
-    return candidate.slowest_s
-
-
-def _unlike(starts: Sequence[Candidate]) -> list[Candidate]:
-    """Return one of the starts that cost the same, in order: most are the same placement turned or mirrored."""
-    return list({(start.slowest_s, start.host_s, start.total_s): start for start in reversed(starts)}.values())[::-1]
 
 
 def _starts(job: PlacementJob, traffic: Traffic) -> Starts:
@@ -285,7 +249,7 @@ def _grid_starts(job: PlacementJob) -> Starts:
             continue  # custom, where the grid does not match the block; by-group, where there are no groups
     if job.allocation.topology.rings is None:
         slots = np.repeat(np.arange(len(job.allocation.indices), dtype=np.int64), job.ranks_per_node)
-        yield "random", _shuffled(slots)[: job.ranks].astype(np.int32)
+        yield "random", np.random.default_rng(0).permutation(slots)[: job.ranks].astype(np.int32)
     yield from _bisections(job)
     yield from _blocks(job)
     box = custom.box_of(job.allocation) if job.allocation.topology.rings else None
@@ -301,7 +265,7 @@ def _blocks(job: PlacementJob) -> Starts:
     walks = {"scheduler": np.arange(len(job.allocation.indices), dtype=np.int64)}
     if job.allocation.topology.rings is None:
         walks["by switch"] = np.argsort(job.allocation.switches, kind="stable")
-        walks["random"] = _shuffled(walks["scheduler"])
+        walks["random"] = np.random.default_rng(0).permutation(walks["scheduler"])
     else:
         walks["snake"] = snake.walk(job.allocation)
         walks["hilbert"] = hilbert.walk(job.allocation)
@@ -330,10 +294,6 @@ def _bisections(job: PlacementJob, places: NDArray[np.float64] | None = None) ->
             cuts = Cuts(axes=axes, weights=weights, lead_by_ranks=lead)
             name = "bisection " + "".join("XYZ"[d] for d in axes) + (" by ranks" if lead else "")
             yield name, bisection.bisect(points, nodes, job.ranks_per_node, cuts)
-
-
-def _shuffled(values: Ints) -> Ints:
-    return np.random.default_rng(0).permutation(values)
 
 
 def _spectral(traffic: Traffic) -> NDArray[np.float64]:

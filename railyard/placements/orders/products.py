@@ -117,7 +117,7 @@ def _classes(edges: Ints, ranks: int) -> Ints | None:
         near[one].add(other)
         near[other].add(one)
     cliques_of = [_cliques(near, rank) for rank in range(ranks)]
-    if sum((len(cliques) - 1) * len(others) for cliques, others in zip(cliques_of, near, strict=True)) > MOST_PAIRS:
+    if sum((len(mine) - 1) * len(near[rank]) for rank, mine in enumerate(cliques_of)) > MOST_PAIRS:
         return None
     same: list[tuple[int, int]] = []
     for rank, cliques in enumerate(cliques_of):
@@ -127,11 +127,8 @@ def _classes(edges: Ints, ranks: int) -> Ints | None:
             other = theirs[0]
             for one in mine:
                 common = (near[one] & near[other]) - {rank}
-                if len(common) == 1:
-                    corner = common.pop()
-                    same.append((number[rank, one], number[other, corner]))
-                else:
-                    same.append((number[rank, one], number[rank, other]))
+                opposite = (other, common.pop()) if len(common) == 1 else (rank, other)
+                same.append((number[rank, one], number[opposite]))
     pairs = np.array(same).reshape(-1, 2).T
     joined = sparse.csr_array((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(edges.shape[1],) * 2)
     return np.asarray(connected_components(joined, directed=False)[1])
@@ -176,25 +173,14 @@ def _line(layers: int, across: Ints) -> Ints | None:
 def _joined(factors: Sequence[Ints], dimensions: int) -> Iterator[tuple[Grid, Ints]]:
     """Yield every grid of other extents that the factors form, the most even ones first."""
     extents = [int(factor.max()) + 1 for factor in factors]
-    by_grid: dict[Grid, tuple[tuple[int, ...], ...]] = {}
-    for groups in _partitions(range(len(factors)), dimensions):
-        groups = sorted(groups, key=lambda group: -math.prod(extents[k] for k in group))
-        by_grid.setdefault(tuple(math.prod(extents[k] for k in group) for group in groups), tuple(map(tuple, groups)))
+    by_grid: dict[Grid, list[list[int]]] = {}
+    for owner in itertools.product(*(range(min(dimensions, k + 1)) for k in range(len(factors)))):
+        every = [[k for k, owned in enumerate(owner) if owned == group] for group in range(dimensions)]
+        groups = sorted(filter(None, every), key=lambda group: -math.prod(extents[k] for k in group))
+        by_grid.setdefault(tuple(math.prod(extents[k] for k in group) for group in groups), groups)
     for grid in sorted(by_grid, key=sum):
         along = [_there_and_back([factors[k] for k in group]) for group in by_grid[grid]]
         yield grid, np.argsort(np.ravel_multi_index(tuple(along), grid))
-
-
-def _partitions(items: Sequence[int], most: int) -> Iterator[list[list[int]]]:
-    """Yield every way to put items into at most so many groups."""
-    if not items:
-        yield []
-        return
-    for groups in _partitions(items[1:], most):
-        for k in range(len(groups)):
-            yield [*groups[:k], [items[0], *groups[k]], *groups[k + 1 :]]
-        if len(groups) < most:
-            yield [[items[0]], *groups]
 
 
 def _there_and_back(places: Sequence[Ints]) -> NDArray[np.int64]:

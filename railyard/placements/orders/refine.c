@@ -7,10 +7,9 @@
  * and nearly a maximum, but unlike the maximum it also sees progress on the second slowest. Ranks on the
  * slowest links' routes are tried more often.
  *
- * Routes come from a table: the links from each switch to each chosen node. A torus needs no table, because
- * its routes are X, then Y, then Z, the shortest way, ties by the parity of the coordinate; the table of a
- * large torus would not fit in memory. All state belongs to the caller; the same arguments give the same
- * result on every machine with IEEE arithmetic.
+ * Routes come from a table: the links from each switch to each chosen node. That of a large torus would be
+ * too large: its routes are X, then Y, then Z, the shortest way, ties by the parity of the coordinate. All
+ * state belongs to the caller; the same arguments give the same result on every machine with IEEE arithmetic.
  */
 
 #include <math.h>
@@ -28,9 +27,9 @@ struct problem {
     int32_t nodes_per_router;
     int32_t nodes;            /* of the topology */
     int32_t links;            /* between routers */
-    int32_t longest;          /* links of a route in the table at most; 0 on a torus */
+    int32_t longest;          /* links of a route in the table at most; 0 without a table */
     const int32_t *routes;    /* -1 after a route's last link; shape (switches, chosen, longest) */
-    const int32_t *switch_of; /* row of the table of each chosen node; shape (chosen,) */
+    const int32_t *switch_of; /* router of each chosen node, or row of the table; shape (chosen,) */
     const int32_t (*near)[4]; /* of each chosen node: first and end of its switch's and its group's nodes */
     const int32_t *by_switch; /* the chosen nodes, sorted by group and switch: what `near` counts */
     int32_t chosen;           /* nodes that ranks may take */
@@ -56,7 +55,6 @@ struct search {
     int32_t touched_count;
     bool *is_touched;
     int16_t (*place)[DIMENSIONS]; /* coordinate of each chosen node */
-    int32_t *router;              /* router of each chosen node; a row of the table if there is a table */
     double *heat;                 /* of each rank: what its messages contribute to the sum's slope */
     int32_t links;
     int32_t everything; /* links and both directions of every node */
@@ -98,7 +96,7 @@ static void touch(struct search *s, int32_t link, double seconds) {
 static int32_t dimension_order(const struct search *s, int32_t from, int32_t to, int32_t *links) {
     const struct problem *p = s->p;
     const int32_t stride[DIMENSIONS] = {p->extents[1] * p->extents[2] * PORTS, p->extents[2] * PORTS, PORTS};
-    int32_t router = s->router[from] * PORTS, count = 0;
+    int32_t router = p->switch_of[from] * PORTS, count = 0;
     for (int d = 0; d < DIMENSIONS; d++) {
         bool minus;
         int32_t position = s->place[from][d];
@@ -123,7 +121,7 @@ static const int32_t *route(const struct search *s, int32_t from, int32_t to, in
         *count = dimension_order(s, from, to, scratch);
         return scratch;
     }
-    const int64_t row = (int64_t)s->router[from] * p->chosen + to;
+    const int64_t row = (int64_t)p->switch_of[from] * p->chosen + to;
     const int32_t *links = p->routes + row * p->longest;
     for (*count = 0; *count < p->longest && links[*count] >= 0;)
         ++*count;
@@ -135,9 +133,11 @@ static void touch_route(struct search *s, int32_t from, int32_t to, double bytes
     const struct problem *p = s->p;
     if (from == to || bytes == 0.0)
         return;
-    touch(s, s->links + p->where[from], bytes * p->host_s);
-    touch(s, s->links + p->nodes + p->where[to], bytes * p->host_s);
-    if (s->router[from] == s->router[to])
+    if (p->host_s > 0.0) {
+        touch(s, s->links + p->where[from], bytes * p->host_s);
+        touch(s, s->links + p->nodes + p->where[to], bytes * p->host_s);
+    }
+    if (p->switch_of[from] == p->switch_of[to])
         return;
     int32_t scratch[MOST_HOPS], count;
     const int32_t *links = route(s, from, to, scratch, &count);
@@ -221,35 +221,18 @@ static void load_all(struct search *s) {
     settle(s, true);
 }
 
-/* The slope of the sum along a route: what a byte more on it would cost. */
-static double slope(const struct search *s, int32_t from, int32_t to, const double *slopes) {
-    double sum = 0.0;
-    if (s->router[from] == s->router[to])
-        return sum;
-    int32_t scratch[MOST_HOPS], count;
-    const int32_t *links = route(s, from, to, scratch, &count);
-    for (int32_t k = 0; k < count; k++)
-        sum += slopes[links[k]];
-    return sum;
-}
-
-/* Computes how much each rank's messages contribute to the sum; uses delta as scratch space. */
+/* Adds up what each rank's messages contribute to the slope of the sum. */
 static void find_heat(struct search *s, double scale, int power) {
-    const struct problem *p = s->p;
-    for (int32_t link = 0; link < s->links; link++) {
-        const double t = s->load[link] * scale;
-        s->delta[link] = t > 0.0 ? raised(t, power) / t * p->link_s[link] : 0.0;
-    }
-    for (int32_t rank = 0; rank < p->ranks; rank++) {
-        double heat = 0.0;
-        for (int64_t m = p->first[rank]; m < p->first[rank + 1]; m++) {
-            const int32_t there = s->at[p->other[m]];
-            heat += p->out[m] * slope(s, s->at[rank], there, s->delta);
-            heat += p->in[m] * slope(s, there, s->at[rank], s->delta);
+    for (int32_t rank = 0; rank < s->p->ranks; rank++) {
+        touch_rank(s, rank, s->at[rank], 1.0);
+        for (int32_t k = 0; k < s->touched_count; k++) {
+            const int32_t link = s->touched[k];
+            const double t = s->load[link] * scale;
+            if (link < s->links && t > 0.0)
+                s->heat[rank] += s->delta[link] * raised(t, power) / t;
         }
-        s->heat[rank] = heat;
+        settle(s, false);
     }
-    memset(s->delta, 0, (size_t)s->everything * sizeof *s->delta);
 }
 
 /* The hottest of a few. */
@@ -262,7 +245,7 @@ static int32_t pick_hot(struct search *s, int drawn) {
     return best;
 }
 
-/* For a network with a table: returns a chosen node of the same switch, of the same group, or any. */
+/* For a network that is no torus: returns a chosen node of the same switch, of the same group, or any. */
 static int32_t pick_by_group(struct search *s, int32_t near) {
     const struct problem *p = s->p;
     const int32_t drawn = random_below(s, 4);
@@ -280,7 +263,7 @@ static int32_t pick_node(struct search *s, int32_t rank, const int32_t *chosen_o
         return random_below(s, p->chosen);
     const int64_t m = p->first[rank] + random_below(s, (int32_t)messages);
     const int32_t near = s->at[random_below(s, 4) ? p->other[m] : rank];
-    if (p->longest)
+    if (!p->extents[0])
         return pick_by_group(s, near);
     for (int tries = 0; tries < 8; tries++) {
         int32_t router = 0;
@@ -318,7 +301,7 @@ static void try_pairs(struct search *s, const int32_t *mine, const int32_t *thei
 static void *allocate(struct search *s, int32_t **chosen_of) {
     const struct problem *p = s->p;
     const size_t everything = (size_t)s->everything, ranks = (size_t)p->ranks, chosen = (size_t)p->chosen;
-    const size_t numbers = 2 * ranks + everything + chosen + (size_t)p->nodes;
+    const size_t numbers = 2 * ranks + everything + (size_t)p->nodes;
     void *memory = calloc(1, sizeof(double) * (2 * everything + ranks) + sizeof(int32_t) * numbers +
                                  sizeof *s->place * chosen + sizeof(bool) * everything);
     if (!memory)
@@ -329,8 +312,7 @@ static void *allocate(struct search *s, int32_t **chosen_of) {
     s->slot = (void *)(s->heat + ranks);
     s->slot_of = s->slot + ranks;
     s->touched = s->slot_of + ranks;
-    s->router = s->touched + everything;
-    *chosen_of = s->router + chosen;
+    *chosen_of = s->touched + everything;
     s->place = (void *)(*chosen_of + p->nodes);
     s->is_touched = (void *)(s->place + chosen);
     return memory;
@@ -342,9 +324,9 @@ static void lay_out(struct search *s, int32_t *chosen_of) {
     for (int32_t node = 0; node < p->nodes; node++)
         chosen_of[node] = -1;
     for (int32_t k = 0; k < p->chosen; k++) {
-        int32_t router = s->router[k] = p->switch_of[k];
+        int32_t router = p->where[k] / p->nodes_per_router;
         chosen_of[p->where[k]] = k;
-        for (int d = DIMENSIONS - 1; d >= 0 && !p->longest; d--) {
+        for (int d = DIMENSIONS - 1; d >= 0 && p->extents[0]; d--) {
             s->place[k][d] = (int16_t)(router % p->extents[d]);
             router /= p->extents[d];
         }
@@ -363,8 +345,7 @@ static void lay_out(struct search *s, int32_t *chosen_of) {
  * `power` is a power of two; `share_of_nodes` of 1024 trials exchange whole nodes. The first exchanges may
  * add `allowed` to the sum, which falls to 0 at the last (threshold accepting). None raises a link above
  * `limit` seconds. Returns the slowest link's seconds, or -1 without memory; with 0 trials it only evaluates.
- * `others` (may be NULL) gets the slowest host link's seconds and the sum of those of all links between
- * routers.
+ * `others` gets the slowest host link's seconds and the sum of those of all links between routers.
  */
 double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int power, int share_of_nodes,
                        uint64_t seed, double allowed, double limit, double others[2]) {
@@ -396,13 +377,10 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
             }
         }
         longest_s = slowest(&s);
-        if (others) {
-            others[0] = others[1] = 0.0;
-            for (int32_t k = s.links; k < s.everything; k++)
-                others[0] = s.load[k] > others[0] ? s.load[k] : others[0];
-            for (int32_t k = 0; k < s.links; k++)
-                others[1] += s.load[k];
-        }
+        for (int32_t k = 0; k < s.links; k++)
+            others[1] += s.load[k];
+        for (int32_t k = s.links; k < s.everything; k++)
+            others[0] = s.load[k] > others[0] ? s.load[k] : others[0];
     }
     free(memory);
     return longest_s;

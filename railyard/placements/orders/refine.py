@@ -10,7 +10,7 @@ import ctypes
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, RunError
@@ -39,14 +39,17 @@ class _Problem(ctypes.Structure):
 
 #: The most pairs of a switch and a node: their routes take a few hundred MiB.
 MOST_PAIRS = 1 << 25
+#: On a larger torus refine.c computes the routes.
+TORUS_PAIRS = 1 << 14
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RouteTable:
     """The usual routes between the chosen nodes, and their neighbours.
 
-    On a torus with extents `rings` refine.c computes the routes itself, and `routes` is empty. Elsewhere it has shape
-    (switches, nodes, longest route), and an entry holds the links of a route as `Topology.route_places` does.
+    `routes` has shape (switches, nodes, longest route), and an entry holds the links of a route as
+    `Topology.route_places` does. On a large torus it is empty: refine.c computes the routes. `rings` are its extents.
     `switch_of` is the row of each node. `by_switch` are the nodes sorted by group and switch; in it those of node k's
     switch are from `near[k, 0]` to `near[k, 1]`, those of its group from `near[k, 2]` to `near[k, 3]`.
     """
@@ -79,6 +82,11 @@ class Problem:
     @property
     def ranks(self) -> int:
         return len(self.first) - 1
+
+    @property
+    def host_s(self) -> float:
+        """Return the seconds per byte of a node's own link."""
+        return 1 / (self.allocation.topology.host_rate_gbyte_s * 1e9)
 
 
 def problem(
@@ -114,7 +122,7 @@ def seconds(problem: Problem, at: Ints32) -> tuple[float, float, float]:
     By usual routes alone.
     """
     others = (ctypes.c_double * 2)()
-    slowest_s = _call(problem, at.copy(), _host_s(problem), 0, 2, 0, 0, 0.0, math.inf, others)
+    slowest_s = _call(problem, at.copy(), problem.host_s, 0, 2, 0, 0, 0.0, math.inf, others)
     return slowest_s, others[0], others[1]
 
 
@@ -137,8 +145,9 @@ def refine(
     raises a link above `limit_s`.
     """
     tried = at.copy()
-    share = round(1024 * node_share)
-    _call(problem, tried, host_weight * _host_s(problem), trials, power, share, seed, allowed, limit_s, None)
+    share, others = round(1024 * node_share), (ctypes.c_double * 2)()
+    host_s = host_weight * problem.host_s if problem.slots > 1 else 0.0  # else all placements load hosts alike
+    _call(problem, tried, host_s, trials, power, share, seed, allowed, limit_s, others)
     return tried
 
 
@@ -146,20 +155,17 @@ def table(allocation: Allocation) -> RouteTable:
     """Return the routes between the nodes of an allocation; InputError where they are unknown or too many."""
     topology = allocation.topology
     router = topology.router_of_node[allocation.indices]
-    rings = topology.rings
-    if rings is not None:
-        empty = np.zeros((0, 0, 0), dtype=np.int32)
-        none = np.zeros((0, 4), dtype=np.int32)
-        switch = router.astype(np.int32)
-        return RouteTable(rings=rings, routes=empty, switch_of=switch, by_switch=none[:, 0], near=none)
     switches, row = np.unique(router, return_inverse=True)
-    by_switch, near = _neighbourhoods(row, _groups(topology)[router])
+    group = topology.groups[router] if topology.has_groups else np.zeros_like(row)
+    order = np.lexsort((row, group))
+    bounds = [np.searchsorted(boxes[order], boxes, side) for boxes in (row, group) for side in SIDES]
+    is_large = topology.rings is not None and len(switches) * len(router) > TORUS_PAIRS
     return RouteTable(
-        rings=(0, 0, 0),
-        routes=_routes(topology, switches, allocation.indices),
-        switch_of=row.astype(np.int32),
-        by_switch=by_switch,
-        near=near,
+        rings=topology.rings or (0, 0, 0),
+        routes=np.zeros((0, 0, 0), np.int32) if is_large else _routes(topology, switches, allocation.indices),
+        switch_of=(router if is_large else row).astype(np.int32),
+        by_switch=order.astype(np.int32),
+        near=np.stack(bounds, axis=1).astype(np.int32),
     )
 
 
@@ -173,25 +179,6 @@ def _routes(topology: Topology, switches: Ints, nodes: Ints) -> Ints32:
     whole = np.full((len(source), longest), -1, dtype=np.int32)
     whole[:, : places.shape[1]] = places
     return whole.reshape(len(switches), len(nodes), longest)
-
-
-def _groups(topology: Topology) -> Ints:
-    """Return the group of every coordinate; one for all where the kind has none."""
-    if topology.has_groups:
-        return topology.groups
-    return np.zeros(len(topology.coordinates), dtype=np.int64)
-
-
-def _neighbourhoods(row: Ints, group: Ints) -> tuple[Ints32, Ints32]:
-    order = np.lexsort((row, group))
-    near = np.empty((len(row), 4), dtype=np.int32)
-    for column, (boxes, side) in enumerate((b, s) for b in (row, group) for s in ("left", "right")):
-        near[:, column] = np.searchsorted(boxes[order], boxes, side=side)  # type: ignore[call-overload]  # both sides
-    return order.astype(np.int32), near
-
-
-def _host_s(problem: Problem) -> float:
-    return 1 / (problem.allocation.topology.host_rate_gbyte_s * 1e9)
 
 
 def _call(problem: Problem, at: Ints32, host_s: float, *rest: Any) -> float:

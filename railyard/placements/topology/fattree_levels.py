@@ -116,16 +116,10 @@ class FatTreeLevels(Switched):
         ]
         return (*leaves, *above)
 
-    @cached_property
-    def hosts(self) -> Ints:
-        return np.arange(self.leaf_count, dtype=np.int64)
-
     @property
     def link_types(self) -> tuple[LinkType, ...]:
         return tuple(
             LinkType(
-                words=("up", "down"),
-                letters=("u", "d"),
                 link_class=level.link_class,
                 tiles=level.tiles,
                 joins="leaf to spine" if number == 0 else f"level {number} to {number + 1}",

@@ -10,7 +10,7 @@ import dataclasses
 import re
 import shlex
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, get_args, get_type_hints
 
 from railyard.base.errors import InputError
 from railyard.placements.topology.base import Link, Topology
@@ -149,20 +149,15 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> _Parser:
+    """Return the parser of a line: the fields of `Words` but LINK are its options."""
     parser = _Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("link", nargs="?")
-    parser.add_argument("--lanes-lost", type=int)
-    parser.add_argument("--lanemask", type=int)
-    parser.add_argument("--of-tiles")
-    parser.add_argument("--injection", type=float)
-    parser.add_argument("--down", action="store_true")
-    parser.add_argument("--flap", action="store_true")
-    parser.add_argument("--errors", type=float)
-    parser.add_argument("--jitter")
-    parser.add_argument("--at")
-    parser.add_argument("--for", dest="lasting")
-    parser.add_argument("--every")
-    parser.add_argument("--restore", action="store_true")
+    for name, kind in list(get_type_hints(Words).items())[1:]:
+        option = f"--{'for' if name == 'lasting' else name.replace('_', '-')}"
+        if kind is bool:
+            parser.add_argument(option, dest=name, action="store_true")
+        else:
+            parser.add_argument(option, dest=name, type=get_args(kind)[0])
     return parser
 
 

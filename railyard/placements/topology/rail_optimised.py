@@ -82,30 +82,15 @@ class RailOptimised(Switched):
             for index, (at, level) in enumerate(self.plane)
         )
 
-    @cached_property
-    def hosts(self) -> Ints:
-        return np.arange(self.leaf_count, dtype=np.int64)
-
     @property
     def link_types(self) -> tuple[LinkType, ...]:
-        return (
-            LinkType(
-                words=("up", "down"),
-                letters=("u", "d"),
-                link_class=LinkClass.CABLE,
-                tiles=self.tiles,
-                joins="leaf to spine",
-            ),
-        )
-
-    def _plane_of_leaf(self, leaf: Ints) -> Ints:
-        return leaf // len(self.coordinates) % self.planes
+        return (LinkType(link_class=LinkClass.CABLE, tiles=self.tiles, joins="leaf to spine"),)
 
     @cached_property
     def wiring(self) -> Wiring:
         leaf = np.repeat(self.hosts, self.spines)
         spine = np.tile(np.arange(self.spines, dtype=np.int64), self.leaf_count)
-        above = self.leaf_count + self._plane_of_leaf(leaf) * self.spines + spine
+        above = self.leaf_count + leaf // len(self.coordinates) % self.planes * self.spines + spine
         count = len(leaf)
         columns = {
             "source": np.concatenate([leaf, above]),
@@ -178,17 +163,8 @@ class RailOptimised(Switched):
         own = super().block(destination)
         return Block(offset=own.offset, bits=own.bits, rail=destination.rail)
 
-    def direction(self, link: Link) -> str:
-        return "U+" if link.step > 0 else "U-"
-
     def to_dict(self) -> dict[str, Any]:
-        part = {
-            "pods": self.pods,
-            "leaves": self.leaves,
-            "spines": self.spines,
-            "planes": self.planes,
-            "tiles": self.tiles,
-        }
+        part = {name: getattr(self, name) for name in ("pods", "leaves", "spines", "planes", "tiles")}
         return {**self._common(), "rail_optimised": part}
 
 

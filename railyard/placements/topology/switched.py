@@ -25,16 +25,15 @@ from railyard.placements.topology.parts import Block, Coordinate, Destination, L
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkType:
-    """What the links of one type have in common: class, tiles, what they join, and how names and ports begin.
+    """What the links of one type have in common: class, tiles, what they join, and how names begin.
 
-    `words` and `letters` are those of the two directions of a cable; they differ where one direction leads up.
+    `words` are those of the two directions of a cable, of which one leads up by default; ports begin with their letter.
     """
 
-    words: tuple[str, str]
-    letters: tuple[str, str]
     link_class: str
     tiles: int
     joins: str
+    words: tuple[str, str] = ("up", "down")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,20 +92,20 @@ class Switched(Topology):
     def plane(self) -> tuple[tuple[Coordinate, int], ...]:
         """Return coordinate and level of every switch of one rail."""
 
-    @property
-    @abstractmethod
-    def hosts(self) -> Ints:
-        """Return the index in `plane` of the switch of every coordinate; shape (coordinates,).
-
-        Where all NICs are on one network these are the switches of each rail in turn.
-        """
-
     @abstractmethod
     def steps(self, here: Ints, node: Ints) -> Ints:
         """Return the link that packets take at switches `here` (indices in `plane`) to nodes (indices in `ends`).
 
         What it returns for packets that have arrived has no meaning. All arrays have the same shape.
         """
+
+    @cached_property
+    def hosts(self) -> Ints:
+        """Return the index in `plane` of the switch of every coordinate; shape (coordinates,).
+
+        Where all NICs are on one network these are the switches of each rail in turn.
+        """
+        return np.flatnonzero([level == 0 for _, level in self.plane]).astype(np.int64)
 
     @cached_property
     def routers(self) -> tuple[Router, ...]:
@@ -157,7 +156,7 @@ class Switched(Topology):
             link_class=of.link_class,
             tiles=of.tiles,
             rate_gbyte_s=of.tiles * self.tile_rates_gbyte_s[of.link_class],
-            port=f"{of.letters[back]}{wiring.label[number]}" + (f"c{cable}" if cable else ""),
+            port=f"{of.words[back][0]}{wiring.label[number]}" + (f"c{cable}" if cable else ""),
             name=f"{of.words[back]} {'>'.join(names)}{suffix}",
         )
 
@@ -258,7 +257,7 @@ class Switched(Topology):
         return Block(offset=super().block(destination).offset + destination.group, bits=0)
 
     def direction(self, link: Link) -> str:
-        return self.link_types[link.dimension].letters[0].upper() + ("+" if link.step > 0 else "-")
+        return self.link_types[link.dimension].words[0][0].upper() + ("+" if link.step > 0 else "-")
 
     def joins(self, link: Link) -> str:
         return self.link_types[link.dimension].joins

@@ -78,6 +78,12 @@ class Given:
         elif value is not None:
             yield from (name, f"{value:g}{unit}" if isinstance(value, float) else f"{value}{unit}")
 
+    def options(self, *named: str) -> Iterator[Word]:
+        """Yield options, named as `--size=size_bytes` or, where the parameter has the option's name, as `--window`."""
+        for one in named:
+            name, _, parameter = one.partition("=")
+            yield from self.option(name, parameter or name.removeprefix("--").replace("-", "_"))
+
     def number(self, name: str, unrecorded: str) -> Iterator[Word]:
         """Yield an option with a number that is no parameter."""
         value = self.unrecorded.get(unrecorded)

@@ -14,9 +14,7 @@ LEAST_S = 3.0
 
 def options(given: Given) -> Iterator[Word]:
     """Yield the options in the order of the job's line."""
-    yield from given.option("--pairs", "pairs_per_node")
-    yield from given.option("--sizes", "sizes_bytes")
-    yield from given.option("--window", "window")
+    yield from given.options("--pairs=pairs_per_node", "--sizes=sizes_bytes", "--window")
     yield from given.timing(warmups=1, least_s=given.value("least_s", LEAST_S))
 
 

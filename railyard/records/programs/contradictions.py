@@ -37,7 +37,7 @@ class Run:
         """Return figure of merit -> point -> samples."""
         figures: dict[str, dict[Point, Sequence[float]]] = defaultdict(dict)
         for series in self.series:
-            figures[series.fom][frozenset(series.labels.items())] = series.samples
+            figures[str(series.fom)][frozenset(series.labels.items())] = series.samples
         return figures
 
     def points(self, *foms: str) -> Iterator[tuple[Mapping[str, Label], tuple[Sequence[float], ...]]]:
@@ -50,12 +50,14 @@ class Run:
         """Yield a line for each figure without a series at some labels, unless that point is not measured."""
         wanted = labels.items()
         for fom in foms:
-            is_stated = any(
+            points = self.figures.get(fom, ())
+            if any(wanted <= point for point in points) if labels else points:
+                continue
+            if not any(
                 all(one.labels.get(name, value) == value for name, value in wanted)
                 for one in self.not_measured
                 if one.labels
-            )
-            if not is_stated and not any(wanted <= point for point in self.figures.get(fom, ())):
+            ):
                 at = ", ".join(f"{name} {value}" for name, value in wanted)
                 yield f"no {fom}{' at ' if at else ''}{at}, which the program always writes"
 

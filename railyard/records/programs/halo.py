@@ -18,10 +18,7 @@ def options(given: Given) -> Iterator[Word]:
     yield from given.option("--cells", "cells", "x")
     yield from given.option("--variants", "variants")
     yield from given.timing(warmups=None)
-    yield from given.option("--order", "order")
-    yield from given.option("--stencil", "stencil")
-    yield from given.option("--values", "values")
-    yield from given.option("--memory", "memory")
+    yield from given.options("--order", "--stencil", "--values", "--memory")
     yield from given.option("--face-memory", "face_memory_bytes", unit="B")
 
 
@@ -76,6 +73,8 @@ def contradictions(run: Run) -> Iterator[str]:
             together = sum(map(sum, (pack, unpack, exchange))) / sum(whole)
             if together > MOST_PARTS:
                 yield f"pack_us, exchange_us and unpack_us together are {together:.2f} times the iterations"
+        if any(map(operator.gt, wait, [(1 + CLOCKS) * time_us for time_us in exchange])):
+            yield "wait_us is longer than exchange_us, of which it is a part"
 
 
 def _figures(variant: str) -> list[str]:

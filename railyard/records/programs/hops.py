@@ -12,8 +12,7 @@ from railyard.records.programs.contradictions import Run, numbers
 def options(given: Given) -> Iterator[Word]:
     """Yield the options in the order of the job's line."""
     yield from given.coordinates
-    yield from given.option("--sizes", "sizes_bytes")
-    yield from given.option("--window", "window")
+    yield from given.options("--sizes=sizes_bytes", "--window")
     if given.is_located:
         yield from given.option("--pairs-per-point", "pairs_per_point")
     yield from given.timing()

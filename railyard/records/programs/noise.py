@@ -10,9 +10,7 @@ from railyard.records.programs.contradictions import Run, outside, unlike
 
 def options(given: Given) -> Iterator[Word]:
     """Yield the options in the order of the job's line."""
-    yield from given.option("--quantum", "quantum_s")
-    yield from given.option("--count", "count")
-    yield from given.option("--repeats", "repeats")
+    yield from given.options("--quantum=quantum_s", "--count", "--repeats")
 
 
 FIGURES = (

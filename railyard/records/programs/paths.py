@@ -12,8 +12,7 @@ from railyard.records.programs.contradictions import Run, numbers
 def options(given: Given) -> Iterator[Word]:
     """Yield the options in the order of the job's line."""
     yield from given.coordinates
-    yield from given.option("--paths", "paths")
-    yield from given.option("--sizes", "sizes_bytes")
+    yield from given.options("--paths", "--sizes=sizes_bytes")
     yield from ("--tests", "bandwidth")
     yield from given.option("--window", "window")
     yield from given.timing()

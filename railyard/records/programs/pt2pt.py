@@ -19,9 +19,7 @@ def options(given: Given) -> Iterator[Word]:
         yield from given.option("--repeats", "repeats")
         yield from ("--max-time-per-point", "10")
         return
-    yield from given.option("--tests", "tests")
-    yield from given.option("--sizes", "sizes_bytes")
-    yield from given.option("--window", "window")
+    yield from given.options("--tests", "--sizes=sizes_bytes", "--window")
     yield from ("--batch", "1", "--windows", "1")
     yield from given.timing(SMALL, warmups=1)
 

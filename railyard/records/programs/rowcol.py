@@ -12,9 +12,7 @@ from railyard.records.programs.contradictions import Run, numbers, outside, unli
 def options(given: Given) -> Iterator[Word]:
     """Yield the options in the order of the job's line."""
     yield from given.coordinates
-    yield from given.option("--splits", "splits")
-    yield from given.option("--collectives", "collectives")
-    yield from given.option("--sizes", "sizes_bytes")
+    yield from given.options("--splits", "--collectives", "--sizes=sizes_bytes")
     yield from given.timing()
     yield from given.option("--start", "start")
     if given.scale == SMALL:

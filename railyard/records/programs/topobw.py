@@ -11,10 +11,7 @@ from railyard.records.programs.contradictions import Run
 def options(given: Given) -> Iterator[Word]:
     """Yield the options in the order of the job's line."""
     yield from ("--coordinates", "coordinates", "--links", "links")
-    yield from given.option("--size", "size_bytes")
-    yield from given.option("--messages", "messages")
-    yield from given.option("--repeats", "repeats")
-    yield from given.option("--tolerance", "tolerance_percent")
+    yield from given.options("--size=size_bytes", "--messages", "--repeats", "--tolerance=tolerance_percent")
     # Hosts' names belong to the torus; elsewhere to another network.
     yield from ("--routes", "strict" if given.is_emulated else "off")
     rail = given.value("rail")

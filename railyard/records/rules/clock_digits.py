@@ -27,7 +27,7 @@ def constant(read: Record) -> Iterator[Fault]:
                 continue
             if (_digits(series) - ALIKE) * (len(series.samples) - 1) >= CHANCE:
                 text = f"{len(series.samples)} samples of {series.samples[0]:.12g}, all alike"
-                yield Fault(field=f"{field}.series[{index}].samples", text=text)
+                yield Fault(f"{field}.series[{index}].samples", text)
 
 
 def _digits(series: Series) -> int:

@@ -19,11 +19,11 @@ def origin(read: Record) -> Iterator[Fault]:
     torus = read.provenance["torus"]
     engine = str(torus["engine"]) if torus else ""
     if read.origin in {Origin.MEASURED, Origin.MODELLED} and torus is not None:
-        yield Fault(field="provenance.torus", text=f"a torus of {engine}, yet the origin is {read.origin}")
+        yield Fault("provenance.torus", f"a torus of {engine}, yet the origin is {read.origin}")
     if (read.origin is Origin.SIMULATED) != engine.startswith("SimGrid"):
-        yield Fault(field="origin", text=f"{read.origin}, with the engine {engine or 'none'}")
+        yield Fault("origin", f"{read.origin}, with the engine {engine or 'none'}")
     if read.origin is Origin.MEASURED and any(launch.guard for launch in read.launches):
-        yield Fault(field="origin", text="measured, yet a virtual torus's guard watched")
+        yield Fault("origin", "measured, yet a virtual torus's guard watched")
 
 
 @rule("own-kernels")
@@ -34,10 +34,9 @@ def own_kernels(read: Record) -> Iterator[Fault]:
     count, reported = len(read.case.allocation["nodes"]), read.provenance.get("nodes") or {}
     described, boots = reported.get("described", 0), reported.get("boots", 0)
     if described != count:
-        yield Fault(field="provenance.nodes.described", text=f"{described} of {count} nodes described themselves")
+        yield Fault("provenance.nodes.described", f"{described} of {count} nodes described themselves")
     elif boots != count:
-        text = f"{count} nodes have {boots} boots of kernels: emulated, not measured"
-        yield Fault(field="provenance.nodes.boots", text=text)
+        yield Fault("provenance.nodes.boots", f"{count} nodes have {boots} boots of kernels: emulated, not measured")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -50,9 +49,7 @@ def commit(read: Record) -> Iterator[Fault]:
     """The commit is in the history of the checker's own clone, where the checker has a whole one."""
     named = read.provenance["railyard"]["git_commit"]
     if named is not None and _is_known(named) is False:
-        yield Fault(
-            field="provenance.railyard.git_commit", text=f"{named[:12]} is not known here; fetch, or ask for it"
-        )
+        yield Fault("provenance.railyard.git_commit", f"{named[:12]} is not known here; fetch, or ask for it")
 
 
 @rule("check-name")
@@ -60,19 +57,19 @@ def check_name(read: Record) -> Iterator[Fault]:
     """ReFrame ran the check that the case names."""
     ran = (read.provenance["reframe"] or {}).get("check")
     if ran is not None and not re.fullmatch(rf"{re.escape(read.case.check)}(_\d+| .*)?", str(ran)):
-        yield Fault(field="provenance.reframe.check", text=f"{ran}; the case names {read.case.check}")
+        yield Fault("provenance.reframe.check", f"{ran}; the case names {read.case.check}")
 
 
 @rule("run")
 def run(read: Record) -> Iterator[Fault]:
     """A record has its job, the boot of its kernel, and the case's grid, block and ranks per node."""
     if read.run is None:
-        yield Fault(field="run", text="missing")
+        yield Fault("run", "missing")
     elif read.run["boot"] is None and read.origin in RAN:
-        yield Fault(field="run.boot", text="missing; each kernel of Linux has one")
+        yield Fault("run.boot", "missing; each kernel of Linux has one")
     for name in ("ranks_per_node", "grid", "block", "cube"):
         if getattr(read.case, name) is None:
-            yield Fault(field=f"case.{name}", text="missing")
+            yield Fault(f"case.{name}", "missing")
 
 
 @rule("code-before-and-after")
@@ -82,20 +79,19 @@ def same_code(read: Record) -> Iterator[Fault]:
         return
     written, at_end = read.run["written"], read.run["ended"]
     if written is None or at_end is None:
-        yield Fault(field="run", text="the code is not known at the job's beginning and end")
+        yield Fault("run", "the code is not known at the job's beginning and end")
         return
     for name, noted in read.provenance["railyard"].items():
         for when, state in (("written", written), ("ended", at_end)):
             if name in state and state[name] != noted:
-                yield Fault(field=f"run.{when}.{name}", text=f"{state[name]}; provenance says {noted}")
+                yield Fault(f"run.{when}.{name}", f"{state[name]}; provenance says {noted}")
     first, again = written["files"], at_end["files"]
     for name in sorted(again):
         if first.get(name) != again[name]:
-            yield Fault(field=f"run.ended.files.{name[:60]}", text="not the file that the job began with")
+            yield Fault(f"run.ended.files.{name[:60]}", "not the file that the job began with")
     if absent := sorted(first.keys() - again.keys()):
         more = f" and {len(absent) - 1} more" if absent[1:] else ""
-        text = f"not summed again, because the job did not end: {absent[0][:60]}{more}"
-        yield Fault(field="run.ended.files", text=text)
+        yield Fault("run.ended.files", f"not summed again, because the job did not end: {absent[0][:60]}{more}")
 
 
 @rule("program-digest")
@@ -105,11 +101,11 @@ def program_digest(read: Record) -> Iterator[Fault]:
         return
     files = (read.run["ended"] or {}).get("files") or {}
     if read.case.benchmark in own() and not files.get(read.case.benchmark):
-        yield Fault(field="run.ended.files", text=f"no digest of {read.case.benchmark}")
+        yield Fault("run.ended.files", f"no digest of {read.case.benchmark}")
 
 
 @rule("chain")
 def chain(read: Record) -> Iterator[Fault]:
     """The first record of a session has no previous one, every other has."""
     if read.run is not None and (read.run["number"] == 0) != (read.run["previous"] is None):
-        yield Fault(field="run.previous", text=f"{read.run['previous']} for record {read.run['number']}")
+        yield Fault("run.previous", f"{read.run['previous']} for record {read.run['number']}")

@@ -86,7 +86,7 @@ def command(read: Record) -> Iterator[Fault]:
     outside = read.origin, rebuilt.site_launcher(read), str(read.provenance.get("image"))
     if site := rebuilt.site_launcher(read)[0]:
         text = f"{as_seen(site)[:200]}, a launcher of its own; expected none, or one that the tender names"
-        yield Fault(field="provenance.reframe.wrapper", text=text, options=site, named_in="launchers")
+        yield Fault("provenance.reframe.wrapper", text, options=site, named_in="launchers")
     for field, launch in ended_well(read):
         text = launch.command.replace("launch-N.", "launch-?.")
         text = text.replace(f"launch-{launch.index:03d}.", "launch-N.")
@@ -100,7 +100,7 @@ def command(read: Record) -> Iterator[Fault]:
             problem = f"another program than the first launch's: {_difference(body.split(), first.split())}"
         if problem:
             options = problem.removeprefix(OWN_OPTIONS) if problem.startswith(OWN_OPTIONS) else ""
-            yield Fault(field=f"{field}.command", text=as_seen(problem)[:300], options=options)
+            yield Fault(f"{field}.command", as_seen(problem)[:300], options=options)
         yield from _beside(read, field, launch, body)
 
 
@@ -140,7 +140,7 @@ def _beside(read: Record, field: str, launch: Launch, body: str) -> Iterator[Fau
         kinds = [{**kinds[0], "name": f"copy-{number}"} for number in range(1, max(1, len(roles)) + 1)]
     if [role.name for role in roles] != (names := [kind["name"] for kind in kinds]):
         text = f"{[role.name for role in roles]}; the load of {launch.placement} has {names}"
-        yield Fault(field=f"{field}.roles", text=as_seen(text)[:300])
+        yield Fault(f"{field}.roles", as_seen(text)[:300])
         return
     stem, victim = f"launch-{launch.index:03d}", shlex.split(body) if roles else []
     for number, (role, kind) in enumerate(zip(roles, kinds, strict=True)):
@@ -150,7 +150,7 @@ def _beside(read: Record, field: str, launch: Launch, body: str) -> Iterator[Fau
         if kind["role"] == "copy":
             program = [word.replace("launch-N", own) for word in victim]
         if problem := _unlike_a_companion(read, launch, role, [program, victim]):
-            yield Fault(field=f"{field}.roles[{number}].command", text=as_seen(problem)[:300])
+            yield Fault(f"{field}.roles[{number}].command", as_seen(problem)[:300])
 
 
 def _unlike_a_companion(read: Record, launch: Launch, role: Beside, programs: Sequence[Sequence[str]]) -> str:

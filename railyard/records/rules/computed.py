@@ -41,7 +41,7 @@ def again(read: Record) -> Iterator[Fault]:
     """Modelled figures, and simulated ones where this machine has the same SimGrid, are computed again and agree."""
     for field, launch in ended_well(read) if read.origin in COMPUTED else ():
         if not isinstance(figures := _computed(read, launch), str) and (problem := _unlike(launch, figures)):
-            yield Fault(field=f"{field}.series", text=problem)
+            yield Fault(f"{field}.series", problem)
 
 
 def why_not_recomputed(read: Record) -> str:

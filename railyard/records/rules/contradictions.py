@@ -30,7 +30,7 @@ def contradiction(read: Record) -> Iterator[Fault]:
     contradictions = programs.contradictions(read.case.benchmark)
     for field, launch in ended_well(read):
         for text in contradictions(_run(read, launch)):
-            yield Fault(field=f"{field}.series", text=text[:300])
+            yield Fault(f"{field}.series", text[:300])
 
 
 @rule("payload")
@@ -53,7 +53,7 @@ def payload(read: Record) -> Iterator[Fault]:
             if counted.get(host, 0) < size:
                 where = f"the NICs of {host}" if host else "all NICs"
                 text = f"{where} sent {counted.get(host, 0):.0f} bytes; {size:.0f} left it by the figures"
-                yield Fault(field=f"{field}.nics", text=text)
+                yield Fault(f"{field}.nics", text)
                 break
 
 

@@ -21,7 +21,7 @@ def benchmark(read: Record) -> Iterator[Fault]:
     """The benchmark is the one that the check runs."""
     own = check_sources.value(read.case.check, "benchmark")
     if isinstance(own, str) and own != read.case.benchmark:
-        yield Fault(field="case.benchmark", text=f"{read.case.benchmark}; {read.case.check} runs {own}")
+        yield Fault("case.benchmark", f"{read.case.benchmark}; {read.case.check} runs {own}")
 
 
 @rule("parameters")
@@ -31,11 +31,11 @@ def parameters(read: Record) -> Iterator[Fault]:
     program = programs.PROGRAMS.get(read.case.benchmark)
     stated = read.case.parameters
     for name in sorted(program.needs.keys() - stated.keys()) if program else ():
-        yield Fault(field=f"case.parameters.{name}", text=f"missing; {read.case.benchmark} needs it")
+        yield Fault(f"case.parameters.{name}", f"missing; {read.case.benchmark} needs it")
     for name, kind in {**program.may, **program.needs}.items() if program else ():
         if name in stated and not kind.has(stated[name]):
             text = as_seen(f"{stated[name]!r}"[:100])
-            yield Fault(field=f"case.parameters.{name}", text=f"{text} is not {kind}")
+            yield Fault(f"case.parameters.{name}", f"{text} is not {kind}")
 
 
 @rule("series")
@@ -44,13 +44,16 @@ def series(read: Record) -> Iterator[Fault]:
     if read.origin is Origin.MODELLED:
         return  # the model writes other figures, and all of them are computed again
     problems: dict[tuple[int, tuple[str, ...]], str] = {}  # series of all launches share their figures
+    is_own = read.case.benchmark in programs.PROGRAMS
     for field, launch in ended_well(read):
+        if launch.reported and is_own:
+            yield Fault(f"{field}.reported", f"{read.case.benchmark} reports nothing besides its figures")
         for index, one in enumerate(launch.series):
             key = id(one.fom), tuple(one.labels)
             if key not in problems:
                 problems[key] = _strange(read.case.benchmark, one)
             if problem := problems[key]:
-                yield Fault(field=f"{field}.series[{index}]", text=problem)
+                yield Fault(f"{field}.series[{index}]", problem)
                 break
 
 
@@ -68,7 +71,7 @@ def same_points(read: Record) -> Iterator[Fault]:
         if points != wanted:
             fom, labels = min((points - wanted) or (wanted - points))
             text = f"{fom} at {dict(labels)} is not as often there as in launch {index}"
-            yield Fault(field=f"{field}.series", text=as_seen(text)[:300])
+            yield Fault(f"{field}.series", as_seen(text)[:300])
 
 
 @rule("ends")
@@ -86,7 +89,7 @@ def ends(read: Record) -> Iterator[Fault]:
                 if (host is not None and short(str(host)) not in hosts) or rank not in range(len(launch.ranks)):
                     ends_at = {key: value for key, value in one.labels.items() if key.startswith(end)}
                     text = f"{ends_at} is not in the launch"
-                    yield Fault(field=f"{field}.series[{index}]", text=as_seen(text)[:300])
+                    yield Fault(f"{field}.series[{index}]", as_seen(text)[:300])
                     break
 
 

@@ -25,12 +25,12 @@ def order(read: Record) -> Iterator[Fault]:
     )
     wanted = list(drawn)
     if len(wanted) != len(read.launches):
-        yield Fault(field="launches", text=f"{len(read.launches)} launches; the case needs {len(wanted)}")
+        yield Fault("launches", f"{len(read.launches)} launches; the case needs {len(wanted)}")
         return
     for index, (launch, (repeat, *combination)) in enumerate(zip(read.launches, wanted, strict=True)):
         if (launch.repeat, launch.placement, launch.nic_policy, launch.software) != (repeat, *combination):
             name = f"repeat {repeat} of {combination_name(*combination)}"
-            yield Fault(field=f"launches[{index}]", text=f"seed {case.seed} draws {name} here")
+            yield Fault(f"launches[{index}]", f"seed {case.seed} draws {name} here")
             return
 
 
@@ -39,17 +39,17 @@ def seed_of_challenge(read: Record) -> Iterator[Fault]:
     """`case.seed` is the one that the buyer's challenge and the check's name give."""
     wanted = challenge.seed_of(read.case.challenge, read.case.check, read.case.seed)
     if read.case.seed != wanted:
-        yield Fault(field="case.seed", text=f"{read.case.seed}; the challenge gives {wanted}")
+        yield Fault("case.seed", f"{read.case.seed}; the challenge gives {wanted}")
 
 
 @rule("studies")
 def studies_of_check(read: Record) -> Iterator[Fault]:
     """A check's studies, whose minimums count, are all named; a name that is no study's is refused."""
     for name in sorted(studies_by_check().get(read.case.check, frozenset()) - set(read.case.studies)):
-        yield Fault(field="case.studies", text=f"{read.case.check} belongs to the study {name}")
+        yield Fault("case.studies", f"{read.case.check} belongs to the study {name}")
     for name in read.case.studies:
         if name not in studies.all_studies():
-            yield Fault(field="case.studies", text=f"{name!r} is no study; known: {', '.join(studies.all_studies())}")
+            yield Fault("case.studies", f"{name!r} is no study; known: {', '.join(studies.all_studies())}")
 
 
 @functools.cache
@@ -67,4 +67,4 @@ def computed(read: Record) -> Iterator[Fault]:
             key = launch.placement, launch.nic_policy, launch.software
             shown = [(series.fom, dict(series.labels), series.samples) for series in launch.series]
             if first.setdefault(key, shown) != shown:
-                yield Fault(field=f"{field}.series", text="differs from another launch of the same computation")
+                yield Fault(f"{field}.series", "differs from another launch of the same computation")

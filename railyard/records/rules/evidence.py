@@ -33,11 +33,11 @@ def _results(read: Record) -> Iterator[tuple[str, Launch]]:
 def ended(read: Record) -> Iterator[Fault]:
     """The job and all its launches ended well, and no launch is void."""
     if read.status is not Status.OK:
-        yield Fault(field="status", text=f"{read.status}: {read.reason}")
+        yield Fault("status", f"{read.status}: {read.reason}")
     for index, launch in enumerate(read.launches):
         if launch.is_void and launch.guard:
             why = "; ".join(launch.guard.reasons) or "no reason given"
-            yield Fault(field=f"launches[{index}].guard", text=f"void: {why}")
+            yield Fault(f"launches[{index}].guard", f"void: {why}")
 
 
 @rule("guarded")
@@ -47,10 +47,10 @@ def guarded(read: Record) -> Iterator[Fault]:
         return
     for field, launch in _results(read):
         if launch.guard is None:
-            yield Fault(field=f"{field}.guard", text="no guard watched this launch")
+            yield Fault(f"{field}.guard", "no guard watched this launch")
         elif launch.guard.verdict is Guarded.CANNOT_TELL:
             why = "; ".join(launch.guard.reasons) or "no reason given"
-            yield Fault(field=f"{field}.guard", text=f"the guard could not tell: {why}")
+            yield Fault(f"{field}.guard", f"the guard could not tell: {why}")
 
 
 @rule("launches")
@@ -62,7 +62,7 @@ def enough_launches(read: Record) -> Iterator[Fault]:
     for combination in itertools.product(read.case.placements, read.case.nic_policies, read.case.software):
         if counted[combination] < least:
             text = f"{counted[combination]} results of {combination_name(*combination)}; at least {least} are needed"
-            yield Fault(field="launches", text=text)
+            yield Fault("launches", text)
 
 
 @rule("samples")
@@ -72,8 +72,7 @@ def enough_samples(read: Record) -> Iterator[Fault]:
     for field, launch in _results(read):
         for index, series in enumerate(launch.series):
             if len(series.samples) < (1 if units.is_counted(series.fom) else least):
-                text = f"{len(series.samples)} samples; at least {least} are needed"
-                yield Fault(field=f"{field}.series[{index}]", text=text)
+                yield Fault(f"{field}.series[{index}]", f"{len(series.samples)} samples; at least {least} are needed")
 
 
 @rule("verified")
@@ -83,7 +82,7 @@ def verified(read: Record) -> Iterator[Fault]:
         return  # no data moved
     for field, launch in _results(read):
         if launch.verified is not True:
-            yield Fault(field=f"{field}.verified", text="the benchmark did not verify its data")
+            yield Fault(f"{field}.verified", "the benchmark did not verify its data")
 
 
 @rule("one-unit")
@@ -95,7 +94,7 @@ def one_unit(read: Record) -> Iterator[Fault]:
             what = series.fom.stem, series.fom.unit.measures
             there = first.setdefault(what, series.fom)
             if there != series.fom:
-                yield Fault(field=f"{field}.series[{index}].fom", text=f"{series.fom} beside {there}: mixed units")
+                yield Fault(f"{field}.series[{index}].fom", f"{series.fom} beside {there}: mixed units")
 
 
 @rule("same-series")
@@ -107,7 +106,7 @@ def same_series(read: Record) -> Iterator[Fault]:
         wanted = foms if wanted is None else wanted
         if foms != wanted:
             names = ", ".join(sorted(foms ^ wanted))
-            yield Fault(field=f"{field}.series", text=f"not the figures of the first launch: {names}")
+            yield Fault(f"{field}.series", f"not the figures of the first launch: {names}")
 
 
 @rule("placed")
@@ -117,12 +116,12 @@ def placed(read: Record) -> Iterator[Fault]:
         return  # nothing ran
     for field, launch in _results(read):
         if not launch.ranks:
-            yield Fault(field=f"{field}.ranks", text="no evidence of where the ranks stood")
+            yield Fault(f"{field}.ranks", "no evidence of where the ranks stood")
         if launch.placement_verdict is not Verdict.OBEYED:
-            yield Fault(field=f"{field}.placement_verdict", text="the placement is not proved")
+            yield Fault(f"{field}.placement_verdict", "the placement is not proved")
         is_run = read.origin is not Origin.SIMULATED
         if is_run and launch.ranks.has_no_cpus():
-            yield Fault(field=f"{field}.ranks", text="no evidence of the ranks' CPUs")
+            yield Fault(f"{field}.ranks", "no evidence of the ranks' CPUs")
 
 
 @rule("nic-evidence")
@@ -145,16 +144,16 @@ def _launch_nics(field: str, launch: Launch, *, is_uncounted: bool) -> Iterator[
     if launch.nics is None and is_uncounted:
         return
     if not launch.nics:
-        yield Fault(field=f"{field}.nics", text="no evidence of the NICs")
+        yield Fault(f"{field}.nics", "no evidence of the NICs")
         return
     sent = launch.nics.busy
     missing = sorted(hosts - {node for node, _ in launch.nics.pairs})
     if missing:
-        yield Fault(field=f"{field}.nics", text=f"no NIC of {missing[0]} and {len(missing) - 1} more")
+        yield Fault(f"{field}.nics", f"no NIC of {missing[0]} and {len(missing) - 1} more")
     elif len(hosts) > 1 and not sent & hosts:
-        yield Fault(field=f"{field}.nics", text="no NIC sent a byte")
+        yield Fault(f"{field}.nics", "no NIC sent a byte")
     if launch.nic_policy not in DEFAULT_POLICIES and launch.nic_verdict is not Verdict.OBEYED:
-        yield Fault(field=f"{field}.nic_verdict", text=f"{launch.nic_policy} is not proved")
+        yield Fault(f"{field}.nic_verdict", f"{launch.nic_policy} is not proved")
 
 
 @rule("provenance")
@@ -163,17 +162,17 @@ def provenance(read: Record) -> Iterator[Fault]:
     provenance = read.provenance
     code = provenance["railyard"]
     if code["git_commit"] is None:
-        yield Fault(field="provenance.railyard.git_commit", text="the commit is not known")
+        yield Fault("provenance.railyard.git_commit", "the commit is not known")
     if code["git_dirty"] is not False:
-        yield Fault(field="provenance.railyard.git_dirty", text="the checkout was changed, or nobody looked")
+        yield Fault("provenance.railyard.git_dirty", "the checkout was changed, or nobody looked")
     for name in ("reframe", "mpi"):
         if provenance[name] is None:
-            yield Fault(field=f"provenance.{name}", text="missing")
+            yield Fault(f"provenance.{name}", "missing")
     for name, value in provenance["machine"].items():
         if value in (None, ""):
-            yield Fault(field=f"provenance.machine.{name}", text="not known")
+            yield Fault(f"provenance.machine.{name}", "not known")
     if read.case.topology is None and not _needs_no_topology(read):
-        yield Fault(field="case.topology", text="the topology is not named, and not every node has a coordinate")
+        yield Fault("case.topology", "the topology is not named, and not every node has a coordinate")
 
 
 def _needs_no_topology(read: Record) -> bool:
@@ -194,4 +193,4 @@ def checked_source(read: Record) -> Iterator[Fault]:
     if source.startswith("unchecked"):
         spec = read.case.parameters.get("spack_spec", "the program")
         text = f"{spec} was built of a source without the recipe's checksum: {source}"
-        yield Fault(field="case.parameters.spack_source", text=text)
+        yield Fault("case.parameters.spack_source", text)

@@ -30,7 +30,7 @@ def above_zero(read: Record) -> Iterator[Fault]:
                 continue
             measures = series.fom.unit.measures
             if measures in RATES or (measures == "time" and read.origin in RAN and series.fom.stem not in MAY_BE_ZERO):
-                yield Fault(field=f"{field}.series[{index}]", text=f"{series.fom} is {least:g}")
+                yield Fault(f"{field}.series[{index}]", f"{series.fom} is {least:g}")
 
 
 @rule("within-the-launch")
@@ -47,7 +47,7 @@ def within(read: Record) -> Iterator[Fault]:
             taken = units.SECONDS[unit] * (sum(series.samples) if is_whole else max(series.samples))
             if taken > launch.elapsed_s:
                 text = f"{series.fom}: {taken:.3f} s in a launch of {launch.elapsed_s:.3f} s"
-                yield Fault(field=f"{field}.series[{index}]", text=text)
+                yield Fault(f"{field}.series[{index}]", text)
 
 
 _Point = frozenset[tuple[str, str | int]]
@@ -69,15 +69,12 @@ def alike(read: Record) -> Iterator[Fault]:
         taken = _compared(launch)
         key = tuple((series.fom, _point(series), series.samples) for series in taken)
         if taken and (other := samples.setdefault(key, launch.index)) != launch.index:
-            yield Fault(field=f"{field}.series", text=f"this launch has the same samples as launch {other}")
+            yield Fault(f"{field}.series", f"this launch has the same samples as launch {other}")
         nics = launch.nics
         if read.origin is Origin.EMULATED and nics and sum(map(bool, nics.tx_bytes)) > PAIR:
             bytes_ = tuple(sorted(zip(nics.pairs, nics.tx_bytes, nics.rx_bytes, strict=True)))
             if (other := sent.setdefault(bytes_, launch.index)) != launch.index:
-                yield Fault(
-                    field=f"{field}.nics",
-                    text=f"the NICs of this launch sent the same bytes as those of launch {other}",
-                )
+                yield Fault(f"{field}.nics", f"the NICs of this launch sent the same bytes as those of launch {other}")
 
 
 def _compared(launch: Launch) -> list[Series]:

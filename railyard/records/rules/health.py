@@ -18,7 +18,7 @@ def of_launches(read: Record) -> Iterator[Fault]:
         if launch.health is None:
             if has_health and launch.nics is not None:
                 text = "null; the NICs of this launch were counted, and other launches have their errors"
-                yield Fault(field=f"{field}.health", text=text)
+                yield Fault(f"{field}.health", text)
             continue
         health, place = launch.health, f"{field}.health"
         names = {name for group in health.read.values() for name in group}
@@ -26,14 +26,14 @@ def of_launches(read: Record) -> Iterator[Fault]:
         named = {event.node for event in health.events}
         strange = named - host_names.matched(named, own).keys()
         if strange and read.origin is Origin.MEASURED:
-            yield Fault(field=f"{place}.events", text=f"{min(strange)} is no node whose NICs were counted")
+            yield Fault(f"{place}.events", f"{min(strange)} is no node whose NICs were counted")
         for number, event in enumerate(health.events):
             if event.event not in names and event.kind is not healths.Kind.GONE:
-                yield Fault(field=f"{place}.events[{number}].event", text=f"{event.event} was not read")
+                yield Fault(f"{place}.events[{number}].event", f"{event.event} was not read")
             if text := healths.fault_of(event):
-                yield Fault(field=f"{place}.events[{number}]", text=text)
+                yield Fault(f"{place}.events[{number}]", text)
         for number, other in enumerate(health.others):
             listed = sum((event.event, event.kind) == (other.event, other.kind) for event in health.events)
             if listed != healths.LISTED:
                 text = f"{other.event}: {listed} events; expected {healths.LISTED} before others are added up"
-                yield Fault(field=f"{place}.others[{number}]", text=text)
+                yield Fault(f"{place}.others[{number}]", text)

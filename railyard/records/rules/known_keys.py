@@ -30,4 +30,4 @@ def known(read: Record) -> Iterator[Fault]:
     for field, name, there in objects:
         keys = there.keys() if isinstance(there, Mapping) else ()  # other rules refuse what is no object
         if strange := sorted(set(keys) - set(KNOWN[name].split())):
-            yield Fault(field=f"{field}.{strange[0][:60]}", text="railyard writes no such key")
+            yield Fault(f"{field}.{strange[0][:60]}", "railyard writes no such key")

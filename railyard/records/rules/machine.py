@@ -20,13 +20,12 @@ def machine(read: Record) -> Iterator[Fault]:
     stated = read.provenance["machine"]
     cpus, memory_bytes = stated["cpus"], stated["memory_bytes"]
     if cpus is not None and cpus > MOST_CPUS:
-        yield Fault(field="provenance.machine.cpus", text=f"{cpus:.3g}; Linux has at most {MOST_CPUS}")
+        yield Fault("provenance.machine.cpus", f"{cpus:.3g}; Linux has at most {MOST_CPUS}")
     if memory_bytes is not None and memory_bytes not in MEMORY_BYTES:
-        text = f"{memory_bytes:.3g}; a machine has from 64 MiB to 4 PiB"
-        yield Fault(field="provenance.machine.memory_bytes", text=text)
+        yield Fault("provenance.machine.memory_bytes", f"{memory_bytes:.3g}; a machine has from 64 MiB to 4 PiB")
     for field, launch in ended_well(read):
         is_here = read.origin is Origin.EMULATED or {short(stated["hostname"])} == set(map(short, launch.ranks.hosts))
         most = cpus if is_here and cpus is not None else MOST_CPUS
         count = max(map(len, launch.ranks.cpu_sets), default=0)
         if count > most:
-            yield Fault(field=f"{field}.ranks", text=f"{count} CPUs allowed, where the machine has {most}")
+            yield Fault(f"{field}.ranks", f"{count} CPUs allowed, where the machine has {most}")

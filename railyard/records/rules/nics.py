@@ -45,19 +45,19 @@ def names(read: Record) -> Iterator[Fault]:
             yield from _beside_the_job(read, field, launch.nics, outside)
         elif outside:
             shown = f"{min(outside)} is no node of the allocation, one of {len(outside)}"
-            yield Fault(field=f"{field}.nics", text=shown)
+            yield Fault(f"{field}.nics", shown)
         for (node, nic), count in counts.items():
             if count > 1:
-                yield Fault(field=f"{field}.nics", text=f"{nic} of {node} {count} times")
+                yield Fault(f"{field}.nics", f"{nic} of {node} {count} times")
             if is_named and nic not in devices:
-                yield Fault(field=f"{field}.nics", text=f"{nic} is none of {', '.join(devices)}")
+                yield Fault(f"{field}.nics", f"{nic} is none of {', '.join(devices)}")
         if read.origin is Origin.MEASURED:
             yield from _counted_before(field, launch, seen)
         if read.origin is Origin.EMULATED:
             hosts = granted.intersection(launch.ranks.hosts)
             lacking = sorted((host, nic) for host in hosts for nic in devices if (host, nic) not in counts)
             if lacking:
-                yield Fault(field=f"{field}.nics", text=f"no {lacking[0][1]} of {lacking[0][0]}")
+                yield Fault(f"{field}.nics", f"no {lacking[0][1]} of {lacking[0][0]}")
 
 
 def _beside_the_job(read: Record, field: str, nics: Nics, outside: set[str]) -> Iterator[Fault]:
@@ -70,13 +70,12 @@ def _beside_the_job(read: Record, field: str, nics: Nics, outside: set[str]) -> 
     lacking = of_topology - {node for node, _ in pairs}
     if strange or busy:
         text = f"{min(strange or busy)} is no node of the allocation, one of {len(strange or busy)}"
-        yield Fault(field=f"{field}.nics", text=text)
+        yield Fault(f"{field}.nics", text)
     elif lacking:
-        text = f"no NIC of {min(lacking)}, although nodes outside the allocation are listed"
-        yield Fault(field=f"{field}.nics", text=text)
+        yield Fault(f"{field}.nics", f"no NIC of {min(lacking)}, although nodes outside the allocation are listed")
     half = sorted((node, nic) for node in outside for nic in _devices(read) if (node, nic) not in pairs)
     if half:
-        yield Fault(field=f"{field}.nics", text=f"no {half[0][1]} of {half[0][0]}")
+        yield Fault(f"{field}.nics", f"no {half[0][1]} of {half[0][0]}")
 
 
 def _counted_before(field: str, launch: Launch, seen: dict[str, tuple[int, frozenset[str]]]) -> Iterator[Fault]:
@@ -88,7 +87,7 @@ def _counted_before(field: str, launch: Launch, seen: dict[str, tuple[int, froze
         index, before = seen.setdefault(node, (launch.index, frozenset(nics)))
         if before != nics:
             shown = f"{', '.join(sorted(nics))} of {node}; launch {index} counted {', '.join(sorted(before))}"
-            yield Fault(field=f"{field}.nics", text=shown[:300])
+            yield Fault(f"{field}.nics", shown[:300])
             return
 
 
@@ -102,10 +101,10 @@ def conserved(read: Record) -> Iterator[Fault]:
             continue
         sent, received = sum(launch.nics.tx_bytes), sum(launch.nics.rx_bytes)
         if sent != received and launch.guard is not None and launch.guard.figures.get("conserved") is True:
-            yield Fault(field=f"{field}.nics", text=f"{sent} bytes sent and {received} received, yet none lost")
+            yield Fault(f"{field}.nics", f"{sent} bytes sent and {received} received, yet none lost")
         idle = sorted({*launch.ranks.hosts} - launch.nics.busy)
         if idle and len(launch.ranks.hosts) > 1:
-            yield Fault(field=f"{field}.nics", text=f"{idle[0]} sent nothing")
+            yield Fault(f"{field}.nics", f"{idle[0]} sent nothing")
 
 
 @rule("nic-verdict")
@@ -125,9 +124,7 @@ def verdict(read: Record) -> Iterator[Fault]:
                 continue
         if verdict is not None and str(launch.nic_verdict) != verdict.verdict:
             why = f": {verdict.reason}" if verdict.reason else ""
-            yield Fault(
-                field=f"{field}.nic_verdict", text=f"{launch.nic_verdict}; the bytes say {verdict.verdict}{why}"
-            )
+            yield Fault(f"{field}.nic_verdict", f"{launch.nic_verdict}; the bytes say {verdict.verdict}{why}")
 
 
 def _algorithms(read: Record, field: str, launch: Launch, choice: str) -> Iterator[Fault]:
@@ -144,8 +141,7 @@ def _algorithms(read: Record, field: str, launch: Launch, choice: str) -> Iterat
     sides = [None, *libraries.libraries().values()]
     wanted = {libraries.matrices(choice, library).get(collective, "") for library in sides} - {""}
     if all(proof.judge(name, fits)[0] is False for name in wanted):
-        text = f"obeyed; the nodes' bytes are {proof.named(fits)}"
-        yield Fault(field=f"{field}.nic_verdict", text=text)
+        yield Fault(f"{field}.nic_verdict", f"obeyed; the nodes' bytes are {proof.named(fits)}")
 
 
 def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender] | None:

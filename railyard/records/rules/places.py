@@ -14,7 +14,7 @@ from railyard.records import assemble, spans
 from railyard.records.folded.ranks import Rank, Ranks
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import Fault, ended_well, of_hosts, of_ranks, once_a_case, rule
+from railyard.records.rules.registry import HOSTS, Fault, ended_well, of_ranks, once_a_case, rule
 from railyard.records.spans import Spans
 
 
@@ -29,11 +29,11 @@ def topology(read: Record) -> Iterator[Fault]:
     if shipped is None:
         if stated.sha256 in rebuilt.shipped_names():
             text = f"{stated.name}; this sha256 is that of {rebuilt.shipped_names()[stated.sha256]}"
-            yield Fault(field="case.topology.name", text=text)
+            yield Fault("case.topology.name", text)
         return
     for name in ("sha256", "extents", "nodes_per_router", "rails"):
         if (value := getattr(stated, name)) != (wanted := getattr(shipped, name)):
-            yield Fault(field=f"case.topology.{name}", text=f"{value}; {stated.name} has {wanted}")
+            yield Fault(f"case.topology.{name}", f"{value}; {stated.name} has {wanted}")
 
 
 @rule("nodes")
@@ -42,10 +42,10 @@ def nodes(read: Record) -> Iterator[Fault]:
     """The allocation names nodes, each once, inside the topology, no more of a router than it has."""
     field, given = "case.allocation.nodes", read.case.allocation["nodes"]
     if not given:
-        yield Fault(field=field, text="no node")
+        yield Fault(field, "no node")
     for name, count in Counter(rebuilt.names(read)).items():
         if count > 1:
-            yield Fault(field=field, text=f"{name} {count} times")
+            yield Fault(field, f"{name} {count} times")
     stated = read.case.topology
     if stated is None or not stated.extents:
         return
@@ -53,9 +53,9 @@ def nodes(read: Record) -> Iterator[Fault]:
     for at, count in routers.items():
         shown = ",".join(map(str, at))
         if len(at) != len(stated.extents) or not all(c < e for c, e in zip(at, stated.extents, strict=True)):
-            yield Fault(field=field, text=f"a node at {shown}, outside {'x'.join(map(str, stated.extents))}")
+            yield Fault(field, f"a node at {shown}, outside {'x'.join(map(str, stated.extents))}")
         elif count > stated.nodes_per_router:
-            yield Fault(field=field, text=f"{count} nodes at {shown}, where {stated.nodes_per_router} can be")
+            yield Fault(field, f"{count} nodes at {shown}, where {stated.nodes_per_router} can be")
 
 
 @rule("coordinates")
@@ -69,7 +69,7 @@ def coordinates(read: Record) -> Iterator[Fault]:
     for index, node in enumerate(read.case.allocation["nodes"]):
         if node["coordinate"] is not None and tuple(node["coordinate"]) != at[node["name"]]:
             field = f"case.allocation.nodes[{index}].coordinate"
-            yield Fault(field=field, text=f"{node['coordinate']}; {node['name']} is at {list(at[node['name']])}")
+            yield Fault(field, f"{node['coordinate']}; {node['name']} is at {list(at[node['name']])}")
             return
 
 
@@ -79,11 +79,11 @@ def allocation(read: Record) -> Iterator[Fault]:
     """Nodes come in the order that the allocation's name, block, cube and seed give, unless a scheduler chose them."""
     stated = read.case.allocation
     if stated["order"] not in set(AllocationOrder):
-        yield Fault(field="case.allocation.order", text=f"{stated['order']!r}; known: {', '.join(AllocationOrder)}")
+        yield Fault("case.allocation.order", f"{stated['order']!r}; known: {', '.join(AllocationOrder)}")
         return
     wanted_seed = None if stated["order"] == AllocationOrder.SCHEDULER else read.case.seed
     if stated["seed"] != wanted_seed:
-        yield Fault(field="case.allocation.seed", text=f"{stated['seed']}; the case's seed is {read.case.seed}")
+        yield Fault("case.allocation.seed", f"{stated['seed']}; the case's seed is {read.case.seed}")
     topology = rebuilt.topology_of(read)
     if (
         topology is None
@@ -97,12 +97,12 @@ def allocation(read: Record) -> Iterator[Fault]:
         wanted = allocate(topology, stated["order"], block=read.case.block or None, seed=read.case.seed)
         wanted = within(wanted, read.case.cube) if read.case.cube else wanted
     except InputError as error:
-        yield Fault(field="case.block", text=str(error))
+        yield Fault("case.block", str(error))
         return
     if [tuple(node["coordinate"]) for node in stated["nodes"]] != [node.coordinate for node in wanted.nodes]:
-        yield Fault(field="case.allocation.nodes", text=f"not the nodes that the order {stated['order']} gives")
+        yield Fault("case.allocation.nodes", f"not the nodes that the order {stated['order']} gives")
     elif rebuilt.has_own_names(read) and rebuilt.names(read) != [node.name for node in wanted.nodes]:
-        yield Fault(field="case.allocation.nodes", text=f"not in the order {stated['order']}")
+        yield Fault("case.allocation.nodes", f"not in the order {stated['order']}")
 
 
 @rule("ranks")
@@ -111,18 +111,18 @@ def ranks(read: Record) -> Iterator[Fault]:
     shape, most = rebuilt.grid(read), rebuilt.ranks_per_node(read)
     named = read.case.parameters.get("grid")
     if read.case.grid is not None and named is not None and list(read.case.grid) != named:
-        yield Fault(field="case.grid", text=f"{list(read.case.grid)}; the parameter says {named!r}"[:200])
+        yield Fault("case.grid", f"{list(read.case.grid)}; the parameter says {named!r}"[:200])
     if read.case.grid is not None and math.prod(read.case.grid) > most * len(read.case.allocation["nodes"]):
-        yield Fault(field="case.grid", text="more ranks than the nodes have room for")
+        yield Fault("case.grid", "more ranks than the nodes have room for")
     first = None
-    counted = of_hosts(lambda ranks: {host: count for host, count in ranks.counts().items() if count > most})
+    counted = of_ranks(lambda ranks: {host: count for host, count in ranks.counts().items() if count > most}, HOSTS)
     for field, launch in ended_well(read):
         wanted = first if shape is None else math.prod(shape)
         first = len(launch.ranks) if first is None else first
         if wanted is not None and len(launch.ranks) != wanted:
-            yield Fault(field=f"{field}.ranks", text=f"{len(launch.ranks)} ranks; the case has {wanted}")
+            yield Fault(f"{field}.ranks", f"{len(launch.ranks)} ranks; the case has {wanted}")
         for host, count in counted(launch).items():
-            yield Fault(field=f"{field}.ranks", text=f"{count} ranks on {host}, where {most} can be")
+            yield Fault(f"{field}.ranks", f"{count} ranks on {host}, where {most} can be")
 
 
 @rule("hosts")
@@ -135,11 +135,10 @@ def hosts(read: Record) -> Iterator[Fault]:
         strange = next((host for host in ranks.hosts if host not in own), None)
         return None if strange is None else ranks[ranks.first_on(strange)]
 
-    first_outside = of_hosts(outside)
+    first_outside = of_ranks(outside, HOSTS)
     for field, launch in ended_well(read):
         if (rank := first_outside(launch)) is not None:
-            text = f"{rank.host} is no node of the allocation"
-            yield Fault(field=f"{field}.ranks[{rank.rank}].host", text=text)
+            yield Fault(f"{field}.ranks[{rank.rank}].host", f"{rank.host} is no node of the allocation")
 
 
 @rule("placement")
@@ -150,7 +149,7 @@ def placement(read: Record) -> Iterator[Fault]:
     for field, launch in ended_well(read):
         wanted = expected.get(launch.placement)
         if wanted == [] and launch.placement_verdict is Verdict.OBEYED:
-            yield Fault(field=f"{field}.placement", text=f"{launch.placement} cannot be on these nodes")
+            yield Fault(f"{field}.placement", f"{launch.placement} cannot be on these nodes")
         if not wanted or (launch.placement, id(launch.ranks.host_of)) in obeyed:
             continue
         rank = assemble.elsewhere(launch.ranks, wanted)
@@ -158,7 +157,7 @@ def placement(read: Record) -> Iterator[Fault]:
             obeyed.add((launch.placement, id(launch.ranks.host_of)))
         else:
             text = f"{launch.ranks[rank].host}; {launch.placement} gives {wanted[rank]}"
-            yield Fault(field=f"{field}.ranks[{rank}].host", text=text)
+            yield Fault(f"{field}.ranks[{rank}].host", text)
 
 
 @rule("spans")
@@ -171,13 +170,13 @@ def spread(read: Record) -> Iterator[Fault]:
     def expected(hosts: frozenset[str], has_groups: bool) -> Spans | None:
         return spans.of_hosts(hosts, at, has_groups=has_groups)
 
-    hosts_of = of_hosts(lambda ranks: frozenset(ranks.hosts))
+    hosts_of = of_ranks(lambda ranks: frozenset(ranks.hosts), HOSTS)
     for field, launch in ended_well(read):
         named = launch.spans is not None and launch.spans.groups is not None
         has_groups = named if topology is None else topology.has_groups
         wanted = expected(hosts_of(launch), has_groups)
         if launch.spans != wanted:
-            yield Fault(field=f"{field}.spans", text=f"{_words(launch.spans)}; the nodes have {_words(wanted)}")
+            yield Fault(f"{field}.spans", f"{_words(launch.spans)}; the nodes have {_words(wanted)}")
 
 
 def _words(spread: Spans | None) -> str:
@@ -194,4 +193,4 @@ def processors(read: Record) -> Iterator[Fault]:
     for field, launch in ended_well(read):
         if (rank := misplaced(launch)) is not None:
             text = f"CPU {rank.cpu} with {len(rank.allowed_cpus or ())} allowed, not among them"
-            yield Fault(field=f"{field}.ranks[{rank.rank}].cpu", text=text)
+            yield Fault(f"{field}.ranks[{rank.rank}].cpu", text)

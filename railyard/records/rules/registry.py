@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import operator
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from railyard.records.folded.ranks import Ranks
 from railyard.records.record import Launch, Record, Status
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Fault:
     """One fault of a record: the path of the field that is wrong, such as `launches[3].nics`, and one line of text.
 
@@ -30,6 +31,7 @@ class Fault:
 
 
 Check = Callable[[Record], Iterator[Fault]]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,7 @@ def faults(read: Record, content: bytes | None = None) -> list[Fault]:
     """
     faults = [fault for rule in RULES for fault in guarded(rule.name, rule.check, read)]
     if content is not None and json_io.unpacked(content, read.source) != record.text(read).encode():
-        faults.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
+        faults.insert(0, Fault("", "the file is not written as railyard writes it"))
     return faults
 
 
@@ -74,71 +76,40 @@ def guarded(name: str, check: Check, read: Record) -> list[Fault]:
             faults.append(fault)  # one by one, so that faults before an exception are not lost
     except Exception as error:  # a malicious record must not end the check of the other records
         text = " ".join(repr(str(error))[:200].split())
-        faults.append(Fault(field="", text=f"the rule {name} cannot be applied: {type(error).__name__}: {text}"))
+        faults.append(Fault("", f"the rule {name} cannot be applied: {type(error).__name__}: {text}"))
     return faults
 
 
-def table() -> str:
-    """Return all rules as a Markdown table with the columns name and requirement."""
-    rows = "".join(f"| `{rule.name}` | {rule.text} |\n" for rule in RULES)
-    return f"| rule | what it demands |\n|---|---|\n{rows}"
-
-
-_T = TypeVar("_T")
 #: The most cases whose results are cached: a bid has few cases, and a result may be large.
 _MOST_CASES = 32
+#: Digest of a case -> what rules worked out for it; and the record that rules check now, with the answers of its case.
+_ANSWERS: dict[bytes, dict[Hashable, Any]] = {}
+_LAST: list[Any] = [None, None]
 
 
-#: The record that rules check now, and the key of its case.
-_LAST: list[tuple[Record, bytes]] = []
-
-
-def _key_of_case(read: Record) -> bytes:
-    if not _LAST or _LAST[0][0] is not read:
-        _LAST[:] = [(read, hashlib.sha256(orjson.dumps(read.document["case"])).digest())]
-    return _LAST[0][1]
-
-
-def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
-    """Cache a function whose result depends only on a record's case, so that it runs once per case.
-
-    The key is a digest of the whole case: records whose cases differ in any field never share a result.
-    """
-    cached: dict[bytes, _T] = {}
-
-    @functools.wraps(answer)
-    def known(read: Record) -> _T:
-        key = _key_of_case(read)
-        if key not in cached:
-            value = answer(read)
-            if len(cached) >= _MOST_CASES:
-                cached.clear()
-            cached[key] = value
-        return cached[key]
-
-    return known
-
-
-@of_case
 def answers(read: Record) -> dict[Hashable, Any]:
     """Return what rules worked out for a case: key -> value, empty at first; a key begins with the name of its rule.
 
-    Ask for it once per record, because it is found by a digest of the case.
+    It is found by a digest of the whole case: records whose cases differ in any field never share a result.
     """
-    return {}
+    if _LAST[0] is not read:
+        key = hashlib.sha256(orjson.dumps(read.document["case"])).digest()
+        if key not in _ANSWERS and len(_ANSWERS) >= _MOST_CASES:
+            _ANSWERS.clear()
+        _LAST[:] = [read, _ANSWERS.setdefault(key, {})]
+    of_case: dict[Hashable, Any] = _LAST[1]
+    return of_case
 
 
 def once_a_case(check: Check) -> Check:
     """Cache the faults of a rule that depends only on a record's case, so that it runs once per case."""
 
-    @of_case
-    @functools.wraps(check)
-    def found(read: Record) -> tuple[Fault, ...]:
-        return tuple(check(read))
-
     @functools.wraps(check)
     def known(read: Record) -> Iterator[Fault]:
-        yield from found(read)
+        cached = answers(read)
+        if check not in cached:
+            cached[check] = tuple(check(read))
+        yield from cached[check]
 
     return known
 
@@ -156,20 +127,13 @@ def fields(launches: int) -> tuple[str, ...]:
     return tuple(f"launches[{index}]" for index in range(launches))
 
 
-def of_ranks(answer: Callable[[Ranks], _T]) -> Callable[[Launch], _T]:
-    """Turn a function of `Ranks` into a function of a launch that computes once for launches which share a `Ranks`.
+def of_ranks(
+    answer: Callable[[Ranks], _T], part: Callable[[Ranks], object] = lambda ranks: ranks
+) -> Callable[[Launch], _T]:
+    """Turn a function of `Ranks` into one of a launch that computes once for launches which share a part of them.
 
     To be used for the launches of one record only, because the cache is by identity.
     """
-    return _once(answer, lambda ranks: ranks)
-
-
-def of_hosts(answer: Callable[[Ranks], _T]) -> Callable[[Launch], _T]:
-    """Do the same for a function of the ranks' hosts: compute once for launches that share the column of hosts."""
-    return _once(answer, lambda ranks: ranks.host_of)
-
-
-def _once(answer: Callable[[Ranks], _T], part: Callable[[Ranks], object]) -> Callable[[Launch], _T]:
     cached: dict[int, _T] = {}
 
     def known(launch: Launch) -> _T:
@@ -179,3 +143,7 @@ def _once(answer: Callable[[Ranks], _T], part: Callable[[Ranks], object]) -> Cal
         return cached[key]
 
     return known
+
+
+#: The part of `Ranks` that has the host of each.
+HOSTS = operator.attrgetter("host_of")

@@ -37,9 +37,9 @@ def started(read: Record) -> Iterator[Fault]:
         return
     for field, launch in ended_well(read):
         if launch.started is None:
-            yield Fault(field=f"{field}.started", text="no start")
+            yield Fault(f"{field}.started", "no start")
         if launch.elapsed_s is None or launch.elapsed_s <= 0:
-            yield Fault(field=f"{field}.elapsed_s", text=f"{launch.elapsed_s} is no duration")
+            yield Fault(f"{field}.elapsed_s", f"{launch.elapsed_s} is no duration")
 
 
 @rule("one-after-another")
@@ -52,7 +52,7 @@ def sequence(read: Record) -> Iterator[Fault]:
         started_s = seconds(launch.started)
         if started_s + SECOND_S < earliest:
             text = f"{launch.started}: {earliest - started_s:.1f} s before the launches before it ended"
-            yield Fault(field=f"launches[{index}].started", text=text)
+            yield Fault(f"launches[{index}].started", text)
         earliest = max(earliest, started_s) + (launch.elapsed_s or 0.0)
 
 
@@ -61,9 +61,9 @@ def created(read: Record) -> Iterator[Fault]:
     """The record was made after its last launch ended, and not in the checker's future."""
     created_s, (_, last_s) = seconds(read.created), _span_s(read)
     if created_s > now().timestamp() + CLOCKS_S:
-        yield Fault(field="created", text=f"{read.created} is in the future")
+        yield Fault("created", f"{read.created} is in the future")
     if created_s + SECOND_S < last_s:
-        yield Fault(field="created", text=f"{last_s - created_s:.1f} s before the last launch ended")
+        yield Fault("created", f"{last_s - created_s:.1f} s before the last launch ended")
 
 
 @rule("job-times")
@@ -74,11 +74,11 @@ def job_times(read: Record) -> Iterator[Fault]:
     written_s, ended_s = (seconds(read.run[when]["time"]) for when in ("written", "ended"))
     first_s, last_s = _span_s(read)
     if written_s > first_s + SECOND_S:
-        yield Fault(field="run.written.time", text="after the first launch")
+        yield Fault("run.written.time", "after the first launch")
     if ended_s + SECOND_S < last_s:
-        yield Fault(field="run.ended.time", text="before the last launch ended")
+        yield Fault("run.ended.time", "before the last launch ended")
     if abs(seconds(read.created) - ended_s) > SECOND_S:
-        yield Fault(field="created", text=f"{read.created}; the job ended at {read.run['ended']['time']}")
+        yield Fault("created", f"{read.created}; the job ended at {read.run['ended']['time']}")
 
 
 def _span_s(read: Record) -> tuple[float, float]:
@@ -103,7 +103,7 @@ def commit_first(read: Record) -> Iterator[Fault]:
     earliest = min(filter(None, times), key=seconds)
     if committed is not None and seconds(earliest) + CLOCKS_S < committed.timestamp():
         text = f"{commit[:12]} was committed at {committed:%Y-%m-%dT%H:%M:%S%z}, after {earliest}"
-        yield Fault(field="provenance.railyard.git_commit", text=text)
+        yield Fault("provenance.railyard.git_commit", text)
 
 
 @rule("session")
@@ -113,9 +113,9 @@ def session(read: Record) -> Iterator[Fault]:
     match = re.match(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z)-", str(reframe.get("session", "")))
     first = next((launch.started for launch in read.launches if launch.started), None)
     if match and first and seconds(match[1]) > seconds(first) + SECOND_S:
-        yield Fault(field="provenance.reframe.session", text=f"{match[1]} is after the first launch, {first}")
+        yield Fault("provenance.reframe.session", f"{match[1]} is after the first launch, {first}")
     if read.run is not None and read.run["session"] != reframe.get("session"):
-        yield Fault(field="run.session", text="another session than provenance.reframe's")
+        yield Fault("run.session", "another session than provenance.reframe's")
 
 
 @rule("monotonic")
@@ -126,16 +126,16 @@ def monotonic(read: Record) -> Iterator[Fault]:
         start_s, end_s = launch.begun_monotonic_s, launch.ended_monotonic_s
         if start_s is None or end_s is None:
             if read.run is not None and read.origin not in COMPUTED:
-                yield Fault(field=f"{field}.begun_monotonic_s", text="no monotonic times")
+                yield Fault(f"{field}.begun_monotonic_s", "no monotonic times")
             continue
         timed.append((field, launch, start_s, end_s))
         if launch.elapsed_s is None or abs(end_s - start_s - launch.elapsed_s) > 1e-6 * max(1.0, end_s):
             text = f"{launch.elapsed_s}; the monotonic times differ by {end_s - start_s:.3f}"
-            yield Fault(field=f"{field}.elapsed_s", text=text)
+            yield Fault(f"{field}.elapsed_s", text)
     for (_, one, since, until), (field, other, later_s, _) in itertools.pairwise(timed):
         if later_s < until - 0.02:
-            yield Fault(field=f"{field}.begun_monotonic_s", text=f"{later_s} is before the launch before it ended")
+            yield Fault(f"{field}.begun_monotonic_s", f"{later_s} is before the launch before it ended")
         elif one.started and other.started:
             drift = seconds(other.started) - seconds(one.started) - (later_s - since)
             if abs(drift) > DRIFT_S + 1e-3 * (later_s - since):
-                yield Fault(field=f"{field}.started", text=f"{drift:+.1f} s against the monotonic times")
+                yield Fault(f"{field}.started", f"{drift:+.1f} s against the monotonic times")

@@ -132,7 +132,7 @@ def show_counters(name: str, since: Path | None, active: bool, as_json: bool) ->
     1 if the two ends of a link do not agree on the bytes.
     """
     torus = lifecycle.get(name)
-    reading = counters.read(torus.name, torus.topology)
+    reading = counters.read(torus.name, torus.topology, torus.parts)
     if since is not None:
         reading = counters.difference(reading, _load(since))
     if as_json:

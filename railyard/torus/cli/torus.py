@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import IO, Literal
@@ -19,10 +20,11 @@ from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
 from railyard.torus.engines import docker_engine, engines, router
 from railyard.torus.engines.base import Containers
 from railyard.torus.native import programs
-from railyard.torus.plan import pace, plan
+from railyard.torus.plan import pace, parts, plan
+from railyard.torus.plan.parts import Parts
 from railyard.torus.plan.plan import Shape
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import kernel_limits, launch, lifecycle, packet_budget, rootless, status
+from railyard.torus.virtual import kernel_limits, launch, lifecycle, machines, packet_budget, rootless, status
 
 DEFAULT = Shape()
 NETWORKS = ("auto", "router", "kernel")
@@ -104,6 +106,17 @@ def torus() -> None:
     is_flag=True,
 )
 @option(
+    "--hosts",
+    "File with a line NAME [ADDRESS] for each machine that takes a part of the torus, this one among them; `slurm` for "
+    "those of the allocation. All have this checkout under its path. Network router, nodes of namespaces, root.",
+    metavar="FILE|slurm",
+)
+@option(
+    "--reach",
+    "Command that runs a program on another machine, with {host} or {address} in it.  "
+    f"[default: {' '.join(machines.SSH)}; with slurm: srun]",
+)
+@option(
     "--status status_file",
     "Write the status of the torus to this file, as `railyard torus status --json` prints it.",
     click.File("w", lazy=False),
@@ -122,6 +135,8 @@ def up(
     volumes: tuple[str, ...],
     with_slurm: bool,
     of_job: bool,
+    hosts: str | None,
+    reach: str | None,
     status_file: IO[str] | None,
 ) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Do nothing if the same torus is up."""
@@ -134,6 +149,10 @@ def up(
     topo = catalog.load(topology)
     plan.check_size(topo)
     carrier = _network(network)
+    can_divide = (
+        carrier == "router" and engine == DEFAULT_ENGINE and not with_slurm and rootless.INSIDE not in os.environ
+    )
+    divided = _parts(topo, hosts, reach, possible=can_divide) if hosts else None
     scale = _rate_scale(rate_scale, topo, mtu, ranks_per_node)
     shape = Shape(
         rate_scale=scale,
@@ -163,6 +182,7 @@ def up(
             containers=containers,
             with_slurm=with_slurm,
             progress=lambda done: bar.update(task, completed=done),
+            divided=divided,
         )
     report = status.inspect(virtual_torus) if status_file or not new else None
     if report and status_file:
@@ -176,6 +196,9 @@ def up(
         f"{virtual_torus.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
         f"1 GB/s is {scale * 8e3:g} Mbit/s, network {virtual_torus.shape.network}{topo.routes_text}"
     )
+    if divided:
+        cables = len(parts.cut(topo, parts.divide(topo, len(divided.machines)))) // 2
+        click.echo(f"on {len(divided.machines)} machines: {cables} cables between them")
     click.echo(pace.line(topo, virtual_torus.shape))
     if with_slurm:
         click.echo(f"Slurm: {len(topo.nodes)} nodes; railyard torus exec {virtual_torus.name} head -- sinfo")
@@ -350,6 +373,17 @@ def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Con
         valid = f"{DEFAULT_ENGINE} for an ordinary user; the {engine} engine is for root"
         raise InputError("--engine", "", engine, valid)
     return engines()[engine].made_of(image, volumes)
+
+
+def _parts(topology: Topology, hosts: str, reach: str | None, *, possible: bool) -> Parts:
+    """Return the machines of a torus on several; InputError for what such a torus cannot have."""
+    if not possible:
+        valid = "network router, nodes of namespaces, no Slurm of its own, and root"
+        raise InputError("--hosts", "", hosts, valid)
+    there = machines.of_slurm() if hosts == "slurm" else machines.read(Path(hosts))
+    usual = machines.SRUN if hosts == "slurm" else machines.SSH
+    parts.check(topology, len(there))
+    return machines.parts_here(there, shlex.split(reach) if reach else usual)
 
 
 def _check_slurm() -> None:

@@ -67,7 +67,7 @@ def create(
     """
     lines = [_namespace(torus, n.name, first_processes or {}) for n in plan.namespaces]
     lines += [_cable(torus, number, cable) for number, cable in enumerate(plan.cables)]
-    _batch("ip", lines)
+    batch("ip", lines)
     _refuse_foreign(full_name(torus, host) for host in first_processes or {})
     before_configuring()
     work = [(torus, namespace) for namespace in plan.namespaces]
@@ -115,7 +115,7 @@ def remove(torus: str) -> None:
     names = namespaces(torus)
     kill(names)
     if names:
-        _batch("ip", [f"netns del {name}" for name in names])
+        batch("ip", [f"netns del {name}" for name in names])
 
 
 def kill(names: Iterable[str], *, timeout_s: float = 10) -> None:
@@ -271,13 +271,18 @@ def revive_lines(namespace: Namespace, ports: Iterable[str]) -> list[str]:
     return lines
 
 
+def run_in(work: tuple[str, str, Sequence[str]]) -> None:
+    """Run `batch_in` in a worker process; `work` is (namespace, program, lines)."""
+    batch_in(*work)
+
+
 def batch_in(name: str, program: str, lines: Iterable[str]) -> None:
     """Move this process into a namespace, and run lines for `ip -batch` or `tc -batch` there.
 
     `name` is the full name of the namespace. Raises RunError with the first line that fails.
     """
     enter(name)
-    _batch(program, lines)
+    batch(program, lines)
 
 
 def _namespace(torus: str, host: str, first_processes: Mapping[str, int]) -> str:
@@ -308,8 +313,8 @@ def _configure(work: tuple[str, Namespace]) -> None:
     enter(full_name(torus, namespace.name))
     for key, value in namespace.sysctls:
         _set(key, value)
-    _batch("ip", ip_lines(namespace))
-    _batch("tc", (line for shaper in namespace.shapers for line in shaper_lines(shaper)))
+    batch("ip", ip_lines(namespace))
+    batch("tc", (line for shaper in namespace.shapers for line in shaper_lines(shaper)))
 
 
 def _set(key: str, value: str) -> None:
@@ -324,17 +329,12 @@ def _set(key: str, value: str) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        if _has(path, value):
+        if path.read_text(encoding="ascii").split() == value.split():
             return
         raise RunError(f"cannot set {path} to {value!r}: {error.strerror}; mount /proc/sys writable") from error
 
 
-def _has(path: Path, value: str) -> bool:
-    """Return whether a kernel setting has a value already."""
-    return path.read_text(encoding="ascii").split() == value.split()
-
-
-def _batch(program: str, lines: Iterable[str]) -> None:
+def batch(program: str, lines: Iterable[str]) -> None:
     """Run lines by `ip -batch` or `tc -batch` in this process's namespace. RunError with the first line that fails."""
     text = "\n".join(lines)
     if not text:

@@ -16,8 +16,10 @@ import signal
 import struct
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
@@ -25,6 +27,7 @@ from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import netns
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import router_description
+from railyard.torus.plan.parts import Parts, divide
 from railyard.torus.plan.plan import HEAD, Shape
 
 TUN = Path("/dev/net/tun")
@@ -54,16 +57,28 @@ def missing() -> str:
     return ""
 
 
-def start(name: str, topology: Topology, shape: Shape, *, faults: Faults, folder: Path) -> None:
+def start(
+    name: str,
+    topology: Topology,
+    shape: Shape,
+    *,
+    faults: Faults,
+    folder: Path,
+    parts: Parts | None = None,
+    sockets: Mapping[int, int] = MappingProxyType({}),
+) -> None:
     """Start the router of a torus whose namespaces exist, and wait until all NICs exist.
 
+    `sockets` are descriptors of connections to the routers of other machines, by the machines' numbers.
     Raises RunError with the router's own message if it ends before.
     """
     description = folder / "router"
-    _write(description, _description(name, topology, shape, faults=faults, generation=1))
+    _write(description, _description(name, topology, shape, faults=faults, generation=1, parts=parts))
+    peers = [f"{machine.name}={sockets.get(n, '')}" for n, machine in enumerate(parts.machines if parts else ())]
     with (folder / "router.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
-            [ROUTER, description, folder / "router.counters", netns.NETNS / netns.full_name(name, HEAD)],
+            [ROUTER, description, folder / "router.counters", netns.NETNS / netns.full_name(name, HEAD), *peers],
+            pass_fds=list(sockets.values()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -74,10 +89,12 @@ def start(name: str, topology: Topology, shape: Shape, *, faults: Faults, folder
     with process.stdout as answer:
         if answer.readline() != "ready\n":
             process.wait()
-            raise RunError(_reason(folder) or "railyard-router ended before its NICs existed")
+            raise RunError(reason(folder) or "railyard-router ended before its NICs existed")
 
 
-def change(name: str, topology: Topology, shape: Shape, *, faults: Faults, folder: Path) -> None:
+def change(
+    name: str, topology: Topology, shape: Shape, *, faults: Faults, folder: Path, parts: Parts | None = None
+) -> None:
     """Make a running router apply other faults, and wait until it does.
 
     Raises RunError if the router does not run, ends, or has not applied the faults after `CHANGE_S`.
@@ -86,7 +103,8 @@ def change(name: str, topology: Topology, shape: Shape, *, faults: Faults, folde
     if running is None:
         raise RunError(f"the router of torus {name} does not run; run: railyard torus down {name}")
     generation = running.generation + 1
-    _write(folder / "router", _description(name, topology, shape, faults=faults, generation=generation))
+    text = _description(name, topology, shape, faults=faults, generation=generation, parts=parts)
+    _write(folder / "router", text)
     os.kill(running.process, signal.SIGHUP)
     deadline = time.monotonic() + CHANGE_S
     while (running := state(name, folder)) is not None and running.generation != generation:
@@ -97,7 +115,7 @@ def change(name: str, topology: Topology, shape: Shape, *, faults: Faults, folde
             )
         time.sleep(0.002)
     if running is None:
-        raise RunError(_reason(folder) or f"the router of torus {name} ended when its faults changed")
+        raise RunError(reason(folder) or f"the router of torus {name} ended when its faults changed")
 
 
 def state(name: str, folder: Path) -> RouterState | None:
@@ -117,10 +135,18 @@ def state(name: str, folder: Path) -> RouterState | None:
     return RouterState(process=process, generation=generation, realtime=bool(realtime))
 
 
-def _description(name: str, topology: Topology, shape: Shape, *, faults: Faults, generation: int) -> str:
+def _description(
+    name: str, topology: Topology, shape: Shape, *, faults: Faults, generation: int, parts: Parts | None
+) -> str:
     """Return the text of a torus's description for the router."""
-    prefix = f"{netns.NETNS}/{netns.full_name(name, '')}"
-    return router_description.description(topology, shape, faults, namespace_prefix=prefix, generation=generation)
+    return router_description.description(
+        topology,
+        shape,
+        faults,
+        namespace_prefix=f"{netns.NETNS}/{netns.full_name(name, '')}",
+        generation=generation,
+        machine_of=divide(topology, len(parts.machines)) if parts else None,
+    )
 
 
 def _write(path: Path, text: str) -> None:
@@ -130,7 +156,7 @@ def _write(path: Path, text: str) -> None:
     temporary.rename(path)
 
 
-def _reason(folder: Path) -> str:
+def reason(folder: Path) -> str:
     """Return the message with which the router ended; an empty text if there is none."""
     with contextlib.suppress(OSError):
         return (folder / "router.log").read_text(encoding="utf-8").strip().removeprefix("railyard-router: ")

@@ -277,6 +277,21 @@ static char *joined(char **words) {
     return line;
 }
 
+/* Run a command on a host that is on another machine, where the torus has several; else return. */
+static void try_elsewhere(const char *torus, char **host_and_command, int shell) {
+    char path[512];
+    snprintf(path, sizeof path, "/run/railyard/%s/elsewhere", torus);
+    size_t count = 0;
+    while (host_and_command[count] != NULL)
+        count++;
+    char **words = zeroed(count + 3, sizeof *words);
+    words[0] = path;
+    words[1] = host_and_command[0];
+    words[2] = "-s";
+    memcpy(words + 2 + shell, host_and_command + 1, count * sizeof *words);
+    execv(path, words);
+}
+
 int main(int count, char **arguments) {
     const char *torus = getenv("RAILYARD_TORUS");
     int shell = 0;
@@ -299,6 +314,8 @@ int main(int count, char **arguments) {
     if (container < 0) {
         char path[512];
         snprintf(path, sizeof path, "/run/netns/railyard.%s.%s", torus, host);
+        if (access(path, F_OK) != 0)
+            try_elsewhere(torus, arguments + optind, shell);
         enter_network(path, path);
         dress(torus, host);
     } else {

@@ -19,7 +19,7 @@ latency over the rate scale. Otherwise a hop takes the time that the kernel need
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -195,18 +195,13 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPla
             _head(topology),
             *(
                 _router(topology, shape, faults, dead_link_detours=detours_by_rail[router.rail], router=router)
-                for router in _forwarders(topology, shape)
+                for router in (() if shape.network == "router" else topology.routers)
             ),
             *(_node(topology, shape, faults, index=index, node=node) for index, node in enumerate(topology.nodes)),
         ),
         cables=tuple(_cables(topology, shape)),
         hosts=tuple(_hosts(topology)),
     )
-
-
-def _forwarders(topology: Topology, shape: Shape) -> Sequence[Router]:
-    """Return the routers that have a namespace each: none of the user-space router's."""
-    return () if shape.network == "router" else topology.routers
 
 
 def check_size(topology: Topology) -> None:
@@ -253,7 +248,13 @@ def _cables(topology: Topology, shape: Shape) -> Iterator[Cable]:
             ends = _near(topology, link), _near(topology, topology.reverse(link))
             yield Cable(ends=ends, mtu_bytes=shape.mtu_bytes)
     for index, node in enumerate(topology.nodes):
-        yield _management_cable(index, node)
+        yield Cable(  # to the bridge of the management network
+            ends=(
+                CableEnd(namespace=HEAD, interface=f"m{index}", mac=_management_mac(index, 0)),
+                CableEnd(namespace=node.name, interface="mgmt0", mac=_management_mac(index, 1)),
+            ),
+            mtu_bytes=1500,
+        )
         for rail in range(topology.rails if wired else 0):
             yield _host_cable(topology, shape, node, rail)
 
@@ -275,17 +276,6 @@ def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cabl
 def _management_mac(index: int, end: int) -> str:
     """Return the MAC address of an end of the index-th node's management cable: 0 at the bridge, 1 at the node."""
     return f"02:fe:{end:02x}:00:{index >> 8:02x}:{index & 255:02x}"
-
-
-def _management_cable(index: int, node: Node) -> Cable:
-    """Return the cable between the index-th node and the bridge of the management network."""
-    return Cable(
-        ends=(
-            CableEnd(namespace=HEAD, interface=f"m{index}", mac=_management_mac(index, 0)),
-            CableEnd(namespace=node.name, interface="mgmt0", mac=_management_mac(index, 1)),
-        ),
-        mtu_bytes=1500,
-    )
 
 
 def _near(topology: Topology, link: Link) -> CableEnd:
@@ -411,12 +401,16 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
             interface=f"nic{rail}",
             gateway=gateway,
             source=address,
-            tcp=_tcp_route(shape),
+            tcp=f"{TCP_ROUTE} rto_min {max(200, round(RESEND_MS / shape.rate_scale))}ms",
         )
         table.append(route)
         number = str(FIRST_RAIL_TABLE + rail)
         tables_of_rails.append(replace(route, prefix=addresses.EVERY_RAIL, table=number))
-        rules += _rail_rules(number, address)
+        # Packets from a NIC's own address leave by that NIC, whatever their destination is.
+        rules += [
+            f"route add unreachable default table {number}",
+            f"rule add from {address}/32 lookup {number} pref {number}",
+        ]
         rules += _routes_to_other_rails(topology, node, rail, route)
     return Namespace(
         name=node.name,
@@ -425,19 +419,6 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
         shapers=tuple(shapers),
         sysctls=(*NODE_SYSCTLS, _send_queue(topology, shape)),
     )
-
-
-def _tcp_route(shape: Shape) -> str:
-    """Return the attributes of TCP connections, as words of `ip route`."""
-    return f"{TCP_ROUTE} rto_min {max(200, round(RESEND_MS / shape.rate_scale))}ms"
-
-
-def _rail_rules(number: str, address: str) -> list[str]:
-    """Return lines that make packets from a NIC's own address leave by that NIC, whatever their destination is."""
-    return [
-        f"route add unreachable default table {number}",
-        f"rule add from {address}/32 lookup {number} pref {number}",
-    ]
 
 
 def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:

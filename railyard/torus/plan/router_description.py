@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from railyard.placements.topology.base import Router, Topology
 from railyard.placements.topology.chosen.rules import FIXED, RESTORED
@@ -40,15 +41,33 @@ class RouterLink:
     down: bool = False
 
 
-def description(topology: Topology, shape: Shape, faults: Faults, *, namespace_prefix: str, generation: int = 1) -> str:
+def description(
+    topology: Topology,
+    shape: Shape,
+    faults: Faults,
+    *,
+    namespace_prefix: str,
+    generation: int = 1,
+    machine_of: Mapping[str, int] | None = None,
+) -> str:
     """Return the description of a torus; the namespace of a node is at the path `namespace_prefix` + its name.
 
-    `generation` numbers the descriptions of one router process, which reports the one that it works by.
+    `generation` numbers the descriptions of one router process, which reports the one that it works by. `machine_of`
+    has the number of the machine of each node and router, where there are several.
     """
-    return "\n".join([*lines(topology, shape, faults, path=namespace_prefix, generation=generation), ""])
+    text = lines(topology, shape, faults, path=namespace_prefix, generation=generation, machine_of=machine_of or {})
+    return "\n".join([*text, ""])
 
 
-def lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, generation: int = 1) -> Iterator[str]:
+def lines(
+    topology: Topology,
+    shape: Shape,
+    faults: Faults,
+    *,
+    path: str,
+    generation: int = 1,
+    machine_of: Mapping[str, int] = MappingProxyType({}),
+) -> Iterator[str]:
     """Yield the lines of a description; `path` is the prefix of the nodes' namespaces."""
     cell = shape.mtu_bytes + ETHERNET_BYTES
     yield f"railyard-router {FORMAT} {generation}"
@@ -62,6 +81,8 @@ def lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, genera
     for router in topology.routers:
         hosts[topology.router_name(router)] = len(hosts)
         yield f"router {topology.router_name(router)} {addresses.router_address(topology, router)}"
+    for name, machine in machine_of.items():
+        yield f"in {hosts[name]} {machine}"
     for node in topology.nodes:
         for rail in range(topology.rails):
             yield f"address {hosts[node.name]} {addresses.node_address(topology, node, rail)}"

@@ -10,7 +10,6 @@ Sources of the options: SimGrid 3.32, docs/source/Configuring_SimGrid.rst and ap
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import re
@@ -22,11 +21,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from railyard.base import parent
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 from railyard.placements.hosts.hostfile import Nic
@@ -242,8 +242,13 @@ def _within_limits(
         start_new_session=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes)),
     )
-    with _signals_to(process):
-        memory_kib = _wait(process, limits.time_s)
+    with parent.on_signals(lambda received, _: os.killpg(process.pid, received)):
+        try:
+            memory_kib = _wait(process, limits.time_s)
+        finally:
+            if process.returncode is None and process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
     status = process.returncode
     return 128 - status if status < 0 else status, memory_kib
 
@@ -261,20 +266,3 @@ def _wait(process: subprocess.Popen[bytes], time_s: float) -> int:
             return usage.ru_maxrss
         time.sleep(POLL_S)
     raise RunError(f"sim: not done after {time_s:g} s of this machine's time; raise --time-limit")
-
-
-@contextlib.contextmanager
-def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Pass signals to a simulation within the block, and kill it at the end. It has a session of its own."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    former = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        signal.signal(number, lambda received, _: os.killpg(process.pid, received))
-    try:
-        yield
-    finally:
-        if process.returncode is None and process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        for number, handler in former.items():
-            signal.signal(number, handler)

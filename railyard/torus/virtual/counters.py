@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import itertools
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any
 
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology.base import Node, Router, Topology
+from railyard.torus.plan.parts import Parts, cut, divide
+from railyard.torus.virtual import machines
 
 FORMAT = "railyard-counters/1"
 PROGRAM = BUILD / "bin/railyard-counters"
@@ -31,63 +34,22 @@ FAULTS = {"drops": "packets", "replays": "packets", "outages": "events", "outage
 #: Counters that grow where other traffic is in the way.
 STALLS = {"output_stall_ns": "ns"}
 NO_ROUTER = "the network router alone counts it"
-#: What a link's counter has from its sending interface under the same name.
-_SENT = ("packets", "drops", "throttled", "backlog_bytes", "backlog_packets", *ROUTED)
 
 End = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interface:
-    """The counters of an interface of a host; `order` is its index in the sweep that read all interfaces.
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What the sending end of a link counts. `packets` are those sent, and the backlog is what waits there now.
 
-    `packets` are those sent, and `drops` those dropped in either direction. `throttled` counts packets that waited for
-    the shaper, whose rate is `rate_byte_s`. The backlog is what waits there now.
+    `throttled` counts packets that waited for the shaper. `input_stall_ns` is the time that packets which had arrived
+    by the link waited for their next link. `output_stall_ns` is the time that the link was idle although packets waited
+    for it, because the buffer at its other end was full. `replays` is how often a damaged packet was sent again.
+    `outages` counts the times that the link fell silent while packets waited for it, `outage_ns` is how long, and
+    `delayed_ns` what jitter added. From the stalls on all are None on the network `kernel`, whose routers have no
+    finite buffers and no such faults.
     """
 
-    order: int
-    rx_bytes: int
-    tx_bytes: int
-    packets: int
-    drops: int
-    rate_byte_s: int
-    throttled: int
-    backlog_bytes: int
-    backlog_packets: int
-    input_stall_ns: int | None = None
-    output_stall_ns: int | None = None
-    replays: int | None = None
-    outages: int | None = None
-    outage_ns: int | None = None
-    delayed_ns: int | None = None
-
-
-Snapshot = Mapping[End, Interface]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkCounter:
-    """The counters of a directed link of the torus, or between a node and its router.
-
-    The latter have the dimension H, and the direction + from the node to the router.
-
-    `input_stall_ns` is the time that packets which had arrived by the link waited for their next link.
-    `output_stall_ns` is the time that the link was idle although packets waited for it, because the buffer at its other
-    end was full. `replays` is how often a damaged packet was sent again. `outages` counts the times that the link fell
-    silent while packets waited for it, `outage_ns` is how long, and `delayed_ns` what jitter added. All are None on the
-    network `kernel`, whose routers have no finite buffers and no such faults.
-    """
-
-    name: str
-    source: str
-    target: str
-    coordinate: tuple[int, ...]
-    rail: int
-    dimension: str
-    direction: str
-    link_class: str
-    rate_mbit_s: float = 0.0
-    bytes: int = 0
     packets: int = 0
     drops: int = 0
     throttled: int = 0
@@ -99,6 +61,46 @@ class LinkCounter:
     outages: int | None = None
     outage_ns: int | None = None
     delayed_ns: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interface(Counts):
+    """The counters of an interface of a host; `order` is its index in the sweep that read all interfaces.
+
+    `drops` are the packets dropped in either direction, and `rate_byte_s` is the rate of the shaper.
+    """
+
+    order: int
+    rx_bytes: int
+    tx_bytes: int
+    rate_byte_s: int
+
+
+Snapshot = Mapping[End, Interface]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Named:
+    """The fields of `LinkCounter` that come before its counts."""
+
+    name: str
+    source: str
+    target: str
+    coordinate: tuple[int, ...]
+    rail: int
+    dimension: str
+    direction: str
+    link_class: str
+    rate_mbit_s: float = 0.0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkCounter(Counts, _Named):
+    """The counters of a directed link of the torus, or between a node and its router.
+
+    The latter have the dimension H, and the direction + from the node to the router.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,25 +163,42 @@ class CounterReading:
         return {"read": {"torus": [*names, "RATE"]}, "not_read": not_read, "events": events}
 
 
-def read(torus: str, topology: Topology) -> CounterReading:
+def read(torus: str, topology: Topology, parts: Parts | None = None) -> CounterReading:
     """Return the counters of a torus. RunError if they cannot be read or an interface of the topology is missing."""
-    first, second = _snapshots(torus)
-    return reading(torus, topology, first, second)
+    first, second = _snapshots(torus, parts)
+    return reading(torus, topology, first, second, parts=parts)
 
 
-def snapshot(torus: str) -> Snapshot:
+def snapshot(torus: str, parts: Parts | None = None) -> Snapshot:
     """Return (host, interface) -> counters of a torus. RunError if they cannot be read."""
-    return _snapshots(torus)[1]
+    return _snapshots(torus, parts)[1]
 
 
-def _snapshots(torus: str) -> list[Snapshot]:
-    """Return two snapshots, one taken directly after the other."""
+def _snapshots(torus: str, parts: Parts | None) -> list[Snapshot]:
+    """Return two snapshots, one taken directly after the other, of all machines."""
     if not PROGRAM.is_file():
         raise RunError(f"{PROGRAM} is not built; run `make setup`")
     result = subprocess.run([PROGRAM, torus], capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RunError(result.stderr.strip())
-    return parse(result.stdout.splitlines())
+    outputs = [result.stdout, *machines.on_others(parts, [str(PROGRAM), torus])]
+    return merged([parse(output.splitlines()) for output in outputs])
+
+
+def merged(snapshots: Sequence[Sequence[Snapshot]]) -> list[Snapshot]:
+    """Return the snapshots of a torus from those of each of its machines: a link is counted where it begins or ends."""
+    return [reduce(_sum, taken) for taken in zip(*snapshots, strict=True)]
+
+
+def _sum(one: Snapshot, other: Snapshot) -> Snapshot:
+    """Return the sums of the counters of two machines."""
+    added = [field.name for field in fields(Interface) if field.name not in ("order", "rate_byte_s")]
+    return {
+        end: replace(one[end], **{name: getattr(one[end], name) + getattr(other[end], name) for name in added})
+        if end in other
+        else one[end]
+        for end in one
+    }
 
 
 def parse(lines: Iterable[str]) -> list[Snapshot]:
@@ -223,19 +242,23 @@ def _interface(order: int, link: list[int], queue: list[int]) -> Interface:
     )
 
 
-def reading(torus: str, topology: Topology, first: Snapshot, second: Snapshot) -> CounterReading:
+def reading(
+    torus: str, topology: Topology, first: Snapshot, second: Snapshot, *, parts: Parts | None = None
+) -> CounterReading:
     """Return the counters of a topology's links from two snapshots, one taken directly after the other.
 
     Raises RunError for an interface that is missing.
     """
     links, lost = [], []
+    between = set(cut(topology, divide(topology, len(parts.machines)))) if parts else set()
     for counter, sender, receiver in _directed(topology):
         if sender not in second or receiver not in second:
             raise RunError(
                 f"torus {torus} has no interface {sender[0]}:{sender[1]}; run: railyard torus status {torus}"
             )
         links.append(_filled(counter, second[sender]))
-        if not _agree((first[sender], second[sender]), (first[receiver], second[receiver])):
+        agree = _agree_later if counter.name in between else _agree
+        if not agree((first[sender], second[sender]), (first[receiver], second[receiver])):
             sent, received = first[sender].tx_bytes, first[receiver].rx_bytes
             lost.append(f"{counter.name}: {sent} bytes sent, {received} received")
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -252,6 +275,16 @@ def _agree(sender: tuple[Interface, Interface], receiver: tuple[Interface, Inter
     if sender[0].order < receiver[0].order:
         return sender[0].tx_bytes <= receiver[0].rx_bytes <= sender[1].tx_bytes
     return receiver[0].rx_bytes <= sender[0].tx_bytes <= receiver[1].rx_bytes
+
+
+def _agree_later(sender: tuple[Interface, Interface], receiver: tuple[Interface, Interface]) -> bool:
+    """Return whether the counts of two ends on two machines fit together.
+
+    The machines are not read at the same moment. Ends that no longer count must have counted the same.
+    """
+    if sender[0].tx_bytes == sender[1].tx_bytes and receiver[0].rx_bytes == receiver[1].rx_bytes:
+        return sender[0].tx_bytes == receiver[0].rx_bytes
+    return receiver[0].rx_bytes <= sender[1].tx_bytes
 
 
 def difference(later: CounterReading, earlier: CounterReading) -> CounterReading:
@@ -305,7 +338,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
 
 def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:
     """Return the counter of a link with the numbers of its sending interface."""
-    sent: dict[str, Any] = {name: getattr(interface, name) for name in _SENT}
+    sent: dict[str, Any] = {item.name: getattr(interface, item.name) for item in fields(Counts)}
     return replace(counter, rate_mbit_s=interface.rate_byte_s * 8e-6, bytes=interface.tx_bytes, **sent)
 
 

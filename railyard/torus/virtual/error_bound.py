@@ -167,6 +167,21 @@ def lateness(lines: Sequence[str]) -> Lateness | None:
     )
 
 
+def wire(outputs: Iterable[Iterable[str]]) -> dict[str, float]:
+    """Return what the routers of several machines counted of one another; empty for a torus on one machine.
+
+    `cells` came from another machine, `late` of them after their time. `clock_error_us` is how far its clock may be
+    from what was assumed, at most. Each element of `outputs` is that of railyard-counters on one machine.
+    """
+    read = [[list(map(int, line.split()[1:])) for line in lines if line.startswith("x ")] for lines in outputs]
+    if not all(read):
+        return {}
+    cells, late = (sum(lines[-1][index] - lines[0][index] for lines in read) for index in (0, 1))
+    if not any(lines[-1][2] for lines in read):
+        return {}
+    return {"cells": cells, "late": late, "clock_error_us": max(lines[-1][2] for lines in read) / 1e3}
+
+
 def not_handed_over(lines: Sequence[str]) -> str:
     """Return in one line which chunks the router read and did not deliver; an empty text if it delivered all."""
     read = [[int(word) for word in line.split()[2:]] for line in lines if line.startswith("r ")]

@@ -36,7 +36,7 @@ from typing import IO, Any
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
 from railyard.torus.plan import pace
-from railyard.torus.virtual import counters, error_bound, lifecycle, packet_budget
+from railyard.torus.virtual import counters, error_bound, lifecycle, machines, packet_budget
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
 from railyard.torus.virtual.error_bound import ErrorBound, Lateness, RankActivity
 from railyard.torus.virtual.lifecycle import VirtualTorus
@@ -293,7 +293,10 @@ class Watch:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=self.seen, stderr=subprocess.PIPE, text=True
         )
+        self.elsewhere = machines.watch(self.torus.parts, command)
         self._wait_for_snapshot()
+        for watcher in self.elsewhere:
+            watcher.wait_for(END_OF_SNAPSHOT.decode())
         self.estimate = threading.Timer(pace.ESTIMATE_S, self._print_estimate)
         self.estimate.daemon = True
         self.estimate.start()
@@ -314,12 +317,13 @@ class Watch:
     ) -> None:
         self.estimate.cancel()
         self.estimate.join()
+        elsewhere = [watcher.end() for watcher in self.elsewhere]
         _, self.complaint = self.process.communicate()
         self.seen.seek(0)
         lines = self.seen.readlines()
         self.seen.close()
         if kind is None:
-            self._conclude(lines)
+            self._conclude([lines, *elsewhere])
 
     def _print_estimate(self) -> None:
         """Print how long a launch may take, while it runs; not for a program that shows when it takes samples."""
@@ -331,17 +335,23 @@ class Watch:
         line = pace.estimate(self.torus.shape.rate_scale, most)
         print(f"railyard: {line}", file=sys.stderr, flush=True)
 
-    def _conclude(self, lines: list[str]) -> None:
-        """Judge the launch by the output of railyard-counters."""
-        snapshots = counters.parse(lines)
-        if len(snapshots) != 3:
+    def _conclude(self, outputs: Sequence[list[str]]) -> None:
+        """Judge the launch by the output of railyard-counters, here and then on each other machine."""
+        lines = outputs[0]
+        every = [counters.parse(output) for output in outputs]
+        if any(len(snapshots) != 3 for snapshots in every):
             reason = self.complaint.strip() or _how_it_ended(self.process.returncode)
             raise RunError(f"the counters of {self.torus.name} could not be read during the launch: {reason}")
-        name, topology = self.torus.name, self.torus.topology
-        before = counters.reading(name, topology, snapshots[0], snapshots[0])
-        after = counters.reading(name, topology, snapshots[1], snapshots[2])
+        snapshots = counters.merged(every)
+        name, topology, parts = self.torus.name, self.torus.topology, self.torus.parts
+        before = counters.reading(name, topology, snapshots[0], snapshots[0], parts=parts)
+        after = counters.reading(name, topology, snapshots[1], snapshots[2], parts=parts)
         self.counted = counters.difference(after, before)
-        judged = judge(intervals(lines), self.counted, self._machine(lines))
+        self.wire = error_bound.wire(outputs)
+        loads = [self._machine(output) for output in outputs]
+        worst = max(loads, key=lambda load: load.bound.percent)
+        carrier = next((load.carrier for load in loads if load.carrier), "")
+        judged = judge(intervals(lines), self.counted, replace(worst, carrier=carrier, busiest=loads[0].busiest))
         self.guard = replace(judged, attempts=self.attempt, waited_s=round(self.waited_s, 3))
 
     def _machine(self, lines: list[str]) -> MachineLoad:
@@ -371,6 +381,7 @@ class Watch:
             "torus": self.torus.name,
             "begun": self.begun.isoformat(),
             "guard": asdict(self.guard),
+            **({"wire": self.wire} if self.wire else {}),
             "nics": list(self.counted.nics(self.torus.topology)),
             "health": {**self.counted.health(), "spells": self._spells()},
             "links": [asdict(link) for link in self.counted.links],

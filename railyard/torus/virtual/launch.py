@@ -22,7 +22,7 @@ from railyard.torus.engines.base import Containers
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import cluster, gate
 from railyard.torus.virtual import environment as environments
-from railyard.torus.virtual import fidelity, launcher_process, lifecycle, locks
+from railyard.torus.virtual import fidelity, launcher_process, lifecycle, locks, machines
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 #: The variable with the number of times that a launch may be started, as long as it is void because of load alone.
@@ -34,6 +34,12 @@ LONGEST_REPEATED_S = 120
 
 def hosts(torus: VirtualTorus) -> list[str]:
     """Return the names of all hosts that a command can run on: the head, the nodes, and routers that are namespaces."""
+    here = _here(torus)
+    return [*here, *(node.name for node in torus.topology.nodes if torus.parts and node.name not in here)]
+
+
+def _here(torus: VirtualTorus) -> list[str]:
+    """Return the names of the hosts on this machine."""
     prefix = netns.full_name(torus.name, "")
     return [name.removeprefix(prefix) for name in netns.namespaces(torus.name)]
 
@@ -43,6 +49,11 @@ def on_host(torus: VirtualTorus, host: str, command: Sequence[str]) -> NoReturn:
     if host not in hosts(torus):
         raise InputError("host", "", host, _valid_hosts(torus, host))
     variables = {**os.environ, **environments.for_any_program(torus)}
+    if torus.parts and host not in _here(torus):
+        machine = torus.parts.machines[torus.machine_of[host]]
+        words = machines.entered(torus.name, host, command, environment=variables, folder=str(Path.cwd()))
+        command = machines.command(torus.parts, machine, words)
+        os.execvp(command[0], command)
     os.execvpe("railyard-enter", ["railyard-enter", host, *command], variables)
 
 
@@ -149,7 +160,7 @@ def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     attempts = _attempts()
     output = _Output()
     for attempt in range(1, attempts + 1):
-        with fidelity.Watch(torus, attempt, waited_s) as watch:
+        with machines.relay(torus), fidelity.Watch(torus, attempt, waited_s) as watch:
             status = once(torus)
         is_last = attempt == attempts or status != 0 or not is_worth_another(watch.guard)
         if is_last or not output.truncate():

@@ -81,7 +81,9 @@ def start(
 
 def router_ended(torus: VirtualTorus) -> str:
     """Return the message for a torus whose router has ended."""
-    return f"the router of torus {torus.name} has ended; run: railyard torus down {torus.name}"
+    reason = router.reason(torus.folder)
+    because = f" ({reason})" if reason else ""
+    return f"the router of torus {torus.name} has ended{because}; run: railyard torus down {torus.name}"
 
 
 def _end_without_router(torus: VirtualTorus, child: subprocess.Popen[bytes]) -> None:

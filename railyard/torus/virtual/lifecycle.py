@@ -27,13 +27,14 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from railyard.base import parent
 from railyard.base.errors import InputError, RunError
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
@@ -43,9 +44,10 @@ from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import DEFAULT, engines, netns, router
 from railyard.torus.engines.base import Containers, NodeOrder, Progress
 from railyard.torus.plan import plan
+from railyard.torus.plan.parts import Parts, divide, own_plan
 from railyard.torus.plan.plan import Shape, TorusPlan
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import autogroup, locks
+from railyard.torus.virtual import autogroup, locks, machines
 
 RUN = Path("/run/railyard")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
@@ -67,7 +69,7 @@ class Owner:
 
     def lives(self) -> bool:
         """Return whether this process still runs, and not another one with its number."""
-        return _started(self.pid) == self.started
+        return parent.started(self.pid) == self.started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +90,22 @@ class VirtualTorus:
     containers: Containers | None = None
     slurm: bool = False
     owner: Owner | None = field(default=None, compare=False)
+    parts: Parts | None = None
 
     @property
     def folder(self) -> Path:
         """Return the folder of the torus under /run/railyard."""
         return RUN / self.name
+
+    def plan(self, faults: Faults | None = None) -> TorusPlan:
+        """Return what this machine makes of the torus, with its faults or others."""
+        whole = plan.make(self.topology, self.shape, self.faults if faults is None else faults)
+        return own_plan(whole, self.parts) if self.parts else whole
+
+    @property
+    def machine_of(self) -> Mapping[str, int]:
+        """Return the number of the machine of each node and router, by name; nothing on one machine."""
+        return divide(self.topology, len(self.parts.machines)) if self.parts else {}
 
     def provenance(self) -> dict[str, Any]:
         """Return what a record stores of the torus, in `provenance.torus` (docs/formats.md)."""
@@ -108,6 +121,7 @@ class VirtualTorus:
             **self.topology.routes.to_dict(),
             "faults": list(self.faults.summary),
             **self._image(),
+            **({"machines": len(self.parts.machines)} if self.parts else {}),
         }
 
     def _image(self) -> dict[str, str]:
@@ -125,17 +139,19 @@ def up(
     containers: Containers | None = None,
     with_slurm: bool = False,
     progress: Progress = lambda done: None,
+    divided: Parts | None = None,
+    sockets: Mapping[int, int] | None = None,
 ) -> tuple[VirtualTorus, bool]:
     """Bring a torus up; return it, and True if it was made now or False if the same torus was up already.
 
     `progress` is called with the number of containers, namespaces and (`with_slurm`) nodes of Slurm that are made.
-    Raises InputError for a bad name, the name of another torus, or a shape that the kernel cannot have. Raises RunError
-    if the kernel, Docker or Slurm fails, after everything made has been removed.
+    `divided` are the machines of a torus on several; with `sockets`, connections to their routers by number, only this
+    machine's part is made. Raises InputError for a bad name, the name of another torus, or a shape that the kernel
+    cannot have. Raises RunError if the kernel, Docker or Slurm fails, after everything made has been removed.
     """
     if not NAME.fullmatch(name) or name in RESERVED:
         valid = "a letter, then up to 30 letters (lower case), digits or dashes; not lock or launch"
         raise InputError("--name", "", name, valid)
-    torus_plan = plan.make(topo, shape)
     requested = VirtualTorus(
         name=name,
         engine=engine,
@@ -145,7 +161,9 @@ def up(
         containers=containers,
         slurm=with_slurm,
         owner=_owner_of(name),
+        parts=divided,
     )
+    torus_plan = requested.plan()
     with lock():
         if existing := _existing(requested):
             return existing, False
@@ -161,7 +179,12 @@ def up(
         write(dataclasses.replace(requested, complete=False), torus_plan)
         autogroup.turn_off(RUN)
         try:
-            _create(requested, torus_plan, progress)
+            if divided is None or sockets is not None:
+                _create(requested, torus_plan, progress, sockets or {})
+            else:
+                machines.make_others(
+                    name, to_document(requested), divided, lambda own: _create(requested, torus_plan, progress, own)
+                )
         except BaseException:
             _remove(name)
             raise
@@ -174,16 +197,7 @@ def _owner_of(name: str) -> Owner | None:
     match = OF_A_JOB.fullmatch(name)
     if match is None or int(match[1]) != os.getppid():
         return None
-    return Owner(pid=os.getppid(), started=_started(os.getppid()))
-
-
-def _started(pid: int) -> str:
-    """Return the start time of a process in the kernel's ticks; an empty text if there is none, or a zombie."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if words[0] in "ZX" else words[19]
+    return Owner(pid=os.getppid(), started=parent.started(os.getppid()))
 
 
 def _existing(requested: VirtualTorus) -> VirtualTorus | None:
@@ -207,6 +221,13 @@ def down(name: str) -> None:
 
     Kills its processes at once, a launch on it included, and removes the rest when no other launch runs.
     """
+    torus = read(name)
+    down_part(name)
+    machines.on_others(torus.parts if torus else None, [*machines.PART, "down", name])
+
+
+def down_part(name: str) -> None:
+    """Do what `down` does on this machine alone."""
     with lock():
         existing = names() if name in names() else names() | _left_to_engines()
         if name not in existing:
@@ -268,21 +289,26 @@ def read(name: str) -> VirtualTorus | None:
     Returns None without the file, and for a file that is cut off or of another version.
     """
     try:
-        document = json.loads((RUN / name / "torus.json").read_text(encoding="utf-8"))
-        return VirtualTorus(
-            name=name,
-            engine=engines()[document["engine"]].name,
-            topology=catalog.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
-            shape=Shape(**document["shape"]),
-            complete=document["complete"],
-            faults=fault_model.parse(document["faults"]),
-            containers=_read_containers(document["containers"]),
-            slurm=document["slurm"],
-            owner=Owner(**document["owner"]) if document.get("owner") else None,
-            pending=fault_model.parse(document["pending"]) if document.get("pending") is not None else None,
-        )
+        return from_document(name, json.loads((RUN / name / "torus.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def from_document(name: str, document: Mapping[str, Any]) -> VirtualTorus:
+    """Return the torus of a document that `to_document` made."""
+    return VirtualTorus(
+        name=name,
+        engine=engines()[document["engine"]].name,
+        topology=catalog.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
+        shape=Shape(**document["shape"]),
+        complete=document["complete"],
+        faults=fault_model.parse(document["faults"]),
+        containers=_read_containers(document["containers"]),
+        slurm=document["slurm"],
+        owner=Owner(**document["owner"]) if document.get("owner") else None,
+        pending=fault_model.parse(document["pending"]) if document.get("pending") is not None else None,
+        parts=Parts.from_dict(document["parts"]) if document.get("parts") else None,
+    )
 
 
 def _read_containers(document: dict[str, Any] | None) -> Containers | None:
@@ -299,20 +325,7 @@ def write(torus: VirtualTorus, torus_plan: TorusPlan) -> None:
         "hydra.hosts": "".join(f"{node.name}\n" for node in torus.topology.nodes),
         "coordinates": files.coordinates(torus.topology),
         "topology.yml": yaml.safe_dump(torus.topology.to_dict(), sort_keys=False),
-        "torus.json": json.dumps(
-            {
-                "engine": torus.engine,
-                "topology": torus.topology.to_dict(),
-                "shape": asdict(torus.shape),
-                "containers": torus.containers and asdict(torus.containers),
-                "slurm": torus.slurm,
-                "complete": torus.complete,
-                "owner": torus.owner and asdict(torus.owner),
-                "faults": torus.faults.to_dict(),
-                "pending": None if torus.pending is None else torus.pending.to_dict(),
-            },
-            indent=1,
-        ),
+        "torus.json": json.dumps(to_document(torus), indent=1),
     }
     for name, text in texts.items():
         path, temporary = torus.folder / name, torus.folder / f".{name}"
@@ -322,8 +335,24 @@ def write(torus: VirtualTorus, torus_plan: TorusPlan) -> None:
         temporary.rename(path)
 
 
-def _create(torus: VirtualTorus, torus_plan: TorusPlan, progress: Progress) -> None:
-    """Make all of a torus: nodes, network, router, and Slurm if it has one."""
+def to_document(torus: VirtualTorus) -> dict[str, Any]:
+    """Return the content of torus.json."""
+    return {
+        "engine": torus.engine,
+        "topology": torus.topology.to_dict(),
+        "shape": asdict(torus.shape),
+        "containers": torus.containers and asdict(torus.containers),
+        "slurm": torus.slurm,
+        "complete": torus.complete,
+        "owner": torus.owner and asdict(torus.owner),
+        "faults": torus.faults.to_dict(),
+        "pending": None if torus.pending is None else torus.pending.to_dict(),
+        "parts": torus.parts and asdict(torus.parts),
+    }
+
+
+def _create(torus: VirtualTorus, torus_plan: TorusPlan, progress: Progress, sockets: Mapping[int, int]) -> None:
+    """Make all of a torus, or its part on this machine: nodes, network, router, and Slurm if it has one."""
     nodes = [node.name for node in torus.topology.nodes]
     if torus.slurm:
         cluster.prepare(torus.name, torus.topology, torus.folder)
@@ -341,8 +370,10 @@ def _create(torus: VirtualTorus, torus_plan: TorusPlan, progress: Progress) -> N
         torus_plan,
         lambda done: progress(count_before + done),
         pids,
-        before_configuring=lambda: _start_router(torus),
+        before_configuring=lambda: _start_router(torus, sockets),
     )
+    if torus.parts:
+        machines.join_heads(torus.name, torus.parts)
     count_before += len(torus_plan.namespaces)
     if torus.slurm:
         cluster.start(
@@ -354,10 +385,18 @@ def _create(torus: VirtualTorus, torus_plan: TorusPlan, progress: Progress) -> N
         )
 
 
-def _start_router(torus: VirtualTorus) -> None:
+def _start_router(torus: VirtualTorus, sockets: Mapping[int, int]) -> None:
     """Start the user-space router of a torus that has one."""
     if torus.shape.network == "router":
-        router.start(torus.name, torus.topology, torus.shape, faults=torus.faults, folder=torus.folder)
+        router.start(
+            torus.name,
+            torus.topology,
+            torus.shape,
+            faults=torus.faults,
+            folder=torus.folder,
+            parts=torus.parts,
+            sockets=sockets,
+        )
 
 
 def _end(name: str) -> bool:

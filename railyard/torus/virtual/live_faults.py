@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import time
 from collections.abc import Iterable, Mapping
 
@@ -17,10 +18,12 @@ from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import netns, router
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import lifecycle
+from railyard.torus.virtual import lifecycle, machines
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 Batches = dict[str, list[str]]
+#: The longest that a packet may be held up by jitter, in s of the torus: MPI over TCP hardly gets on with more.
+MOST_JITTER_S = 1.0
 
 
 def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
@@ -39,7 +42,7 @@ def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
         for name, trouble in faults.troubled.items()
     }
     faults = dataclasses.replace(faults, troubled=troubled)
-    before = plan.make(torus.topology, torus.shape, torus.faults)
+    before = torus.plan()
     pending = dataclasses.replace(torus, pending=faults)
     lifecycle.write(pending, before)
     try:
@@ -49,7 +52,10 @@ def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
             settle(pending)
         raise
     changed = dataclasses.replace(torus, faults=faults)
-    lifecycle.write(changed, plan.make(torus.topology, torus.shape, faults))
+    lifecycle.write(changed, changed.plan())
+    if torus.parts and torus.parts.own == torus.parts.head:
+        words = [*machines.PART, "faults", torus.name]
+        machines.on_others(torus.parts, words, json.dumps(faults.to_dict()))
     return changed
 
 
@@ -59,6 +65,12 @@ def check(torus: VirtualTorus, faults: Faults) -> None:
         faults.check_steady()
     plan.make(torus.topology, torus.shape, faults)
     check_rates(torus.topology, torus.shape, faults)
+    most_us = MOST_JITTER_S * 1e6 * torus.shape.rate_scale
+    for name, trouble in faults.troubled.items():
+        if trouble.jitter_us > most_us:
+            scale = torus.shape.rate_scale
+            valid = f"at most {most_us:g}us: at the rate scale {scale:g} of this torus each packet then waits up to 1 s"
+            raise InputError("--jitter", name, f"{trouble.jitter_us:g}us", valid)
 
 
 def settle(torus: VirtualTorus) -> VirtualTorus:
@@ -67,14 +79,14 @@ def settle(torus: VirtualTorus) -> VirtualTorus:
         return torus
     _change(torus, torus.pending, torus.faults)
     settled = dataclasses.replace(torus, pending=None)
-    lifecycle.write(settled, plan.make(torus.topology, torus.shape, torus.faults))
+    lifecycle.write(settled, settled.plan())
     return settled
 
 
 def _change(torus: VirtualTorus, from_faults: Faults, to_faults: Faults) -> None:
     """Change the network of a torus from one set of faults to another; skip what has been changed already."""
     if torus.shape.network == "router":
-        router.change(torus.name, torus.topology, torus.shape, faults=to_faults, folder=torus.folder)
+        router.change(torus.name, torus.topology, torus.shape, faults=to_faults, folder=torus.folder, parts=torus.parts)
         return
     before = plan.make(torus.topology, torus.shape, from_faults)
     after = plan.make(torus.topology, torus.shape, to_faults)
@@ -119,10 +131,5 @@ def _run(torus: str, program: str, batches: Batches) -> None:
     work = [(netns.full_name(torus, name), program, lines) for name, lines in batches.items() if lines]
     if not work:
         return
-    for _ in netns.at_once(_batch_in, work):
+    for _ in netns.at_once(netns.run_in, work):
         pass
-
-
-def _batch_in(work: tuple[str, str, list[str]]) -> None:
-    """Run the lines of `work`, which is (namespace, program, lines), in a worker process."""
-    netns.batch_in(*work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from support.commands import Run
 
 from railyard.analysis.judge import collectives
 from railyard.base.errors import InputError
-from railyard.placements.collectives import libraries
+from railyard.placements.collectives import libraries, mpich_json
 from railyard.placements.collectives.algorithms import Shape
 from railyard.records import record
 from railyard.records.record import Record
@@ -77,6 +78,29 @@ def test_rules_are_open_mpis_own_file() -> None:
     assert words[4:7] == [["2"], ["0", "0", "0", "0"], ["262144", "4", "0", "0"]]
     assert ["8192", "2", "0", "0"] in words, "a block of 1024 bytes of each of 8 ranks"
     assert words.count(["9"]) == 2
+
+
+def test_mpichs_file_has_the_librarys_own_decisions_but_for_the_rules(tmp_path: Path) -> None:
+    """The decisions are in a library, beside others of its devices, which are no base."""
+    names = ("bcast", "allreduce", "alltoall", "allgather", "reduce_scatter_block", "barrier", "ibcast")
+    leaf: dict[str, dict[str, str]] = {"algorithm=MPIR_Bcast_intra_binomial": {}}
+    tree = {f"collective={name}": {"comm_type=intra": leaf} for name in names}
+    device = b'{"collective=bcast":{"composition=MPIDI_Bcast_alpha":{}}}'
+    base, mpich = tmp_path / "libmpi.so.12", libraries.libraries()["mpich"]
+    base.write_bytes(b"\0".join([b"\x7fELF", device, json.dumps(tree, separators=(",", ":")).encode(), b""]))
+    made = json.loads(mpich_json.text(mpich, "allreduce:ring@1024+bcast:scatter-ring@64", 8, base))
+    assert {name for name in tree if made[name] != tree[name]} == {"collective=bcast", "collective=allreduce"}
+    ring: dict[str, dict[str, str]] = {"algorithm=MPIR_Bcast_intra_scatter_ring_allgather": {}}
+    rules = {"total_msg_size<=511": leaf, "total_msg_size=any": ring}
+    sized = made["collective=bcast"]["comm_type=intra"]
+    assert list(sized.items()) == [("comm_size<=7", leaf), ("comm_size<=8", rules), ("comm_size=any", leaf)]
+    assert "MPIR_Allreduce_intra_ring" in json.dumps(made["collective=allreduce"]["comm_type=intra"]["comm_size<=8"])
+    for choice, file, error in (("barrier:dissemination@1", base, "without a radix"), ("", tmp_path, "a file to read")):
+        with pytest.raises(InputError, match=error):
+            mpich_json.text(mpich, choice, 8, file)
+    base.write_bytes(device)
+    with pytest.raises(InputError, match=r"--base: .*libmpi.so.12' is not valid; expected MPICH's library"):
+        mpich_json.text(mpich, "", 8, base)
 
 
 def test_each_choice_of_a_job_has_a_file_of_rules_of_its_own() -> None:

@@ -9,7 +9,7 @@ behind the proof's back: the proof must refuse it and name that one. Leaves out 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
-from support.mpis.installed import INSTALLED, Mpi
+from support.mpis.installed import INSTALLED, MPIS, Mpi
 from support.mpis.matrix import network
 
 from railyard.jobs import launching
 from railyard.placements import launchers
-from railyard.placements.collectives import libraries, proof
+from railyard.placements.collectives import libraries, mpich_json, proof
 from railyard.placements.collectives.algorithms import Shape
 from railyard.placements.collectives.proof import Fit
 from railyard.placements.launchers import Rendered
@@ -67,6 +67,11 @@ ASKED = {
     "bcast:scatter-doubling": "bcast:scatter-ring",
     "allgather:ring": "allgather:bruck",
     "allgather:bruck": "allgather:ring",
+}
+#: The same by MPICH's tuning file in place of variables; its own decisions are other ones at these sizes.
+BY_FILE = {
+    "allreduce:ring@65536": "allreduce:recursive-doubling@65536",
+    "bcast:scatter-doubling@65536": "bcast:binomial@65536",
 }
 #: Debian's MPICH 4 has no ring for allreduce.
 NAMES = ("openmpi 4", "mpich 5", "intel 2021")
@@ -130,15 +135,20 @@ def _probed(launch: mpis.Launch, when: int) -> str:
 def _launch(
     mpi: Mpi, choice: str, placed: Placement, torus: str, *, folder: Path, sizes: Mapping[str, int]
 ) -> mpis.Launch:
-    rendered = launching.render(
-        placed, f"library-default+{choice}", launchers.named(mpi.launcher), [mpi.feature], stem="placed"
-    )
+    is_by_file = mpi.feature == "mpich" and libraries.FROM in choice
+    policy = "library-default" if is_by_file else f"library-default+{choice}"
+    rendered = launching.render(placed, policy, launchers.named(mpi.launcher), [mpi.feature], stem="placed")
+    environment, files = rendered.line.environment, rendered.files
+    if is_by_file:
+        library = libraries.of_features([mpi.feature])
+        environment = {**environment, **library.always, mpich_json.VARIABLE: str(folder / "rules.json")}
+        files = {**files, "rules.json": mpich_json.text(library, choice, RANKS, MPIS / "mpich5/lib/libmpi.so.12")}
     ((collective, _),) = libraries.parse(choice)
     words = ["--collectives", collective, "--sizes", str(sizes[collective]), "--splits", "all", "--json", "out.json"]
     timing = ["--repeats", "3", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
     scripts = [str(mpi.benchmark(one)) if one in libraries.PRELOADED[:1] else one for one in rendered.line.scripts]
     return mpis.Launch(
-        rendered=Rendered(command=rendered.line.words, environment=rendered.line.environment, files=rendered.files),
+        rendered=Rendered(command=rendered.line.words, environment=environment, files=files),
         program=[*scripts, str(mpi.benchmark("rowcol")), *words, *timing, "--start", "barrier"],
         folder=folder,
         probe=f"{counters.PROGRAM} {torus}",
@@ -158,16 +168,16 @@ def fits(document: Mapping[str, Any], counted: CounterReading, placed: Placement
     return proof.fits(proof.counted(topology, hosts, evidence), calls, shape)
 
 
-def cells(mpi: Mpi, asked: Sequence[str], placed: Placement, torus: str) -> Iterator[Cell]:
-    """Yield a cell for each algorithm; each setting is launched once."""
-    settings = dict.fromkeys([*asked, *(ASKED[one] for one in asked)])
+def cells(mpi: Mpi, asked: Mapping[str, str], placed: Placement, torus: str) -> Iterator[Cell]:
+    """Yield a cell for each algorithm, which has its wrong setting beside it; each setting is launched once."""
+    settings = dict.fromkeys([*asked, *asked.values()])
     found = {choice: fits(*of, placed) for choice, of in launched(mpi, settings, placed, torus).items()}
     library = libraries.of_features([mpi.feature])
     for choice in asked:
         (wanted,) = libraries.matrices(choice, library).values()
-        (other,) = libraries.matrices(ASKED[choice], library).values()
+        (other,) = libraries.matrices(asked[choice], library).values()
         is_obeyed, reason = proof.judge(wanted, found[choice])
-        is_refused, named = proof.judge(wanted, found[ASKED[choice]])
+        is_refused, named = proof.judge(wanted, found[asked[choice]])
         own = next(row for row in found[choice] if row.algorithm == wanted)
         yield Cell(
             network=placed.allocation.topology.name,
@@ -189,7 +199,8 @@ def measure(console: Console) -> list[Mapping[str, Any]]:
         with mpis.torus(topology, torus, TorusShape(rate_scale=RATE_SCALE)):
             for mpi in INSTALLED:
                 if mpi.name in NAMES and not mpi.absent():
-                    found += cells(mpi, list(ASKED), placed, torus)
+                    asked = {**ASKED, **(BY_FILE if mpi.name == "mpich 5" else {})}
+                    found += cells(mpi, asked, placed, torus)
                     console.print(f"{name}, {mpi.name}: {sum(c.verdict == 'proved' for c in found)} of {len(found)}")
     title = f"Bytes of links that are not the algorithm's matrix, in percent; {RANKS} ranks"
     columns = list(dict.fromkeys((cell.network, cell.mpi) for cell in found))
@@ -198,8 +209,8 @@ def measure(console: Console) -> list[Mapping[str, Any]]:
     for column in columns:
         table.add_column(", ".join(column), overflow="fold")
     of = {(cell.asked, cell.network, cell.mpi): f"{100 * cell.difference:.2f}" for cell in found}
-    for asked in ASKED:
-        table.add_row(asked, *(of[asked, *column] for column in columns))
+    for choice in {**ASKED, **BY_FILE}:
+        table.add_row(choice, *(of.get((choice, *column), "") for column in columns))
     console.print(table)
     right, wrong = (sum(not getattr(cell, kind) for cell in found) for kind in ("right", "wrong"))
     console.print(f"proof right {right} of {len(found)}, wrong setting named {wrong} of {len(found)}")

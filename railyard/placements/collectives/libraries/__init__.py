@@ -64,22 +64,27 @@ class Library:
             return {**self.always, self.rules_variable: ""}
         return {**self.always, self.variables[collective]: self.algorithms[collective][name][0]}
 
+    def rules_of(self, choice: str) -> dict[str, list[tuple[int, str]]]:
+        """Return the rules of a choice by collective: from how many bytes on which algorithm is used."""
+        of: dict[str, list[tuple[int, str]]] = {}
+        for collective, name in parse(choice):
+            algorithm, is_rule, least = name.partition(FROM)
+            if is_rule:
+                of.setdefault(collective, []).append((int(least), algorithm))
+        return of
+
     def rules(self, choice: str, ranks: int) -> str:
-        """Return the text of the library's own tuning file for so many ranks; empty if the choice has no rule.
+        """Return the text of Open MPI's tuning file for so many ranks; empty if the choice has no rule.
 
         A rule has the least bytes, the algorithm, and two zeros for the library's fan-out and segments. Algorithm 0 is
         the library's own decision.
         """
-        of: dict[str, list[tuple[int, str]]] = {}
-        for collective, name in parse(choice):
-            if FROM in name:
-                algorithm, _, least = name.partition(FROM)
-                whole = int(least) * (1 if collective in schedules.SPLIT else ranks)
-                of.setdefault(collective, [(0, "0")]).append((whole, self.algorithms[collective][algorithm][0]))
+        of = self.rules_of(choice)
         lines = [str(len(of))]
         for collective, rules in of.items():
-            lines += [str(self.rules_numbers[collective]), "2", str(ranks), str(len(rules))]
-            lines += [f"{least} {value} 0 0" for least, value in sorted(rules)]
+            lines += [str(self.rules_numbers[collective]), "2", str(ranks), str(len(rules) + 1), "0 0 0 0"]
+            scale = 1 if collective in schedules.SPLIT else ranks
+            lines += [f"{scale * least} {self.algorithms[collective][name][0]} 0 0" for least, name in sorted(rules)]
             lines += [str(ranks + 1), "1", "0 0 0 0"]
         return "\n".join(lines) + "\n" if of else ""
 

@@ -14,8 +14,8 @@ from functools import cache
 
 from railyard.base.errors import InputError
 from railyard.base.members import members
+from railyard.placements import launchers
 from railyard.placements.hosts import node
-from railyard.placements.launchers import local_rank_variables
 from railyard.placements.nics.policies import ChosenPolicy, Host, NicPolicy, assign, gpus, policies
 
 
@@ -34,7 +34,8 @@ class Settings:
             f"export {' '.join(f'{name}={shlex.quote(value)}' for name, value in variables.items())}"
             for variables in self.by_local_rank
         ]
-        return node.script("Which NIC a rank uses", "nic wrapper", cases, local_rank_variables()) + 'exec "$@"\n'
+        local_rank = launchers.variables("local_rank")
+        return node.script("Which NIC a rank uses", "nic wrapper", cases, local_rank) + 'exec "$@"\n'
 
 
 Setter = Callable[[ChosenPolicy, Host], Settings]

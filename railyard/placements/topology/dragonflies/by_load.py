@@ -1,6 +1,13 @@
-"""Link loads where each pair of groups chooses by load between minimal routes and Valiant's: a model of UGAL.
+"""Link loads of packets that are spread over third groups: in equal parts (Valiant's routes), or by load (UGAL).
 
-For every ordered pair of groups a share of the traffic goes by third groups. The rule:
+Valiant's routes take every third group, and every cable on the way, equally often. A packet from switch h in group s to
+switch e in group t goes to the gate of cable k from s to a third group v, over the cable, from its gate in v to that of
+cable m from v to t, over that cable, and to e. With g groups and c cables per pair each of the (g - 2) c c ways has the
+same share. So the loads are sums over (h, v, k), (s, v, t, k, m) and (v, m, e) apart, and nothing is walked message by
+message. The idea is L. Valiant's, "A scheme for fast parallel communication", SIAM J. Comput. 11(2), 1982 (cited from
+memory, not read). That the third place is a group is this project's rule.
+
+By load, for every ordered pair of groups a share of the traffic goes by third groups. The rule:
 
 1. Begin with the one share for all pairs, from 0 to 1, whose busiest link takes the least time.
 2. Each pair compares the mean cost of its own cables with that of two cables on the way by a third group, over all
@@ -18,13 +25,18 @@ Leaves out: local links in the comparison (they count for the busiest link), que
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from railyard.placements.arrays import Floats, Ints, NDArray, np
-from railyard.placements.topology.carried import Carried, best_between, busiest, summed
-from railyard.placements.topology.dragonflies import valiant
+from railyard.placements.topology.carried import Carried, added, best_between, busiest, summed
 from railyard.placements.topology.dragonflies.grouped import BY_LOAD, Grouped
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+MOST_HOPS = 8
 STEEPNESS = 8
 ROUNDS = 12
 #: A step that lowers the busiest link's time by a smaller part than this is the last.
@@ -41,15 +53,15 @@ class GroupedLoads(Grouped):
             return super().carry_usual(source, node, sizes)
         source, node, sizes = summed(source, node, sizes, len(self.nodes))
         if self.cables.spread == BY_LOAD:
-            return _carry(self, source, node, sizes)
+            return _by_load(self, source, node, sizes)
         to = self.router_of_node[node]
         across = self.groups[source] != self.groups[to]
         minimal = self.carry_along(self.hosts[source], node, np.where(across, sizes * (1 - share), sizes))
-        by_way = valiant.carry(self, source[across], to[across], sizes[across] * share)
+        by_way = _valiant(self, source[across], to[across], sizes[across] * share)
         return minimal + by_way
 
 
-def _carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried:
+def _by_load(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried:
     """Return the link loads of messages from switches (indices into `coordinates`) to nodes, summed by pairs."""
     to = topology.router_of_node[node]
     groups = topology.groups
@@ -60,7 +72,7 @@ def _carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carrie
         """Return the loads with a share of Valiant's routes for every pair of groups."""
         share = np.where(across, shares[first, last], 0.0)
         minimal = topology.carry_along(topology.hosts[source], node, sizes * (1 - share))
-        by_way = valiant.carry(topology, source[across], to[across], (sizes * share)[across])
+        by_way = _valiant(topology, source[across], to[across], (sizes * share)[across])
         return minimal + by_way
 
     count = topology.group_count
@@ -85,3 +97,97 @@ def _preferred(topology: Grouped, carried: Carried) -> NDArray[np.bool_]:
     leaving, coming = cable.sum(axis=1)[:, None], cable.sum(axis=0)[None, :]
     third = (leaving + coming - 2 * cable) / (count - 2)
     return np.asarray(third < cable, dtype=bool)
+
+
+def _valiant(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Carried:
+    """Return the link loads of messages between different groups, each routed through all third groups in equal parts.
+
+    `source` and `target` are switches, as indices into `coordinates`; `sizes` are the bytes of each message.
+    """
+    from scipy.sparse import csr_array  # imported here: takes half of a command's start
+
+    count, hosts = topology.group_count, len(topology.hosts)
+    groups = topology.groups
+    # Bytes from every switch to every group, and to every switch from every group.
+    sent = added(source * count + groups[target], sizes, hosts * count).reshape(hosts, count)
+    received = added(target * count + groups[source], sizes, hosts * count).reshape(hosts, count)
+    loads = np.zeros(len(topology.wiring.source))
+    ways = (count - 2) * topology.cables.pairs
+    _add_ends(topology, loads, sent / ways, outwards=True)
+    _add_ends(topology, loads, received / ways, outwards=False)
+    flat = added(groups[source] * count + groups[target], sizes, count * count)
+    between = flat.reshape(count, count)
+    pairs = csr_array((sizes, (source, target)), shape=(hosts, hosts))
+    by_hops = np.zeros(MOST_HOPS)
+    v, s, t = _thirds(between)
+    for k, m in itertools.product(range(topology.cables.pairs), repeat=2):
+        into, out = topology.gate[v, s, k], topology.gate[v, t, m]
+        moved = between[s, t] / ways / topology.cables.pairs
+        length = _add_middle(topology, loads, (v, into, out), moved)
+        first, last = topology.gate[s, v, k], topology.gate[t, v, m]
+        ends = _by_ends(topology, (s, first, t, last), (sent, received, pairs, between))
+        for more, part in enumerate(ends):
+            by_hops += added(2 + length + more, part / ways / topology.cables.pairs, MOST_HOPS)
+    return Carried(link_bytes=loads, hops_bytes=by_hops)
+
+
+def _thirds(between: Floats) -> tuple[Ints, Ints, Ints]:
+    """Return every (third, first, last) group where there is traffic from first to last."""
+    s, t = np.nonzero(between)
+    v = np.arange(len(between))
+    third, pair = (at.ravel() for at in np.meshgrid(v, np.arange(len(s)), indexing="ij"))
+    s, t = s[pair], t[pair]
+    distinct = (third != s) & (third != t)
+    return third[distinct], s[distinct], t[distinct]
+
+
+def _add_ends(topology: Grouped, loads: Floats, per_cable: Floats, *, outwards: bool) -> None:
+    """Add the way from every switch to the third groups, or from there to every switch.
+
+    `per_cable[h, t]` are the bytes between switch h and group t that one cable of one third group gets.
+    """
+    h, v = np.nonzero(np.ones(per_cable.shape, dtype=bool))
+    group = topology.groups[h]
+    h, v, group = (at[group != v] for at in (h, v, group))
+    size = per_cable.sum(axis=1)[h] - per_cable[h, v]
+    member = topology.hosts[h] % topology.members
+    for k in range(topology.cables.pairs):
+        gate = topology.gate[group, v, k]
+        ends = (member, gate) if outwards else (gate, member)
+        far = topology.global_link[group, v, k] if outwards else topology.global_link[v, group, k]
+        loads += added(far, size, len(loads))
+        near = member != gate
+        loads += added(topology.local_link[group[near], ends[0][near], ends[1][near]], size[near], len(loads))
+
+
+def _add_middle(topology: Grouped, loads: Floats, at: tuple[Ints, Ints, Ints], moved: Floats) -> Ints:
+    """Add the way from gate to gate within third groups, spread over equal ways; return its links."""
+    v, into, out = at
+    distinct = into != out
+    v, into, out, moved = v[distinct], into[distinct], out[distinct], moved[distinct]
+    ways = topology.gate_ways()
+    for way in ways:
+        stops = [into, *(np.full_like(into, switch) for switch in way), out]
+        for one, other in itertools.pairwise(stops):
+            loads += added(topology.local_link[v, one, other], moved / len(ways), len(loads))
+    return np.where(distinct, 1 + len(ways[0]), 0).astype(np.int64)
+
+
+def _by_ends(
+    topology: Grouped, at: tuple[Ints, Ints, Ints, Ints], bytes_of: tuple[Floats, Floats, csr_array, Floats]
+) -> tuple[Floats, Floats, Floats]:
+    """Return the bytes from group s to group t on each way, split by their number of local links outside the gates.
+
+    The three arrays are for none (both ends are gates), one and two such links. `at` has s, the gate in s, t, and the
+    gate in t. `bytes_of` has the traffic by (source switch, target group), (target switch, source group), pair of
+    switches, and pair of groups.
+    """
+    s, first, t, last = at
+    sent, received, pairs, between = bytes_of
+    total = between[s, t]
+    if topology.spines:
+        return np.zeros_like(total), np.zeros_like(total), total
+    x, y = s * topology.leaves + first, t * topology.leaves + last
+    both = np.asarray(pairs[x, y]).ravel()
+    either = sent[x, t] + received[y, s] - 2 * both
+    return both, either, total - either - both

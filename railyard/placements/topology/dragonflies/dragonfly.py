@@ -20,43 +20,28 @@ from typing import Any, ClassVar
 
 from railyard.placements.arrays import Ints
 from railyard.placements.topology.dragonflies.by_load import GroupedLoads
-from railyard.placements.topology.dragonflies.grouped import cables_of
-from railyard.placements.topology.switched import check_classes
+from railyard.placements.topology.dragonflies.grouped import parsed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dragonfly(GroupedLoads):
-    """`group_routers` are the routers of a group."""
+    """`leaves` are the routers of a group."""
 
     key: ClassVar[str] = "dragonfly"
     local_joins: ClassVar[str] = "routers of a group"
 
-    group_routers: int
-
     @property
     def layout(self) -> str:
-        size = f"{self.group_count} groups of {self.group_routers} routers"
+        size = f"{self.group_count} groups of {self.leaves} routers"
         return f"{size}, {self.cables.pairs} cable(s) per pair of groups"
 
     @property
     def shape(self) -> Mapping[str, int]:
-        return {"routers": self.group_routers}
-
-    @property
-    def members(self) -> int:
-        return self.group_routers
-
-    @property
-    def leaves(self) -> int:
-        return self.group_routers
-
-    @property
-    def first_gate(self) -> int:
-        return 0
+        return {"routers": self.leaves}
 
     def local_pairs(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield every pair of routers."""
-        for source, target in itertools.permutations(range(self.group_routers), 2):
+        for source, target in itertools.permutations(range(self.leaves), 2):
             yield source, target, target, int(source < target)
 
     def towards(self, here: Ints, there: Ints, number: Ints) -> Ints:
@@ -71,8 +56,4 @@ class Dragonfly(GroupedLoads):
 def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> Dragonfly:
     """Return the dragonfly of a topology document; InputError names the field that is wrong."""
     entry = document["dragonfly"]
-    topology = Dragonfly(
-        **common, group_count=entry["groups"], group_routers=entry["routers"], cables=cables_of(entry, source)
-    )
-    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
-    return topology
+    return parsed(Dragonfly, entry, common, source, leaves=entry["routers"])

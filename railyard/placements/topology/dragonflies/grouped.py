@@ -26,14 +26,15 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, NDArray, np
 from railyard.placements.topology.parts import Block, Coordinate, Link, Router
-from railyard.placements.topology.switched import LinkType, Switched, Wiring, wire
+from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
 
 Columns = dict[str, Ints]
+GroupedKind = TypeVar("GroupedKind", bound="Grouped")
 
 LOCAL, GLOBAL = 0, 1
 GLOBAL_LENGTH = 16
@@ -57,36 +58,25 @@ class Cables:
 
 @dataclass(frozen=True, kw_only=True)
 class Grouped(Switched):
-    """Base of the kinds with groups: a kind defines which switches a group has, and how they are joined."""
+    """Base of the kinds with groups: a kind defines how the switches of a group are joined.
+
+    `leaves` are the switches of a group that nodes are on. `spines` are those without nodes, and come after them.
+    """
 
     #: The document's key of the kind.
     key: ClassVar[str]
     local_joins: ClassVar[str]
     local_words: ClassVar[tuple[str, str]] = ("local", "local")
-    local_letters: ClassVar[tuple[str, str]] = ("l", "l")
 
     group_count: int
+    leaves: int
+    spines: int = 0
     cables: Cables
 
     @property
     @abstractmethod
     def shape(self) -> Mapping[str, int]:
         """Return what the document has on the switches of a group."""
-
-    @property
-    @abstractmethod
-    def members(self) -> int:
-        """Return the switches of a group, those with nodes first."""
-
-    @property
-    @abstractmethod
-    def leaves(self) -> int:
-        """Return the switches of a group that nodes are on."""
-
-    @property
-    @abstractmethod
-    def first_gate(self) -> int:
-        """Return the first switch of a group with global ports; the others follow to the end."""
 
     @abstractmethod
     def local_pairs(self) -> Iterator[tuple[int, int, int, int]]:
@@ -107,20 +97,8 @@ class Grouped(Switched):
     def link_types(self) -> tuple[LinkType, ...]:
         cables = self.cables
         return (
-            LinkType(
-                words=self.local_words,
-                letters=self.local_letters,
-                link_class="local",
-                tiles=cables.local_tiles,
-                joins=self.local_joins,
-            ),
-            LinkType(
-                words=("global", "global"),
-                letters=("g", "g"),
-                link_class="global",
-                tiles=cables.global_tiles,
-                joins="groups",
-            ),
+            LinkType(words=self.local_words, link_class="local", tiles=cables.local_tiles, joins=self.local_joins),
+            LinkType(words=("global", "global"), link_class="global", tiles=cables.global_tiles, joins="groups"),
         )
 
     def check_wired(self, what: str) -> None:
@@ -159,20 +137,19 @@ class Grouped(Switched):
         return self.group_count, self.leaves, 1
 
     @property
+    def members(self) -> int:
+        """Return the switches of a group."""
+        return self.leaves + self.spines
+
+    @property
     def gates(self) -> int:
-        """Return the switches of a group with global ports."""
-        return self.members - self.first_gate
+        """Return the switches of a group with global ports, the last ones: its spines, or all where it has none."""
+        return self.spines or self.leaves
 
     @cached_property
     def plane(self) -> tuple[tuple[Coordinate, int], ...]:
-        levels = [(member, 0) for member in range(self.leaves)]
-        levels += [(member, 1) for member in range(self.members - self.leaves)]
+        levels = [(member, level) for level, count in enumerate((self.leaves, self.spines)) for member in range(count)]
         return tuple(((group, at, 0), level) for group in range(self.group_count) for at, level in levels)
-
-    @cached_property
-    def hosts(self) -> Ints:
-        first = np.arange(self.group_count, dtype=np.int64)[:, None] * self.members
-        return np.asarray((first + np.arange(self.leaves)).ravel(), dtype=np.int64)
 
     @cached_property
     def gate(self) -> Ints:
@@ -181,7 +158,7 @@ class Grouped(Switched):
         s, t, k = np.meshgrid(np.arange(count), np.arange(count), np.arange(pairs), indexing="ij")
         other = (t - s - 1) % count if self.cables.arrangement == "palmtree" else t - (t > s)
         port = k * (count - 1) + other
-        at = self.first_gate + port * self.gates // max(1, pairs * (count - 1))
+        at = self.members - self.gates + port * self.gates // max(1, pairs * (count - 1))
         return np.where(s == t, 0, at).astype(np.int64)
 
     @cached_property
@@ -308,8 +285,26 @@ def _routes(cables: Cables) -> dict[str, Any]:
     return {"routes": {"valiant_share": share, "spread": cables.spread}} if share else {}
 
 
-def cables_of(entry: Mapping[str, Any], source: str) -> Cables:
-    """Return the cables and routes of a document's part; InputError names the field that is wrong."""
+def parsed(
+    kind: type[GroupedKind],
+    entry: Mapping[str, Any],
+    common: Mapping[str, Any],
+    source: str,
+    *,
+    leaves: int,
+    spines: int = 0,
+) -> GroupedKind:
+    """Return the network of a document's part, of a kind and with so many `leaves` and `spines` in a group.
+
+    InputError names the field that is wrong.
+    """
+    cables = _cables(entry, source)
+    topology = kind(**common, group_count=entry["groups"], leaves=leaves, spines=spines, cables=cables)
+    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
+    return topology
+
+
+def _cables(entry: Mapping[str, Any], source: str) -> Cables:
     routes = entry.get("routes", {})
     share = float(routes.get("valiant_share", 0))
     by_load_alone = routes.get("spread") == BY_LOAD

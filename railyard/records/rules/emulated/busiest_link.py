@@ -26,4 +26,4 @@ def busiest(read: Record) -> Iterator[Fault]:
         unwatched_s = min(UNWATCHED_S, max(0.0, elapsed_s - guard["watched_s"]))
         quiet_s = TRAFFIC_SHARE * (guard["watched_s"] - guard["traffic_s"])
         if not 0 <= share * guard["traffic_s"] <= ROOM * (guard["traffic_s"] + quiet_s + unwatched_s):
-            yield Fault(field=f"{field}.busiest_link_share", text=f"{share:g} of its rate")
+            yield Fault(f"{field}.busiest_link_share", f"{share:g} of its rate")

@@ -26,7 +26,7 @@ def bound(read: Record) -> Iterator[Fault]:
         field, parts = f"{field}.error_bound", guard.get("error_bound")
         numbers = parts if isinstance(parts, Mapping) else {}
         if any(type(numbers.get(name)) not in (int, float) or numbers[name] < 0 for name in PARTS):
-            yield Fault(field=field, text="a part is missing, negative or no number")
+            yield Fault(field, "a part is missing, negative or no number")
             continue
         sum_percent = sum(numbers[name] for name in PARTS if name not in {"percent", "idle_percent"})
         given = {
@@ -37,10 +37,10 @@ def bound(read: Record) -> Iterator[Fault]:
         }
         for name, value in given.items():
             if not math.isclose(numbers[name], value, rel_tol=1e-9, abs_tol=1e-6):
-                yield Fault(field=f"{field}.{name}", text=f"{numbers[name]:.6g}; the rest gives {value:.6g}")
+                yield Fault(f"{field}.{name}", f"{numbers[name]:.6g}; the rest gives {value:.6g}")
         if guard.get("error_bound_percent") != numbers["percent"]:
             text = f"{guard.get('error_bound_percent')}; error_bound has {numbers['percent']:.6g}"
-            yield Fault(field=f"{field}_percent", text=text)
+            yield Fault(f"{field}_percent", text)
         for name in deciding:
             if numbers[name] > VOID_PERCENT and launch.guard and launch.guard.verdict is Guarded.OK:
-                yield Fault(field=f"{field}.{name}", text=f"{numbers[name]:.6g}, with which no launch is ok")
+                yield Fault(f"{field}.{name}", f"{numbers[name]:.6g}, with which no launch is ok")

@@ -37,16 +37,15 @@ def figures(read: Record) -> Iterator[Fault]:
     for field, launch, guard in guarded(read):
         if not has_figures(guard):
             lacking = [name for name in (*NUMBERS, "conserved") if name not in guard]
-            yield Fault(field=field, text=f"lacks {', '.join(lacking)}" if lacking else "figures are no numbers")
+            yield Fault(field, f"lacks {', '.join(lacking)}" if lacking else "figures are no numbers")
             continue
         for name in SHARES:
             if not 0 <= guard[name] <= 1:
-                yield Fault(field=f"{field}.{name}", text=f"{guard[name]} is no share")
+                yield Fault(f"{field}.{name}", f"{guard[name]} is no share")
         longest = float("inf") if launch.elapsed_s is None else launch.elapsed_s + SLACK_S
         limits = [0.0, guard["host_limited_s"], guard["traffic_s"], guard["watched_s"], longest]
         if any(one > other + 1e-6 for one, other in itertools.pairwise(limits)):
-            text = "host_limited_s, traffic_s, watched_s and elapsed_s do not rise"
-            yield Fault(field=field, text=text)
+            yield Fault(field, "host_limited_s, traffic_s, watched_s and elapsed_s do not rise")
 
 
 @rule("guard-verdict")
@@ -57,9 +56,9 @@ def verdict(read: Record) -> Iterator[Fault]:
             continue
         stated, wanted = launch.guard.verdict, judged(guard)
         if stated is Guarded.OK and wanted is not Guarded.OK:
-            yield Fault(field=f"{field}.verdict", text=f"ok; the figures say {wanted}")
+            yield Fault(f"{field}.verdict", f"ok; the figures say {wanted}")
         if (stated is Guarded.OK) == bool(launch.guard.reasons):
-            yield Fault(field=f"{field}.reasons", text=f"{len(launch.guard.reasons)} reasons for {stated}")
+            yield Fault(f"{field}.reasons", f"{len(launch.guard.reasons)} reasons for {stated}")
 
 
 def judged(figures: Mapping[str, Json]) -> Guarded:

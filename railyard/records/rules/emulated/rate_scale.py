@@ -20,7 +20,7 @@ def scale(read: Record) -> Iterator[Fault]:
         return
     for field, launch in ended_well(read):
         if launch.nics and (problem := _contradiction(read, topology, launch)):
-            yield Fault(field="provenance.torus.rate_scale", text=f"{problem} ({field})")
+            yield Fault("provenance.torus.rate_scale", f"{problem} ({field})")
             return
 
 

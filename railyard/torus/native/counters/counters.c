@@ -18,6 +18,7 @@
  * and a snapshot has more lines:
  *
  *   r process chunks_read delivered lost unroutable write_errors in_flight flight_ns
+ *   x cells late clock_error_ns                                from the routers of other machines
  *   h late_ns|late_ppm count sum max START:COUNT...           a histogram, buckets that are not empty
  *   s HOST INTERFACE input_stall_ns output_stall_ns replays outages outage_ns delayed_ns
  *     chunks                                                of each link, after its lines i and q
@@ -44,6 +45,7 @@
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -242,6 +244,8 @@ static void take(struct routed *routed) {
         atomic_thread_fence(memory_order_acquire);
         if (before % 2 == 0 && before == atomic_load_explicit(&routed->live->sequence, memory_order_relaxed))
             return;
+        if (kill((pid_t)routed->live->pid, 0) != 0 && errno == ESRCH)
+            return;
         usleep(20);
     }
 }
@@ -329,6 +333,7 @@ static void print_routed(const struct routed *routed) {
            "\n",
            h->pid, h->chunks_read, h->chunks_delivered, h->chunks_lost, h->chunks_unroutable, h->write_errors,
            h->in_flight, h->flight_ns);
+    printf("x %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", h->crossed, h->crossed_late, h->clock_error_ns);
     print_histogram("late_ns", &h->late_ns);
     print_histogram("late_ppm", &h->late_ppm);
 }

@@ -67,6 +67,9 @@ struct counters_header {
     uint64_t write_errors;
     uint64_t in_flight;
     uint64_t flight_ns;
+    uint64_t crossed; /* cells from other machines, and of them those that came after their time */
+    uint64_t crossed_late;
+    uint64_t clock_error_ns; /* of the other machines' clocks, at most */
     struct histogram late_ns;
     struct histogram late_ppm;
 };

@@ -2,6 +2,7 @@
 #include "description.h"
 #include "../common.h"
 #include "choices.h"
+#include "peers.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,6 +58,15 @@ static void add_address(struct reader *reader, const char *line) {
     network->addresses = grown(network->addresses, network->address_count + 1, sizeof *network->addresses);
     network->addresses[network->address_count++] =
         (struct address){.ip = ntohl(ip.s_addr), .node = (uint32_t)node};
+}
+
+static void set_machine(struct reader *reader, const char *line) {
+    struct network *network = reader->network;
+    long long host, machine;
+    if (sscanf(line, "%*s %lld %lld", &host, &machine) != 2 || !is_below(host, network->host_count) ||
+        !is_below(machine, network->peers == NULL ? MOST_PARTS : network->peers->count))
+        wrong(reader, "expected: in HOST MACHINE");
+    network->hosts[host].machine = (uint32_t)machine;
 }
 
 static void add_link(struct reader *reader, const char *line) {
@@ -221,9 +231,9 @@ static void read_sizes(struct reader *reader, const char *line) {
         network->buffer_bytes = (uint32_t)bytes;
         network->port_bytes = (uint32_t)port_bytes;
     } else {
-        wrong(reader,
-              "neither cell, buffer, nic, node, router, address, link, trouble, choose, fair, route, way nor "
-              "via, or a size out of range");
+        wrong(reader, "neither cell, buffer, nic, node, router, in, address, link, trouble, choose, fair, "
+                      "route, way nor "
+                      "via, or a size out of range");
     }
 }
 
@@ -244,6 +254,8 @@ static void read_line(struct reader *reader, const char *line) {
         reader->network->fair = true;
     else if (strncmp(line, "address ", 8) == 0)
         add_address(reader, line);
+    else if (strncmp(line, "in ", 3) == 0)
+        set_machine(reader, line);
     else if (strncmp(line, "node ", 5) == 0 || strncmp(line, "router ", 7) == 0)
         add_host(reader, line, line[0] == 'n');
     else

@@ -6,11 +6,10 @@
  *   nic BYTES                       what a NIC reads ahead of what it sends
  *   node NAME NETNS                 a host with a network namespace (a path)
  *   router NAME A.B.C.D             the address from which it answers for packets that expire
- *   address NODE A.B.C.D
- *   link HOST PORT HOST PORT RATE_BYTE_S LATENCY_NS RING DATELINE DOWN
- *   trouble LINK AT_NS FOR_NS EVERY_NS SILENT DAMAGED JITTER_NS     at most one for each link (troubles.h)
- *   choose KIND SEED PARTS RESTORED GAP_NS ESCAPES
- *   fair                            sources take turns on a link, and not inputs
+ *   in HOST MACHINE                 the machine whose router has it, where there are several (peers.h); else
+ * 0 address NODE A.B.C.D link HOST PORT HOST PORT RATE_BYTE_S LATENCY_NS RING DATELINE DOWN trouble LINK
+ * AT_NS FOR_NS EVERY_NS SILENT DAMAGED JITTER_NS     at most one for each link (troubles.h) choose KIND SEED
+ * PARTS RESTORED GAP_NS ESCAPES fair                            sources take turns on a link, and not inputs
  *   route ROUTER A.B.C.D/BITS LINK
  *   way ROUTER ROUTER LINK ...      the shortest ways to another router
  *   via ROUTER PART LINK ...        the shortest ways to a part of the network; none from inside it

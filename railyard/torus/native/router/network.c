@@ -2,6 +2,7 @@
 #include "network.h"
 #include "../common.h"
 #include "choices.h"
+#include "peers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,9 +65,9 @@ void network_prepare(struct network *network, struct counters_header *header, ui
         const struct host *source = &network->hosts[link->source];
         link->words = (source->inputs * CHANNELS + WORD_BITS - 1) / WORD_BITS;
         link->waiting = zeroed(link->words, sizeof *link->waiting);
-        if (source->node)
+        if (source->node && is_own(network, link->source))
             link->nic = new_nic(network);
-        else if (network->fair)
+        else if (network->fair && !source->node)
             link->served = zeroed(network->address_count + 1, sizeof *link->served);
         if (link->trouble != NULL)
             link->trouble->begun_ns = now_ns;
@@ -97,7 +98,7 @@ int64_t network_address(const struct network *network, uint32_t ip) {
 
 /* Cells. */
 
-static struct cell *new_cell(struct network *network) {
+struct cell *new_cell(struct network *network) {
     struct cell *cell = network->spare;
     if (cell == NULL)
         return zeroed(1, sizeof *cell);
@@ -106,7 +107,7 @@ static struct cell *new_cell(struct network *network) {
     return cell;
 }
 
-static void drop_cell(struct network *network, struct cell *cell) {
+void drop_cell(struct network *network, struct cell *cell) {
     cell->next = network->spare;
     network->spare = cell;
 }
@@ -152,6 +153,8 @@ static void hand_over(struct network *network, struct chunk *chunk) {
 /* All cells of a chunk have arrived or are lost. */
 static void end_chunk(struct network *network, struct chunk *chunk, uint64_t at_ns) {
     chunk->due_ns = at_ns;
+    if (chunk->id != 0)
+        peers_forget(network, chunk);
     if (chunk->order == NULL) {
         hand_over(network, chunk);
         return;
@@ -192,15 +195,19 @@ static void try_at(struct network *network, uint32_t index, uint64_t at_ns) {
 
 /* Free the buffer space that a cell occupied, after its tail leaves and the credit returns. */
 static void return_credit(struct network *network, const struct cell *cell, uint64_t at_ns) {
-    if (cell->held_link != NO_LINK) {
-        events_add(&network->events,
-                   (struct event){.at_ns = at_ns + network->links[cell->held_link].latency_ns,
-                                  .kind = EVENT_CREDIT,
-                                  .link = (uint32_t)cell->held_link,
-                                  .queue = cell->held_queue,
-                                  .channel = cell->held_channel,
-                                  .bytes = cell->bytes});
-    }
+    if (cell->held_link == NO_LINK)
+        return;
+    const struct link *link = &network->links[cell->held_link];
+    struct event credit = {.at_ns = at_ns + link->latency_ns,
+                           .kind = EVENT_CREDIT,
+                           .link = (uint32_t)cell->held_link,
+                           .queue = cell->held_queue,
+                           .channel = cell->held_channel,
+                           .bytes = cell->bytes};
+    if (is_own(network, link->source))
+        events_add(&network->events, credit);
+    else
+        peers_send_credit(network, &credit);
 }
 
 /* Return the earliest start on `next` of a cell whose head and tail arrive by `link`, so that `next` never
@@ -218,11 +225,16 @@ static void count_sent(struct link_counters *counters, const struct cell *cell) 
     counters->wire_bytes += cell->bytes;
 }
 
-static void lose(struct network *network, struct cell *cell, uint64_t now_ns) {
-    struct chunk *chunk = cell->chunk;
+void network_lost(struct network *network, struct chunk *chunk, uint64_t now_ns) {
     chunk->lost++;
     if (chunk->arrived + chunk->lost == chunk->cells)
         end_chunk(network, chunk, now_ns);
+}
+
+static void lose(struct network *network, struct cell *cell, uint64_t now_ns) {
+    struct chunk *chunk = peers_chunk_here(network, cell);
+    if (chunk != NULL)
+        network_lost(network, chunk, now_ns);
     drop_cell(network, cell);
 }
 
@@ -259,8 +271,11 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
     return_credit(network, cell, link->free_ns);
     count_sent(&network->counters[index], cell);
     uint64_t here_ns = link->free_ns + link->latency_ns;
+    chunk->waited_ns += link->late_ns;
+    link->late_ns = 0;
     if (next == NO_LINK) {
         here_ns = with_jitter(network, index, now_ns, here_ns);
+        chunk = peers_chunk_here(network, cell); /* the node is in its router's part */
         chunk->last_link = index;
         chunk->routers = cell->routers;
         if (++chunk->arrived + chunk->lost == chunk->cells)
@@ -279,6 +294,10 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
             here_ns = earliest_start(network, link, next, cell->bytes, now_ns);
         }
         here_ns = with_jitter(network, index, now_ns, here_ns);
+        if (!is_own(network, link->target)) {
+            peers_send_cell(network, index, (uint32_t)next, cell, here_ns);
+            return;
+        }
     }
     events_add(&network->events, (struct event){.at_ns = here_ns,
                                                 .kind = EVENT_CELL_HERE,
@@ -424,6 +443,7 @@ static struct cell *inject(struct network *network, struct nic *nic, uint32_t be
     struct chunk *chunk = flow->head;
     struct cell *cell = new_cell(network);
     cell->chunk = chunk;
+    cell->number = chunk->injected;
     cell->bytes = bytes_of_cell(chunk, chunk->injected++);
     cell->held_link = NO_LINK;
     cell->part = NO_PART;

@@ -92,9 +92,12 @@ struct chunk {
     uint32_t header_bytes; /* headers of every cell: Ethernet, IP, TCP */
     uint32_t cell_payload_bytes;
     uint32_t payload_bytes;
-    uint32_t last_link; /* the link by which it arrived at its node */
-    uint32_t number;    /* number of a simulated message */
-    uint32_t length;    /* bytes in `data` */
+    uint32_t last_link;                /* the link by which it arrived at its node */
+    uint32_t number;                   /* number of a simulated message */
+    uint64_t id;                       /* of its origin, for other parts; 0: none has heard of it (peers.h) */
+    uint32_t origin, held_cells, gone; /* the part of its source; cells with data here; cells that left */
+    struct chunk *parted_next;
+    uint32_t length; /* bytes in `data` */
     unsigned char data[];
 };
 
@@ -103,6 +106,7 @@ struct cell {
     struct chunk *chunk;
     uint64_t ready_ns;
     uint32_t bytes;
+    uint32_t number;   /* in its chunk */
     int32_t held_link; /* whose buffer it is in, or NO_LINK at its NIC */
     uint32_t held_queue;
     uint8_t held_channel;
@@ -162,7 +166,8 @@ struct link {
     uint64_t *refuge; /* a bit for each queue and adaptive channel of its source whose head asks for escape */
     uint32_t refuge_words;
     uint32_t refuge_count;
-    struct nic *nic;         /* set if its source is a node */
+    struct nic *nic;         /* set if its source is a node of this part */
+    uint64_t late_ns;        /* by which credits from another part were late since its last cell */
     struct trouble *trouble; /* or NULL */
 };
 
@@ -171,6 +176,7 @@ struct host {
     char netns[256];
     uint32_t ip; /* routers only */
     bool node;
+    uint32_t machine; /* the part of the torus that it is in */
     uint32_t inputs, outputs;
     uint32_t first_queue;
     int32_t *next;         /* routers only: address -> link */
@@ -205,6 +211,7 @@ struct network {
     struct cell *spare;
     struct counters_header *header;
     struct link_counters *counters;
+    struct peers *peers; /* NULL where one router has all of the torus */
 };
 
 /* Lay out queues, NICs and ports once hosts, links and addresses are known. `header` has room for all links.
@@ -218,6 +225,13 @@ void network_change(struct network *network, struct network *changed, uint64_t n
 /* Give a chunk to a NIC, which is the link that leaves its node. The network owns the chunk until it is
  * delivered. */
 void network_send(struct network *network, uint32_t link, struct chunk *chunk, uint64_t now_ns);
+
+/* Return an empty cell, and take one back. */
+struct cell *new_cell(struct network *network);
+void drop_cell(struct network *network, struct cell *cell);
+
+/* Count a cell of a chunk as lost. */
+void network_lost(struct network *network, struct chunk *chunk, uint64_t now_ns);
 
 /* Do all that happens up to and including a time. */
 void network_run(struct network *network, uint64_t until_ns);

@@ -55,7 +55,7 @@ void nics_open(struct nics *nics, const struct network *network, const struct li
         const struct link *link = &network->links[i];
         const struct host *source = &network->hosts[link->source];
         nics->devices[i] = -1;
-        if (source->node) {
+        if (link->nic != NULL) {
             enter_network(source->netns, source->netns);
             nics->devices[i] = open_device(names[i].port, source->name);
         }

@@ -1,4 +1,4 @@
-/* railyard-router [--help] DESCRIPTION COUNTERS NETNS
+/* railyard-router [--help] DESCRIPTION COUNTERS NETNS [NAME=SOCKET ...]
  * railyard-router --simulate DESCRIPTION < MESSAGES
  *
  * Forwards the packets of a virtual torus: one process for all links and routers. Every NIC of a node is a
@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include "../common.h"
 #include "nics.h"
+#include "peers.h"
 #include "simulate.h"
 
 #include <errno.h>
@@ -39,7 +40,8 @@ enum {
     SLACK_MIN_NS = 10000,
     SLACK_MAX_NS = 200000,
     AT_ONCE_NS = 5000, /* a wait that was shorter did not sleep */
-    SIGNALS = UINT32_MAX
+    SIGNALS = UINT32_MAX,
+    PEERS = 1 << 30 /* the first peer's number among those of events */
 };
 
 const int failure_status = EXIT_FAILURE;
@@ -51,7 +53,8 @@ struct router {
     struct link_name *names;
     int poll;
     int signals;
-    bool *paused; /* a NIC that has read ahead as much as it may */
+    uint64_t peers_ns; /* when other machines' routers must be written to */
+    bool *paused;      /* a NIC that has read ahead as much as it may */
     uint32_t paused_count;
     uint64_t slack_ns;
     bool stop;
@@ -125,6 +128,11 @@ static void start_polling(struct router *router) {
     for (uint32_t i = 0; i < router->network.link_count; i++)
         if (router->nics.devices[i] >= 0)
             watch(router, router->nics.devices[i], i, EPOLLIN, EPOLL_CTL_ADD);
+    const struct peers *peers = router->network.peers;
+    router->peers_ns = peers == NULL ? NEVER : 0;
+    for (uint32_t i = 0; peers != NULL && i < peers->count; i++)
+        if (i != peers->own)
+            watch(router, peers->peers[i].socket, PEERS + i, EPOLLIN, EPOLL_CTL_ADD);
 }
 
 /* Work. */
@@ -170,7 +178,7 @@ static void resume_nics(struct router *router) {
 }
 
 static void reload(struct router *router) {
-    struct network changed = {0};
+    struct network changed = {.peers = router->network.peers};
     struct link_name *names;
     description_read(router->path, &changed, &names);
     description_hide(router->path, &changed, names);
@@ -199,6 +207,7 @@ static struct timespec until_next(const struct router *router) {
              due = events_next_ns(&router->network.deliveries);
     uint64_t next = inside == NEVER ? NEVER : inside + router->slack_ns, now = now_ns();
     next = due < next ? due : next;
+    next = router->peers_ns < next ? router->peers_ns : next;
     uint64_t wait_ns = next == NEVER ? NS_PER_S : next > now ? next - now : 0;
     return (struct timespec){.tv_sec = (time_t)(wait_ns / NS_PER_S), .tv_nsec = (long)(wait_ns % NS_PER_S)};
 }
@@ -207,6 +216,8 @@ static void take_event(struct router *router, const struct epoll_event *event, u
                        uint64_t waited_ns) {
     if (event->data.u32 == SIGNALS) {
         take_signal(router);
+    } else if (event->data.u32 >= PEERS) {
+        peers_read(&router->network, event->data.u32 - PEERS, at_ns);
     } else if (event->events & (EPOLLERR | EPOLLHUP)) {
         errno = 0;
         fail("read a NIC", router->names[event->data.u32].port);
@@ -244,17 +255,21 @@ static void run(struct router *router) {
             take_event(router, &ready[i], at_ns, waited_ns);
         deliver(router, at_ns);
         resume_nics(router);
+        if (router->peers_ns != NEVER)
+            router->peers_ns = peers_write(&router->network, at_ns);
         end_change(header);
     }
 }
 
 static void usage(FILE *file) {
     fputs(
-        "usage: railyard-router DESCRIPTION COUNTERS NETNS\n"
+        "usage: railyard-router DESCRIPTION COUNTERS NETNS [NAME=SOCKET ...]\n"
         "       railyard-router --simulate DESCRIPTION < MESSAGES\n"
         "\n"
         "Forwards the packets of a virtual torus. DESCRIPTION: its hosts, links and routes (description.h).\n"
         "COUNTERS: the file to write counters to. NETNS: the path of the network namespace to run in.\n"
+        "NAME=SOCKET: the routers of the torus on several machines, in the order of its parts, each with an\n"
+        "open connection; the own one without.\n"
         "With --simulate no packet is forwarded: MESSAGES has lines AT_NS LINK ADDRESS BYTES "
         "(simulate.h).\n",
         file);
@@ -279,13 +294,15 @@ int main(int count, char **arguments) {
     }
     if (count == 3 && strcmp(arguments[1], "--simulate") == 0)
         return simulated(arguments[2]);
-    if (count != 4) {
+    if (count < 4 || count == 5) {
         usage(stderr);
         return EXIT_USAGE;
     }
     struct router router = {.path = arguments[1]};
     enter_network(arguments[3], arguments[3]);
     allow_descriptors();
+    if (count > 4)
+        router.network.peers = peers_new((uint32_t)count - 4, arguments + 4, now_ns());
     description_read(router.path, &router.network, &router.names);
     network_prepare(&router.network, counters_new(arguments[2], &router.network, router.names), now_ns());
     nics_open(&router.nics, &router.network, router.names);

@@ -1,0 +1,374 @@
+"""Work on the other machines of a torus: reach them, connect the routers, make and remove their parts.
+
+    railyard torus up NAME --hosts FILE
+        this machine                                   another one, reached by ssh or srun
+        the request, and a key              ---->      python -m railyard.torus.virtual.part
+        ports                               <---->     a port at its own address
+        connections between all routers, each proved by the key; namespaces; the router
+        "up"                                <----      "up", or one line with the reason
+
+The heads are joined by VXLAN between the machines' addresses: daemons of a launch talk by it, as on the management
+network of one machine. The networks of a launch never cross it.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Listener
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
+from railyard.torus.engines import netns
+from railyard.torus.native.programs import ENTER
+from railyard.torus.plan.parts import Machine, Parts
+from railyard.torus.plan.plan import HEAD
+
+SSH = ("ssh", "-o", "BatchMode=yes", "{host}")
+SRUN = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}", "--quiet")
+#: What another machine runs, from the same checkout.
+PART = [sys.executable, "-m", "railyard.torus.virtual.part"]
+RAILYARD = [sys.executable, "-m", "railyard.cli"]
+#: Shells take one text, srun and others take words.
+REMOTE_SHELLS = frozenset({"ssh", "rsh"})
+CONNECT_S = 20.0  # seconds in which all routers must be connected
+PAUSE_S = 0.005  # seconds between two looks at the output of another machine
+VXLAN_PORT = 4789
+#: The program that takes the place of one on another machine.
+AGENT = CHECKOUT / "railyard" / "torus" / "bin" / "elsewhere"
+#: Variables that daemons of a launch inherit on this machine, and get by name on another one.
+PASSED = ("FI_", "HWLOC_", "HYDRA_", "I_MPI_", "LD_", "MPIR_", "OMPI_", "PATH", "PMI", "PRTE_", "RAILYARD_", "UCX_")
+
+
+def read(path: Path) -> list[Machine]:
+    """Return the machines of a file with a line NAME [ADDRESS] for each; InputError for a bad one."""
+    machines = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        try:
+            address = socket.gethostbyname(words[-1])
+        except OSError as error:
+            raise InputError(str(path), f"line {number}", words[-1], "NAME [ADDRESS] of a machine") from error
+        machines.append(Machine(name=words[0], address=address))
+    return machines
+
+
+def of_slurm() -> list[Machine]:
+    """Return the machines of the Slurm allocation in which this process runs; RunError without one."""
+    nodes = os.environ.get("SLURM_JOB_NODELIST")
+    if not nodes:
+        raise RunError("no --hosts, and no Slurm allocation here")
+    result = subprocess.run(["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=False)
+    return [Machine(name=name, address=socket.gethostbyname(name)) for name in result.stdout.split()]
+
+
+def parts_here(machines: Sequence[Machine], reach: Sequence[str]) -> Parts:
+    """Return the parts of a torus on these machines, of which one is this; InputError if none or two are."""
+    own = [number for number, machine in enumerate(machines) if _is_here(machine.address)]
+    if len(own) != 1:
+        valid = "machines with one address each, exactly one of them this machine's"
+        raise InputError("--hosts", "addresses", ", ".join(machine.address for machine in machines), valid)
+    return Parts(machines=tuple(machines), own=own[0], head=own[0], reach=tuple(reach))
+
+
+def _is_here(address: str) -> bool:
+    """Return whether an address is this machine's."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
+        trial.bind((address, 0))
+        return True
+    return False
+
+
+def command(parts: Parts, machine: Machine, words: Sequence[str]) -> list[str]:
+    """Return the command that runs a program on another machine."""
+    reach = [word.format(host=machine.name, address=machine.address) for word in parts.reach]
+    return [*reach, shlex.join(words)] if Path(reach[0]).name in REMOTE_SHELLS else [*reach, *words]
+
+
+def on_others(parts: Parts | None, words: Sequence[str], text: str = "") -> list[str]:
+    """Run a program on every other machine at once, with a text as its input; return the outputs.
+
+    Raises RunError with the first machine's name and last line on stderr, after all have ended.
+    """
+    if parts is None:
+        return []
+    running = [(machine, _start(parts, machine, words)) for machine in parts.others.values()]
+    outputs, failures = [], []
+    for machine, process in running:
+        output, complaint = process.communicate(text)
+        outputs.append(output)
+        if process.returncode != 0:
+            failures.append(f"{machine.name}: {_last_line(complaint) or f'status {process.returncode}'}")
+    if failures:
+        raise RunError("; ".join(failures))
+    return outputs
+
+
+class Divided(Protocol):
+    """What is needed here of a torus: its name, folder and parts, and node -> number of its machine."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def parts(self) -> Parts | None: ...
+    @property
+    def machine_of(self) -> Mapping[str, int]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watcher:
+    """A program on another machine that runs until its input ends, and the file with its output."""
+
+    machine: str
+    process: subprocess.Popen[str]
+    output: IO[str]
+
+    def wait_for(self, text: str) -> None:
+        """Wait until the output has a text; RunError with the machine's name if the program ends before."""
+        deadline = time.monotonic() + CONNECT_S
+        while text not in os.pread(self.output.fileno(), 1 << 20, 0).decode():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.process.kill()
+                complaint = self.process.communicate()[1]
+                raise RunError(f"{self.machine}: {_last_line(complaint) or 'it does not answer'}")
+            time.sleep(PAUSE_S)
+
+    def end(self) -> list[str]:
+        """End the program; return the lines of its output."""
+        self.process.communicate()
+        with self.output as file:
+            file.seek(0)
+            return file.readlines()
+
+
+def watch(parts: Parts | None, words: Sequence[str]) -> list[Watcher]:
+    """Start a program on every other machine that runs until its input ends."""
+    watchers = []
+    for machine in parts.others.values() if parts else ():
+        output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - its watcher closes it; a pipe would fill
+        watchers.append(Watcher(machine=machine.name, process=_start(parts, machine, words, output), output=output))
+    return watchers
+
+
+def _start(
+    parts: Parts | None, machine: Machine, words: Sequence[str], output: IO[str] | int = subprocess.PIPE
+) -> subprocess.Popen[str]:
+    """Start a program on another machine, with pipes; RunError if the command that reaches it is absent."""
+    assert parts is not None
+    pipe = subprocess.PIPE
+    try:
+        return subprocess.Popen(command(parts, machine, words), stdin=pipe, stdout=output, stderr=pipe, text=True)
+    except FileNotFoundError as error:
+        raise RunError(f"no {parts.reach[0]} on the PATH, to reach {machine.name}") from error
+
+
+def _last_line(text: str) -> str:
+    """Return the last line of a program's complaint, without railyard's name."""
+    return (text.strip().splitlines() or [""])[-1].removeprefix("railyard: ")
+
+
+# Connect the routers. -------------------------------------------------------------------------------------------------
+
+
+def make_others(name: str, request: Mapping[str, Any], parts: Parts, make: Callable[[Mapping[int, int]], None]) -> None:
+    """Make a torus on all machines: `make` makes this one's part, with (machine number -> connected socket).
+
+    `request` is torus.json's document. Raises RunError with the first machine's name and reason; each machine then
+    has removed its part.
+    """
+    key = secrets.token_bytes(32)
+    with listening(parts, key) as listener:
+        running = {n: _start(parts, m, [*PART, "make"]) for n, m in parts.others.items()}
+        try:
+            for number, process in running.items():
+                own = {**request, "parts": {**request["parts"], "own": number}}
+                _say(process, {"name": name, "torus": own, "key": key.hex()})
+            ports = {parts.own: listener.address[1]}
+            ports |= {n: _answer(parts, n, process)["port"] for n, process in running.items()}
+            for process in running.values():
+                _say(process, {"ports": ports})
+            with connected(parts, listener, key, ports) as sockets:
+                make(sockets)
+            for number, process in running.items():
+                _answer(parts, number, process)
+        except BaseException:
+            with contextlib.suppress(RunError):
+                on_others(parts, [*PART, "down", name])
+            raise
+        finally:
+            for process in running.values():
+                with contextlib.suppress(OSError):
+                    process.communicate()
+
+
+@contextlib.contextmanager
+def listening(parts: Parts, key: bytes) -> Iterator[Listener]:
+    """Listen at this machine's address for the routers of others, which must have the key."""
+    with Listener((parts.machines[parts.own].address, 0), backlog=len(parts.machines), authkey=key) as listener:
+        listener._listener._socket.settimeout(CONNECT_S)  # type: ignore[attr-defined]
+        yield listener
+
+
+@contextlib.contextmanager
+def connected(parts: Parts, listener: Listener, key: bytes, ports: Mapping[int, int]) -> Iterator[dict[int, int]]:
+    """Connect to the machines before this one and let those after it connect; yield machine number -> descriptor."""
+    sockets: dict[int, int] = {}
+    try:
+        for number in range(parts.own):
+            with Client((parts.machines[number].address, ports[number]), authkey=key) as connection:
+                connection.send_bytes(str(parts.own).encode())
+                sockets[number] = _plain(connection.fileno())
+        while len(sockets) < len(parts.machines) - 1:
+            with listener.accept() as connection:
+                number = int(connection.recv_bytes())
+                sockets[number] = _plain(connection.fileno())
+        yield sockets
+    except (OSError, EOFError, AuthenticationError) as error:
+        raise RunError(f"the machines' routers cannot be connected: {error}") from error
+    finally:
+        for descriptor in sockets.values():
+            os.close(descriptor)
+
+
+def _plain(descriptor: int) -> int:
+    """Return a copy of a connection for the router: it does not block, and sends at once."""
+    with socket.socket(fileno=os.dup(descriptor)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setblocking(False)
+        return connection.detach()
+
+
+def _say(process: subprocess.Popen[str], document: Mapping[str, Any]) -> None:
+    """Send a document to the command on another machine, as one line."""
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):  # its answer is missing, too, and has the reason
+        process.stdin.write(json.dumps(document) + "\n")
+        process.stdin.flush()
+
+
+def _answer(parts: Parts, number: int, process: subprocess.Popen[str]) -> Any:
+    """Return the next document of the command on another machine; RunError with its reason if it ended."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        _, complaint = process.communicate()
+        raise RunError(f"{parts.machines[number].name}: {_last_line(complaint) or 'it ended without a word'}")
+    return json.loads(line)
+
+
+# Join the heads. ------------------------------------------------------------------------------------------------------
+
+
+def join_heads(name: str, parts: Parts) -> None:
+    """Put a VXLAN interface to the other machines into the bridge of this machine's head. RunError if Linux has none.
+
+    It is made in this machine's own network, which transports it, and moved into the head.
+    """
+    number = int.from_bytes(hashlib.sha256(f"{name} {parts.machines}".encode()).digest()[:3])
+    head, own = netns.full_name(name, HEAD), parts.machines[parts.own].address
+    netns.batch("ip", [f"link add vx0 netns {head} type vxlan id {number} local {own} dstport {VXLAN_PORT} nolearning"])
+    lines = [f"fdb append 00:00:00:00:00:00 dev vx0 dst {machine.address}" for machine in parts.others.values()]
+    for program, words in (("ip", ["link set vx0 mtu 1500 master mgmt0 up"]), ("bridge", lines)):
+        for _ in netns.at_once(netns.run_in, [(head, program, words)]):
+            pass
+
+
+# Start what a launch runs on other machines. -------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def relay(torus: Divided) -> Iterator[None]:
+    """Start programs on nodes of other machines for `railyard-enter`, by a socket in the torus's folder.
+
+    railyard-enter runs inside the torus, from where no other machine can be reached.
+    """
+    folder, parts = torus.folder, torus.parts
+    if parts is None:
+        yield
+        return
+    path = folder / "agent"
+    path.unlink(missing_ok=True)
+    (folder / "elsewhere").unlink(missing_ok=True)
+    (folder / "elsewhere").symlink_to(AGENT)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        path.chmod(0o600)
+        server.listen(1024)
+        threading.Thread(target=_serve, args=(server, torus.name, parts, torus.machine_of), daemon=True).start()
+        yield
+        path.unlink(missing_ok=True)
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def _serve(server: socket.socket, name: str, parts: Parts, machine_of: Mapping[str, int]) -> None:
+    """Accept requests until the socket is closed."""
+    with contextlib.suppress(OSError):
+        while True:
+            connection, _ = server.accept()
+            threading.Thread(target=_run, args=(connection, name, parts, machine_of), daemon=True).start()
+
+
+def _run(connection: socket.socket, name: str, parts: Parts, machine_of: Mapping[str, int]) -> None:
+    """Run one program on a node of another machine, with the caller's files, and answer with its status."""
+    with connection:
+        data, control, _, _ = connection.recvmsg(1 << 20, socket.CMSG_SPACE(3 * array.array("i").itemsize))
+        files = array.array("i")
+        for _, _, sent in control:
+            files.frombytes(sent[: len(sent) // files.itemsize * files.itemsize])
+        size = int.from_bytes(data[:4])
+        while len(data) < size + 4:
+            data += connection.recv(1 << 20)
+        request = json.loads(data[4:])
+        words = entered(
+            name, request["host"], request["words"], environment=request["environment"], folder=request["folder"]
+        )
+        machine = parts.machines[machine_of[request["host"]]]
+        process = subprocess.Popen(command(parts, machine, words), stdin=files[0], stdout=files[1], stderr=files[2])
+        for descriptor in files:
+            os.close(descriptor)
+        watcher = threading.Thread(target=_end_with, args=(connection, process), daemon=True)
+        watcher.start()
+        status = process.wait()
+        with contextlib.suppress(OSError):
+            connection.sendall(bytes([status & 255 if status >= 0 else 128 - status]))
+
+
+def _end_with(connection: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    """End a program when its caller has ended."""
+    with contextlib.suppress(OSError):
+        connection.recv(1)
+    if process.poll() is None:
+        process.terminate()
+
+
+def entered(name: str, host: str, words: Sequence[str], *, environment: Mapping[str, str], folder: str) -> list[str]:
+    """Return the words that run a program on a node, on the machine that has it."""
+    passed = [f"{key}={value}" for key, value in environment.items() if key.startswith(PASSED)]
+    script = f'cd {shlex.quote(folder)} 2>/dev/null; exec "$@"'
+    return ["env", *passed, f"RAILYARD_TORUS={name}", "sh", "-c", script, "sh", str(ENTER), *_options(host, words)]
+
+
+def _options(host: str, words: Sequence[str]) -> list[str]:
+    """Return the arguments of railyard-enter: its options are before the host."""
+    options = [word for word in words[:1] if word == "-s"]
+    return [*options, host, *words[len(options) :]]
