@@ -324,16 +324,12 @@ SIGNS = (
 )
 
 
-def _spack(environment: Mapping[str, str]) -> str:
-    return _first(["spack", "--version"]) or environment.get("SPACK_ROOT", "")
-
-
 #: Tool -> how it is found.
 TOOLS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     "apptainer": lambda _: _apptainer(),
     "singularity": lambda _: _first(["singularity", "--version"]),
     "docker": lambda _: _first(["docker", "version", "--format", "{{.Server.Version}}"]),
-    "spack": _spack,
+    "spack": lambda environment: _first(["spack", "--version"]) or environment.get("SPACK_ROOT", ""),
     "ip": lambda _: shutil.which("ip") or "",
     "simgrid": lambda _: shutil.which("smpicc") or "",
     "slurmctld": lambda _: shutil.which("slurmctld", path=f"{os.defpath}:/usr/sbin") or "",

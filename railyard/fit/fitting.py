@@ -16,6 +16,7 @@ from railyard.analysis.cases import cases, comparison, scoreboard
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.scoreboard import Standing, faster
 from railyard.analysis.stats.verdicts import Finding
+from railyard.analysis.text import DataTable
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
 from railyard.placements.hosts import naming
@@ -182,8 +183,8 @@ def table(rows: Sequence[Predicted], outcomes: Sequence[Outcome] = ()) -> list[s
     usual = next((row for row in rows if row.name == DEFAULT), None)
     measured = {one.placement: one for one in outcomes}
     heads = ["placement", "slowest link ms", f"of {DEFAULT}'s", "of a node ms", "steps ms", "simulated ms"]
-    lines = [heads + ["counted ms", "run time s", f"times as fast as {DEFAULT} (95 %)"] * bool(outcomes)]
-    unlike = []
+    columns = heads + ["counted ms", "run time s", f"times as fast as {DEFAULT} (95 %)"] * bool(outcomes)
+    lines, unlike = list[list[str]](), []
     for row in rows:
         one = measured.pop(row.name, None)
         share = f"{row.slowest_s / usual.slowest_s:.0%}" if usual and usual.slowest_s else "-"
@@ -195,10 +196,9 @@ def table(rows: Sequence[Predicted], outcomes: Sequence[Outcome] = ()) -> list[s
                 "the predicted bytes, so a predicted gain may not hold"
             )
     lines += [[name, *["-"] * (len(heads) - 1), *_measured(one)] for name, one in measured.items()]
-    width = [max(len(line[k]) for line in lines if k < len(line)) for k in range(len(lines[0]))]
+    cells = [[*line, *[""] * (len(columns) - len(line))] for line in lines]
     return [
-        "  " + "  ".join(word.rjust(width[k]) if k else word.ljust(width[k]) for k, word in enumerate(line))
-        for line in lines
+        f"  {line}" for line in DataTable(columns=columns, rows=cells, numbers=frozenset(columns[1:])).lines()
     ] + unlike
 
 

@@ -59,9 +59,10 @@ def test_median_interval_lies_between_the_order_statistics_around_its_coverage(n
     assert 1 - 2 * half.cdf(rank - 1) >= 0.95 > 1 - 2 * half.cdf(rank)
 
 
-@pytest.mark.parametrize("n", range(6))
-def test_too_few_launches_have_no_interval(n: int) -> None:
-    assert medians.median_interval([1.0] * n) is None
+def test_too_few_launches_have_no_interval_and_none_no_summary() -> None:
+    assert [medians.median_interval([float(k) for k in range(n)]) for n in range(6)] == [None] * 6
+    with pytest.raises(ValueError, match="no launch"):
+        medians.summarise([])
 
 
 @settings(deadline=None)  # other work on the machine is no fault of the function
@@ -95,11 +96,6 @@ def test_readings_of_a_coarse_clock_widen_the_interval() -> None:
     found = medians.median_interval([1.0, 1.0, 1.0, 1.0, 1.0, 2.0])
     assert found is not None and found.low == 0.5 and found.high >= 1.5
     assert medians.median_interval([1.0] * 6) is None
-
-
-def test_no_values_have_no_summary() -> None:
-    with pytest.raises(ValueError, match="no launch"):
-        medians.summarise([])
 
 
 def test_change_is_relative_to_the_baseline() -> None:
@@ -157,17 +153,12 @@ def test_percent_and_sizes() -> None:
 
 
 def test_equal_records_are_one_case_and_each_counts_once() -> None:
-    one, other = synthetic.halo(seed=1), synthetic.halo(seed=2)
+    """Every job has a name of its own for its torus."""
+    one, other = synthetic.halo(seed=1), synthetic.halo(seed=2, torus={**synthetic.TORUS, "name": "job7"})
     grouped = cases.group([one, other, one])
     assert [len(case.records) for case in grouped] == [2]
     found = comparison.comparisons(grouped[0])[0]
     assert [each.summary.n for each in found.groups if each.summary] == [12, 12, 12]
-
-
-def test_a_torus_is_the_same_under_another_name() -> None:
-    """Every job names its own."""
-    grouped = cases.group([synthetic.halo(), synthetic.halo(seed=2, torus={**synthetic.TORUS, "name": "job7"})])
-    assert [len(case.records) for case in grouped] == [2]
 
 
 @pytest.mark.parametrize(
@@ -323,13 +314,6 @@ def test_figures_are_text_with_units_and_follow_the_page() -> None:
     assert "iteration: custom is lowest (" in svg, "what is read aloud"
 
 
-def test_figures_are_the_same_each_time() -> None:
-    panel = curves.panels(cases.group([HOPS])[0])[0]
-    made = general.panel_drawing(panel, "f")
-    assert drawing.inline_svg(made, "c1") == drawing.inline_svg(made, "c1")
-    assert drawing.svg_file(made) == drawing.svg_file(made)
-
-
 def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = [pages.draw(judge_case(case)).drawings for case in cases.group([HALO, NICS])]
     alone = drawing.images(drawn)
@@ -402,7 +386,7 @@ def page_text() -> str:
     return pages.html(judge([*ALL, SPOILED]))
 
 
-def test_page_is_complete_in_itself() -> None:
+def test_page_is_complete_in_itself_with_an_end_of_every_link_and_a_label_of_every_figure() -> None:
     page = Page(page_text())
     assert [target for target in page.fetched if not target.startswith("#")] == []
     assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(page.tags)
@@ -410,19 +394,11 @@ def test_page_is_complete_in_itself() -> None:
     assert "@import" not in page_text()
     schemes = set(re.findall(r"https?://[^\"' <>]*", page_text()))
     assert schemes == {"http://www.w3.org/2000/svg"}  # the name of a namespace; nothing is fetched
-
-
-def test_page_has_no_id_twice_and_every_link_has_its_end() -> None:
-    page = Page(page_text())
     assert len(page.ids) == len(set(page.ids))
     assert {target[1:] for target in page.fetched} <= set(page.ids)
     clips = set(re.findall(r"url\(#([^)]+)\)", page_text()))
     assert clips
     assert clips <= set(page.ids)
-
-
-def test_every_table_head_has_a_scope_and_every_figure_a_label() -> None:
-    page = Page(page_text())
     assert page.heads == page.scopes
     assert page_text().count("<svg ") == page_text().count('role="img" aria-label="')
 
@@ -457,10 +433,6 @@ def test_every_column_has_a_name_and_no_table_is_a_landmark() -> None:
     assert 'role="group" aria-label=' in page and 'role="region"' not in page
 
 
-def test_page_without_records_says_so() -> None:
-    assert "No records" in pages.html(judge([]))
-
-
 def test_jobs_without_values_are_shown_with_their_reasons() -> None:
     asked: dict[str, Any] = {"system": {"name": "v", "partition": "p", "environment": "e"}, "origin": "measured"}
     origin = synthetic.provenance(torus=None)
@@ -469,6 +441,7 @@ def test_jobs_without_values_are_shown_with_their_reasons() -> None:
     assert "not-measured:</span> needs two rails" in page
     assert "18 of 18 launches not measured: the launch was never started" in page
     assert "<svg" not in page
+    assert "No records" in pages.html(judge([]))
 
 
 HOSTILE = "<script>alert(1)</script>\"'&$x^2$ ]]> {{7919*7919}}"
@@ -559,20 +532,14 @@ def test_comparisons_are_made_once_for_all_formats(kept: Path, tmp_path: Path, m
     assert len(made) == 2 * len(set(made)) == 4, "once for people, and once as recorded, for programs"
 
 
-def test_command_takes_files_and_the_folder_of_a_system(kept: Path, tmp_path: Path) -> None:
-    for argument in (kept / "vtorus", *archive.paths(kept)):
-        assert run(argument, "-q", "-o", tmp_path / "r.html").exit_code == 0
-
-
-@pytest.mark.parametrize("size", [0, 1, 100, 5000])
-def test_a_truncated_record_is_one_line_and_nothing_is_written(kept: Path, tmp_path: Path, size: int) -> None:
+def test_command_takes_a_systems_folder_and_refuses_a_truncated_file_in_one_line(kept: Path, tmp_path: Path) -> None:
+    assert run(kept / "vtorus", "-q", "-o", tmp_path / "r.html").exit_code == 0
     path = archive.paths(kept)[0]
-    path.write_bytes(path.read_bytes()[:size])
-    done = run(path, "-o", tmp_path / "r.html")
-    assert isinstance(done.exception, InputError)
-    assert str(done.exception).startswith(f"{path}: line ")
-    assert "\n" not in str(done.exception)
-    assert not (tmp_path / "r.html").exists()
+    for size in (5000, 100, 1, 0):
+        path.write_bytes(path.read_bytes()[:size])
+        done = run(path, "-o", tmp_path / "none.html")
+        assert isinstance(done.exception, InputError) and str(done.exception).startswith(f"{path}: line ")
+        assert "\n" not in str(done.exception) and not (tmp_path / "none.html").exists()
 
 
 def test_empty_folders_missing_files_and_unwritable_pages_are_one_line(kept: Path, tmp_path: Path) -> None:

@@ -1,22 +1,31 @@
-"""Figures of the exchange benchmarks: what is drawn from records with known numbers, and what is said of it."""
+"""Figures of the exchange benchmarks and of NICs: what is drawn from records with known numbers, and its words."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import itertools
 from typing import Any
 
 import pytest
 from support import synthetic
+from support.evidence import Change
 
 from railyard.analysis.cases import cases
 from railyard.analysis.figures import drawing, registry
 from railyard.analysis.figures.drawing import Drawing
+from railyard.records.assemble import LaunchRun
+from railyard.records.folded import nic_bytes
+from railyard.records.record import Verdict
 
 
-def drawn(benchmark: str, series: list[dict[str, Any]], **changes: Any) -> list[Drawing]:
+def drawn(
+    benchmark: str, series: list[dict[str, Any]], change: Change = lambda run, _: run, **changes: Any
+) -> list[Drawing]:
     """The figures of one job whose launches all found these series."""
     asked = {"placements": ["custom"], "launches_per_combination": 2, "extents": [2, 1, 1], **changes}
     made = synthetic.case(benchmark=benchmark, **asked)
-    (case,) = cases.group([synthetic.job(made, lambda *_: series)])
+    (case,) = cases.group([synthetic.job(made, lambda *_: series, change=change)])
     return registry.own_drawings(case)
 
 
@@ -115,3 +124,31 @@ def test_a_record_without_such_series_has_no_such_figure(benchmark: str) -> None
 def test_figures_paint() -> None:
     figures = drawn("rowcol", splits("alltoall", 8, X=3, Y=2), placements=["plain", "custom"])
     assert "<svg" in drawing.inline_svg(figures[0], "c1")
+
+
+SENT_BYTES = {"round-robin": (500, 500), "nic-1": (0, 2000)}
+
+
+def counted(run: LaunchRun, document: dict[str, Any], rails: int = 2) -> LaunchRun:
+    """A launch whose two nodes sent what its policy says, twice as much from the second node."""
+    nics = [
+        {"node": node, "nic": f"nic{rail}", "tx_bytes": factor * SENT_BYTES[run.nic_policy][rail], "rx_bytes": 0}
+        for (node, factor), rail in itertools.product((("n-0-0-0", 1), ("n-1-0-0", 2)), range(rails))
+    ]
+    return dataclasses.replace(run, nics=nic_bytes.of_rows(nics), nic_verdict=Verdict.OBEYED)
+
+
+def test_each_policy_has_the_share_of_every_nic_and_its_proof() -> None:
+    (figure,) = drawn("halo", [point("iteration_us", 5.0)], counted, nic_policies=list(SENT_BYTES))
+    assert figure.statement == (
+        "round-robin sent 50.0 % through nic0, 50.0 % through nic1 (obeyed in 2 of 2); "
+        "nic-1 sent 0.0 % through nic0, 100.0 % through nic1 (obeyed in 2 of 2)."
+    )
+    assert all(figure.data.columns)
+    assert figure.data.rows[3] == ("nic-1", "nic1", "100.00", f"{6000 / 2**20:.3f}", "2", "2")
+
+
+def test_nodes_with_one_nic_or_no_evidence_have_no_figure() -> None:
+    one_nic = functools.partial(counted, rails=1)
+    for changes in ({}, {"change": one_nic}):
+        assert drawn("halo", [point("iteration_us", 5.0)], nic_policies=list(SENT_BYTES), **changes) == []

@@ -1,24 +1,32 @@
-"""Tabulate a case on a network with groups: results over the groups spanned, pairs of hosts by their proximity.
+"""Tabulate how a case's results spread: over the groups spanned, by the proximity of two hosts, by NIC policy.
 
-Models: launches that are results and whose records name the groups of their nodes (`spans`). A
-launch is one value, the median of its samples; rows are medians over launches. Launches in more groups have other
-placements, too, so the first table shows a dependence and no cause. Leaves out: tests, curves, networks without groups.
+Models: launches that are results. A launch is one value, the median of its samples; rows are medians over launches. On
+a network with groups, records name the groups of their nodes (`spans`). Launches in more groups have other placements,
+too, so that table shows a dependence and no cause. LLNL's poster finds fewer outliers on two rails: an outlier lies
+more than 1.5 times the distance of the quartiles beyond one of them (Tukey's fence). Whether two policies differ in
+spread is tested on the distances of launches from their own policy's median, by Mann and Whitney's rank test, without
+correction for the number of policies. Leaves out: curves, networks without groups, cases with one policy, and policies
+with too few launches for a 95 % interval.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case, Observation
 from railyard.analysis.cases.curves import LATENCY_SIZE_BYTES
 from railyard.analysis.cases.tables import interval_text, span_text
-from railyard.analysis.text import DataTable, Format, size_text
+from railyard.analysis.stats import medians
+from railyard.analysis.text import NOTHING, DataTable, Format, percent, size_text
 from railyard.records import spans
-from railyard.records.benchmark import Labels, Series
+from railyard.records.benchmark import Labels
+from railyard.records.folded.slow import FENCE
 from railyard.records.record import Launch, Record
 from railyard.records.spans import Proximity
 from railyard.records.store import entries
@@ -44,16 +52,16 @@ class Captioned:
 
 def tables(case: Case) -> list[Captioned]:
     """Return the tables that the case's records allow, each with at least two groups or proximities to compare."""
-    placed = [(record, launch) for record, launch in cases.launches(case) if _has_groups(launch)]
+    placed = [
+        (record, launch)
+        for record, launch in cases.launches(case)
+        if launch.is_result and launch.spans is not None and launch.spans.groups is not None
+    ]
     parts = (
         ("Over the groups that a launch's nodes are in; medians over launches", _over_groups(case, placed)),
         ("By the proximity of two hosts; medians over launches", _by_proximity(case, placed)),
     )
     return [Captioned(caption=caption, data=data) for caption, data in parts if data.rows]
-
-
-def _has_groups(launch: Launch) -> bool:
-    return launch.is_result and launch.spans is not None and launch.spans.groups is not None
 
 
 def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
@@ -76,13 +84,19 @@ def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTa
     by_launch: dict[Key, dict[int, list[float]]] = {}
     pairs: dict[Key, set[tuple[str, str]]] = {}
     for number, (record, launch) in enumerate(placed):
-        between = [(series, _ends(series)) for series in _between_hosts(launch)]
+        between = [
+            (series, (str(series.labels["from"]), str(series.labels["to"])))
+            for series in launch.series
+            if {"from", "to"} <= series.labels.keys()
+        ]
         nodes = spans.coordinates(record.case.allocation["nodes"])
         at = spans.places({host for _, ends in between for host in ends}, nodes)
         for series, ends in between:
             related = spans.proximity(*ends, at, has_groups=True)
             if related is not None:
-                key = (series.fom, _kept(series), _with(case, launch)), PROXIMITIES.index(related)
+                shared = {name: value for name, value in series.labels.items() if name in {"test", "size_bytes"}}
+                of = series.fom, cases.frozen_labels(shared), _with(case, launch)
+                key = of, PROXIMITIES.index(related)
                 by_launch.setdefault(key, {}).setdefault(number, []).append(statistics.median(series.samples))
                 pairs.setdefault(key, set()).add(ends)
     columns = ("figure of merit", "with", "proximity", "median", "95 % interval", "n", "min to max", "pairs")
@@ -103,19 +117,6 @@ def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTa
         if _is_shown(of, by_launch)
     ]
     return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
-
-
-def _between_hosts(launch: Launch) -> Iterator[Series]:
-    return (series for series in launch.series if {"from", "to"} <= series.labels.keys())
-
-
-def _ends(series: Series) -> tuple[str, str]:
-    return str(series.labels["from"]), str(series.labels["to"])
-
-
-def _kept(series: Series) -> Labels:
-    """Return the labels that pairs of one row share."""
-    return cases.frozen_labels({k: v for k, v in series.labels.items() if k in {"test", "size_bytes"}})
 
 
 def _is_shown(of: What, keys: Iterable[Key]) -> bool:
@@ -158,3 +159,74 @@ def _statistics(launches: Sequence[Observation]) -> tuple[str, str, str, str]:
     summary = cases.summary(launches)
     form = Format.for_values([launch.value for launch in launches])
     return (form.text(summary.median), interval_text(summary.interval, form), str(summary.n), span_text(summary, form))
+
+
+# ---- NIC policies ----
+
+#: The policy that uses one rail alone, which others are compared with.
+ONE_RAIL = "nic-0"
+_OF_POLICIES = ("figure of merit", "NIC policy", "n", "outliers", "run-to-run variation", f"p against {ONE_RAIL}")
+
+Values = Sequence[float]
+
+
+def outliers(case: Case) -> list[Captioned]:
+    """Return a row for each figure of merit and policy; nothing for a case that does not compare policies."""
+    rows = [row for of, by_policy in _by_policy(case).items() for row in _policy_rows(of, by_policy)]
+    if not rows:
+        return []
+    caption = f"Outliers over launches by NIC policy: beyond the quartiles by {FENCE} times their distance"
+    return [
+        Captioned(caption=caption, data=DataTable(columns=_OF_POLICIES, rows=rows, numbers=frozenset(_OF_POLICIES[2:])))
+    ]
+
+
+def count_outliers(values: Values) -> int:
+    """Return how many values lie beyond Tukey's fences."""
+    low, high = np.percentile(np.asarray(values, dtype=float), [25, 75])
+    reach = FENCE * (high - low)
+    return sum(not low - reach <= value <= high + reach for value in values)
+
+
+def p_of_spreads(ones: Values, others: Values) -> float:
+    """Return the probability of spreads that differ so much by chance, by the distances from the medians."""
+    import scipy.stats  # imported here: takes 1 s, and most pages have no such table
+
+    return float(scipy.stats.mannwhitneyu(_distances(ones), _distances(others)).pvalue)
+
+
+def _distances(values: Values) -> list[float]:
+    middle = float(np.median(np.asarray(values, dtype=float)))
+    return [abs(value - middle) for value in values]
+
+
+def _by_policy(case: Case) -> Mapping[tuple[Fom, Labels], Mapping[str, Values]]:
+    """Return the values of each series without message sizes by policy, where several policies have enough launches."""
+    observed = cases.observations(case)
+    curves = comparison.curve_foms(observed)
+    by_series: dict[tuple[Fom, Labels], dict[str, list[float]]] = {}
+    for (fom, labels), by_combination in observed.items():
+        if (
+            fom in curves
+            or "size_bytes" in dict(labels)
+            or len({combination.placement for combination in by_combination}) > 1
+        ):
+            continue
+        for combination, values in by_combination.items():
+            if len(values) >= medians.ENOUGH:
+                of_policy = by_series.setdefault((fom, labels), {}).setdefault(combination.nic_policy, [])
+                of_policy += [launch.value for launch in values]
+    return {of: by_policy for of, by_policy in by_series.items() if len(by_policy) > 1}
+
+
+def _policy_rows(of: tuple[Fom, Labels], by_policy: Mapping[str, Values]) -> list[tuple[str, ...]]:
+    fom, labels = of
+    title = ", ".join(filter(None, [fom.stem, comparison.label_text(labels), fom.unit.text]))
+    base = by_policy.get(ONE_RAIL)
+    rows: list[tuple[str, ...]] = []
+    for policy, values in by_policy.items():
+        variation = medians.spread_percent(values)
+        shown = NOTHING if variation is None else percent(variation, signed=False)
+        p = f"{p_of_spreads(values, base):.2g}" if base is not None and policy != ONE_RAIL else NOTHING
+        rows.append((title, policy, str(len(values)), str(count_outliers(values)), shown, p))
+    return rows

@@ -37,15 +37,14 @@ def drawings(case: Case) -> list[Drawing]:
     chosen: dict[tuple[Fom, str], int] = {}
     for fom, test, size in sorted(by_panel, key=lambda key: key[2] if key[0] == AGGREGATE else -key[2]):
         chosen[fom, test] = size
-    return [
-        _drawing(_panel(case, fom, test, size=size, values=by_panel[fom, test, size]), number)
-        for number, ((fom, test), size) in enumerate(sorted(chosen.items()))
+    panels = [
+        _panel(case, fom, test, size=size, values=by_panel[fom, test, size])
+        for (fom, test), size in sorted(chosen.items())
     ]
-
-
-def _drawing(panel: Panel, place: int) -> Drawing:
-    drawn = general.panel_drawing(panel, f"contention-{place}")
-    return replace(drawn, statement=general.ends(panel), foms=CLAIMED)
+    return [
+        replace(general.panel_drawing(panel, f"contention-{place}"), statement=general.ends(panel), foms=CLAIMED)
+        for place, panel in enumerate(panels)
+    ]
 
 
 def _values(case: Case) -> dict[Key, Values]:
@@ -68,13 +67,12 @@ def _panel(case: Case, fom: Fom, test: str, *, size: int, values: Values) -> Pan
         axis=AXIS,
         title=size_text(size),
         lines=tuple(
-            Line(name=case.name(combination), points=_points(values[combination]))
+            Line(
+                name=case.name(combination),
+                points=tuple(Point(x=x, summary=cases.summary(of)) for x, of in sorted(values[combination].items())),
+            )
             for combination in case.combinations
             if combination in values
         ),
         is_exact=case.origin in COMPUTED,
     )
-
-
-def _points(by_pairs: dict[int, list[Observation]]) -> tuple[Point, ...]:
-    return tuple(Point(x=pairs, summary=cases.summary(values)) for pairs, values in sorted(by_pairs.items()))

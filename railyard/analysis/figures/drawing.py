@@ -112,23 +112,18 @@ def images(drawn: Sequence[Sequence[Drawing]]) -> list[list[Markup]]:
 
 
 def _texts(jobs: Sequence[tuple[int, Drawing]]) -> list[str]:
-    processors = os.cpu_count() or 1
-    if len(jobs) < _MANY or processors < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        return [_text(job) for job in track(jobs, len(jobs), "drawing figures")]
     global _jobs
     _jobs = jobs  # children are forks: they find the drawings, whose functions cannot be sent, where they are
+    places, processors = range(len(jobs)), os.cpu_count() or 1
+    if len(jobs) < _MANY or processors < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        return list(track(map(_text, places), len(jobs), "drawing figures"))
     with workers(processors) as pool:
-        drawn = pool.map(_numbered_text, range(len(jobs)), chunksize=2)
-        return list(track(drawn, len(jobs), "drawing figures"))
+        return list(track(pool.map(_text, places, chunksize=2), len(jobs), "drawing figures"))
 
 
 _jobs: Sequence[tuple[int, Drawing]] = ()
 
 
-def _numbered_text(number: int) -> str:
-    return _text(_jobs[number])
-
-
-def _text(job: tuple[int, Drawing]) -> str:
-    number, drawn = job
+def _text(place: int) -> str:
+    number, drawn = _jobs[place]
     return inline_svg(drawn, f"c{number}")

@@ -30,15 +30,14 @@ def drawings(case: Case) -> list[Drawing]:
     largest: dict[tuple[str, Combination], int] = {}
     for test, size, combination in panels:
         largest[test, combination] = max(size, largest.get((test, combination), 0))
-    return [
-        _drawing(_panel(case, test, size, combination=combination, lines=panels[test, size, combination]), number)
-        for number, ((test, combination), size) in enumerate(largest.items())
+    chosen = [
+        _panel(case, test, size, combination=combination, lines=panels[test, size, combination])
+        for (test, combination), size in largest.items()
     ]
-
-
-def _drawing(panel: Panel, place: int) -> Drawing:
-    drawn = general.panel_drawing(panel, f"paths-{place}")
-    return replace(drawn, statement=statement(panel), foms=CLAIMED)
+    return [
+        replace(general.panel_drawing(panel, f"paths-{place}"), statement=statement(panel), foms=CLAIMED)
+        for place, panel in enumerate(chosen)
+    ]
 
 
 def _panels(case: Case) -> dict[PanelKey, dict[LineKey, list[Point]]]:
@@ -63,15 +62,14 @@ def _panel(case: Case, test: str, size: int, *, combination: Combination, lines:
         axis="hops",
         title=", ".join(fixed),
         lines=tuple(
-            Line(name=_line_name(*key), points=tuple(sorted(points, key=lambda point: point.x)))
-            for key, points in sorted(lines.items())
+            Line(
+                name=f"{dimension}, {paths} path{'' if paths == 1 else 's'}",
+                points=tuple(sorted(points, key=lambda point: point.x)),
+            )
+            for (dimension, paths), points in sorted(lines.items())
         ),
         is_exact=case.origin in COMPUTED,
     )
-
-
-def _line_name(dimension: str, paths: int) -> str:
-    return f"{dimension}, {paths} path{'' if paths == 1 else 's'}"
 
 
 def statement(panel: Panel) -> str:

@@ -129,7 +129,8 @@ def _map(links: Sequence[LinkView]) -> Drawing:
     return Drawing(
         name="links",
         title="What is missing on each link",
-        description=_map_text(links),
+        description="A cell for each directed link, by dimension and ring, darker where more is missing. "
+        f"{_statement(links)}",
         paint=lambda figure: _paint_map(figure, links, dimensions, heights),
         data=_map_data(links),
         height_in=1.2 + 0.9 * len(dimensions) + 0.09 * sum(heights),
@@ -208,10 +209,6 @@ def _statement(links: Sequence[LinkView]) -> str:
     )
     more = f", and {len(bad) - 3} more" if len(bad) > 3 else ""
     return f"{len(bad)} of {len(links)} links carry less than they should: {named}{more}."
-
-
-def _map_text(links: Sequence[LinkView]) -> str:
-    return f"A cell for each directed link, by dimension and ring, darker where more is missing. {_statement(links)}"
 
 
 def _map_data(links: Sequence[LinkView]) -> DataTable:

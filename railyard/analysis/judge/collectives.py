@@ -169,10 +169,6 @@ def _series(where: Where, size: int, of: Mapping[str, Mapping[Unit, float]], one
     return Series(fom=fom, labels=(("size_bytes", size),), evidence=evidence, deterministic=where.origin in COMPUTED)
 
 
-def _findings(compared: Mapping[int, Comparison], name: str) -> list[Finding]:
-    return [comparison.group(name).finding for comparison in compared.values()]
-
-
 def _use(compared: Mapping[int, Comparison]) -> dict[str, int]:
     """Return the algorithms to use, each with its least size: where one is better, that with the best median."""
     use: dict[str, int] = {}
@@ -190,8 +186,8 @@ def _crossing(compared: Mapping[int, Comparison], name: str) -> tuple[int, int] 
     """Return the sizes between which an algorithm passes the default: the last one on either side that is certain."""
     certain = [
         (size, finding)
-        for size, finding in zip(compared, _findings(compared, name), strict=True)
-        if finding in (Finding.BETTER, Finding.WORSE)
+        for size, comparison in compared.items()
+        if (finding := comparison.group(name).finding) in (Finding.BETTER, Finding.WORSE)
     ]
     pairs = itertools.pairwise(certain)
     return next(((one[0], other[0]) for one, other in pairs if one[1] != other[1]), None)

@@ -145,14 +145,13 @@ def gather(sources: Sequence[Source], shared: Shared, foms: Sequence[str] = (), 
     at_point: defaultdict[tuple[object, ...], set[str]] = defaultdict(set)
     for group, key in by_row:
         at_point[group, key[:3], key.labels].add(key.fom)
-    rows = [_row(agreed[group], key, of_sides) for (group, key), of_sides in by_row.items()]
-    followed = [
-        dataclasses.replace(
-            row, follows=programs.leader(row.setting["benchmark"], key.fom, at_point[group, key[:3], key.labels])
-        )
-        for row, (group, key) in zip(rows, by_row, strict=True)
-    ]
-    return Gathered(rows=followed, counts=counts, foms=frozenset(all_foms))
+    rows = []
+    for (group, key), of_sides in by_row.items():
+        ordered = {name: sorted(points, key=lambda point: point.job) for name, points in of_sides.items()}
+        row = Row(shared=agreed[group], key=key, sides=ordered)
+        leader = programs.leader(row.setting["benchmark"], key.fom, at_point[group, key[:3], key.labels])
+        rows.append(dataclasses.replace(row, follows=leader))
+    return Gathered(rows=rows, counts=counts, foms=frozenset(all_foms))
 
 
 def _own(owners: dict[tuple[tuple[str, ...], str], str], share: _Share) -> None:
@@ -164,11 +163,6 @@ def _own(owners: dict[tuple[tuple[str, ...], str], str], share: _Share) -> None:
             if owner != share.side.name:
                 problem = f"record {point.entry.own['id']} is of {owner} and of {share.side.name}"
                 raise InputError("SIDE", "", problem=problem, valid="sides without a launch in common")
-
-
-def _row(shared: Mapping[str, Json], key: SeriesKey, sides: Mapping[str, list[Point]]) -> Row:
-    ordered = {name: sorted(points, key=lambda point: point.job) for name, points in sides.items()}
-    return Row(shared=shared, key=key, sides=ordered)
 
 
 def series(entries: Iterable[Entry], shared: Shared, side: Side | None = None, foms: Sequence[str] = ()) -> list[Row]:

@@ -223,11 +223,7 @@ def _evidence(points: Sequence[Point], factors: Mapping[int, float]) -> Evidence
 def _differs(of_sides: Iterable[Sequence[Point]]) -> list[str]:
     """Return the fields of provenance with more than one value among all records of a row."""
     settings = {id(point.setting): point.setting for points in of_sides for point in points}.values()
-    return [name for name in NAMED_OF_SIDES if len({_text(setting[name]) for setting in settings}) > 1]
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else json_io.canonical(value)
+    return [name for name in NAMED_OF_SIDES if len({json_io.canonical(setting[name]) for setting in settings}) > 1]
 
 
 def _mixed_levels(judged: Sequence[SideRow]) -> str:

@@ -75,19 +75,9 @@ def plan(
         problem = f"no record of {check} with two launches of one combination in {root}"
         valid = f"a check with records, or --noise 2%; run: railyard results list --archive {root}"
         raise InputError("CHECK", "", problem=problem, valid=valid)
-    plans = [
-        answers.planned(
-            dataclasses.replace(
-                one,
-                between=one.between if between is None else between,
-                combinations=combinations or one.combinations,
-                points=points or one.points,
-                launches=launches or one.launches,
-            ),
-            change,
-        )
-        for one in measured
-    ]
+    named = {"between": between, "combinations": combinations, "points": points, "launches": launches}
+    stated: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    plans = [answers.planned(dataclasses.replace(one, **stated), change) for one in measured]
     if as_json:
         print_json(answers.document(check, change, plans))
         return

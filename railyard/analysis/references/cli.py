@@ -110,7 +110,7 @@ def judge(root: Path, output: Path, summary_file: Path | None) -> None:
 
     It is an error if none of them has a reference. A case without a reference whose check has others is a warning.
     """
-    from railyard.analysis.references import judging, summary
+    from railyard.analysis.references import judging
 
     history = references.load(output)
     values = {key: references.medians(entry) for key, entry in sorted(_newest(root).items())}
@@ -125,9 +125,9 @@ def judge(root: Path, output: Path, summary_file: Path | None) -> None:
         changed = [
             change
             for (check, case), entry in entries.items()
-            for change in summary.changes(check, values[check, case], entry, judgements[check, case].names)
+            for change in judging.changes(check, values[check, case], entry, judgements[check, case].names)
         ]
-        text = summary.markdown(judged, changed, warnings, entries.values())
+        text = judging.markdown(judged, changed, warnings, entries.values())
         archive.write_whole(summary_file, text, replace=True)
     if not judged and any(judgement.is_new for judgement in judgements.values()):
         click.echo("no reference on this kind of machine: these records are its first")

@@ -24,7 +24,7 @@ from railyard.analysis.judge.judged import Judged
 from railyard.analysis.report.effects import short_name
 from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
-from railyard.analysis.text import counted
+from railyard.analysis.text import capital, counted
 from railyard.placements.hosts.binding import BINDINGS, Binding
 from railyard.placements.nics.policies import NicPolicy, policies
 from railyard.placements.orders.choices import choices
@@ -141,7 +141,7 @@ def _does(name: str, members: Mapping[str, Word | NicPolicy]) -> dict[str, str]:
 
 
 def _sentence(text: str) -> str:
-    return f"{_capital(text)}."
+    return f"{capital(text)}."
 
 
 def _by_baseline(standings: Iterable[Standing]) -> Iterator[list[Standing]]:
@@ -163,11 +163,11 @@ def _best(members: Sequence[Standing]) -> str:
     if better:
         score, row = better[0]
         slower = f" {_slower(len(worse), len(members) - 1)} than the baseline." if worse else ""
-        return f"{_capital(faster(_in_words(row), score, baseline, row.what))}.{slower} ({where})"
+        return f"{capital(faster(_in_words(row), score, baseline, row.what))}.{slower} ({where})"
     if worse:
         score, row = worse[-1]
         slower = _slower(len(worse), len(members))
-        ratio = _capital(faster(_in_words(row), score, baseline, row.what))
+        ratio = capital(faster(_in_words(row), score, baseline, row.what))
         return f"Nothing is shown to be faster than {baseline}. {slower}. {ratio}. ({where})"
     if scored and all(score.finding is Finding.NO_DIFFERENCE for score, _ in scored):
         return f"No difference from {baseline} is shown, in {counted(len(members), 'combination')}. ({where})"
@@ -176,10 +176,6 @@ def _best(members: Sequence[Standing]) -> str:
 
 def _in_words(row: Standing) -> str:
     return in_words(row.combination) + (" (A/A control)" if _name(row).endswith(" (A/A control)") else "")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _slower(count: int, others: int) -> str:

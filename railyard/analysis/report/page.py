@@ -19,7 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from railyard.analysis.cases import cases, comparison, marked, modelled, outliers, published, spread, tables
+from railyard.analysis.cases import cases, comparison, marked, modelled, published, spread, tables
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.curves import Panel
@@ -33,7 +33,7 @@ from railyard.analysis.judge.judged import Judged, JudgedCase, sections
 from railyard.analysis.report import answer, effects
 from railyard.analysis.report.effects import Cell
 from railyard.analysis.stats import contrast, medians
-from railyard.analysis.text import counted
+from railyard.analysis.text import capital, counted
 from railyard.records.record import Origin, Status
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -216,7 +216,7 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
         "statements": comparison.statements(drawn.stated),
         "figures": list(zip(drawn.drawings, images, strict=True)),
         "table": _table(case, comparisons) if comparisons else None,
-        "spread": [*spread.tables(case), *outliers.tables(case)],
+        "spread": [*spread.tables(case), *spread.outliers(case)],
         "troubles": [(record.id, launch) for record, launch in cases.launches(case) if not launch.is_result],
         "reasons": [
             (record.id, str(record.status), record.reason) for record in case.records if record.status is not Status.OK
@@ -242,15 +242,10 @@ def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
 
 def _table(case: Case, comparisons: Sequence[Comparison]) -> dict[str, Any]:
     sections = [
-        (f"{_sentence_case(comparison.title(member))}, {member.fom.heading}", tables.rows(member))
-        for member in comparisons
+        (f"{capital(comparison.title(member))}, {member.fom.heading}", tables.rows(member)) for member in comparisons
     ]
     has_notes = any(row.note for _, rows in sections for row in rows)
     return {"caption": "Median over launches", "head": case.head, "sections": sections, "has_notes": has_notes}
-
-
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _unmeasured(case: Case) -> list[tuple[str, int]]:

@@ -75,13 +75,11 @@ def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
     tests: dict[Key, Test | None] = dict(
         zip(tested, contrast.decide(list(tested.values()), looked=looked), strict=True)
     )
-    tests |= {key: _own(_all(of_side)[0]) for key, of_side in chosen.items() if of_side and key not in several}
+    for key, of_side in chosen.items():
+        if of_side and key not in several:  # the row's own test, turned so that above 0 is better
+            (ratio,) = _all(of_side)
+            tests[key] = ratio.test and ratio.test.times(_sign(ratio))
     return {key: _score(of_side, tests.get(key)) if of_side else None for key, of_side in chosen.items()}
-
-
-def _own(ratio: Ratio) -> Test | None:
-    """Return the test of a ratio, turned so that above 0 is better."""
-    return ratio.test.times(_sign(ratio)) if ratio.test else None
 
 
 def _rows(chosen: Chosen) -> list[tuple[float, Sample, Sample]]:

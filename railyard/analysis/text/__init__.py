@@ -58,6 +58,11 @@ def percent(value: float, *, signed: bool = True) -> str:
     return f"{value:{'+' if signed else ''}.{decimals}f} %".replace("-", MINUS)
 
 
+def capital(text: str) -> str:
+    """Return a text that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
 def counted(count: int, word: str) -> str:
     """Return `1 case`, `3,200 launches`."""
     ending = "es" if word.endswith("ch") else "s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from railyard.analysis.cases import outliers
+from railyard.analysis.cases import spread
 from railyard.analysis.stats import protocols
 
 SIZES = [1 << power for power in range(23)]
@@ -41,11 +41,11 @@ def test_no_common_size_is_no_protocol() -> None:
 
 
 def test_an_outlier_lies_beyond_tukeys_fence() -> None:
-    assert outliers.count([1.0, 1.01, 0.99, 1.02, 1.0, 3.0]) == 1
-    assert outliers.count([1.0, 1.1, 0.9, 1.2, 1.0, 1.05]) == 0
+    assert spread.count_outliers([1.0, 1.01, 0.99, 1.02, 1.0, 3.0]) == 1
+    assert spread.count_outliers([1.0, 1.1, 0.9, 1.2, 1.0, 1.05]) == 0
 
 
 def test_a_wider_spread_has_a_small_p() -> None:
     narrow = [1.0 + 0.001 * k for k in range(12)]
     wide = [1.0 + 0.3 * k for k in range(12)]
-    assert outliers.p_of_spreads(wide, narrow) < 0.01 < outliers.p_of_spreads(narrow, narrow)
+    assert spread.p_of_spreads(wide, narrow) < 0.01 < spread.p_of_spreads(narrow, narrow)
