@@ -15,11 +15,11 @@ import ctypes
 import importlib
 import itertools
 import math
+import os
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from scipy.sparse import csgraph
 
 from perf.vtorus import console
 from railyard.base.errors import InputError, RunError
+from railyard.base.parent import workers
 from railyard.jobs import schedule
 from railyard.placements.arrays import Ints
 from railyard.placements.linkload.model import PROTOCOLS, load
@@ -79,7 +80,7 @@ def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
         table = Table("matrix", *HEADS, "best rival of the first", title=title)
         for name, traffic in matrices(int(ranks)):
             if name in (given.patterns or name).split(","):
-                with ProcessPoolExecutor() as pool:
+                with workers(os.cpu_count() or 1) as pool:
                     every = [_renumbered(traffic, number) for number in numbers]
                     worst, *others = pool.map(_compared, itertools.repeat(allocation), every)
                 worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}

@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
-import jinja2
-
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 
@@ -55,6 +53,8 @@ class Choices:
 
 def workflow(service: Service, choices: Choices) -> str:
     """Return the workflow file of a service."""
+    import jinja2  # here, because the help of `railyard ci` needs no library
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,

@@ -24,7 +24,6 @@ OTHER = {
     r": railyard\.Placed$": "an attribute of the package, made by its `__getattr__`",
     r"setup\.py: railyard/suite$": "files in the wheel",
     r": topology\.nodes$": "an attribute of a variable",
-    r": kernel\.sched_": "a setting of Linux",
     r": railyard\.TORUS\.HOST$": "a network namespace",
     r"containers.*: railyard[./]": "an image, or a label of one",
     r"docs/.*: (checks/applications/hpccg|ci/swap)\.py$": "a file that the page has its reader write",
