@@ -42,8 +42,8 @@ def drawings(case: Case) -> list[Drawing]:
         for (fom, test), size in sorted(chosen.items())
     ]
     return [
-        replace(general.panel_drawing(panel, f"contention-{place}"), statement=general.ends(panel), foms=CLAIMED)
-        for place, panel in enumerate(panels)
+        replace(general.panel_drawing(panel, f"contention-{number}"), statement=general.ends(panel), foms=CLAIMED)
+        for number, panel in enumerate(panels)
     ]
 
 

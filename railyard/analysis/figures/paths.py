@@ -35,8 +35,8 @@ def drawings(case: Case) -> list[Drawing]:
         for (test, combination), size in largest.items()
     ]
     return [
-        replace(general.panel_drawing(panel, f"paths-{place}"), statement=statement(panel), foms=CLAIMED)
-        for place, panel in enumerate(chosen)
+        replace(general.panel_drawing(panel, f"paths-{number}"), statement=statement(panel), foms=CLAIMED)
+        for number, panel in enumerate(chosen)
     ]
 
 
