@@ -223,7 +223,8 @@ def down(name: str) -> None:
     """
     torus = read(name)
     down_part(name)
-    machines.on_others(torus.parts if torus else None, [*machines.PART, "down", name])
+    if torus and torus.parts:
+        machines.on_others(torus.parts, [*machines.PART, "down", name])
 
 
 def down_part(name: str) -> None:
@@ -246,6 +247,7 @@ def down_all() -> list[str]:
     finished: set[str] = set()
     with lock():
         all_names = sorted(names() | _left_to_engines())
+        divided = {name: torus.parts for name in all_names if (torus := read(name)) and torus.parts}
         for name in all_names:
             with contextlib.suppress(RunError, OSError, ValueError):  # `_remove` raises it again
                 finished |= {name} if _end(name) else set()
@@ -255,6 +257,11 @@ def down_all() -> list[str]:
                 _remove(name, finished=name in finished)
             except (RunError, OSError, ValueError) as error:
                 failed.append(f"torus {name} could not be removed: {error}")
+    for name, parts in divided.items():
+        try:
+            machines.on_others(parts, [*machines.PART, "down", name])
+        except RunError as error:
+            failed.append(f"torus {name} could not be removed: {error}")
     if failed:
         raise RunError(failed[0])
     return all_names

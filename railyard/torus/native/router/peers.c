@@ -4,11 +4,13 @@
 #include "../common.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+enum { CHUNK_BYTES = offsetof(struct chunk, data) };
 enum { BUFFER_BYTES = 1 << 20, MOST_OUT_BYTES = 1 << 28, BUCKETS = 1 << 12 };
 static const uint64_t CLOCK_NS = 20000000, SILENCE_NS = 3000000000, START_NS = 120000000000,
                       RENEW_NS = 5000000000;
@@ -22,32 +24,16 @@ struct head {
     uint64_t at_ns;
 };
 
-/* What a part must know of a chunk: all but its data. */
-struct chunk_words {
-    uint64_t id, entered_ns, waited_ns, label;
-    int64_t source;
-    uint32_t origin, destination, end, cells, header_bytes, cell_payload_bytes, payload_bytes, length;
-    int32_t expired_at;
-    uint8_t time_to_live, routers;
-};
-
+/* A cell, then its chunk, the headers of the chunk, and the payload of the cell. */
 struct cell_message {
     struct head head;
-    struct chunk_words chunk;
-    uint32_t link, next, number, bytes, held_queue;
-    int32_t part;
-    uint8_t held_channel, channel, routers;
-    bool last, escaped;
-}; /* then the chunk's headers and the cell's payload */
+    uint32_t link, next;
+    struct cell cell;
+};
 
 struct credit_message {
     struct head head;
     uint32_t link, queue, bytes, channel;
-};
-
-struct lost_message {
-    struct head head;
-    struct chunk_words chunk;
 };
 
 struct clock_message {
@@ -111,23 +97,15 @@ static size_t padded(size_t bytes) {
     return (bytes + 7) / 8 * 8;
 }
 
-static struct chunk_words words_of(const struct chunk *chunk) {
-    return (struct chunk_words){.id = chunk->id,
-                                .entered_ns = chunk->entered_ns,
-                                .waited_ns = chunk->waited_ns,
-                                .label = chunk->label,
-                                .source = chunk->source,
-                                .origin = chunk->origin,
-                                .destination = chunk->destination,
-                                .end = chunk->end,
-                                .cells = chunk->cells,
-                                .header_bytes = chunk->header_bytes,
-                                .cell_payload_bytes = chunk->cell_payload_bytes,
-                                .payload_bytes = chunk->payload_bytes,
-                                .length = chunk->length,
-                                .expired_at = chunk->expired_at,
-                                .time_to_live = chunk->time_to_live,
-                                .routers = chunk->routers};
+/* Write a chunk of which another part shall have one cell, without its data. */
+static void put_chunk(void *to, const struct chunk *chunk) {
+    struct chunk piece = *chunk;
+    piece.next = piece.parted_next = NULL;
+    piece.order = NULL;
+    piece.injected = piece.cells;
+    piece.arrived = piece.lost = piece.gone = 0;
+    piece.held_cells = 1;
+    memcpy(to, &piece, CHUNK_BYTES);
 }
 
 static uint32_t payload_of(const struct cell *cell) {
@@ -191,21 +169,15 @@ void peers_send_cell(struct network *network, uint32_t index, uint32_t next, str
     struct peer *peer = peer_of(network, network->links[index].target);
     name_chunk(network, chunk);
     uint32_t headers = chunk->length - chunk->payload_bytes, payload = payload_of(cell);
-    struct cell_message *sent = message(peer, CELL, padded(sizeof *sent + headers + payload), here_ns);
-    sent->chunk = words_of(chunk);
+    size_t bytes = padded(sizeof(struct cell_message) + CHUNK_BYTES + headers + payload);
+    struct cell_message *sent = message(peer, CELL, bytes, here_ns);
     sent->link = index;
     sent->next = next;
-    sent->number = cell->number;
-    sent->bytes = cell->bytes;
-    sent->held_queue = cell->held_queue;
-    sent->part = cell->part;
-    sent->held_channel = cell->held_channel;
-    sent->channel = cell->channel;
-    sent->routers = cell->routers;
-    sent->last = cell->last;
-    sent->escaped = cell->escaped;
-    memcpy(sent + 1, chunk->data, headers);
-    memcpy((unsigned char *)(sent + 1) + headers, chunk->data + payload_at(chunk, cell->number), payload);
+    sent->cell = *cell;
+    unsigned char *data = (unsigned char *)(sent + 1) + CHUNK_BYTES;
+    put_chunk(sent + 1, chunk);
+    memcpy(data, chunk->data, headers);
+    memcpy(data + headers, chunk->data + payload_at(chunk, cell->number), payload);
     network->counters[index].wire_bytes -= cell->bytes;
     cell_gone(network, chunk);
     drop_cell(network, cell);
@@ -263,61 +235,37 @@ struct chunk *peers_chunk_here(struct network *network, struct cell *cell) {
     if (ends_here(network, chunk))
         return join(network, chunk, cell->number, true);
     struct peer *peer = peer_of(network, (int32_t)network->addresses[chunk->destination].node);
-    struct lost_message *sent = message(peer, LOST, sizeof *sent, 0);
-    sent->chunk = words_of(chunk);
+    struct head *sent = message(peer, LOST, padded(sizeof *sent + CHUNK_BYTES), 0);
+    put_chunk(sent + 1, chunk);
     cell_gone(network, chunk);
     return NULL;
 }
 
 /* Messages in. */
 
-static struct chunk *new_piece(struct network *network, const struct peer *peer,
-                               const struct chunk_words *words, uint32_t bytes) {
-    struct chunk *chunk = zeroed(1, sizeof *chunk + bytes);
-    chunk->id = words->id;
-    chunk->origin = words->origin;
-    chunk->entered_ns = words->entered_ns + (uint64_t)peer->offset_ns;
-    chunk->waited_ns = words->waited_ns;
-    chunk->label = words->label;
-    chunk->source = words->source;
-    chunk->destination = words->destination;
-    chunk->end = words->end;
-    chunk->cells = chunk->injected = words->cells;
-    chunk->header_bytes = words->header_bytes;
-    chunk->cell_payload_bytes = words->cell_payload_bytes;
-    chunk->payload_bytes = words->payload_bytes;
-    chunk->length = words->length;
-    chunk->expired_at = words->expired_at;
-    chunk->time_to_live = words->time_to_live;
-    chunk->routers = words->routers;
-    chunk->held_cells = 1;
+/* Return a chunk of which one cell came, with the bytes of its data. */
+static struct chunk *new_piece(struct network *network, const struct peer *peer, const void *sent,
+                               size_t bytes) {
+    struct chunk *chunk = grown(NULL, sizeof *chunk + bytes, 1);
+    memcpy(chunk, sent, CHUNK_BYTES + bytes);
+    chunk->entered_ns += (uint64_t)peer->offset_ns;
     network->header->in_flight++;
     return chunk;
 }
 
 static void cell_comes(struct network *network, const struct peer *peer, const struct cell_message *sent,
                        uint64_t now_ns) {
-    uint32_t bytes = sent->head.bytes - (uint32_t)sizeof *sent;
-    struct chunk *chunk = new_piece(network, peer, &sent->chunk, bytes);
-    memcpy(chunk->data, sent + 1, bytes);
+    struct chunk *chunk = new_piece(network, peer, sent + 1, sent->head.bytes - sizeof *sent - CHUNK_BYTES);
     uint64_t here_ns = sent->head.at_ns + (uint64_t)peer->offset_ns;
     uint64_t late_ns = now_ns > here_ns ? now_ns - here_ns : 0;
-    network->counters[sent->link].wire_bytes += sent->bytes;
+    network->counters[sent->link].wire_bytes += sent->cell.bytes;
     network->header->crossed++;
     network->header->crossed_late += late_ns > 0;
     chunk->waited_ns += late_ns + peer->error_ns;
     struct cell *cell = new_cell(network);
-    *cell = (struct cell){.chunk = chunk,
-                          .number = sent->number,
-                          .bytes = sent->bytes,
-                          .held_link = (int32_t)sent->link,
-                          .held_queue = sent->held_queue,
-                          .held_channel = sent->held_channel,
-                          .channel = sent->channel,
-                          .routers = sent->routers,
-                          .last = sent->last,
-                          .escaped = sent->escaped,
-                          .part = sent->part};
+    *cell = sent->cell;
+    cell->next = NULL;
+    cell->chunk = chunk;
     events_add(&network->events, (struct event){.at_ns = late_ns ? now_ns : here_ns,
                                                 .kind = EVENT_CELL_HERE,
                                                 .link = sent->link,
@@ -370,7 +318,7 @@ static void take_message(struct network *network, struct peer *peer, const struc
         credit_comes(network, peer, whole, now_ns);
         break;
     case LOST: {
-        struct chunk *chunk = new_piece(network, peer, &((const struct lost_message *)whole)->chunk, 0);
+        struct chunk *chunk = new_piece(network, peer, head + 1, 0);
         network_lost(network, join(network, chunk, 0, false), now_ns);
         break;
     }
