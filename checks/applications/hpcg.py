@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reframe  # noqa: F401 - ReFrame loads files that import it
+
 from checks.application import MiniAppCheck, variants
 
 

@@ -24,6 +24,8 @@ Label = str | int
 Labels = tuple[tuple[str, Label], ...]
 #: Labels that name the hosts or ranks between which a series was measured: evidence, ignored in comparisons.
 HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
+#: What a benchmark reports besides its figures: when each sample began, in seconds since 1970.
+SAMPLE_BEGUN = "sample_begun_s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

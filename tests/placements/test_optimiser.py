@@ -62,7 +62,7 @@ def test_no_link_rises_above_a_limit() -> None:
     assert free[2] < limited[2] < total
 
 
-def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest() -> None:
     """All ranks send to the first, whose own link takes longest; what they send each other goes the short way."""
     granted = allocate(gemini("4x4x4", nodes_per_router=1), "contiguous")
     every = np.arange(64, dtype=np.int32)
@@ -74,9 +74,8 @@ def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest(monkeypatc
     )
     job = PlacementJob(allocation=granted, grid=(64,), ranks_per_node=1, seed=1)
     found = search(job, sent, QUICK)
-    monkeypatch.setattr("railyard.placements.orders.optimiser._Search._shortened", lambda _, start, *_others: start)
     assert found.slowest_s <= found.host_s / 2
-    assert found.total_s < 0.95 * search(job, sent, QUICK).total_s
+    assert found.total_s < 4.4e-8, "the best start of the named orders has 6.9e-8 s"
 
 
 def test_the_host_links_are_not_paid_for_it() -> None:

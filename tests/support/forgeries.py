@@ -470,7 +470,7 @@ ALL: Mapping[str, Forgery] = {
         lambda d: d["launches"][1].update(begun_monotonic_s=5000.0, ended_monotonic_s=5004.2),
     ),
     "a wait longer than its exchange": Forgery("contradiction", "wait_us is longer", scale_samples("wait_us", 1.3)),
-    "a report beside the figures": Forgery("series", "reports nothing besides", in_first(reported={"fast": 1})),
+    "a report beside the figures": Forgery("series", "reports sample_begun_s alone", in_first(reported={"fast": 1})),
     "times of 0": Forgery("above-zero", "iteration_us is 0", scale_samples("iteration_us", 0.0)),
     "rates of 0": Forgery("above-zero", "bandwidth_gbyte_s is 0", scale_samples("bandwidth_gbyte_s", 0.0)),
     "a sample longer than its launch": Forgery(

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from railyard.records import benchmark
-from railyard.records.benchmark import Labels, Series
+from railyard.records.benchmark import SAMPLE_BEGUN, Labels, Series
 from railyard.records.folded.health import Event
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.units import Better, Fom
@@ -196,7 +196,7 @@ def iterations(launch: Launch) -> Iterations | None:
     if series is None:
         return None
     limit = max(_fence(series.samples), statistics.median(series.samples) * (1 + LEAST_PERCENT / 100))
-    dates_s = launch.reported.get("sample_begun_s")
+    dates_s = launch.reported.get(SAMPLE_BEGUN)
     return Iterations(
         series=series,
         slow=[number for number, sample in enumerate(series.samples) if sample > limit],

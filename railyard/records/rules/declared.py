@@ -9,7 +9,7 @@ from railyard.base import check_sources
 from railyard.base.errors import as_seen
 from railyard.base.host_names import short
 from railyard.records import own_figures, programs, units
-from railyard.records.benchmark import HOST_LABELS, Labels, Series, point
+from railyard.records.benchmark import HOST_LABELS, SAMPLE_BEGUN, Labels, Series, point
 from railyard.records.programs import third_party
 from railyard.records.record import Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, once_a_case, rule
@@ -46,8 +46,8 @@ def series(read: Record) -> Iterator[Fault]:
     problems: dict[tuple[int, tuple[str, ...]], str] = {}  # series of all launches share their figures
     is_own = read.case.benchmark in programs.PROGRAMS
     for field, launch in ended_well(read):
-        if launch.reported and is_own:
-            yield Fault(f"{field}.reported", f"{read.case.benchmark} reports nothing besides its figures")
+        if is_own and (strange := launch.reported.keys() - {SAMPLE_BEGUN}):
+            yield Fault(f"{field}.reported.{min(strange)}", f"{read.case.benchmark} reports {SAMPLE_BEGUN} alone")
         for index, one in enumerate(launch.series):
             key = id(one.fom), tuple(one.labels)
             if key not in problems:

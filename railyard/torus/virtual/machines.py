@@ -59,7 +59,11 @@ PASSED = ("FI_", "HWLOC_", "HYDRA_", "I_MPI_", "LD_", "MPIR_", "OMPI_", "PATH", 
 def read(path: Path) -> list[Machine]:
     """Return the machines of a file with a line NAME [ADDRESS] for each; InputError for a bad one."""
     machines = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("--hosts", "", str(path), "a file with a line NAME [ADDRESS] for each machine") from error
+    for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()
         if not words:
             continue
