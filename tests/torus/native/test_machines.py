@@ -23,7 +23,7 @@ from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
 from railyard.torus.plan import parts
 from railyard.torus.plan.parts import Machine, Parts
-from railyard.torus.virtual import machines
+from railyard.torus.virtual import locks, machines
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 MPIS = {mpi.name: mpi for mpi in INSTALLED}
@@ -34,7 +34,8 @@ SCALE = "0.00005"
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    with several.machines(("one", "two"), tmp_path_factory.mktemp("machines")) as running:
+    """Two machines with a torus. They know nothing of this one's launches, which wait until they are gone."""
+    with locks.turn(), several.machines(("one", "two"), tmp_path_factory.mktemp("machines")) as running:
         up = running.railyard("torus", "up", "gemini-2x2x2", "--name", "t", "--rate-scale", SCALE, *running.options)
         assert up.returncode == 0, up.stderr
         assert "on 2 machines: 4 cables between them" in up.stdout
