@@ -1,8 +1,8 @@
 """Draw which algorithm of a collective is faster than the library's default: by placement and size, as a heat map.
 
 Models: a figure for each collective, NIC policy and number of ranks; a row for each placement and algorithm, a column
-for each size. A cell has the change of the time in percent; it is full where a difference was found, else pale. Leaves
-out: times and intervals, which `railyard collectives answer` prints.
+for each size. A cell has the change of the time in percent, in full colour where a difference was found and pale
+elsewhere. Leaves out times and intervals, which `railyard collectives answer` prints.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A node is on the machine of its routers, so only cables between routers are cut. The division is an even one by
 coordinates: the nodes, in the order of one of their dimensions, in equal pieces; of all orders the one that cuts the
-fewest cables. On tori, dragonflies and fat trees whose machines have whole slabs, groups or leaves, no division cuts
-fewer. Switches without nodes follow the most of their neighbours.
+fewest cables. Blocks of a large torus would cut fewer than such slabs. Switches without nodes follow the most of their
+neighbours.
 """
 
 from __future__ import annotations

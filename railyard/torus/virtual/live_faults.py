@@ -22,7 +22,7 @@ from railyard.torus.virtual import lifecycle, machines
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 Batches = dict[str, list[str]]
-#: The longest that a packet may be held up by jitter, in s of the torus: MPI over TCP hardly gets on with more.
+#: The longest that a packet may be held up by jitter, in s of the torus: MPI over TCP makes little progress with more.
 MOST_JITTER_S = 1.0
 
 

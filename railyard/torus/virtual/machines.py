@@ -1,14 +1,14 @@
 """Work on the other machines of a torus: reach them, connect the routers, make and remove their parts.
 
-    railyard torus up NAME --hosts FILE
+    railyard torus up TOPOLOGY --hosts FILE
         this machine                                   another one, reached by ssh or srun
         the request, and a key              ---->      python -m railyard.torus.virtual.part
         ports                               <---->     a port at its own address
         connections between all routers, each proved by the key; namespaces; the router
         "up"                                <----      "up", or one line with the reason
 
-The heads are joined by VXLAN between the machines' addresses: daemons of a launch talk by it, as on the management
-network of one machine. The networks of a launch never cross it.
+The heads are joined by VXLAN between the machines' addresses. Daemons of a launch use it, as they use the management
+network of one machine; messages between ranks never cross it.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ def read(path: Path) -> list[Machine]:
 
 
 def of_slurm() -> list[Machine]:
-    """Return the machines of the Slurm allocation in which this process runs; RunError without one."""
+    """Return the machines of the Slurm allocation in which this process runs; InputError without one."""
     nodes = os.environ.get("SLURM_JOB_NODELIST")
     if not nodes:
-        raise RunError("no --hosts, and no Slurm allocation here")
+        raise InputError("--hosts", "", "slurm", "a file of machines; there is no Slurm allocation here")
     result = subprocess.run(["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=False)
     return [Machine(name=name, address=socket.gethostbyname(name)) for name in result.stdout.split()]
 
@@ -90,6 +90,12 @@ def parts_here(machines: Sequence[Machine], reach: Sequence[str]) -> Parts:
     if len(own) != 1:
         valid = "machines with one address each, exactly one of them this machine's"
         raise InputError("--hosts", "addresses", ", ".join(machine.address for machine in machines), valid)
+    try:
+        words = [word.format(host="", address="") for word in reach]
+    except (KeyError, IndexError, ValueError):
+        words = []
+    if not words:
+        raise InputError("--reach", "", " ".join(reach), "a command, with {host} or {address} in it")
     return Parts(machines=tuple(machines), own=own[0], head=own[0], reach=tuple(reach))
 
 
@@ -346,6 +352,9 @@ def _run(connection: socket.socket, name: str, parts: Parts, machine_of: Mapping
         words = entered(
             name, request["host"], request["words"], environment=request["environment"], folder=request["folder"]
         )
+        if request["host"] not in machine_of:
+            os.write(files[2], f"railyard-enter: the torus has no host {request['host']}\n".encode())
+            return
         machine = parts.machines[machine_of[request["host"]]]
         process = subprocess.Popen(command(parts, machine, words), stdin=files[0], stdout=files[1], stderr=files[2])
         for descriptor in files:
