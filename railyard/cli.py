@@ -54,6 +54,7 @@ GROUPS = {
     },
     "Exchange with others": {
         "tender": ("tender.cli:tender", "Write, check and evaluate the bids of a tender."),
+        "site": ("tender.site:site", "Write a page of machines from signed bags of several sites."),
         "ci": ("ci.cli:ci", "Print a workflow that runs the smoke checks."),
     },
 }

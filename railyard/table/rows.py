@@ -47,7 +47,9 @@ class Rows:
     def add(self, document: Mapping[str, Json]) -> None:
         """Add the rows of a record, or of an imported result."""
         is_import = document.get("format") == levels.IMPORTED
-        limit = None if is_import else limit_gbyte_s(document)
+        stated = None if is_import else document["case"]["topology"]
+        torus = None if is_import else document["provenance"]["torus"]
+        limit = limit_gbyte_s(stated["name"], stated["sha256"], torus) if stated else None
         head = (_imported if is_import else _recorded)(document, limit)
         benchmark = document["benchmark"] if is_import else document["case"]["benchmark"]
         limited = OF_A_PAIR.get(benchmark, ()) if limit else ()
@@ -165,13 +167,12 @@ def _json(value: Json) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def limit_gbyte_s(document: Mapping[str, Json]) -> float | None:
+def limit_gbyte_s(topology: str, sha256: str, torus: Mapping[str, Json] | None) -> float | None:
     """Return the rate of all NICs of a node; None without a topology that ships with railyard.
 
     On a virtual torus rates are scaled, and so are those that its programs measure.
     """
-    stated, torus = document["case"]["topology"], document["provenance"]["torus"]
-    rate = _rate_gbyte_s(stated["name"], stated["sha256"]) if stated else None
+    rate = _rate_gbyte_s(topology, sha256)
     return rate * torus["rate_scale"] if rate and torus else rate
 
 

@@ -12,6 +12,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from railyard.analysis.text import counted
 from railyard.records import trust
@@ -19,6 +20,9 @@ from railyard.records.record import Origin
 from railyard.tender import completeness
 from railyard.tender.evaluation import NOISE, SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.metrics import FORMULAS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 #: Most characters of a fault on the first screen.
 MOST_OF_A_FAULT = 140
@@ -36,41 +40,50 @@ _MARKS = 4
 
 def page(result: Evaluation) -> str:
     """Return the page as HTML."""
-    import jinja2  # here, because no other command of `railyard tender` needs it
-    from markupsafe import Markup
+    from markupsafe import Markup  # here, because no other command of `railyard tender` needs it
 
     style = (TEMPLATES / "board.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     scored = [line for line in result.lines if line.score]
-    environment = jinja2.Environment(
+    return (
+        environment()
+        .get_template("board.html.j2")
+        .render(
+            result=result,
+            style=Markup(style),
+            style_hash=f"sha256-{digest}",
+            metric=FORMULAS[result.tender.metric],
+            bids=counted(len(result.lines), "bid"),
+            complete=len(scored),
+            scored=scored,
+            scenarios=SCENARIOS,
+            by_hand=list(completeness.by_hand(result.tender)),
+            percent=lambda ratio: f"{100 * (ratio - 1):.1f}\N{NO-BREAK SPACE}%",
+            lead=result.leads[0] if result.leads else None,
+            noise=f"{100 * NOISE[-1]:g}\N{NO-BREAK SPACE}%",
+            measured=any(Origin.MEASURED in line.origins for line in result.lines),
+            level=_level,
+            trusted=_trusted,
+            scale=_Scale(scored, is_ratio=FORMULAS[result.tender.metric].is_ratio),
+            first_fault=_first_fault,
+            changes=trust.changes()[0],
+            worse=list(_worse(scored)),
+            ahead=_ahead(scored) if scored[1:] else 0,
+            bounds=bounds,
+        )
+    )
+
+
+def environment() -> Environment:
+    """Return the environment of the templates, which escape what records contain."""
+    import jinja2
+
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-    )
-    return environment.get_template("board.html.j2").render(
-        result=result,
-        style=Markup(style),
-        style_hash=f"sha256-{digest}",
-        metric=FORMULAS[result.tender.metric],
-        bids=counted(len(result.lines), "bid"),
-        complete=len(scored),
-        scored=scored,
-        scenarios=SCENARIOS,
-        by_hand=list(completeness.by_hand(result.tender)),
-        percent=lambda ratio: f"{100 * (ratio - 1):.1f}\N{NO-BREAK SPACE}%",
-        lead=result.leads[0] if result.leads else None,
-        noise=f"{100 * NOISE[-1]:g}\N{NO-BREAK SPACE}%",
-        measured=any(Origin.MEASURED in line.origins for line in result.lines),
-        level=_level,
-        trusted=_trusted,
-        scale=_Scale(scored, is_ratio=FORMULAS[result.tender.metric].is_ratio),
-        first_fault=_first_fault,
-        changes=trust.changes()[0],
-        worse=list(_worse(scored)),
-        ahead=_ahead(scored) if scored[1:] else 0,
-        bounds=bounds,
     )
 
 

@@ -43,7 +43,7 @@ NOT_RUN = {
     r"\btitan\b": "131,072 ranks take ten seconds: tests/placements",
     r"railyard ci git(hub|lab)": "needs a remote on GitHub: tests/ci",
     r"\bdoctor\b": "inspects a machine of the reader's: tests/doctor",
-    r"\btender (?!preset)": "needs bags and keys of bidders: tests/tender/test_tender.py",
+    r"\btender (?!preset)|\bsite \w+\.bag": "needs bags and keys of bidders: tests/tender",
     r"\breport (-o|results/vtorus)|compare (check=\w+,)?placement|date=|why RECORD": "reads the reader's archive",
     r"results import": "needs files of other tools: tests/table",
     r"results list|--strict": "reads the reader's archive",

@@ -1,0 +1,176 @@
+"""`railyard site`: a page of machines from bags of several sites, in which nobody can harm another."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import sync_playwright
+from support.commands import CHECKOUT, in_checkout, refused
+from tender.test_tender_demo import CHROMIUM
+
+from railyard.records.record import Origin, Record
+from railyard.records.store.levels import Level
+from railyard.tender import machines, site
+from railyard.tender.machines import Machine, Value
+
+EXAMPLES = CHECKOUT / "results" / "tender-example"
+
+
+def pack(folder: Path, name: str, records: str, *, signer: str, limit: int | None = None) -> Path:
+    key = folder / f"key-{signer}"
+    if not key.exists():
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", signer, "-f", key], check=True)
+        with (folder / "signers").open("a") as signers:
+            signers.write(f"{signer}@example.org {Path(f'{key}.pub').read_text()}")
+    files = sorted((EXAMPLES / records).iterdir(), key=lambda path: json.loads(path.read_bytes())["created"])[:limit]
+    bidder: list[str | Path] = ["--bidder", f"{signer} Ltd", "--sign", key]
+    done = in_checkout(["railyard", "tender", "pack", *files, "-o", folder / name, *bidder])
+    assert done.returncode == 0, done.stderr
+    return folder / name
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with bags: two honest ones, and one of each kind that is refused."""
+    folder = tmp_path_factory.mktemp("sites")
+    pack(folder, "brisk", "brisk", signer="brisk")
+    pack(folder, "steady", "steady", signer="steady")
+    pack(folder, "old", "brisk", signer="brisk", limit=2)
+    pack(folder, "copied", "steady", signer="copycat")
+    shutil.copytree(folder / "steady", folder / "twice")
+    forged = shutil.copytree(folder / "brisk", folder / "forged")
+    record = next(path for path in forged.rglob("*.json") if path.name != "bid.json")
+    record.write_bytes(record.read_bytes().replace(b"iteration_us", b"iteratioN_us", 1))
+    unsigned = shutil.copytree(folder / "brisk", folder / "unsigned")
+    (unsigned / "tagmanifest-sha256.txt.sig").unlink()
+    return folder
+
+
+BAGS = ("old", "brisk", "steady", "copied", "twice", "forged", "unsigned")
+
+
+def made(folder: Path, name: str, *bags: str, reports: bool = False) -> Any:
+    """Return the document of a page that the command writes."""
+    allowed: list[str | Path] = ["--allowed-signers", folder / "signers", "--reports" if reports else "--no-reports"]
+    done = in_checkout(["railyard", "site", *(folder / bag for bag in bags), "-o", folder / name, *allowed])
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / name / "machines.json").read_bytes())
+
+
+def test_each_machine_has_a_row_and_each_refused_bag_its_reason(folder: Path) -> None:
+    document = made(folder, "page", *BAGS, reports=True)
+    assert [(one["system"], one["signer"], one["level"]) for one in document["machines"]] == [
+        ("brisk", "brisk@example.org", 4),
+        ("steady", "steady@example.org", 4),
+    ]
+    reasons = {one["bag"]: one["reason"] for one in document["refused"]}
+    assert "in steady of steady Ltd, which came before" in reasons["copied"]
+    assert reasons["twice"] == "the same bag as steady"
+    assert reasons["old"] == "brisk: brisk has newer records of this machine"
+    assert "another sha256" in reasons["forged"]
+    assert reasons["unsigned"] == "not signed"
+    page = (folder / "page" / "index.html").read_text()
+    assert all(reason in page for reason in reasons.values())
+    assert len(list((folder / "page").glob("*-gemini-2x2x2-*.html"))) == 2
+
+
+def test_the_page_is_the_same_bytes_again_and_older_bags_lose_in_any_order(folder: Path) -> None:
+    document = made(folder, "one", *BAGS)
+    made(folder, "two", *BAGS)
+    one, two = ({path.name: path.read_bytes() for path in (folder / name).iterdir()} for name in ("one", "two"))
+    assert one == two
+    assert made(folder, "turned", "brisk", "steady", "old")["machines"] == document["machines"]
+
+
+def test_the_worse_cable_of_steady_shows_in_both_measures_and_brisk_reaches_no_more_than_its_nics(folder: Path) -> None:
+    brisk, steady = (one["values"] for one in made(folder, "values", "brisk", "steady")["machines"])
+    cost, share = "random order", "halo, 1 to 128 nodes"
+    assert 1 < brisk[cost]["low"] < brisk[cost]["value"] < brisk[cost]["high"] < steady[cost]["low"]
+    assert steady[share]["high"] < brisk[share]["low"] < brisk[share]["high"] < 100
+    assert brisk[cost]["jobs"] == 4
+
+
+def test_what_is_no_bag_is_one_line(folder: Path) -> None:
+    refused(in_checkout(["railyard", "site", EXAMPLES, "-o", folder / "none"]), str(EXAMPLES), "no bag")
+    assert not (folder / "none").exists()
+
+
+def machine(number: int) -> Machine:
+    """Return a machine of one of 200 sites; the first measured nothing."""
+    value = 50 + 40 * math.sin(number)
+    values = {measure.name: Value(value, 0.98 * value, 1.02 * value, 4, "halo, plain") for measure in machines.MEASURES}
+    return Machine(
+        system=f"machine-{number}",
+        network="gemini-2x2x2",
+        nodes=number + 1,
+        site=f"Site {number} & <Sons>",
+        signer=f"site-{number}@example.org",
+        level=Level.SIGNED,
+        origins=(Origin.MEASURED,),
+        created=("2026-11-28T10:00:00Z", "2026-11-29T10:00:00Z"),
+        records=(),
+        bag=f"{number:064x}",
+        values=values if number else {},
+    )
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1280, "dark")])
+def test_200_machines_sort_and_filter_without_a_server(tmp_path: Path, width: int, scheme: str) -> None:
+    rows = [machine(number) for number in range(200)]
+    page = site._page(rows, [("bag", "x", "not signed")], [""] * 200)
+    assert len(page.encode()) < 1_000_000
+    (tmp_path / "index.html").write_text(page)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        opened = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+        errors: list[str] = []
+        opened.on("console", lambda message: errors.append(message.text))
+        opened.goto((tmp_path / "index.html").as_uri())
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        column = 3 + next(at for at, one in enumerate(machines.MEASURES) if one.name == "pairs")
+        first = f"document.querySelector('.machines tbody tr').cells[{column}].textContent"
+        last = "[...document.querySelectorAll('.machines tbody tr')].pop().cells[0].textContent"
+        head = opened.locator(".machines thead button").nth(column)
+        head.click()
+        assert opened.evaluate(first).startswith("90.0"), "the highest share comes first"
+        assert opened.evaluate(last) == "machine-0", "a machine without a value comes last"
+        head.click()
+        assert opened.evaluate(first).startswith("10.0")
+        assert opened.evaluate(last) == "machine-0"
+        opened.locator("input[type=search]").fill("site-17@")
+        assert opened.locator(".machines tbody tr:visible").count() == 1
+        assert not errors
+        browser.close()
+
+
+def _given(samples: list[machines._Sample], _: Record) -> Iterator[machines._Sample]:
+    yield from samples
+
+
+def test_bounds_of_four_jobs_are_those_of_the_machine() -> None:
+    """Jobs of one machine differ by 2 %, their launches by 0.2 %: bounds by launches would miss the machine."""
+    rng = np.random.default_rng(20131)
+    outside = 0
+    for _ in range(400):
+        jobs = 80 * np.exp(0.02 * rng.standard_normal(4))
+        samples = [
+            machines._Sample(str(at), list(job * np.exp(0.002 * rng.standard_normal(6))), (), "")
+            for at, job in enumerate(jobs)
+        ]
+        measure = dataclasses.replace(machines.MEASURES[0], read=partial(_given, samples))
+        value = machines._value(measure, [SimpleNamespace(created="")])  # type: ignore[list-item]
+        assert value and value.low and value.high
+        outside += not value.low <= 80 <= value.high
+    assert outside <= 0.07 * 400
