@@ -59,13 +59,17 @@ def import_(
     documents = []
     for path in files:
         results_of_file, content = foreign.results(path, stated=stated, units=_pairs("--unit", units), program=program)
-        documents += [imported.document(result, path.name, content) for result in results_of_file]
-    for document in documents:
+        documents += [(imported.document(result, path.name, content), result.is_dated) for result in results_of_file]
+    for document, _ in documents:
         imported.check(document, document["source"]["file"])
-    for document in documents:
-        path = imported.add(document, root)
+    there = imported.there(root)
+    for document, is_dated in documents:
+        if path := there.get(imported.same(document, is_dated=is_dated)):
+            click.echo(f"{path}  is there already")
+            continue
+        added = imported.add(document, root)
         lacks = ", ".join(document["lacks"])
-        click.echo(f"{path}  level {document['level']}{f', lacks {lacks}' if lacks else ''}")
+        click.echo(f"{added}  level {document['level']}{f', lacks {lacks}' if lacks else ''}")
 
 
 def _pairs(flag: str, texts: tuple[str, ...]) -> dict[str, str]:

@@ -90,7 +90,7 @@ def _with(result: Result, stated: Mapping[str, str], when: datetime) -> Result:
         own["exit_status"] = _whole(own["exit_status"], "--set", "exit_status")
     own.setdefault("created", result.created or f"{when:%Y-%m-%dT%H:%M:%SZ}")
     own["created"] = _utc(own["created"], "--set")
-    return dataclasses.replace(result, **own)
+    return dataclasses.replace(result, **own, is_dated=bool(result.created or "created" in stated))
 
 
 def _utc(text: str, source: str) -> str:

@@ -308,6 +308,25 @@ def test_an_image_is_signed_pushed_to_a_registry_and_pulled_unchanged(tmp_path: 
     assert done.returncode == 0, done.stderr
 
 
+def test_the_image_lists_its_packages_and_is_signed_with_a_key_of_the_site(tmp_path: Path) -> None:
+    labels = run("apptainer", "inspect", "--labels", SIF).stdout
+    listed = run("apptainer", "--quiet", "exec", SIF, "cat", "/opt/packages.spdx", APPTAINER_NO_PRIVS="1").stdout
+    packages = re.findall(r"^PackageName: (\S+)\nSPDXID: (\S+)\nPackageVersion: (\S+)$", listed, re.M)
+    assert listed.startswith("SPDXVersion: SPDX-2.3\n") and len({number for _, number, _ in packages}) == len(packages)
+    versions = {name: version for name, _, version in packages}
+    pmix = next(version for name, version in versions.items() if name.startswith("libpmix2"))
+    assert f"railyard.pmix: {pmix}\n" in labels and "openmpi-bin" in versions
+    key, public, mine = tmp_path / "key.pem", tmp_path / "public.pem", tmp_path / "mine.sif"
+    run("openssl", "genrsa", "-out", key, "2048")
+    run("openssl", "rsa", "-in", key, "-pubout", "-out", public)
+    shutil.copy(SIF, mine)
+    for _ in range(2):  # the second time it has its signature
+        done = run("containers/build-image", "benchmarks", mine, KEY=str(key))
+        assert done.returncode == 0 and "made of these sources already" in done.stdout, done.stderr
+    done = run("apptainer", "verify", "--key", public, mine)
+    assert done.returncode == 0, done.stderr
+
+
 def test_no_space_for_the_image_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     script = 'mount -t tmpfs -o size=20m tmpfs "$0" && TMPDIR="$0" exec containers/build-image benchmarks "$1"'

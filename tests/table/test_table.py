@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -28,6 +29,7 @@ from railyard.table import columns, foreign, parquet
 
 EXAMPLE = CHECKOUT / "results/example"
 OSU = CHECKOUT / "tests/data/public/outputs/osu-bw-cuda/output.txt"
+PERFLOG = CHECKOUT / "tests/data/public/imports/reframe-4-perflog/Solver.log"
 
 
 def run(*words: object) -> str:
@@ -278,7 +280,8 @@ def test_what_a_user_states_lifts_a_result_to_level_1_and_is_refused_where_it_is
     words = [word for name, value in facts.items() for word in ("--set", f"{name}={value}")]
     output = run("results", "import", OSU, "--system", "n", *words, "--archive", tmp_path)
     assert output.endswith("level 1\n")
-    assert run("results", "import", OSU, "--system", "n", *words, "--archive", tmp_path) == output
+    again = run("results", "import", OSU, "--system", "n", *words, "--archive", tmp_path)
+    assert again.endswith("is there already\n") and len(imported.paths(tmp_path)) == 1
     for pair, message in (
         ("nodes=3", "--set: 'nodes' is not valid"),
         ("exit_status=no", "exit_status: 'no' is not valid; expected a whole number"),
@@ -289,6 +292,21 @@ def test_what_a_user_states_lifts_a_result_to_level_1_and_is_refused_where_it_is
             run("results", "import", OSU, "--system", "n", "--set", pair, "--archive", tmp_path)
     with pytest.raises(InputError, match="--system NAME"):
         run("results", "import", OSU, "--archive", tmp_path)
+
+
+def test_a_log_that_has_grown_and_a_copy_of_another_time_add_what_is_new_alone(tmp_path: Path) -> None:
+    log, output = tmp_path / PERFLOG.name, tmp_path / OSU.name
+    lines = PERFLOG.read_text().splitlines(keepends=True)
+    shutil.copy(OSU, output)
+    log.write_text("".join(lines[:-1]))
+    for _ in range(2):
+        run("results", "import", log, output, "--system", "n", "--archive", tmp_path / "results")
+        os.utime(output, (10**9, 10**9))
+    before = imported.paths(tmp_path / "results")
+    assert len(before) == len(lines) - 2 + 1
+    log.write_text("".join(lines))
+    run("results", "import", log, "--system", "n", "--archive", tmp_path / "results")
+    assert len(imported.paths(tmp_path / "results")) == len(before) + 1
 
 
 def test_a_cut_or_damaged_file_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Point:
 class Result:
     """A result of another tool: one run of one program, with what the tool wrote about it; empty for what it did not.
 
-    `created` is a UTC time, of the file where the tool writes none.
+    `created` is a UTC time, of the file where the tool writes none, which is no date of the run (`is_dated`).
     """
 
     tool: str
@@ -63,6 +63,7 @@ class Result:
     software: str = ""
     elapsed_s: float | None = None
     reason: str = ""
+    is_dated: bool = True
 
 
 def document(result: Result, file: str, content: bytes) -> dict[str, Json]:
@@ -94,6 +95,19 @@ def document(result: Result, file: str, content: bytes) -> dict[str, Json]:
             "launches": [launch],
         }
     )
+
+
+def same(document: Mapping[str, Json], *, is_dated: bool) -> str:
+    """Return what is equal if a result is imported again, from a log that has grown or a copy with another time."""
+    varying = {"id", "sha256", "source", *(() if is_dated else ("created",))}
+    kept = {name: value for name, value in document.items() if name not in varying}
+    return json_io.canonical({**kept, "file": [document["source"]["tool"], document["source"]["file"]]})
+
+
+def there(root: Path) -> dict[str, Path]:
+    """Return what `same` gives of each imported result, dated and not, and its file."""
+    read = [(path, json_io.read(path)) for path in paths(root)]
+    return {same(document, is_dated=dated): path for path, document in read for dated in (True, False)}
 
 
 def add(document: Mapping[str, Json], root: Path) -> Path:
