@@ -64,8 +64,8 @@ def import_(
         imported.check(document, document["source"]["file"])
     there = imported.there(root)
     for document, is_dated in documents:
-        if path := there.get(imported.same(document, is_dated=is_dated)):
-            click.echo(f"{path}  is there already")
+        if before := there.get(imported.same(document, is_dated=is_dated)):
+            click.echo(f"{before}  is there already")
             continue
         added = imported.add(document, root)
         lacks = ", ".join(document["lacks"])
