@@ -154,7 +154,7 @@ class Launcher:
         evidence = json_object(self.folder / f"{stem}.evidence").get("health")
         if (read := evidence or (files.document.get("health") if files else None)) is None:
             return
-        changes = decoded(Health, health.document(read["read"], read["not_read"], read["events"]))
+        changes = decoded(Health, health.document(read["read"], read["not_read"], read["events"]), "health")
         own = host_names.matched({node for pair in pairs for node in (pair.one, pair.other)}, self.nodes)
         for name in (*own.values(), *(pair.path for pair in pairs)):
             self.counted.setdefault(name, {})

@@ -87,7 +87,7 @@ class Patterns:
 
 def load(document: Mapping[str, Json]) -> Patterns:
     """Return the patterns in a job's JSON."""
-    return decoded(Patterns, document)
+    return decoded(Patterns, document, "patterns")
 
 
 def parser(patterns: Patterns) -> Parser:

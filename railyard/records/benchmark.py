@@ -8,9 +8,11 @@ was obeyed and what the samples mean; `railyard.records.assemble` and `analysis`
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from railyard.base.errors import InputError
 from railyard.records import json_io, units
@@ -28,8 +30,7 @@ HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
 SAMPLE_BEGUN = "sample_begun_s"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(msgspec.Struct, frozen=True, kw_only=True):
     """Raw samples of one figure of merit (FOM) for one set of labels, in the order measured, in the FOM's unit."""
 
     fom: Fom
@@ -37,8 +38,7 @@ class Series:
     samples: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unmeasured:
+class Unmeasured(msgspec.Struct, frozen=True, kw_only=True):
     """A series that a launch could not measure, identified by its FOM and labels, and the reason."""
 
     fom: Fom
@@ -136,12 +136,14 @@ def _figures_of_output(document: Mapping[str, Json], source: str) -> dict[str, F
     return figures
 
 
+def figure_of(figures: Mapping[str, Fom]) -> Callable[[type, str], Fom]:
+    """Return what makes a figure of its name when a document is decoded."""
+    return lambda _, name: figures[name]
+
+
 def parse_series(items: Sequence[Json], figures: Mapping[str, Fom]) -> tuple[Series, ...]:
     """Return the series of a document that the schema accepted; integer samples become floats."""
-    return tuple(
-        Series(fom=figures[item["fom"]], labels=item["labels"], samples=tuple(map(float, item["samples"])))
-        for item in items
-    )
+    return msgspec.convert(items, tuple[Series, ...], dec_hook=figure_of(figures))
 
 
 def check_series(series: Sequence[Series], source: str, field: str) -> None:

@@ -16,6 +16,8 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+import msgspec
+
 from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
 from railyard.records import benchmark, json_io, text_rules
@@ -140,8 +142,7 @@ class Guarded(StrEnum):
     CANNOT_TELL = "cannot-tell"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict of the guard on one launch; `figures` are the numbers that it judged, as JSON.
 
     The guard watches whether the machine under a virtual torus limited the traffic.
@@ -152,8 +153,7 @@ class Guard:
     figures: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
     """A program that ran at the same time as the measured one, on other nodes: a `congestor` or a `copy`.
 
     Times are seconds after the start of the measured program; `victim_s` is when that program ended. `nics` are the
@@ -177,11 +177,10 @@ class Beside:
     series: tuple[Series, ...]
     reported: Mapping[str, Json]
     nics: Nics | None
-    others: Mapping[str, Json] = dataclass_field(default_factory=dict)
+    others: Mapping[str, Json] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a launcher such as mpirun. A launch that never started has no exit status, start, ranks or series.
 
     `index` is its position in the job, `repeat` its round, from 0 on: in each round every combination is launched
@@ -219,10 +218,10 @@ class Launch:
     software: Software = Software.NATIVE
     begun_monotonic_s: float | None = None
     ended_monotonic_s: float | None = None
-    reported: Mapping[str, Json] = dataclass_field(default_factory=dict)
+    reported: Mapping[str, Json] = {}
     spans: Spans | None = None
     roles: tuple[Beside, ...] | None = None
-    others: Mapping[str, Json] = dataclass_field(default_factory=dict)
+    others: Mapping[str, Json] = {}
 
     @property
     def is_void(self) -> bool:
@@ -358,7 +357,7 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
         sha256=digest,
         created=document["created"],
         origin=Origin(document["origin"]),
-        system=decoded(System, document["system"]),
+        system=decoded(System, document["system"], source, "system"),
         case=_parse_case(document["case"], source),
         status=Status(document["status"]),
         reason=document["reason"],
@@ -396,7 +395,7 @@ def _with_figures(launch: Mapping[str, Json], field: str) -> Iterator[tuple[str,
 
 def _parse_case(item: Mapping[str, Json], source: str) -> Case:
     nodes = tables.unfold_nodes(item["allocation"]["nodes"], source)
-    return decoded(Case, item, allocation={**item["allocation"], "nodes": nodes})
+    return decoded(Case, item, source, "case", allocation={**item["allocation"], "nodes": nodes})
 
 
 def _parse_launch(item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str) -> Launch:
@@ -404,9 +403,10 @@ def _parse_launch(item: Mapping[str, Json], views: tables.Reader, figures: Mappi
     return decoded(
         Launch,
         item,
+        views.source,
+        place,
+        hook=benchmark.figure_of(figures),
         ranks=views.ranks(item["ranks"], f"{place}.ranks"),
-        series=benchmark.parse_series(item["series"], figures),
-        not_measured=tuple(Unmeasured(**{**one, "fom": figures[one["fom"]]}) for one in item["not_measured"]),
         guard=_parse_guard(item.get("guard")),
         nics=views.nics(item.get("nics"), f"{place}.nics"),
         roles=roles
@@ -418,9 +418,11 @@ def _parse_beside(item: Mapping[str, Json], views: tables.Reader, figures: Mappi
     return decoded(
         Beside,
         item,
+        views.source,
+        place,
+        hook=benchmark.figure_of(figures),
         hosts=views.hosts(item["hosts"], f"{place}.hosts"),
         ranks=views.ranks(item["ranks"], f"{place}.ranks"),
-        series=benchmark.parse_series(item["series"], figures),
         nics=views.nics(item["nics"], f"{place}.nics"),
     )
 

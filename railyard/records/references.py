@@ -194,8 +194,8 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
     return Entry(
         about=About(**given),
         references={name: _reference(*bounds) for name, bounds in variables.items()},
-        history=tuple(decoded(Past, past) for past in about.get("history", ())),
-        suspects=tuple(decoded(Past, past) for past in about.get("suspects", ())),
+        history=tuple(decoded(Past, past, "history") for past in about.get("history", ())),
+        suspects=tuple(decoded(Past, past, "history") for past in about.get("suspects", ())),
         values={
             _declared(name, about): tuple(
                 Point(median=median, noise=noise, record=record) for median, noise, record in points

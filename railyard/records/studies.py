@@ -130,4 +130,4 @@ def of(names: Iterable[str]) -> list[Study]:
 def _load(path: Path) -> Study:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where PyYAML has it
     document = yaml.load(path.read_text(encoding="utf-8"), loader)
-    return decoded(Study, {"name": path.stem, **document})
+    return decoded(Study, {"name": path.stem, **document}, str(path))

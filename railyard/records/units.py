@@ -49,14 +49,17 @@ class Fom(str):
     It is equal to its bare name, and to another declaration only if unit and direction are equal as well.
     """
 
-    __slots__ = ("better", "unit")
+    __slots__ = ("better", "stem", "unit")
     unit: Unit
     better: Better
+    #: The name for people, without its unit if it ends in that: `bandwidth_gbyte_s` -> `bandwidth`.
+    stem: str
 
     def __new__(cls, name: str, unit: Unit, better: Better) -> Fom:
         """Return the name with its declaration."""
         fom = super().__new__(cls, name)
         fom.unit, fom.better = unit, better
+        fom.stem = name.removesuffix(f"_{unit.name}").replace("_", " ")
         return fom
 
     def __eq__(self, other: object) -> bool:
@@ -76,11 +79,6 @@ class Fom(str):
     def __reduce__(self) -> tuple[object, ...]:
         """Return how to make the same value again, in another process or as a copy."""
         return restored, (str(self), self.unit.name, str(self.better))
-
-    @property
-    def stem(self) -> str:
-        """Return the name for people, without its unit if it ends in that: `bandwidth_gbyte_s` -> `bandwidth`."""
-        return self.removesuffix(f"_{self.unit.name}").replace("_", " ")
 
     @property
     def heading(self) -> str:

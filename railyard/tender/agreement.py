@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from railyard.records.record import Origin, Record
-from railyard.records.rules import figures, rebuilt
+from railyard.records.rules import figures, node_names, rebuilt
 
 if TYPE_CHECKING:
     from railyard.tender.judged import Judged
@@ -35,7 +35,7 @@ def facts_of(read: Record) -> dict[str, str]:
         "mpi": f"{mpi.get('library')}, MPI {mpi.get('standard')}",
         "nics": ", ".join(read.case.devices or ["none named"] * (read.origin is Origin.MEASURED)),
         "topology": f"{topology.name} {topology.sha256}" if topology else "",
-        "node_names": " ".join(sorted({re.sub(r"\d+", "#", name.split(".")[0]) for name in names})),
+        "node_names": " ".join(sorted({node_names.form(name) for name in names})),
     }
     return {name: fact for name, fact in facts.items() if fact}
 

@@ -15,20 +15,22 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
-from railyard.records import rules
+from railyard.records import json_io, rules
+from railyard.records.record import Record
 from railyard.records.rules.registry import Fault
 from railyard.records.store import bag
 from railyard.records.store.bag import Bid, Signed
-from railyard.tender import judged
+from railyard.tender import copies, judged
 from railyard.tender.judged import Judged
 
 #: Number of records below which no other processes are started.
 _FEW = 200
 _BATCH = 25
+#: Size of a record with which a batch ends, so that few large records are in memory.
+_LARGE_BYTES = 1 << 18
 #: Objects between two garbage collections, which find nothing because records have no reference cycles.
 _BEFORE_RUBBISH = 200_000
 
@@ -53,10 +55,11 @@ class Read:
 _Task = tuple[Path, str, str]
 
 
-class _Verdict(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Verdict:
     """The judgement of one record; `is_whole` is False if its file differs from the bag's manifest."""
 
-    record: Judged | None
+    record: Judged | None = None
     faults: Sequence[Fault]
     is_whole: bool = True
 
@@ -86,27 +89,51 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
         pool: ProcessPoolExecutor | None = None
         bids = []
         for bid, tasks in opened:
-            first = list(itertools.islice(tasks, _FEW))
-            if len(first) == _FEW and pool is None:
+            if len(tasks) >= _FEW and pool is None:
                 pool = stack.enter_context(workers(os.cpu_count() or 1))
-            tasks = itertools.chain(first, tasks)
-            bids.append(_gathered(bid, pool.map(_judge, tasks, chunksize=_BATCH) if pool else map(_judge, tasks)))
+            batches = [tasks[first : first + _BATCH] for first in range(0, len(tasks), _BATCH)]
+            verdicts = pool.map(_judge, batches) if pool else map(_judge, batches)
+            bids.append(_gathered(bid, itertools.chain.from_iterable(verdicts)))
         return bids
 
 
-def _judge(task: _Task) -> _Verdict:
+def _judge(tasks: Sequence[_Task]) -> list[_Verdict]:
+    """Return the judgement of each record; the marks of several records are made together, which is faster."""
+    verdicts, parsed = list[_Verdict](), list[tuple[Record, str, bytes] | _Verdict]()
+    for task in tasks:
+        parsed.append(one := _parsed(task))
+        is_large = isinstance(one, tuple) and (json_io.is_packed(one[2]) or len(one[2]) > _LARGE_BYTES)
+        if is_large or task is tasks[-1]:
+            marks = iter(copies.marks_of([one[0] for one in parsed if isinstance(one, tuple)]))
+            verdicts += [_judged(*one, next(marks)) if isinstance(one, tuple) else one for one in parsed]
+            parsed.clear()
+    return verdicts
+
+
+def _parsed(task: _Task) -> tuple[Record, str, bytes] | _Verdict:
+    """Return the record of a task with its path in the bag and its bytes, or the verdict if it has none."""
     path, name, digest = task
     try:
         content = bag.content(path, name, digest)
     except InputError as error:
-        return _Verdict(None, [Fault("", str(error))], is_whole=False)
+        return _Verdict(faults=[Fault("", str(error))], is_whole=False)
     try:
-        record = bag.parse(path, name, content)
-        reduced = judged.of_record(record)
+        return bag.parse(path, name, content), name, content
     except InputError as error:
-        return _Verdict(None, [Fault(name, str(error).removeprefix(f"{error.source}: "))])
+        return _refused(name, error)
+
+
+def _judged(record: Record, name: str, content: bytes, marks: bytes) -> _Verdict:
+    try:
+        reduced = judged.of_record(record, marks)
+    except InputError as error:
+        return _refused(name, error)
     strict = rules.faults(record, content)
-    return _Verdict(reduced, [replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict])
+    return _Verdict(record=reduced, faults=[replace(one, field=f"record {record.id}: {one.field}") for one in strict])
+
+
+def _refused(name: str, error: InputError) -> _Verdict:
+    return _Verdict(faults=[Fault(name, str(error).removeprefix(f"{error.source}: "))])
 
 
 def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:
@@ -125,15 +152,15 @@ def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:
     return replace(bid, records=records, faults=faults, broken=broken)
 
 
-def _opened(path: Path, allowed: Path | None) -> tuple[Read, Iterator[_Task]]:
+def _opened(path: Path, allowed: Path | None) -> tuple[Read, list[_Task]]:
     """Return a bid without its records, and the records to judge."""
     try:
         if not bag.is_bag(path):
             raise InputError(str(path), "", problem="no bag", valid="a folder that `railyard tender pack` wrote")
         bid, sums = bag.opened(path)
         signed, digest = bag.signed(path, allowed), bag.digest(path)
-        tasks = ((path, name, of_file) for name, of_file in sums)
+        tasks = [(path, name, of_file) for name, of_file in sums]
     except InputError as error:
         bid = Bid(bidder=path.name, tier="baseline")
-        return Read(path=path, bid=bid, signed=Signed(), broken=[Fault("", str(error))]), iter(())
+        return Read(path=path, bid=bid, signed=Signed(), broken=[Fault("", str(error))]), []
     return Read(path=path, bid=bid, signed=signed, digest=digest), tasks

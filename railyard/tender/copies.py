@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from railyard.placements.arrays import Floats, Ints, NDArray, np
@@ -36,6 +36,8 @@ BITS = 56.0
 STEPS, COARSE = 1 << 12, (1 << 9, 1 << 6)
 #: Least number of samples that can have `BITS` bits, and of those whose coarse marks can.
 LEAST, LEAST_COARSE = 12, 16
+#: A launch of a record, both as one number; whether its series is a rate; the samples of the series.
+_Row = tuple[int, bool, Sequence[float]]
 #: Number of the "launch" of all launches of a record.
 ALL = 0xFFFF
 
@@ -49,36 +51,41 @@ class Copy(NamedTuple):
     original_launch: int
 
 
-def marks_of(read: Record) -> bytes:
-    """Return the marks of a record of a run: pairs of 64 bits, a launch and its mark."""
-    if read.origin not in figures.RAN:
-        return b""
-    rows: dict[int, list[tuple[int, bool, Sequence[float]]]] = {}
-    short: dict[object, list[tuple[int, bool, Sequence[float]]]] = {}
-    kinds: dict[Fom, tuple[bool, bool]] = {}
-    for launch in read.launches:
-        combination = launch.placement, launch.nic_policy, launch.software
-        for series in launch.series if launch.is_result else ():
-            if (fom := series.fom) not in kinds:
-                kinds[fom] = units.is_counted(fom), fom.unit.measures in figures.RATES
-            is_counted, is_rate = kinds[fom]
-            one = min(launch.index, ALL), is_rate, series.samples
-            if is_counted:
-                continue
-            if len(series.samples) >= LEAST:
-                rows.setdefault(len(series.samples), []).append(one)
-            else:
-                key = (*combination, fom, frozenset(series.labels.items()))
-                short.setdefault(key, []).append(one)
+def marks_of(reads: Sequence[Record]) -> list[bytes]:
+    """Return the marks of each record of a run: pairs of 64 bits, a launch and its mark. Other records have none."""
+    rows: dict[int, list[_Row]] = {}
+    short: dict[Hashable, list[_Row]] = {}
+    for number, read in enumerate(reads):
+        for launch in read.launches if read.origin in figures.RAN else ():
+            of = number, launch.placement, launch.nic_policy, launch.software
+            for series in launch.series if launch.is_result else ():
+                is_counted, is_rate = _kind(series.fom)
+                if is_counted:
+                    continue
+                row = (number << 16) + min(launch.index, ALL), is_rate, series.samples
+                if len(series.samples) >= LEAST:
+                    rows.setdefault(len(series.samples), []).append(row)
+                else:
+                    short.setdefault((of, series.fom, frozenset(series.labels.items())), []).append(row)
+    alike: dict[tuple[int, ...], list[list[_Row]]] = {}
+    for group in short.values():
+        alike.setdefault(tuple(len(samples) for _, _, samples in group), []).append(group)
     with np.errstate(all="ignore"):  # a sample such as 5e-324 has no ratio
-        marks = [*map(_marks, rows.values()), *map(_marks_of_short, short.values())]
-    if not marks:
-        return b""
-    joined = np.concatenate(marks)
-    return joined[np.argsort(joined[:, 0], kind="stable")].tobytes()
+        marks = [*map(_marks, rows.values()), *map(_marks_of_short, alike.values(), alike)]
+    joined = np.concatenate([np.empty((0, 2), dtype=np.uint64), *marks])
+    joined = joined[np.argsort(joined[:, 0], kind="stable")]
+    ends = np.searchsorted(joined[:, 0], np.arange(1, len(reads), dtype=np.uint64) << np.uint64(16))
+    joined[:, 0] &= np.uint64(ALL)
+    return [part.tobytes() for part in np.split(joined, ends)][: len(reads)]
 
 
-def _marks(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Marks:
+@functools.lru_cache(maxsize=4096)
+def _kind(fom: Fom) -> tuple[bool, bool]:
+    """Return whether nodes counted a figure, and whether it is a rate."""
+    return units.is_counted(fom), fom.unit.measures in figures.RATES
+
+
+def _marks(series: Sequence[_Row]) -> Marks:
     """Return (launch, mark) of series of one length that have enough information, by order and by distances."""
     rows = np.array([samples for _, _, samples in series])
     rates = np.array([is_rate for _, is_rate, _ in series])
@@ -124,34 +131,38 @@ def _steps(ordered: Floats, *sizes: int) -> Iterator[tuple[Ints, Floats]]:
         yield steps, count * np.log2(levels * uneven) - _factorials(count)[count]
 
 
-def _marks_of_short(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Marks:
-    """Return the marks of short series of one combination: of each launch's exact samples, and of all distances."""
-    launches = [
-        (launch, [1 / sample if is_rate and sample else sample for sample in samples])
-        for launch, is_rate, samples in series
-    ]
-    ordered = np.sort(np.array([sample for _, samples in launches for sample in samples]))
-    count, marks = len(ordered), []
-    spread = 2 * (ordered[3 * count // 4] - ordered[count // 4])
-    bits = math.log2(max(1.0, spread / _tick(ordered)))
-    for launch, samples in launches:
-        if len(samples) * bits >= BITS:
-            marks.append((launch, _hashed(np.array([samples]).view(np.int64), 3)[0]))
-    ((steps, _),) = _steps(ordered[None], STEPS)
-    if count * min(bits, math.log2(STEPS)) - _factorials(count)[count] >= BITS and np.diff(steps).all():
-        marks.append((ALL, _hashed(steps, 2)[0]))
-    return np.array(marks, dtype=np.uint64).reshape(-1, 2)
+def _marks_of_short(groups: Sequence[Sequence[_Row]], lengths: Sequence[int]) -> Marks:
+    """Return the marks of short series: of each launch's exact samples, and of all distances of a combination.
+
+    Each group has the series of one combination, and each of its launches the length that `lengths` has.
+    """
+    rows = np.array([[sample for _, _, samples in group for sample in samples] for group in groups])
+    rates = np.array([group[0][1] for group in groups])
+    np.divide(1, rows, out=rows, where=rates[:, None] & (rows != 0))
+    whose = np.array([[owner for owner, _, _ in group] for group in groups], dtype=np.uint64)
+    ordered, count = np.sort(rows, axis=1), rows.shape[1]
+    spread = 2 * (ordered[:, 3 * count // 4] - ordered[:, count // 4])
+    bits = np.log2(np.maximum(1.0, spread / _ticks(ordered)))
+    marks, exact = [], np.split(rows.view(np.int64), np.cumsum(lengths)[:-1], axis=1)
+    for number, samples in enumerate(exact):
+        pairs = np.stack([whose[:, number], _hashed(samples, 3)], axis=1)
+        marks.append(pairs[lengths[number] * bits >= BITS])
+    ((steps, _),) = _steps(ordered, STEPS)
+    of_all = count * np.minimum(bits, math.log2(STEPS)) - _factorials(count)[count]
+    pairs = np.stack([whose[:, 0] | np.uint64(ALL), _hashed(steps, 2)], axis=1)
+    return np.concatenate([*marks, pairs[(of_all >= BITS) & np.diff(steps).all(axis=1)]])
 
 
-def _tick(ordered: Floats) -> float:
-    """Return the largest step of which all differences are multiples: the tick of a clock, or a printed digit."""
-    finest, tick = 1e-11 * max(float(np.abs(ordered).max()), 1e-300), 0.0
-    for gap in np.diff(ordered).tolist():
-        while gap > finest:
-            tick, gap = gap, math.fmod(tick, gap)
-        if 0 < tick <= 2 * finest:
-            break
-    return max(tick, finest)
+def _ticks(ordered: Floats) -> Floats:
+    """Return for each row the largest step of which all differences are multiples: a clock's tick, or a digit."""
+    finest = 1e-11 * np.abs(ordered).max(axis=1).clip(1e-300)
+    ticks = np.zeros(len(ordered))
+    for gaps in np.diff(ordered).T:
+        gaps = np.where((ticks > 0) & (ticks <= 2 * finest), 0, gaps)
+        while len(left := np.flatnonzero(gaps > finest)):
+            ticks[left], gaps[left] = gaps[left], np.fmod(ticks[left], gaps[left])
+    largest: Floats = np.maximum(ticks, finest)
+    return largest
 
 
 def _foreseen(ranks: Ints) -> Floats:

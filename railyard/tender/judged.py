@@ -85,8 +85,8 @@ class Judged:
     explained: tuple[str, ...] = ()
 
 
-def of_record(read: Record) -> Judged:
-    """Return what a tender needs of a record."""
+def of_record(read: Record, marks: bytes | None = None) -> Judged:
+    """Return what a tender needs of a record; `marks` are its own, if the caller has made those of many records."""
     case, run = read.case, read.run
     setting, environment = _setting(read), read.system.environment
     commit = str(read.provenance["railyard"]["git_commit"])
@@ -115,7 +115,7 @@ def of_record(read: Record) -> Judged:
         up_s=_up_s(read),
         facts=agreement.facts_of(read),
         files=agreement.files_of(read),
-        marks=copies.marks_of(read),
+        marks=copies.marks_of([read])[0] if marks is None else marks,
         ranks_per_node=case.ranks_per_node,
         nics=_nics(read),
         challenge=case.challenge,

@@ -118,4 +118,4 @@ def load(name: str) -> Preset:
     document = yaml_io.read(path)
     json_io.validate(document, SCHEMA, str(path))
     text_rules.check(document, str(path))
-    return decoded(Preset, {key: value for key, value in document.items() if key != "format"}, name=name)
+    return decoded(Preset, {key: value for key, value in document.items() if key != "format"}, str(path), name=name)

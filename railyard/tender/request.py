@@ -197,7 +197,7 @@ def load(path: Path) -> Tender:
     tiers = next((preset.tiers for preset in chosen if preset.tiers), ("baseline",))
     metric = next((preset.metric for preset in chosen if preset.metric), Metric.GEOMETRIC_MEAN)
     del document["format"]
-    tender = decoded(Tender, {"tiers": tiers, "metric": metric, **document}, cases=cases, presets=chosen)
+    tender = decoded(Tender, {"tiers": tiers, "metric": metric, **document}, str(path), cases=cases, presets=chosen)
     _check_metric(tender, str(path))
     return tender
 

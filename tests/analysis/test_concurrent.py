@@ -156,7 +156,7 @@ def rendered(launcher: str, load: str, companion: dict[str, Any], copies: tuple[
     """A record with the lines that a job writes for its launches and the programs beside them."""
 
     def change(document: dict[str, Any]) -> None:
-        roles = decoded(Roles, read.case.roles or {})
+        roles = decoded(Roles, read.case.roles or {}, "roles")
         granted = allocate(catalog.load("gemini-2x2x2"), "snake", block=None, seed=read.case.seed)
         for launch in document["launches"]:
             name, stem = launch["placement"], f"launch-{launch['index']:03d}"

@@ -80,7 +80,7 @@ def test_too_few_nodes_for_a_load_are_refused() -> None:
 
 def test_roles_survive_their_document() -> None:
     said = asked("incast.program", "copies", rule="random:3", victim_nodes=2)
-    again = decoded(Roles, json.loads(json.dumps(said.document())))
+    again = decoded(Roles, json.loads(json.dumps(said.document())), "roles")
     assert again.document() == json.loads(json.dumps(said.document()))
 
 

@@ -101,6 +101,11 @@ def constant_samples(document: Document) -> None:
         series["samples"] = series["samples"][:1] * len(series["samples"])
 
 
+def alike_but_one(document: Document) -> None:
+    for series in first(document)["series"]:
+        series["samples"] = [*series["samples"][:1] * (len(series["samples"]) - 1), series["samples"][-1]]
+
+
 def late_packets(document: Document) -> None:
     """A launch whose packets the router delivered 12 % late, and which is said to be ok."""
     guard = first(document)["guard"]
@@ -646,6 +651,7 @@ ALL: Mapping[str, Forgery] = {
         lambda d: [rank.update(allowed_cpus=list(range(64))) for rank in first(d)["ranks"]],
     ),
     "iterations that all took the same time": Forgery("clock-digits", "all alike", constant_samples),
+    "iterations of which one took another time": Forgery("clock-digits", "19 of 20 alike", alike_but_one),
     "iterations whose parts take three times as long": Forgery(
         "contradiction",
         "together are 2.",

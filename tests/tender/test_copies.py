@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 from support import evidence
 from support.records.played_tender import CHALLENGE
 
@@ -51,11 +52,9 @@ def measured(read: Record, drawn: Drawn, chance: np.random.Generator) -> Record:
         times = drawn(chance)
         taken = {"iteration_us": times, "bandwidth_gbyte_s": 131.072 / times}
         series = [
-            dataclasses.replace(one, samples=tuple(taken[one.fom].tolist()))
-            for one in launch.series
-            if one.fom in taken
+            structs.replace(one, samples=tuple(taken[one.fom].tolist())) for one in launch.series if one.fom in taken
         ]
-        launches.append(dataclasses.replace(launch, series=tuple(series)))
+        launches.append(structs.replace(launch, series=tuple(series)))
     return dataclasses.replace(read, launches=tuple(launches))
 
 
@@ -66,9 +65,9 @@ def changed(read: Record, change: Callable[[Samples], Samples]) -> Record:
         is_rate = one.fom == "bandwidth_gbyte_s"
         samples = np.array(one.samples)
         made = 1 / change(1 / samples) if is_rate else change(samples)
-        return dataclasses.replace(one, samples=tuple(made.tolist()))
+        return structs.replace(one, samples=tuple(made.tolist()))
 
-    launches = tuple(dataclasses.replace(launch, series=tuple(map(series, launch.series))) for launch in read.launches)
+    launches = tuple(structs.replace(launch, series=tuple(map(series, launch.series))) for launch in read.launches)
     return dataclasses.replace(read, launches=launches)
 
 
@@ -166,7 +165,7 @@ def test_a_copy_is_found_in_a_record_in_a_bid_and_between_bids(how: str) -> None
     between = list(copies.between([second], [first]))
     assert [(copy.read.id, copy.original.id) for copy in between] == [(second.id, first.id)]
     assert len(list(copies.within([first, second]))) == 6, "every launch is a copy"
-    launches = (one.launches[0], dataclasses.replace(other.launches[0], index=1), *other.launches[2:3])
+    launches = (one.launches[0], structs.replace(other.launches[0], index=1), *other.launches[2:3])
     inside = judged.of_record(dataclasses.replace(one, launches=launches))
     assert [copy.launch for copy in copies.within([inside])] == [1]
 

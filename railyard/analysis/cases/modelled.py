@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import structs
+
 from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
 from railyard.records.record import Launch, Origin, Record
@@ -72,9 +74,9 @@ def _record(record: Record) -> Record:
 
 def _launch(launch: Launch, factor: float, has_latency: bool) -> Launch:
     roles = launch.roles and tuple(
-        dataclasses.replace(role, series=_series(role.series, factor, has_latency)) for role in launch.roles
+        structs.replace(role, series=_series(role.series, factor, has_latency)) for role in launch.roles
     )
-    return dataclasses.replace(launch, series=_series(launch.series, factor, has_latency), roles=roles)
+    return structs.replace(launch, series=_series(launch.series, factor, has_latency), roles=roles)
 
 
 def _series(recorded: Sequence[Series], factor: float, has_latency: bool) -> tuple[Series, ...]:
@@ -90,4 +92,4 @@ def _multiplier(fom: Fom, factor: float, has_latency: bool) -> float:
 def _converted(series: Series, multiplier: float) -> Series:
     if multiplier == 1.0:
         return series
-    return dataclasses.replace(series, samples=tuple(multiplier * sample for sample in series.samples))
+    return structs.replace(series, samples=tuple(multiplier * sample for sample in series.samples))

@@ -208,7 +208,7 @@ def _fields(value: Any) -> dict[str, Any]:
 def read_placed(folder: Path) -> Placed:
     """Return the assigned hosts of all ranks; `NOT_PLACED` if the job ended before it placed them."""
     document = json_object(folder / PLACED)
-    return decoded(Placed, document) if document else NOT_PLACED
+    return decoded(Placed, document, str(folder / PLACED)) if document else NOT_PLACED
 
 
 def read(folder: Path) -> Submitted:
@@ -219,4 +219,4 @@ def read(folder: Path) -> Submitted:
         raise InputError(str(folder), FILE, name, f"a stage directory with {FORMAT}")
     names = {item.name for item in fields(Site)}  # a partition has more than these
     site = Site(**{key: value for key, value in document["site"].items() if key in names})
-    return decoded(Submitted, document, site=site)
+    return decoded(Submitted, document, str(folder / FILE), site=site)

@@ -137,7 +137,7 @@ class Reader:
     """Returns the ranks, hosts and NICs that launches refer to; each column is unfolded once and shared."""
 
     def __init__(self, tables: Mapping[str, Json], source: str) -> None:
-        self._tables, self._source = tables, source
+        self._tables, self.source = tables, source
         self._hosts = unfold_names(tables["hosts"], source, "tables.hosts")
         self._cpu_sets = tuple(
             tuple(columns.unfold(text, source, f"tables.cpu_sets[{index}]").tolist())
@@ -185,14 +185,14 @@ class Reader:
         return Nics(pairs=pairs, tx_bytes=named["tx_bytes"], rx_bytes=named["rx_bytes"])
 
     def _fault(self, place: str, value: object, valid: str) -> InputError:
-        return InputError(self._source, place, value, valid)
+        return InputError(self.source, place, value, valid)
 
     def _column(self, name: str, place: str) -> Numbers:
         if name not in self._tables["columns"]:
             raise self._fault(place, name, "a name in tables.columns")
         if name not in self._columns:
             text = self._tables["columns"][name]
-            self._columns[name] = columns.unfold(text, self._source, f"tables.columns.{name}")
+            self._columns[name] = columns.unfold(text, self.source, f"tables.columns.{name}")
         return self._columns[name]
 
     def _numbers(self, name: str, below: int, place: str) -> Numbers:

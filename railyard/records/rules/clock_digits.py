@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 
 from railyard.records.benchmark import Series
@@ -14,27 +16,36 @@ ONCE = frozenset({"quantum"})
 #: Digits of a time that samples share, because they differ by a thousandth at least; and the most that a clock gives. A
 #: rate has more than its clock, so that only one of its digits counts.
 ALIKE, MOST = 4, 8
-#: The least sum of the other digits over all samples but the first: one launch in 10^8 has so many by chance.
+#: The least sum of the other digits over all samples that are alike but the first, less those of the number of ways to
+#: choose these samples: one launch in 10^8 has so many by chance.
 CHANCE = 8
 
 
 @rule("clock-digits")
 def constant(read: Record) -> Iterator[Fault]:
-    """Samples of a time or a rate differ from one another, unless they are few or have few digits."""
+    """Most samples of a time or a rate differ from one another, unless they are few or have few digits."""
     for field, launch in ended_well(read) if read.origin in RAN else ():
         for index, series in enumerate(launch.series):
-            if min(series.samples) != max(series.samples):
-                continue
-            if (_digits(series) - ALIKE) * (len(series.samples) - 1) >= CHANCE:
-                text = f"{len(series.samples)} samples of {series.samples[0]:.12g}, all alike"
-                yield Fault(f"{field}.series[{index}].samples", text)
+            count = len(series.samples)
+            if count < 2 or 2 * len(set(series.samples)) > count + 1:
+                continue  # the samples that are alike are fewer than half
+            ((sample, alike),) = Counter(series.samples).most_common(1)
+            if 2 * alike > count and (_digits(series, sample) - ALIKE) * (alike - 1) >= CHANCE + _choices(count, alike):
+                of = "all" if alike == count else f"{alike} of {count}"
+                yield Fault(f"{field}.series[{index}].samples", f"{count} samples of {sample:.12g}, {of} alike")
 
 
-def _digits(series: Series) -> int:
-    """Return how many digits a clock gave the first sample, without zeros at the end; 0 for a figure of no clock."""
+def _choices(count: int, chosen: int) -> float:
+    """Return the digits of the number of ways to choose so many of a number of samples."""
+    of_all, *of_parts = (math.lgamma(number + 1) for number in (count, chosen, count - chosen))
+    return (of_all - sum(of_parts)) / math.log(10)
+
+
+def _digits(series: Series, sample: float) -> int:
+    """Return how many digits a clock gave a sample, without zeros at the end; 0 for a figure of no clock."""
     measures = series.fom.unit.measures
     if series.fom.stem in ONCE or (measures != "time" and measures not in RATES):
         return 0
-    mantissa = f"{series.samples[0]:.11e}".partition("e")[0]
+    mantissa = f"{sample:.11e}".partition("e")[0]
     digits = len(mantissa.replace(".", "").strip("-0"))
     return min(digits, MOST if measures == "time" else ALIKE + 1)

@@ -63,9 +63,12 @@ def same_points(read: Record) -> Iterator[Fault]:
     if not _is_known(read.case.benchmark):
         return
     first: dict[str, tuple[int, Counter[tuple[str, Labels]]]] = {}
+    listed: dict[str, list[object]] = {}
     for field, launch in ended_well(read):
-        if launch.not_measured:
+        as_listed = [(id(one.fom), one.labels) for one in launch.series]
+        if launch.not_measured or listed.get(launch.placement) == as_listed:
             continue
+        listed.setdefault(launch.placement, as_listed)
         points = Counter((str(one.fom), point(one.labels)) for one in launch.series if not units.is_counted(one.fom))
         index, wanted = first.setdefault(launch.placement, (launch.index, points))
         if points != wanted:

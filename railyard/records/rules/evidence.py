@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 from railyard.placements.orders import spec
 from railyard.records import studies, units
+from railyard.records.folded.ranks import Ranks
 from railyard.records.record import COMPUTED, Guarded, Launch, Origin, Record, Status, Verdict, combination_name
-from railyard.records.rules.registry import Fault, fields, rule
+from railyard.records.rules.registry import Fault, fields, of_ranks, rule
 from railyard.records.units import Fom
 
 #: The least number of launches per combination without a study: fewer give no 95 % interval of the median.
@@ -114,13 +115,14 @@ def placed(read: Record) -> Iterator[Fault]:
     """Every rank proved where it ran, and on which CPUs."""
     if read.origin is Origin.MODELLED:
         return  # nothing ran
+    has_no_cpus = of_ranks(Ranks.has_no_cpus)
     for field, launch in _results(read):
         if not launch.ranks:
             yield Fault(f"{field}.ranks", "no evidence of where the ranks stood")
         if launch.placement_verdict is not Verdict.OBEYED:
             yield Fault(f"{field}.placement_verdict", "the placement is not proved")
         is_run = read.origin is not Origin.SIMULATED
-        if is_run and launch.ranks.has_no_cpus():
+        if is_run and has_no_cpus(launch):
             yield Fault(f"{field}.ranks", "no evidence of the ranks' CPUs")
 
 

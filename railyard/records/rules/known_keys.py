@@ -24,9 +24,10 @@ def known(read: Record) -> Iterator[Fault]:
     """ReFrame, torus and guard have no keys but those that railyard writes."""
     objects = [(f"provenance.{name}", name, read.provenance[name]) for name in ("reframe", "torus")]
     for index, launch in enumerate(read.launches):
-        guard, field = launch.guard.figures if launch.guard else {}, f"launches[{index}].guard"
-        objects += [(field, "guard", guard)]
-        objects += [(f"{field}.{name}", name, guard.get(name)) for name in ("error_bound", "lateness")]
+        if launch.guard is not None:
+            guard, field = launch.guard.figures, f"launches[{index}].guard"
+            objects += [(field, "guard", guard)]
+            objects += [(f"{field}.{name}", name, guard.get(name)) for name in ("error_bound", "lateness")]
     for field, name, there in objects:
         keys = there.keys() if isinstance(there, Mapping) else ()  # other rules refuse what is no object
         if strange := sorted(set(keys) - set(KNOWN[name].split())):

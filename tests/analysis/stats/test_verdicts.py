@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from support import synthetic
 from support.records import figures
 
@@ -43,8 +44,8 @@ def record(groups: list[list[float]]) -> Record:
         place = placements.index(launch.placement)
         value = groups[place][taken[launch.placement]]
         taken[launch.placement] += 1
-        series = [dataclasses.replace(each, samples=(value,)) for each in launch.series if each.fom == "iteration_us"]
-        launches.append(dataclasses.replace(launch, series=tuple(series)))
+        series = [structs.replace(each, samples=(value,)) for each in launch.series if each.fom == "iteration_us"]
+        launches.append(structs.replace(launch, series=tuple(series)))
     return dataclasses.replace(made, launches=tuple(launches))
 
 
@@ -165,7 +166,7 @@ def close(origin: Origin, torus: Mapping[str, Any] | None = None, bound: float |
     steps = [0.01 * number for number in range(8)]
     made = record([[place + step for step in steps] for place in (100.0, 110.0, 98.7)])
     guard = None if bound is None else Guard(verdict=Guarded.OK, reasons=(), figures={"error_bound_percent": bound})
-    launches = tuple(dataclasses.replace(each, guard=guard) for each in made.launches)
+    launches = tuple(structs.replace(each, guard=guard) for each in made.launches)
     provenance = {**made.provenance, "torus": torus}
     return dataclasses.replace(made, launches=launches, origin=origin, provenance=provenance)
 

@@ -29,6 +29,7 @@ class Railyard(PythonPackage):
         depends_on("py-markupsafe@2:")
         depends_on("py-matplotlib@3.9:")
         depends_on("py-numpy@2:")
+        depends_on("py-msgspec@0.20:")
         depends_on("py-orjson@3.10:")
         depends_on("py-pyyaml@6:")
         depends_on("py-rich@13:")
