@@ -185,8 +185,8 @@ format: $(STAMPS)/develop  ## rewrite the sources in the project's style
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $$($(C_FILES))
 
-bench: $(STAMPS)/develop setup  ## print the figures that documents and issues quote
-	$(BIN)/python -m perf
+bench: $(STAMPS)/develop setup  ## five to ten minutes: what a person waits for, against this machine's last states; ACCEPT=yes: the new level
+	$(BIN)/python -m perf $(if $(ACCEPT),--accept)
 
 clean:  ## remove everything that is made, the records and the report excepted
 	rm -rf build $(VENV) stage output perflogs *.egg-info reframe.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
