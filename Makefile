@@ -12,6 +12,8 @@ APT    := $(shell command -v dpkg-query)
 ROOT   := $(filter 0,$(shell id -u))
 DEBIAN := $(if $(or $(shell command -v mpicc.openmpi),$(and $(APT),$(ROOT))),openmpi) $(if $(shell command -v mpicc.mpich),mpich)
 MPIS   := $(or $(RAILYARD_MPI:%=site),$(strip $(DEBIAN)),$(if $(MPICC),site))
+# Those of `make mpis` whose benchmarks exist: `make setup` keeps these up to date.
+WHEEL_MPIS := $(foreach mpi,openmpi5 mpich5,$(if $(and $(wildcard build/mpis/bin/mpicc.$(mpi)),$(wildcard build/benchmarks-$(mpi))),$(mpi)))
 
 VENV    := .venv
 BIN     := $(VENV)/bin
@@ -54,7 +56,7 @@ setup:  ## install what railyard needs, build the benchmarks
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
 	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"
 
-set-up: $(STAMPS)/packages $(STAMPS)/venv $(HELPERS) $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)
+set-up: $(STAMPS)/packages $(STAMPS)/venv $(HELPERS) $(patsubst %,build/benchmarks-%/bin/halo,$(MPIS) $(WHEEL_MPIS)) $(SIMULATED)
 
 wheels:  ## download Python packages into wheelhouse/, for `make setup` and `make docs` without a network (DEV=yes: all)
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
@@ -71,7 +73,7 @@ mpich: setup test-tools
 
 mpis: setup  ## Open MPI 5, MPICH 5 and Intel MPI from their wheels into build/mpis, and benchmarks for the first two
 	@tools/mpis build/mpis
-	@PATH="$(CURDIR)/build/mpis/bin:$$PATH" $(MAKE) --no-print-directory build/benchmarks-openmpi5/bin/halo build/benchmarks-mpich5/bin/halo
+	@$(MAKE) --no-print-directory build/benchmarks-openmpi5/bin/halo build/benchmarks-mpich5/bin/halo
 
 image: setup node-image  ## build the image of a node for the torus engine docker, and install Python's docker
 	@$(INSTALL) $(DEVELOP) docker
@@ -185,8 +187,8 @@ format: $(STAMPS)/develop  ## rewrite the sources in the project's style
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $$($(C_FILES))
 
-bench: $(STAMPS)/develop setup  ## print the figures that documents and issues quote
-	$(BIN)/python -m perf
+bench: $(STAMPS)/develop setup  ## five to ten minutes: what a person waits for, against this machine's last states; ACCEPT=yes: the new level
+	$(BIN)/python -m perf $(if $(ACCEPT),--accept)
 
 clean:  ## remove everything that is made, the records and the report excepted
 	rm -rf build $(VENV) stage output perflogs *.egg-info reframe.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -236,6 +238,7 @@ $(wordlist 2,9,$(HELPERS)): $(firstword $(HELPERS)) ;
 
 missing-helpers:
 
+build/benchmarks-openmpi5/bin/halo build/benchmarks-mpich5/bin/halo: export PATH := $(CURDIR)/build/mpis/bin:$(PATH)
 build/benchmarks-%/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling the benchmarks with mpicc.$*"
 	@$(call compile,build/benchmarks-$*,-DMPI_C_COMPILER=mpicc.$*)

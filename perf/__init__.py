@@ -1,4 +1,4 @@
-"""`make bench`: the figures that documents quote, measured side by side in one run. Never a test.
+"""`make bench`: how long a person waits, against earlier states, and the figures that documents quote. Never a test.
 
 Some sections take their generators from tests/support, so importing this package puts `tests` on the path.
 """

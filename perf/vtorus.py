@@ -1,4 +1,4 @@
-"""Measure the virtual torus gemini-4x4x4: time to bring it up, rates of its links, launches, faults."""
+"""Measure the virtual torus gemini-4x4x4: rates of its links, launches, faults."""
 
 from __future__ import annotations
 
@@ -60,16 +60,6 @@ def railyard(*arguments: str, **environment: str) -> float:
     start_s = time.monotonic()
     subprocess.run(command, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL)
     return time.monotonic() - start_s
-
-
-def bring_up() -> dict[str, float]:
-    """Return the seconds of `torus up` and `torus down`, medians of three."""
-    ups_s, downs_s = [], []
-    for _ in range(3):
-        ups_s.append(railyard("torus", "up", "gemini-4x4x4", "--name", NAME))
-        downs_s.append(railyard("torus", "down", NAME))
-    console.print(f"gemini-4x4x4: up {median(ups_s):.2f} s, down {median(downs_s):.2f} s")
-    return {"up_s": median(ups_s), "down_s": median(downs_s)}
 
 
 # ---- links and launches ----

@@ -16,7 +16,8 @@ from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import RunError
 from railyard.doctor.inventory import Machine, Nic
 
-TRIAL = "halo_smoke"
+#: The check whose file is read soonest.
+TRIAL = "noise_smoke"
 LIMIT_S = 300
 #: The time limit of the step that describes a node, in minutes.
 STEP_MIN = 2
@@ -32,7 +33,7 @@ def fault(fragment: str, system: str) -> str:
         path = Path(folder, "mine.yml")
         path.write_text(fragment, encoding="utf-8")
         words = ["reframe", "-C", str(CHECKOUT / "reframe.yml"), "-C", str(path), "--system", system]
-        words += ["--prefix", folder, "-c", str(CHECKOUT / "checks/halo.py"), "-n", TRIAL, "--dry-run"]
+        words += ["--prefix", folder, "-c", str(CHECKOUT / "checks/noise.py"), "-n", TRIAL, "--dry-run"]
         path_of = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
         environment = {**os.environ, "PATH": path_of, "RAILYARD_CHECKOUT": str(CHECKOUT), "PWD": str(CHECKOUT)}
         try:

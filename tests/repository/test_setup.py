@@ -83,7 +83,7 @@ def test_the_wrapper_of_a_cray_is_cc_and_elsewhere_mpicc(foreign: Path) -> None:
 def test_benchmarks_are_built_with_the_wrapper_that_is_there(foreign: Path) -> None:
     (foreign / "python3").symlink_to("/usr/bin/python3")
     without = run(["make", "-n", "-B", "setup"], foreign)
-    assert "mpicc.openmpi" not in without.stdout and "benchmarks-site" not in without.stdout
+    assert "mpicc.openmpi " not in without.stdout and "benchmarks-site" not in without.stdout
     program(foreign, "mpicc", "exit 0")
     with_wrapper = run(["make", "-n", "-B", "setup"], foreign)
     assert "-B build/benchmarks-site -DCMAKE_C_COMPILER=mpicc" in with_wrapper.stdout, with_wrapper.stderr
@@ -261,3 +261,15 @@ def test_a_checkout_that_was_moved_or_copied_is_told_in_one_line(tmp_path: Path)
     done = run(command, Path("/usr/bin"), tmp_path / "new")
     assert done.returncode == 1 and "this checkout was moved or copied; run: make clean setup" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["openmpi5", "mpich5"])
+def test_setup_compiles_changed_benchmarks_for_the_mpis_of_wheels_that_are_there(name: str, tmp_path: Path) -> None:
+    for path in ("Makefile", "CMakeLists.txt", "tools", "benchmarks", "railyard", "requirements.txt", "pyproject.toml"):
+        (tmp_path / path).symlink_to(CHECKOUT / path)
+    for file in (f"build/mpis/bin/mpicc.{name}", f"build/benchmarks-{name}/bin/halo"):
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).touch()
+    words = ["make", "-n", "-W", "benchmarks/halo/halo.c", "set-up"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert f"compiling the benchmarks with mpicc.{name}\n" in done.stdout.replace('"', ""), done.stderr
