@@ -135,7 +135,7 @@ def origin(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 
 
 def sessions(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
-    """Every session's records are there from the first on: none between them was left out."""
+    """Every session's records are there from its first one, and none between them was left out."""
     by_session: dict[str, list[Judged]] = {}
     for read in bid.records:
         if read.session is not None:

@@ -226,14 +226,14 @@ def _nodes_of(launch: Launch, index: Mapping[str, int]) -> Ints:
 
 
 def _in_words(panels: Sequence[Panel]) -> str:
-    slowest = ", ".join(f"{panel.placement} {_micro(panel.loads.slowest_s)}" for panel in panels)
+    slowest = ", ".join(f"{_micro(panel.loads.slowest_s)} under {panel.placement}" for panel in panels)
     hosts = sorted({_micro(panel.loads.slowest_host_s) for panel in panels})
-    text = f"The model predicts for the slowest link {slowest} per exchange, for a node's own {' to '.join(hosts)}"
+    text = f"The model predicts that the slowest link takes {slowest} per exchange, a node's own {' to '.join(hosts)}"
     counted = ", ".join(
-        f"{panel.most_counted:.2f} times as much under {panel.placement}" for panel in panels if panel.most_counted
+        f"{panel.most_counted:.2f} times the mean under {panel.placement}" for panel in panels if panel.most_counted
     )
     if counted:
-        text += f". By the NICs' counters, the busiest node sent, beside the mean: {counted}"
+        text += f". By the NICs' counters, the busiest node sent {counted}"
     links = {link.name for link in panels[0].loads.topology.links()} if panels[0].faults else set()
     faults = "; ".join(f"{name} {words}" for name, words in panels[0].faults.items() if name in links)
     return f"{text}. These links had faults: {faults}" if faults else text

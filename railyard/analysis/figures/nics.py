@@ -111,7 +111,7 @@ def _shares(row: Carried) -> str:
 
 def _proof(row: Carried) -> str:
     if row.cannot_tell == row.launches:
-        return "asks for no NIC"
+        return "no NIC was requested"
     return f"obeyed in {row.obeyed} of {row.launches}"
 
 

@@ -100,7 +100,7 @@ def conditions(grouped: Sequence[Case]) -> dict[str, str]:
         "level of evidence": _listed(level.text for case in grouped for level in _levels(case)),
         "evidence": f"{counted(len(records), 'record')} of {counted(jobs, 'job')}",
         "written by railyard": _listed(written),
-        "sha256 of the records' digests": digest,
+        "digest (sha256)": digest,
     }
 
 
