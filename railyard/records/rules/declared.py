@@ -65,7 +65,7 @@ def same_points(read: Record) -> Iterator[Fault]:
     first: dict[str, tuple[int, Counter[tuple[str, Labels]]]] = {}
     listed: dict[str, list[object]] = {}
     for field, launch in ended_well(read):
-        as_listed = [(id(one.fom), one.labels) for one in launch.series]
+        as_listed: list[object] = [(id(one.fom), one.labels) for one in launch.series]
         if launch.not_measured or listed.get(launch.placement) == as_listed:
             continue
         listed.setdefault(launch.placement, as_listed)
