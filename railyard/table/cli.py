@@ -62,10 +62,10 @@ def import_(
         documents += [(imported.document(result, path.name, content), result.is_dated) for result in results_of_file]
     for document, _ in documents:
         imported.check(document, document["source"]["file"])
-    there = imported.there(root)
+    stored = imported.stored(root)
     for document, is_dated in documents:
-        if before := there.get(imported.same(document, is_dated=is_dated)):
-            click.echo(f"{before}  is there already")
+        if existing := stored.get(imported.lasting_text(document, is_dated=is_dated)):
+            click.echo(f"{existing}  is there already")
             continue
         added = imported.add(document, root)
         lacks = ", ".join(document["lacks"])

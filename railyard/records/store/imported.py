@@ -97,17 +97,17 @@ def document(result: Result, file: str, content: bytes) -> dict[str, Json]:
     )
 
 
-def same(document: Mapping[str, Json], *, is_dated: bool) -> str:
-    """Return what is equal if a result is imported again, from a log that has grown or a copy with another time."""
+def lasting_text(document: Mapping[str, Json], *, is_dated: bool) -> str:
+    """Return what stays equal if a result is imported again, from a log that has grown or a copy with another time."""
     varying = {"id", "sha256", "source", *(() if is_dated else ("created",))}
-    kept = {name: value for name, value in document.items() if name not in varying}
-    return json_io.canonical({**kept, "file": [document["source"]["tool"], document["source"]["file"]]})
+    equal = {name: value for name, value in document.items() if name not in varying}
+    return json_io.canonical({**equal, "file": [document["source"]["tool"], document["source"]["file"]]})
 
 
-def there(root: Path) -> dict[str, Path]:
-    """Return what `same` gives of each imported result, dated and not, and its file."""
+def stored(root: Path) -> dict[str, Path]:
+    """Return what `lasting_text` returns of each imported result, dated and not, and its file."""
     read = [(path, json_io.read(path)) for path in paths(root)]
-    return {same(document, is_dated=dated): path for path, document in read for dated in (True, False)}
+    return {lasting_text(document, is_dated=dated): path for path, document in read for dated in (True, False)}
 
 
 def add(document: Mapping[str, Json], root: Path) -> Path:
