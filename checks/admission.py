@@ -34,20 +34,12 @@ class admission(rfm.RunOnlyRegressionTest):
     tags = {"admission"}
 
     #: Nodes to request from the scheduler; 0 for the partition's. A virtual torus has those of its topology.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
     nodes = variable(int, value=0)
 
     #: Topology of the virtual torus that the job brings up; empty for the partition's.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     torus = variable(str, value="")
 
     #: Size of a message, and the percentage of the peers' median below which a pair is slow.
-    #:
-    #: :type: :class:`str`, :class:`float`
     #: :default: ``'auto'``, ``80.0``
     size = variable(str, value="auto")
     slow = variable(float, value=80.0)

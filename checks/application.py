@@ -124,42 +124,26 @@ class ApplicationCheck(PlacedCheck):
     output: Patterns | None = None
 
     #: The program's file name.
-    #:
-    #: :type: :class:`str`
     #: :default: required
     program = variable(str)
 
     #: The package of `spack.yaml` that has the program; empty for a program that it does not have.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     package = variable(str, value="")
 
     #: What is built first: image, native or none; empty for what is missing, where a Spack is configured.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     build = variable(str, value="")
 
     built = fixture(applications_build, scope="environment")
 
     #: Folders with the programs (prefixes, or their `bin`), separated by colons; empty for what containers/build-native
     #: built, then the PATH.
-    #:
-    #: :type: :class:`str`
     #: :default: the environment's ``RAILYARD_PROGRAMS``, or ``''``
     programs = variable(str, value=os.environ.get("RAILYARD_PROGRAMS", ""))
 
     #: Pattern of the one file that a launch leaves in the working folder; empty for a program that leaves none.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     leaves = variable(str, value="")
 
     #: Files that the program reads, by name: written into the folder in which the launches run.
-    #:
-    #: :type: :class:`Dict[str, str]`
-    #: :default: ``{}``
     inputs = variable(typ.Dict[str, str], value={})
 
     #: Ranks and sizes for which machine: laptop, ci, node, rack (8, 27, 64, 512 ranks). The words small, standard and
@@ -167,24 +151,15 @@ class ApplicationCheck(PlacedCheck):
     scale = "laptop"
 
     #: Profile the launches by mpiP, and count what they send by persistent requests, which mpiP does not.
-    #:
-    #: :type: :class:`bool`
-    #: :default: ``False``
     profile = variable(typ.Bool, value=False)
 
     #: Keep what the virtual torus counts during each launch: bytes and stalls of its routers, by class of link.
-    #:
-    #: :type: :class:`bool`
-    #: :default: ``False``
     counted = variable(typ.Bool, value=False)
 
     #: Spack's variant of a build of the program without OpenMP.
     without_openmp = "~openmp"
 
     #: OpenMP threads of each rank, 0 for a program that is built or started without OpenMP.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
     threads = variable(int, value=0)
 
     @run_after("init")
@@ -354,9 +329,6 @@ class MiniAppCheck(ApplicationCheck):
 
     #: How the sizes of the scales relate: weak (work of a rank fixed), strong (work of all ranks fixed). The scales
     #: laptop and ci share theirs, for slow links, and so do node and rack, for real machines.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``'weak'``
     scaling = variable(str, value="weak")
 
     #: The problem's size by scaling and scale, in the program's own unit. It is no ReFrame variable, because
@@ -365,15 +337,9 @@ class MiniAppCheck(ApplicationCheck):
 
     #: The program's arguments, with {size}, {ranks}, {x}, {y} and {z} (ranks along the axes of the grid, z slowest)
     #: where the numbers go; empty where the check makes `options` itself.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     arguments = variable(str, value="")
 
     #: How the program divides its ranks: cube, plane (two dimensions) or chain (one). Placements are computed from it.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``'cube'``
     decomposition = variable(str, value="cube")
 
     def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:

@@ -74,14 +74,10 @@ class PlacedCheck(Knobs):
         reference = {"$ref": REFERENCES if os.environ.get(PREFIX) else str(CHECKOUT / "checks" / REFERENCES)}
 
     #: Case of the references that the run is compared with; set when the record is made.
-    #:
-    #: :type: :class:`str`
     #: :default: ``''`` (none)
     reference_case = variable(str, value="")
 
     #: Digest of the run's record, whose id is its first 12 digits. It leads from a line of a perflog to the record.
-    #:
-    #: :type: :class:`str`
     #: :default: ``''`` (none)
     record_sha256 = variable(str, value="")
 
@@ -244,8 +240,6 @@ class RepeatedCheck(PlacedCheck):
     """A check of one of railyard's own benchmarks, which measures every point several times in each launch."""
 
     #: Samples of each point in each launch.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     repeats = variable(int, value=0)
 
@@ -268,8 +262,6 @@ class SizedCheck(RepeatedCheck):
     """A check of messages of several sizes."""
 
     #: Message sizes in bytes.
-    #:
-    #: :type: :class:`List[int]`
     #: :default: by `scale`
     sizes = variable(typ.List[int], value=[])
 
@@ -278,7 +270,5 @@ class WindowCheck(SizedCheck):
     """A check of several messages at a time."""
 
     #: Messages in flight for bandwidth.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     window = variable(int, value=0)

@@ -63,9 +63,6 @@ class applications_build(BuildHere):
     """Builds by Spack on this machine: native programs and an image, or nothing."""
 
     #: What to build: image, native or none; empty for what is missing, where a Spack is configured.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     build = variable(str, value="")
 
     #: The variables of the checks; a program or image that they name is not built.

@@ -25,14 +25,10 @@ class canary(RepeatedCheck):
     launches = 1
 
     #: How many times worse than the median pair of the same proximity a pair must be to fail the check.
-    #:
-    #: :type: :class:`float`
     #: :default: ``2``
     factor = variable(float, value=judgement.FACTOR)
 
     #: Bytes of the messages that measure bandwidth.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     size = variable(int, value=0)
 

@@ -26,8 +26,6 @@ class Pt2ptVictim(WindowCheck):
     window = 8
 
     #: What is measured: latency or bandwidth.
-    #:
-    #: :type: :class:`str`
     #: :default: required
     test = variable(str)
 
@@ -75,8 +73,6 @@ class congestion_allreduce(PlacedCheck):
     loads = ["incast", "alltoall", "broadcast", "allreduce", "permutation"]
 
     #: Allreduces of a launch.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     rounds = variable(int, value=0)
 

@@ -23,15 +23,10 @@ class ContentionCheck(WindowCheck):
     ranks_per_node = 2
 
     #: Pairs per node at the same time.
-    #:
-    #: :type: :class:`List[int]`
-    #: :default: ``[1, 2]``
     pairs = variable(typ.List[int], value=[1, 2])
 
     #: Least seconds of each point at the scale `small`, reached by longer samples of small messages. A short sample
     #: would end before all pairs have begun, and would measure no contention.
-    #:
-    #: :type: :class:`float`
     #: :default: ``3``
     least_s = variable(float, value=LEAST_S)
 

@@ -19,52 +19,30 @@ class HaloCheck(RepeatedCheck):
     valid_systems = ["+torus", "+modelled"]
 
     #: Local cells (doubles) of each rank in each dimension.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     cells = variable(int, value=0)
 
     #: Doubles of each cell of a face: ghost layers times variables.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``1``
     values = variable(int, value=1)
 
     #: Ways to exchange: manual, persistent, datatypes, neighbours; copy packs alone.
-    #:
-    #: :type: :class:`List[str]`
-    #: :default: ``['manual']``
     variants = variable(typ.List[str], value=["manual"])
 
     #: Untimed iterations of each variant before.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     warmups = variable(int, value=-1)
 
     #: Bytes of a face's memory before its strides are folded; 0 for the benchmark's own.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
     face_memory = variable(int, value=0)
 
     #: What maps the ranks to the grid: row-major (only the placement), or also the MPI library:
     #: mpi-cart (MPI_Cart_create with reorder), mpi-dist-graph. The record has the mapping.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``'row-major'``
     order = variable(str, value="row-major")
 
     #: Neighbours that exchange: faces, or full, with edges and corners (26 in three dimensions).
-    #:
-    #: :type: :class:`str`
-    #: :default: ``'faces'``
     stencil = variable(str, value="faces")
 
     #: Where the messages lie: host, cuda, cuda-managed, hip, hip-managed.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``'host'``
     memory = variable(str, value="host")
 
     small = {"cells": 64, "repeats": 4, "warmups": 1}  # faces of 32 KiB

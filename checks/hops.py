@@ -23,8 +23,6 @@ class HopsCheck(WindowCheck):
     allocation = "axes"
 
     #: Pairs of nodes of each dimension and hop count, at most; one at a time. Their spread is in the record.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     pairs_per_point = variable(int, value=0)
 

@@ -26,8 +26,6 @@ class railyard_image(BuildHere):
     executable = str(CHECKOUT / "containers/build-image")
 
     #: The file to build.
-    #:
-    #: :type: :class:`str`
     #: :default: ``build/image/railyard.sif`` in the checkout
     file = variable(str, value=str(CHECKOUT / "build/image/railyard.sif"))
 

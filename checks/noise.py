@@ -20,14 +20,9 @@ class NoiseCheck(RepeatedCheck):
     network = "kernel"
 
     #: Undisturbed seconds of a piece of work.
-    #:
-    #: :type: :class:`float`
-    #: :default: ``0.001``
     quantum_s = variable(float, value=0.001)
 
     #: Pieces of work, and allreduces, of a repeat.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     count = variable(int, value=0)
 

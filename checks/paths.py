@@ -22,9 +22,6 @@ class PathsCheck(WindowCheck):
     allocation = "contiguous"
 
     #: Numbers of pairs that transfer at the same time.
-    #:
-    #: :type: :class:`List[int]`
-    #: :default: ``[1, 2]``
     paths = variable(typ.List[int], value=[1, 2])
 
     small = {"sizes": [1 << 16], "repeats": 3, "window": 2}

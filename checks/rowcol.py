@@ -35,22 +35,16 @@ class RowcolCheck(SizedCheck):
     allocation = "contiguous"
 
     #: What to split into: X, Y, Z, XY, XZ, YZ, all.
-    #:
-    #: :type: :class:`List[str]`
     #: :default: rows and planes
     splits = variable(typ.List[str], value=["X", "Y", "Z", "XY", "XZ", "YZ"])
 
     #: Collectives: alltoall, allgather, allreduce, bcast, barrier.
-    #:
-    #: :type: :class:`List[str]`
     #: :default: all
     collectives = variable(typ.List[str], value=["alltoall", "allgather", "allreduce", "bcast", "barrier"])
 
     #: How all ranks begin a sample: clock, barrier, or auto (clock where each rank of a node can have a CPU). Where
     #: links are slow, ranks leave a barrier at times that differ by several hops. With the clock they wake at the same
     #: moment, and those that share a CPU wait for each other, which short messages cannot bear.
-    #:
-    #: :type: :class:`str`
     #: :default: by `scale`: clock where small, else auto
     start = variable(str, value="")
 

@@ -23,14 +23,9 @@ class SonarCheck(SizedCheck):
     network = "kernel"  # a NIC of the user-space router counts what TCP hands over at once, not packets
 
     #: Kinds of ping: send, put, get.
-    #:
-    #: :type: :class:`List[str]`
-    #: :default: ``['send']``
     pings = variable(typ.List[str], value=["send"])
 
     #: Pings between two readings of the counters.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     count = variable(int, value=0)
 
@@ -39,9 +34,6 @@ class SonarCheck(SizedCheck):
     large = {"count": 10000}
 
     #: Counter group: a name of benchmarks/counters/groups, a file, or `auto`: that of the node's fabric.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``'auto'``
     group = variable(str, value="auto")
 
     def case(self) -> dict[str, Any]:

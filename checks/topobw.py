@@ -23,14 +23,10 @@ class TopoBwCheck(RepeatedCheck):
     launches = 1
 
     #: Bytes of one message.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     message_bytes = variable(int, value=0)
 
     #: Messages of one transfer.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     messages = variable(int, value=0)
 
@@ -40,21 +36,12 @@ class TopoBwCheck(RepeatedCheck):
     large = {"message_bytes": 1 << 22, "messages": 300, "repeats": 10}
 
     #: How far below its peers a sound link may be, in percent.
-    #:
-    #: :type: :class:`float`
-    #: :default: ``3``
     tolerance_percent = variable(float, value=3.0)
 
     #: The rail whose links are tested, where all rails are one network (docs/rails.md).
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
     rail = variable(int, value=0)
 
     #: A fault to put on the virtual torus first, as `railyard torus fault` takes it: LINK and options.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     fault = variable(str, value="")
 
     def case(self) -> dict[str, Any]:

@@ -27,21 +27,12 @@ class fit_any(ApplicationCheck):
     program = ""
 
     #: Its arguments, as a shell's words.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     arguments = variable(str, value="")
 
     #: Number of ranks, on the most cubic grid; 0 for the grid that -S grid gives.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``8``
     ranks = variable(int, value=8)
 
     #: Capture what the ranks send in each launch, into launch-NNN.matrix of the stage directory.
-    #:
-    #: :type: :class:`bool`
-    #: :default: ``False``
     captures = variable(typ.Bool, value=False)
 
     @run_after("init")

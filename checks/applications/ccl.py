@@ -31,21 +31,15 @@ class CclCheck(ApplicationCheck):
     ranks_per_node = 2
 
     #: The communication library whose variables choose the NICs: gloo, nccl or nccl-socket.
-    #:
-    #: :type: :class:`str`
     #: :default: by check
     nic_stack = variable(str)
 
     #: Smallest and largest message in bytes, as nccl-tests counts it: a power of two.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     smallest = variable(int, value=0)
     largest = variable(int, value=0)
 
     #: Timed and untimed collectives of each size.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     iterations = variable(int, value=0)
     warmups = variable(int, value=-1)
@@ -110,9 +104,6 @@ class ccl_gloo(CclCheck):
     operation = parameter(["all_reduce", "alltoall"])
 
     #: The Python that has PyTorch.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``'python3'``
     python = variable(str, value="python3")
 
     @run_after("init")

@@ -24,9 +24,6 @@ class LuleshCheck(MiniAppCheck):
     }
 
     #: Iterations; 0 for as many as the problem takes.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
     iterations = variable(int, value=0)
 
     @run_after("setup")

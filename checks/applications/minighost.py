@@ -25,15 +25,9 @@ class MinighostCheck(MiniAppCheck):
     }
 
     #: Variables that each point has.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``4``
     stencil_variables = variable(int, value=4)
 
     #: Time steps.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``10``
     steps = variable(int, value=10)
 
     @run_after("setup")

@@ -23,9 +23,6 @@ class StencilModel(PlacedCheck):
     launches = 1
 
     #: Local cells (doubles) of each rank in each dimension.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``64``
     cells = variable(int, value=64)
 
     @run_after("setup")

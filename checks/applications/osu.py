@@ -25,43 +25,28 @@ class OsuCheck(ApplicationCheck):
     placements = ["plain", "cart-create", "random"]
 
     #: Smallest and largest message in bytes, powers of two; 0 for a program without messages.
-    #:
-    #: :type: :class:`int`
     #: :default: the largest by `scale`
     smallest = variable(int, value=1)
     largest = variable(int, value=0)
 
     #: Timed and untimed iterations of each size.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     iterations = variable(int, value=0)
     warmups = variable(int, value=-1)
 
     #: Messages in flight for bandwidth; OSU's own default is 64.
-    #:
-    #: :type: :class:`int`
     #: :default: by `scale`
     window = variable(int, value=0)
 
     #: Memory of the messages: cuda, rocm or managed, as OSU's option -d takes it; empty for the host's. OSU must be
     #: built for it.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     device = variable(str, value="")
 
     #: How one rank's access to another's memory ends, as OSU's option -s takes it: lock, flush, flush_local, lock_all,
     #: pscw or fence. The memory is allocated by MPI. Empty for OSU's own choice of both.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``''``
     synchronization = variable(str, value="")
 
     #: Threads of each rank that communicate, of osu_latency_mt.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``2``
     mpi_threads = variable(int, value=2)
 
     small = {"largest": 1 << 16, "iterations": 10, "warmups": 2, "window": 8}

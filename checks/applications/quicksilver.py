@@ -79,9 +79,6 @@ class QuicksilverCheck(MiniAppCheck):
     }
 
     #: Cycles; fewer than 10 leave the ratios of reactions to chance.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``10``
     steps = variable(int, value=10)
 
     @run_after("setup")

@@ -31,15 +31,9 @@ class SnapCheck(MiniAppCheck):
     scaling = "strong"
 
     #: Angles of an octant; 0 for 12 at the scales laptop and ci, and for 48, as SNAP's own benchmark, at node and rack.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
     angles = variable(int, value=0)
 
     #: Energy groups; 0 for 10 at laptop and ci, for 54 at node and rack.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
     groups = variable(int, value=0)
 
     @run_after("setup")

@@ -34,15 +34,9 @@ class UmtCheck(MiniAppCheck):
     }
 
     #: Energy groups; 0 for 16 at the scales laptop and ci, and for 200, as LLNL's own problem, at node and rack.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
     groups = variable(int, value=0)
 
     #: Polar and azimuthal angles of an octant; 0 for 2 and 2 at laptop and ci, for 9 and 10 at node and rack.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
     polar = variable(int, value=0)
     azimuthal = variable(int, value=0)
 
