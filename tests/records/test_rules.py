@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from support import evidence, forgeries, synthetic
 from support.commands import CHECKOUT
 from support.records.rows import of_rows, with_rows
@@ -24,7 +25,7 @@ from railyard.records import image_engines, rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.image_engines.base import Bound
 from railyard.records.record import Record
-from railyard.records.rules import commands, design, known_keys, rebuilt, times
+from railyard.records.rules import commands, design, known_keys, node_names, rebuilt, registry, times
 from railyard.records.rules.emulated import busiest_link, guard
 from railyard.reference import catalogue
 from railyard.torus.virtual import error_bound, fidelity
@@ -538,3 +539,53 @@ def test_a_measured_record_needs_no_topology_for_orders_that_need_none(change: C
             forgeries.set_all("spans", None)(document)
 
     assert faults(forgeries.changed(measured, forget)) == []
+
+
+def of_another_job(read: Record) -> Record:
+    """The record with nothing that differs from job to job: no time, no sample, and nothing of the job itself."""
+    launches = tuple(
+        structs.replace(
+            launch,
+            **dict.fromkeys(registry.OF_A_LAUNCH - {"reported", "series"}),
+            reported=dict.fromkeys(launch.reported),
+            series=tuple(structs.replace(one, samples=(0.0,) * len(one.samples)) for one in launch.series),
+        )
+        for launch in read.launches
+    )
+    case = {"case": read.document["case"]}
+    return dataclasses.replace(read, document=case, id="", sha256="", created="", run=None, launches=launches)
+
+
+@pytest.mark.parametrize("origin", ["emulated", "measured"])
+def test_rules_that_run_once_for_alike_jobs_depend_on_nothing_else(origin: str) -> None:
+    once = [rule for rule in registry.RULES if rule.once_for]
+    assert len(once) > 10
+    honest = evidence.good(origin=origin)
+    forged = [forgeries.forged(honest, name) for name in forgeries.ALL] if origin == "emulated" else []
+    for read in [honest, *forged]:
+        other = of_another_job(read)
+        for rule in once:
+            problems, others = (registry.guarded(rule.name, rule.check, one) for one in (read, other))
+            assert problems == others, rule.name
+
+
+@pytest.mark.parametrize(
+    ("names", "is_refused"),
+    [
+        (["nid001", "nid002.site.org", "nid10"], False),
+        (["r1a2n3", "r1b2n3"], False),
+        (["cn-a1", "cn-b1"], False),
+        (["n1", "n2", "x1"], True),
+        (["nid1", "gpu1"], True),
+    ],
+)
+def test_nodes_of_one_job_have_names_of_one_form_which_a_tender_may_let_differ(
+    names: list[str], is_refused: bool
+) -> None:
+    honest = evidence.good(origin="measured")
+    nodes = [{"name": name, "coordinate": None} for name in names]
+    case = dataclasses.replace(honest.case, allocation={**honest.case.allocation, "nodes": nodes})
+    document = {"case": names}
+    problems = list(node_names.one_form(dataclasses.replace(honest, case=case, document=document)))
+    assert bool(problems) is is_refused
+    assert all((fault.options, fault.named_in) == ("node_names", "may_differ") for fault in problems)

@@ -106,6 +106,12 @@ def alike_but_one(document: Document) -> None:
         series["samples"] = [*series["samples"][:1] * (len(series["samples"]) - 1), series["samples"][-1]]
 
 
+def node_of_another_machine(document: Document) -> None:
+    """A measured job of which one node, wherever it is named, has a name as of another machine."""
+    name = nodes(document)[-1]["name"]
+    document.update(orjson.loads(orjson.dumps(document).replace(f'"{name}"'.encode(), b'"gpu17"')), origin="measured")
+
+
 def late_packets(document: Document) -> None:
     """A launch whose packets the router delivered 12 % late, and which is said to be ok."""
     guard = first(document)["guard"]
@@ -640,7 +646,7 @@ ALL: Mapping[str, Forgery] = {
         "known-keys", "guard.note: railyard writes no such key", in_guard(note="fast")
     ),
     "more CPUs than Linux has": Forgery(
-        "machine", "Linux has at most 8192", lambda d: d["provenance"]["machine"].update(cpus=10**30)
+        "machine", "Linux has at most 8192", lambda d: d["provenance"]["machine"].update(cpus=10**15)
     ),
     "more memory than a processor addresses": Forgery(
         "machine", "from 64 MiB to 4 PiB", lambda d: d["provenance"]["machine"].update(memory_bytes=2**63)
@@ -651,6 +657,7 @@ ALL: Mapping[str, Forgery] = {
         lambda d: [rank.update(allowed_cpus=list(range(64))) for rank in first(d)["ranks"]],
     ),
     "iterations that all took the same time": Forgery("clock-digits", "all alike", constant_samples),
+    "a node of another machine": Forgery("node-names", "and gpu# in one job", node_of_another_machine),
     "iterations of which one took another time": Forgery("clock-digits", "19 of 20 alike", alike_but_one),
     "iterations whose parts take three times as long": Forgery(
         "contradiction",

@@ -30,15 +30,10 @@ def constant(read: Record) -> Iterator[Fault]:
             if count < 2 or 2 * len(set(series.samples)) > count + 1:
                 continue  # the samples that are alike are fewer than half
             ((sample, alike),) = Counter(series.samples).most_common(1)
-            if 2 * alike > count and (_digits(series, sample) - ALIKE) * (alike - 1) >= CHANCE + _choices(count, alike):
+            ways = (math.lgamma(count + 1) - math.lgamma(alike + 1) - math.lgamma(count - alike + 1)) / math.log(10)
+            if 2 * alike > count and (_digits(series, sample) - ALIKE) * (alike - 1) >= CHANCE + ways:
                 of = "all" if alike == count else f"{alike} of {count}"
                 yield Fault(f"{field}.series[{index}].samples", f"{count} samples of {sample:.12g}, {of} alike")
-
-
-def _choices(count: int, chosen: int) -> float:
-    """Return the digits of the number of ways to choose so many of a number of samples."""
-    of_all, *of_parts = (math.lgamma(number + 1) for number in (count, chosen, count - chosen))
-    return (of_all - sum(of_parts)) / math.log(10)
 
 
 def _digits(series: Series, sample: float) -> int:

@@ -22,7 +22,7 @@ from railyard.records.json_io import Json
 from railyard.records.programs import Free, Given, Word
 from railyard.records.record import COMPUTED, Beside, Launch, Origin, Record, Software
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import Fault, answers, ended_well, rule
+from railyard.records.rules.registry import ALIKE_JOBS, Fault, answers, ended_well, rule
 
 #: Parameters of railyard's own benchmarks that no option passes: those of the job, the torus and the launcher.
 NO_OPTIONS = frozenset(
@@ -79,7 +79,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-@rule("command")
+@rule("command", once_for=ALIKE_JOBS)
 def command(read: Record) -> Iterator[Fault]:
     """A launch's command, and those beside it, are lines that the case gives: launcher, variables, program, options."""
     verdicts, bodies = answers(read), dict[str, str]()

@@ -12,11 +12,10 @@ from railyard.records import own_figures, programs, units
 from railyard.records.benchmark import HOST_LABELS, SAMPLE_BEGUN, Labels, Series, point
 from railyard.records.programs import third_party
 from railyard.records.record import Origin, Record
-from railyard.records.rules.registry import Fault, ended_well, once_a_case, rule
+from railyard.records.rules.registry import ALIKE_JOBS, CASE, Fault, ended_well, rule
 
 
-@rule("benchmark")
-@once_a_case
+@rule("benchmark", once_for=CASE)
 def benchmark(read: Record) -> Iterator[Fault]:
     """The benchmark is the one that the check runs."""
     own = check_sources.value(read.case.check, "benchmark")
@@ -24,8 +23,7 @@ def benchmark(read: Record) -> Iterator[Fault]:
         yield Fault("case.benchmark", f"{read.case.benchmark}; {read.case.check} runs {own}")
 
 
-@rule("parameters")
-@once_a_case
+@rule("parameters", once_for=CASE)
 def parameters(read: Record) -> Iterator[Fault]:
     """A case of a benchmark of railyard has the parameters that its program needs, each of its kind."""
     program = programs.PROGRAMS.get(read.case.benchmark)
@@ -38,7 +36,7 @@ def parameters(read: Record) -> Iterator[Fault]:
             yield Fault(f"case.parameters.{name}", f"{text} is not {kind}")
 
 
-@rule("series")
+@rule("series", once_for=ALIKE_JOBS)
 def series(read: Record) -> Iterator[Fault]:
     """A benchmark of railyard has its own figures alone, in their units, with labels that its program writes."""
     if read.origin is Origin.MODELLED:
@@ -57,18 +55,15 @@ def series(read: Record) -> Iterator[Fault]:
                 break
 
 
-@rule("same-points")
+@rule("same-points", once_for=ALIKE_JOBS)
 def same_points(read: Record) -> Iterator[Fault]:
     """Launches of one placement of a benchmark whose output railyard reads have series at the same points."""
     if not _is_known(read.case.benchmark):
         return
     first: dict[str, tuple[int, Counter[tuple[str, Labels]]]] = {}
-    listed: dict[str, list[object]] = {}
     for field, launch in ended_well(read):
-        as_listed: list[object] = [(id(one.fom), one.labels) for one in launch.series]
-        if launch.not_measured or listed.get(launch.placement) == as_listed:
+        if launch.not_measured:
             continue
-        listed.setdefault(launch.placement, as_listed)
         points = Counter((str(one.fom), point(one.labels)) for one in launch.series if not units.is_counted(one.fom))
         index, wanted = first.setdefault(launch.placement, (launch.index, points))
         if points != wanted:
@@ -77,7 +72,7 @@ def same_points(read: Record) -> Iterator[Fault]:
             yield Fault(f"{field}.series", as_seen(text)[:300])
 
 
-@rule("ends")
+@rule("ends", once_for=ALIKE_JOBS)
 def ends(read: Record) -> Iterator[Fault]:
     """The ends of a pair are hosts and ranks of the launch; a host's name may lack its domain.
 

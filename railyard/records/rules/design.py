@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from railyard.base import check_sources
 from railyard.records import launch_order, studies
 from railyard.records.record import COMPUTED, Record, combination_name
-from railyard.records.rules.registry import Fault, ended_well, rule
+from railyard.records.rules.registry import ALIKE_JOBS, Fault, ended_well, rule
 from railyard.records.store import challenge
 
 
-@rule("launch-order")
+@rule("launch-order", once_for=ALIKE_JOBS)
 def order(read: Record) -> Iterator[Fault]:
     """Launches come in the order that `case.seed` draws, every combination once in each round."""
     case = read.case

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 
 from railyard.placements.orders import spec
 from railyard.records import studies, units
-from railyard.records.folded.ranks import Ranks
 from railyard.records.record import COMPUTED, Guarded, Launch, Origin, Record, Status, Verdict, combination_name
-from railyard.records.rules.registry import Fault, fields, of_ranks, rule
+from railyard.records.rules.registry import ALIKE_JOBS, Fault, fields, rule
 from railyard.records.units import Fom
 
 #: The least number of launches per combination without a study: fewer give no 95 % interval of the median.
@@ -54,7 +53,7 @@ def guarded(read: Record) -> Iterator[Fault]:
             yield Fault(f"{field}.guard", f"the guard could not tell: {why}")
 
 
-@rule("launches")
+@rule("launches", once_for=ALIKE_JOBS)
 def enough_launches(read: Record) -> Iterator[Fault]:
     """Every combination has as many results as its study needs, or 6."""
     needed = [LAUNCHES, *(study.launches for study in studies.of(read.case.studies))]
@@ -66,7 +65,7 @@ def enough_launches(read: Record) -> Iterator[Fault]:
             yield Fault("launches", text)
 
 
-@rule("samples")
+@rule("samples", once_for=ALIKE_JOBS)
 def enough_samples(read: Record) -> Iterator[Fault]:
     """Every series has as many samples as its study needs."""
     least = 1 if read.origin in COMPUTED else max([1, *(study.samples for study in studies.of(read.case.studies))])
@@ -86,7 +85,7 @@ def verified(read: Record) -> Iterator[Fault]:
             yield Fault(f"{field}.verified", "the benchmark did not verify its data")
 
 
-@rule("one-unit")
+@rule("one-unit", once_for=ALIKE_JOBS)
 def one_unit(read: Record) -> Iterator[Fault]:
     """Every figure of merit has one unit; a time and a rate may share a name."""
     first: dict[tuple[str, str], str] = {}
@@ -98,7 +97,7 @@ def one_unit(read: Record) -> Iterator[Fault]:
                 yield Fault(f"{field}.series[{index}].fom", f"{series.fom} beside {there}: mixed units")
 
 
-@rule("same-series")
+@rule("same-series", once_for=ALIKE_JOBS)
 def same_series(read: Record) -> Iterator[Fault]:
     """Every launch has the same figures of merit, except what nodes counted: one may have failed to."""
     wanted: set[Fom] | None = None
@@ -110,23 +109,22 @@ def same_series(read: Record) -> Iterator[Fault]:
             yield Fault(f"{field}.series", f"not the figures of the first launch: {names}")
 
 
-@rule("placed")
+@rule("placed", once_for=ALIKE_JOBS)
 def placed(read: Record) -> Iterator[Fault]:
     """Every rank proved where it ran, and on which CPUs."""
     if read.origin is Origin.MODELLED:
         return  # nothing ran
-    has_no_cpus = of_ranks(Ranks.has_no_cpus)
     for field, launch in _results(read):
         if not launch.ranks:
             yield Fault(f"{field}.ranks", "no evidence of where the ranks stood")
         if launch.placement_verdict is not Verdict.OBEYED:
             yield Fault(f"{field}.placement_verdict", "the placement is not proved")
         is_run = read.origin is not Origin.SIMULATED
-        if is_run and has_no_cpus(launch):
+        if is_run and launch.ranks.has_no_cpus():
             yield Fault(f"{field}.ranks", "no evidence of the ranks' CPUs")
 
 
-@rule("nic-evidence")
+@rule("nic-evidence", once_for=ALIKE_JOBS)
 def nic_evidence(read: Record) -> Iterator[Fault]:
     """Every node has its NICs' bytes, and they prove the NIC policy."""
     if read.origin in COMPUTED:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from railyard.base.host_names import short
 from railyard.records.record import Origin, Record
-from railyard.records.rules.registry import HOSTS, Fault, ended_well, of_ranks, rule
+from railyard.records.rules.registry import ALIKE_JOBS, Fault, ended_well, rule
 
 #: The most CPUs that Linux can be configured for (NR_CPUS of x86).
 MOST_CPUS = 8192
@@ -14,7 +14,7 @@ MOST_CPUS = 8192
 MEMORY_BYTES = range(1 << 26, (1 << 52) + 1)
 
 
-@rule("machine")
+@rule("machine", once_for=ALIKE_JOBS)
 def machine(read: Record) -> Iterator[Fault]:
     """The machine has CPUs and memory that exist; a rank may use no more CPUs than its machine has."""
     stated = read.provenance["machine"]
@@ -23,10 +23,9 @@ def machine(read: Record) -> Iterator[Fault]:
         yield Fault("provenance.machine.cpus", f"{cpus:.3g}; Linux has at most {MOST_CPUS}")
     if memory_bytes is not None and memory_bytes not in MEMORY_BYTES:
         yield Fault("provenance.machine.memory_bytes", f"{memory_bytes:.3g}; a machine has from 64 MiB to 4 PiB")
-    own = {short(stated["hostname"])}
-    is_here = of_ranks(lambda ranks: read.origin is Origin.EMULATED or set(map(short, ranks.hosts)) == own, HOSTS)
     for field, launch in ended_well(read):
-        most = cpus if is_here(launch) and cpus is not None else MOST_CPUS
+        is_here = read.origin is Origin.EMULATED or {short(stated["hostname"])} == set(map(short, launch.ranks.hosts))
+        most = cpus if is_here and cpus is not None else MOST_CPUS
         count = max(map(len, launch.ranks.cpu_sets), default=0)
         if count > most:
             yield Fault(f"{field}.ranks", f"{count} CPUs allowed, where the machine has {most}")

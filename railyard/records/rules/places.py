@@ -14,12 +14,11 @@ from railyard.records import assemble, spans
 from railyard.records.folded.ranks import Rank, Ranks
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import HOSTS, Fault, ended_well, of_ranks, once_a_case, rule
+from railyard.records.rules.registry import ALIKE_JOBS, CASE, HOSTS, Fault, ended_well, of_ranks, rule
 from railyard.records.spans import Spans
 
 
-@rule("topology")
-@once_a_case
+@rule("topology", once_for=CASE)
 def topology(read: Record) -> Iterator[Fault]:
     """A topology under a shipped name has the shipped sha256, extents, nodes per router and rails."""
     stated = read.case.topology
@@ -36,8 +35,7 @@ def topology(read: Record) -> Iterator[Fault]:
             yield Fault(f"case.topology.{name}", f"{value}; {stated.name} has {wanted}")
 
 
-@rule("nodes")
-@once_a_case
+@rule("nodes", once_for=CASE)
 def nodes(read: Record) -> Iterator[Fault]:
     """The allocation names nodes, each once, inside the topology, no more of a router than it has."""
     field, given = "case.allocation.nodes", read.case.allocation["nodes"]
@@ -58,8 +56,7 @@ def nodes(read: Record) -> Iterator[Fault]:
             yield Fault(field, f"{count} nodes at {shown}, where {stated.nodes_per_router} can be")
 
 
-@rule("coordinates")
-@once_a_case
+@rule("coordinates", once_for=CASE)
 def coordinates(read: Record) -> Iterator[Fault]:
     """Nodes with the topology's own names have the coordinates that the topology gives them."""
     topology = rebuilt.topology_of(read)
@@ -73,8 +70,7 @@ def coordinates(read: Record) -> Iterator[Fault]:
             return
 
 
-@rule("allocation")
-@once_a_case
+@rule("allocation", once_for=CASE)
 def allocation(read: Record) -> Iterator[Fault]:
     """Nodes come in the order that the allocation's name, block, cube and seed give, unless a scheduler chose them."""
     stated = read.case.allocation
@@ -105,7 +101,7 @@ def allocation(read: Record) -> Iterator[Fault]:
         yield Fault("case.allocation.nodes", f"not in the order {stated['order']}")
 
 
-@rule("ranks")
+@rule("ranks", once_for=ALIKE_JOBS)
 def ranks(read: Record) -> Iterator[Fault]:
     """Every launch has as many ranks as its grid has places, and no host more than `ranks_per_node`."""
     shape, most = rebuilt.grid(read), rebuilt.ranks_per_node(read)
@@ -125,7 +121,7 @@ def ranks(read: Record) -> Iterator[Fault]:
             yield Fault(f"{field}.ranks", f"{count} ranks on {host}, where {most} can be")
 
 
-@rule("hosts")
+@rule("hosts", once_for=ALIKE_JOBS)
 def hosts(read: Record) -> Iterator[Fault]:
     """Every rank ran on a node of the allocation."""
     granted = rebuilt.names(read)
@@ -141,7 +137,7 @@ def hosts(read: Record) -> Iterator[Fault]:
             yield Fault(f"{field}.ranks[{rank.rank}].host", f"{rank.host} is no node of the allocation")
 
 
-@rule("placement")
+@rule("placement", once_for=ALIKE_JOBS)
 def placement(read: Record) -> Iterator[Fault]:
     """Every rank ran on the host that its placement, worked out again, gives it; so the verdict is `obeyed`."""
     expected = rebuilt.expected_hosts(read)
@@ -160,7 +156,7 @@ def placement(read: Record) -> Iterator[Fault]:
             yield Fault(f"{field}.ranks[{rank}].host", text)
 
 
-@rule("spans")
+@rule("spans", once_for=ALIKE_JOBS)
 def spread(read: Record) -> Iterator[Fault]:
     """A launch's switches, groups and nodes per group are those that the coordinates give."""
     topology = rebuilt.topology_of(read)
@@ -186,7 +182,7 @@ def _words(spread: Spans | None) -> str:
     return f"{spread.switches} switches{groups}"[:200]
 
 
-@rule("processors")
+@rule("processors", once_for=ALIKE_JOBS)
 def processors(read: Record) -> Iterator[Fault]:
     """A rank's CPU is one of those that it may use."""
     misplaced = of_ranks(Ranks.outside_its_cpus)

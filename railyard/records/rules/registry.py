@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import operator
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ import orjson
 
 from railyard.records import json_io, record
 from railyard.records.folded.ranks import Ranks
+from railyard.records.json_io import Json
 from railyard.records.record import Launch, Record, Status
 
 
@@ -34,24 +35,75 @@ Check = Callable[[Record], Iterator[Fault]]
 _T = TypeVar("_T")
 
 
+#: The most parts whose results are cached: the records of a bid have few, and a result may be large.
+_MOST_PARTS = 32
+
+
+class Shared:
+    """What rules worked out for records that share a part of their documents.
+
+    It is found by a digest of the part, so that records which differ in any field of it never share a result.
+    """
+
+    def __init__(self, part: Callable[[Json], Json]) -> None:
+        self._part, self._known = part, dict[bytes, dict[Hashable, Any]]()
+        self._last: tuple[Record | None, dict[Hashable, Any]] = None, {}
+
+    def answers(self, read: Record) -> dict[Hashable, Any]:
+        """Return key -> value, empty at first, for the part of a record; a key begins with the name of its rule."""
+        if self._last[0] is not read:
+            key = hashlib.sha256(orjson.dumps(self._part(read.document))).digest()
+            if key not in self._known and len(self._known) >= _MOST_PARTS:
+                self._known.clear()
+            self._last = read, self._known.setdefault(key, {})
+        return self._last[1]
+
+
+#: What differs from job to job: in a record, and in each of its launches, whose samples and reports differ, too.
+OF_A_JOB = frozenset({"id", "sha256", "created", "run", "launches"})
+OF_A_LAUNCH = frozenset({"started", "elapsed_s", "begun_monotonic_s", "ended_monotonic_s", "reported", "series"})
+
+
+def _alike(document: Json) -> Json:
+    """Return what jobs of one case on the same nodes have in common: all but times, samples, and the job itself."""
+    launches = [
+        [
+            {name: value for name, value in launch.items() if name not in OF_A_LAUNCH},
+            list(launch.get("reported", ())),
+            [(series["fom"], series["labels"], len(series["samples"])) for series in launch["series"]],
+        ]
+        for launch in document["launches"]
+    ]
+    return [{name: value for name, value in document.items() if name not in OF_A_JOB}, launches]
+
+
+#: For rules that depend on the case alone, and for those that depend on no time, and of samples on their number alone.
+CASE, ALIKE_JOBS = Shared(operator.itemgetter("case")), Shared(_alike)
+answers = CASE.answers
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: `name` identifies it, `text` is its requirement in a sentence, `check` yields a record's faults."""
+    """One rule: `name` identifies it, `text` is its requirement in a sentence, `check` yields a record's faults.
+
+    It runs once for records that share what `once_for` has.
+    """
 
     name: str
     text: str
     check: Check
+    once_for: Shared | None = None
 
 
 RULES: list[Rule] = []
 
 
-def rule(name: str) -> Callable[[Check], Check]:
-    """Return a decorator that registers a function as the rule `name`."""
+def rule(name: str, once_for: Shared | None = None) -> Callable[[Check], Check]:
+    """Return a decorator that registers a function as the rule `name`, run once for records that share a part."""
 
     def register(check: Check) -> Check:
         text = (check.__doc__ or "").strip().splitlines()[0]
-        RULES.append(Rule(name=name, text=text, check=check))
+        RULES.append(Rule(name=name, text=text, check=check, once_for=once_for))
         return check
 
     return register
@@ -62,10 +114,20 @@ def faults(read: Record, content: bytes | None = None) -> list[Fault]:
 
     A rule that raises an exception has a fault, too (see `guarded`).
     """
-    faults = [fault for rule in RULES for fault in guarded(rule.name, rule.check, read)]
+    faults = [fault for rule in RULES for fault in _of_rule(rule, read)]
     if content is not None and json_io.unpacked(content, read.source) != record.text(read).encode():
         faults.insert(0, Fault("", "the file is not written as railyard writes it"))
     return faults
+
+
+def _of_rule(rule: Rule, read: Record) -> Sequence[Fault]:
+    if rule.once_for is None:
+        return guarded(rule.name, rule.check, read)
+    cached = rule.once_for.answers(read)
+    if rule.name not in cached:
+        cached[rule.name] = guarded(rule.name, rule.check, read)
+    of_rule: Sequence[Fault] = cached[rule.name]
+    return of_rule
 
 
 def guarded(name: str, check: Check, read: Record) -> list[Fault]:
@@ -78,40 +140,6 @@ def guarded(name: str, check: Check, read: Record) -> list[Fault]:
         text = " ".join(repr(str(error))[:200].split())
         faults.append(Fault("", f"the rule {name} cannot be applied: {type(error).__name__}: {text}"))
     return faults
-
-
-#: The most cases whose results are cached: a bid has few cases, and a result may be large.
-_MOST_CASES = 32
-#: Digest of a case -> what rules worked out for it; and the record that rules check now, with the answers of its case.
-_ANSWERS: dict[bytes, dict[Hashable, Any]] = {}
-_LAST: list[Any] = [None, None]
-
-
-def answers(read: Record) -> dict[Hashable, Any]:
-    """Return what rules worked out for a case: key -> value, empty at first; a key begins with the name of its rule.
-
-    It is found by a digest of the whole case: records whose cases differ in any field never share a result.
-    """
-    if _LAST[0] is not read:
-        key = hashlib.sha256(orjson.dumps(read.document["case"])).digest()
-        if key not in _ANSWERS and len(_ANSWERS) >= _MOST_CASES:
-            _ANSWERS.clear()
-        _LAST[:] = [read, _ANSWERS.setdefault(key, {})]
-    of_case: dict[Hashable, Any] = _LAST[1]
-    return of_case
-
-
-def once_a_case(check: Check) -> Check:
-    """Cache the faults of a rule that depends only on a record's case, so that it runs once per case."""
-
-    @functools.wraps(check)
-    def known(read: Record) -> Iterator[Fault]:
-        cached = answers(read)
-        if check not in cached:
-            cached[check] = tuple(check(read))
-        yield from cached[check]
-
-    return known
 
 
 def ended_well(read: Record) -> Iterator[tuple[str, Launch]]:
