@@ -14,15 +14,14 @@ from typing import Any
 from support import whole_machine
 from support.mpis import algorithms, gain, matrix, ranking, stacks
 
-from perf import archive, forgeries, fuzz, pieces, rings, rivals, same, statistics, tender, topobw, vtorus
+from perf import forgeries, fuzz, pieces, rings, rivals, same, statistics, tender, topobw, vtorus
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
 OUTPUT = BUILD / "bench.json"
 #: What each section measures, and how it is started.
 SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
-    "up": ("up and down of gemini-4x4x4", lambda _: vtorus.bring_up()),
-    "fidelity": ("payload rate of every link, also with five faults; a launch", lambda _: vtorus.fidelity()),
+    "fidelity": ("payload rate of every link, also with five faults", lambda _: vtorus.fidelity()),
     "same": ("one placement twice (A/A): how far apart the medians are", same.measure),
     "rings": ("full rings in the router's network alone, beside theory", lambda _: rings.measure()),
     "topobw": ("injected faults that topobw names, and false alarms without one", topobw.measure),
@@ -46,7 +45,6 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
         "every step of a job on a whole machine, whose launches are made up",
         lambda options: whole_machine.measure(console, options),
     ),
-    "archive": ("a table of 100,000 records: export, the next 100, ten questions in SQL", archive.measure),
     "tender": ("five signed bids of 2,000 records each, checked and ranked", tender.measure),
     "statistics": ("error rates, power and coverage of what reports conclude", statistics.measure),
     "forgeries": ("100,000 random changes of a record: which the strict check accepts", forgeries.measure),
@@ -65,7 +63,7 @@ def main() -> None:
     parser.add_argument("section", nargs="*", metavar="SECTION", help="default: all")
     counted = "forgeries, fuzz, statistics, tender: changes, inputs of each kind, draws, records of a bid"
     parser.add_argument("--count", type=int, metavar="N", help=counted)
-    for section in (archive, pieces, rivals, same, topobw, statistics, whole_machine):
+    for section in (pieces, rivals, same, topobw, statistics, whole_machine):
         section.options(parser)
     options = parser.parse_args()
     for name in options.section:
