@@ -6,6 +6,7 @@ import dataclasses
 import json
 import random
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from support.records import figures
 
 from railyard.analysis.judge import over, text
 from railyard.analysis.judge.cli import series as series_command
+from railyard.analysis.judge.judged import judge
 from railyard.analysis.judge.over import Scaling, Steadiness
+from railyard.analysis.report import history, page
 from railyard.analysis.stats import change_points
 from railyard.records.store import archive
-from railyard.records.store.entries import Entry, SeriesKey
+from railyard.records.store.entries import Entry, SeriesKey, of_record
 
 RATE = SeriesKey("plain", "library-default", "native", figures.fom("rate_gflop_s"), ())
 
@@ -112,6 +115,15 @@ def test_a_figure_that_follows_another_is_a_series_only_where_it_is_asked_for() 
     both = [dataclasses.replace(one, values=[*one.values, (rate, [2.0])]) for one in (entry(1, [1.0]), entry(2, [1.0]))]
     assert [one.row.key for one in over.dated(both)] == [KEY]
     assert [one.row.key for one in over.dated(both, foms=["bandwidth_gbyte_s"])] == [rate]
+
+
+def test_the_page_has_the_history_with_what_the_gate_allowed_each_record() -> None:
+    jobs = evidence.jobs(7, origin="measured")
+    jobs += evidence.jobs(1, speed=0.8, first=7, origin="measured", created=evidence.CREATED + timedelta(days=1))
+    (drawn,) = history.drawings(map(of_record, jobs))
+    assert [row[2] == "none yet" for row in drawn.data.rows] == [True] + 7 * [False]
+    assert [row[3] for row in drawn.data.rows] == 7 * ["passed"] + ["refused"]
+    assert "The gate refuses 1 of them." in drawn.statement and drawn.statement in page.html(judge(jobs))
 
 
 # ---- sizes ----

@@ -37,19 +37,19 @@ class Updated:
 
 def updated(entries: Iterable[Indexed], old: References, *, accept: bool = False) -> Updated:
     """Return the references after an archive's entries; records that the history has seen change nothing."""
-    by_case, left_out = _by_case(entries)
+    by_case, left_out = good_by_case(entries)
     notes = []
     if left_out:
         why = "not ok, void launches, or a checkout with changes or without a commit"
         notes.append(f"{left_out} record{'' if left_out == 1 else 's'} left out: {why}")
     cases: dict[str, dict[str, Entry]] = {check: dict(of_check) for check, of_check in old.items()}
-    family = _family(old, by_case)
+    family = family_of(old, by_case)
     for (check, case), of_case in sorted(by_case.items()):
         entry = old.get(check, {}).get(case, NOTHING)
         newest = max((past.created for past in (*entry.history, *entry.suspects)), default="")
-        for indexed in sorted(of_case, key=lambda indexed: (indexed.own["created"], indexed.own["id"])):
+        for indexed in of_case:
             if indexed.own["created"] > newest:
-                entry, note = _after(entry, indexed, family, accept=accept)
+                entry, note = after_record(entry, indexed, family, accept=accept)
                 notes += [f"{check}, {case}: {note}"] if note else []
         if entry.references:
             cases.setdefault(check, {})[case] = entry
@@ -69,11 +69,11 @@ def variables_of(references: References) -> int:
     return sum(len(entry.values) for of_check in references.values() for entry in of_check.values())
 
 
-def _by_case(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], list[Indexed]], int]:
-    """Return the good records from clean checkouts by check and case, and how many are no such records."""
+def good_by_case(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], list[Indexed]], int]:
+    """Return the good records from clean checkouts by check and case, oldest first, and how many others there are."""
     by_case: dict[tuple[str, str], list[Indexed]] = {}
     left_out = 0
-    for entry in entries:
+    for entry in sorted(entries, key=lambda entry: (entry.own["created"], entry.own["id"])):
         head = entry.head
         if head["status"] != "ok" or head["git_dirty"] or head["git_commit"] is None or head["void"]:
             left_out += 1
@@ -82,7 +82,7 @@ def _by_case(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], list[
     return by_case, left_out
 
 
-def _family(old: References, by_case: Mapping[tuple[str, str], Sequence[Indexed]]) -> int:
+def family_of(old: References, by_case: Mapping[tuple[str, str], Sequence[Indexed]]) -> int:
     """Return how many variables one run judges: those of all cases, with and without a history."""
     others = sum(
         len(entry.values)
@@ -90,13 +90,13 @@ def _family(old: References, by_case: Mapping[tuple[str, str], Sequence[Indexed]
         for case, entry in of_check.items()
         if (check, case) not in by_case
     )
-    here = (max(len(_launches(indexed)) for indexed in of_case) for of_case in by_case.values())
+    here = (max(len(launches_of(indexed)) for indexed in of_case) for of_case in by_case.values())
     return max(1, others + sum(here))
 
 
-def _after(entry: Entry, indexed: Indexed, family: int, *, accept: bool) -> tuple[Entry, str]:
+def after_record(entry: Entry, indexed: Indexed, family: int, *, accept: bool) -> tuple[Entry, str]:
     """Return a case after one more record, and a note: what is worse, or what was accepted."""
-    launches = _launches(indexed)
+    launches = launches_of(indexed)
     past = Past(
         record=indexed.own["id"],
         created=indexed.own["created"],
@@ -163,7 +163,7 @@ def _appended(entry: Entry, past: Past, points: Mapping[Fom, tuple[float, float]
     return dataclasses.replace(entry, about=about, history=history, values={**entry.values, **appended})
 
 
-def _launches(indexed: Indexed) -> dict[Fom, list[float]]:
+def launches_of(indexed: Indexed) -> dict[Fom, list[float]]:
     """Return the values of a record's variables that have a better direction and a logarithm."""
     variables = references.variables(dict(indexed.values), indexed.setting["nic_policies"])
     return {

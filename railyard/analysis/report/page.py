@@ -30,11 +30,12 @@ from railyard.analysis.figures import by_extent as extents
 from railyard.analysis.figures.drawing import Drawing, made
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged, JudgedCase, sections
-from railyard.analysis.report import answer, effects
+from railyard.analysis.report import answer, effects, history
 from railyard.analysis.report.effects import Cell
 from railyard.analysis.stats import contrast, medians
 from railyard.analysis.text import capital, counted
 from railyard.records.record import Origin, Status
+from railyard.records.store import entries
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -79,6 +80,8 @@ def html(judged: Judged) -> str:
     by_extent = made(
         "extents", lambda: extents.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases])
     )
+    dated = [entries.of_record(record) for case in grouped for record in case.records]
+    histories = made("histories", lambda: history.drawings(dated))
     ratios = made("ratios", lambda: filter(None, [answer.drawing(judged)]))
     views = [view(case, number, images[number - 1], grouped) for number, case in enumerate(drawn, 1)]
     shared = [
@@ -103,6 +106,7 @@ def html(judged: Judged) -> str:
             persistent_note=applications.persistent_note(applications.profiled(grouped)),
             by_extent=_figures(by_extent, "e"),
             over=sections(judged.over),
+            histories=_figures(histories, "h"),
             extent_statements=[(figure.title, figure.statement) for figure in by_extent if figure.statement],
             counts=counts(grouped),
             by_chance=judged.by_chance,
