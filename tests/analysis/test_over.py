@@ -44,6 +44,15 @@ def test_a_change_of_level_is_found_where_it_is(place: int) -> None:
     assert found.p_value <= change_points.ALPHA
 
 
+@pytest.mark.parametrize("level", [0.011, 0.044, 15.77, 1 / 3])
+def test_values_that_differ_by_rounding_alone_never_change_and_one_that_differs_does(level: float) -> None:
+    """The mean of 1,250 equal numbers is not exactly that number."""
+    assert change_points.changes([level] * 1250) == []
+    assert change_points.changes([level] * 20 + [level * (1 + 4e-16)] * 20) == []
+    (changed,) = change_points.changes([level] * 20 + [level * 1.01])
+    assert changed.position == 20
+
+
 def test_two_changes_are_both_found() -> None:
     chance = random.Random(2)
     values = [100 * chance.lognormvariate(0, 0.01) * (1.1 if 10 <= each < 22 else 1) for each in range(34)]
