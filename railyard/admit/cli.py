@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from railyard.base import host_names
 from railyard.base.checkout import BUILD
@@ -56,6 +57,7 @@ Reading = tuple[str, str, str, float | None]
 @option("--timeout", "Seconds of a launch.", click.FloatRange(1), 600.0)
 @option("--output", "Folder of admission.json, good-nodes and the launches.", FOLDER, Path("admission"))
 @option("--resume", "Go on after the last launch of the search in --output.", is_flag=True)
+@option("--per-switch", "Only print a job of Slurm's for the idle nodes of each leaf switch.", is_flag=True)
 def admit(
     *,
     node_file: Path | None,
@@ -71,6 +73,7 @@ def admit(
     timeout: float,
     output: Path,
     resume: bool,
+    per_switch: bool,
 ) -> None:
     """Name the slow nodes of a job in few launches, and print the largest list of nodes to use.
 
@@ -85,6 +88,11 @@ def admit(
     from railyard.placements.topology.torus import Torus
     from railyard.records.store import archive
 
+    if per_switch:
+        from railyard.admit import per_switch as jobs
+
+        click.echo("\n".join(jobs.of_slurm(["railyard", "admit", *_given("per_switch", "output")], FEWEST_NODES)))
+        return
     if not Path(program).is_file():
         raise InputError("--program", "", program, "a file on this machine; make setup builds pt2pt")
     network = catalog.load(topology) if topology else None
@@ -182,6 +190,19 @@ def admit(
             reason = f"railyard admit: slow; {launch.evidence(node)}"
             click.echo(f'for Slurm: scontrol update NodeName={node} State=DRAIN Reason="{reason}"')
     click.get_current_context().exit(4 if not result.is_sure else 3 if excluded else 0)
+
+
+def _given(*without: str) -> list[str]:
+    """Return the options of this command that the user gave, without some of them, as words of a command line."""
+    context = click.get_current_context()
+    given = [
+        one
+        for one in context.command.params
+        if context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
+    ]
+    return [
+        word for one in given if one.name not in without for word in (one.opts[0], str(context.params[one.name or ""]))
+    ]
 
 
 def _sure_of(admission: Admission, nodes: Sequence[str], cables: Sequence[Pair]) -> str:
