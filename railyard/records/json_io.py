@@ -49,8 +49,8 @@ _SORTED = (
 )
 #: An exponent of a number, or such characters in a string, and the number before it.
 _EXPONENT, _NUMBER = re.compile(rb"e(?<=[0-9]e)[-+0-9]"), re.compile(rb"[\[,:]-?[0-9.]+\Z")
-#: How a number below 0.0001 begins after another token, and any number with such digits.
-_SMALL = (b":0.0000", b",0.0000", b"[0.0000", b"-0.0000")
+#: How a number below 0.0001 begins, the bytes of which one is before it, and any number with such digits.
+_SMALL, _BEFORE_SMALL = b"0.0000", b":,[-"
 _OTHER_DIGITS = re.compile(rb"[\[,:](-?(?:0\.0000[0-9]*|[0-9.]+e[-+]?[0-9]+))(?![^,\]}])")
 #: The most digits of a number before its exponent.
 _MOST_DIGITS = 32
@@ -231,9 +231,8 @@ def _has_other_digits(written: bytes) -> bool:
     That is a number with an exponent, or one below 0.0001.
     """
     ends = (exponent.start() for exponent in _EXPONENT.finditer(written))
-    return (b"0.0000" in written and any(small in written for small in _SMALL)) or any(
-        _NUMBER.search(written, max(0, end - _MOST_DIGITS), end) for end in ends
-    )
+    is_small = any(before[-1:] in _BEFORE_SMALL for before in written.split(_SMALL)[:-1])
+    return is_small or any(_NUMBER.search(written, max(0, end - _MOST_DIGITS), end) for end in ends)
 
 
 def _with_usual_digits(written: bytes) -> bytes:

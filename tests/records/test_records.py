@@ -255,6 +255,8 @@ def test_id_does_not_depend_on_the_order_of_keys() -> None:
         (lambda d: d["provenance"].update(torus=None), "provenance.torus"),
         (lambda d: d["provenance"]["torus"].pop("rate_scale"), "provenance.torus.rate_scale"),
         (lambda d: d["provenance"]["machine"].update(user="me"), "provenance.machine.user"),
+        (lambda d: d["launches"][0].update(repeat=0.0), "launches[0].repeat: Expected int, got float"),
+        (lambda d: d["case"].update(seed=2.0), "case.seed: Expected int, got float"),
     ],
 )
 def test_wrong_records_are_refused_with_the_field(change: Callable[[dict[str, Any]], object], words: str) -> None:

@@ -86,7 +86,7 @@ answers = CASE.answers
 class Rule:
     """One rule: `name` identifies it, `text` is its requirement in a sentence, `check` yields a record's faults.
 
-    It runs once for records that share what `once_for` has.
+    A record passes it if another one did that shares the part `once_for`.
     """
 
     name: str
@@ -99,7 +99,7 @@ RULES: list[Rule] = []
 
 
 def rule(name: str, once_for: Shared | None = None) -> Callable[[Check], Check]:
-    """Return a decorator that registers a function as the rule `name`, run once for records that share a part."""
+    """Return a decorator that registers a function as the rule `name`, passed once for records that share a part."""
 
     def register(check: Check) -> Check:
         text = (check.__doc__ or "").strip().splitlines()[0]
@@ -121,13 +121,11 @@ def faults(read: Record, content: bytes | None = None) -> list[Fault]:
 
 
 def _of_rule(rule: Rule, read: Record) -> Sequence[Fault]:
-    if rule.once_for is None:
-        return guarded(rule.name, rule.check, read)
-    cached = rule.once_for.answers(read)
-    if rule.name not in cached:
-        cached[rule.name] = guarded(rule.name, rule.check, read)
-    of_rule: Sequence[Fault] = cached[rule.name]
-    return of_rule
+    passed = rule.once_for.answers(read) if rule.once_for else {}
+    if rule.name not in passed and (problems := guarded(rule.name, rule.check, read)):
+        return problems
+    passed[rule.name] = True
+    return ()
 
 
 def guarded(name: str, check: Check, read: Record) -> list[Fault]:
