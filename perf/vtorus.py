@@ -1,4 +1,4 @@
-"""Measure the virtual torus gemini-4x4x4: rates of its links, launches, faults."""
+"""Measure the virtual torus gemini-4x4x4: rates of its links, faults."""
 
 from __future__ import annotations
 
@@ -62,13 +62,10 @@ def railyard(*arguments: str, **environment: str) -> float:
     return time.monotonic() - start_s
 
 
-# ---- links and launches ----
-
-
 def fidelity() -> dict[str, Any]:
-    """Return what one torus of engine netns shows: links, launches, faults."""
+    """Return what one torus of engine netns shows: links, faults."""
     with torus(Shape()) as running:
-        return {"links": link_rates(running), "launch": launch(), "faults": faults(running)}
+        return {"links": link_rates(running), "faults": faults(running)}
 
 
 def link_rates(running: VirtualTorus) -> list[dict[str, Any]]:
@@ -117,15 +114,6 @@ def faults(running: VirtualTorus) -> list[dict[str, Any]]:
     table.add_row(f"{count} other links", "none", "1.000", "", f"{others:+.2f} % at worst", "")
     console.print(table, "")
     return [*rows, {"link": "others", "error_percent": others}]
-
-
-def launch() -> dict[str, float]:
-    """Time mpirun from start to end: 64 ranks, one small halo exchange."""
-    program = [str(PROGRAMS / "halo"), "--grid", "4x4x4", "--cells", "8", "--repeats", "1", "--warmups", "0"]
-    times = [railyard("torus", "mpirun", NAME, "-np", "64", *program) for _ in range(3)]
-    spread = f"{min(times):.1f} to {max(times):.1f}"
-    console.print(f"64 ranks start, exchange and finish: median {median(times):.1f} s of 3 ({spread})\n")
-    return {"median_s": median(times), "max_s": max(times)}
 
 
 PORT = 5001

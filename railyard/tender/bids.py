@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
+from railyard.base.progress import track
 from railyard.records import rules
 from railyard.records.rules.registry import Fault
 from railyard.records.store import bag
@@ -90,7 +91,9 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
             if len(first) == _FEW and pool is None:
                 pool = stack.enter_context(workers(os.cpu_count() or 1))
             tasks = itertools.chain(first, tasks)
-            bids.append(_gathered(bid, pool.map(_judge, tasks, chunksize=_BATCH) if pool else map(_judge, tasks)))
+            what = f"checking the records of {bid.bid.bidder}"
+            verdicts = track(pool.map(_judge, tasks, chunksize=_BATCH), None, what) if pool else map(_judge, tasks)
+            bids.append(_gathered(bid, verdicts))
         return bids
 
 
@@ -109,7 +112,7 @@ def _judge(task: _Task) -> _Verdict:
     return _Verdict(reduced, [replace(fault, field=f"record {record.id}: {fault.field}") for fault in strict])
 
 
-def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:
+def _gathered(bid: Read, verdicts: Iterable[_Verdict]) -> Read:
     """Return the bid with its records; a bag that is not whole has none."""
     records: list[Judged] = []
     faults: list[Fault] = []
