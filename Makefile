@@ -40,7 +40,7 @@ CMAKE_LIST  := tools/requirements-cmake.txt
 SHELL_FILES := git grep -lE --max-depth 9 '^\#!.*/(env )?(ba)?sh' -- ':!tests/data' ':!*.py' ':!*.md' ':!*.c' ':!Makefile' ':!*.def'
 
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
-SIM_PACKAGES    := g++ libsimgrid-dev simgrid
+SIM_PACKAGES    := g++ libsimgrid-dev
 TEST_PACKAGES   := chromium cppcheck docker-registry gfortran iputils-ping libmpich-dev mpich munge openssh-server slurm-client slurmctld slurmd $(SIM_PACKAGES)
 DOCKER_PACKAGES := docker.io
 
