@@ -27,8 +27,9 @@ INSTALL := WHEELS="$(WHEELS)" tools/install-python-packages $(VENV)
 DEVELOP := requirements-dev.txt
 # Python keeps what it compiled: the tests start railyard and ReFrame hundreds of times. An empty value is like none.
 export PYTHONDONTWRITEBYTECODE :=
-# Python's packages are installed while programs compile, where Python can make its environment without system packages.
-PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null && echo 2 || echo 1))
+# Python's packages are installed while programs compile, and before, where Python can make its environment without system packages.
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j 2)
+ENSUREPIP = $(if $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null && echo yes),,$(STAMPS)/packages)
 STAMPS  := build/stamps
 
 BENCHMARKS := CMakeLists.txt benchmarks/CMakeLists.txt $(wildcard benchmarks/*/*.[ch] benchmarks/*/*/*.[ch])
@@ -39,7 +40,7 @@ CMAKE_LIST  := tools/requirements-cmake.txt
 SHELL_FILES := git grep -lE --max-depth 9 '^\#!.*/(env )?(ba)?sh' -- ':!tests/data' ':!*.py' ':!*.md' ':!*.c' ':!Makefile' ':!*.def'
 
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
-SIM_PACKAGES    := g++ libsimgrid-dev simgrid
+SIM_PACKAGES    := g++ libsimgrid-dev
 TEST_PACKAGES   := chromium cppcheck docker-registry gfortran iputils-ping libmpich-dev mpich munge openssh-server slurm-client slurmctld slurmd $(SIM_PACKAGES)
 DOCKER_PACKAGES := docker.io
 
@@ -95,7 +96,7 @@ sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the be
 	containers/build-image benchmarks
 
 demo:  ## the main job: measure a virtual Gemini torus and a simulated one, write records and report.html
-	@$(MAKE) --no-print-directory $(PARALLEL) simulated
+	@$(MAKE) --no-print-directory setup
 	@tools/demo
 
 tender-demo: $(STAMPS)/venv  ## verify and rank three example bids, write the page for a board (some seconds; measures nothing)
@@ -199,7 +200,7 @@ $(STAMPS)/packages: Makefile
 	@tools/need-packages --or cc,make $(PACKAGES)
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/venv: requirements.txt pyproject.toml tools/install-python-packages
+$(STAMPS)/venv: requirements.txt pyproject.toml tools/install-python-packages | $(ENSUREPIP)
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
 	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment; run: apt-get install python3-venv, or make setup PYTHON=..." >&2; exit 1; }
 	@$(INSTALL) requirements.txt

@@ -22,7 +22,7 @@ OUTPUT = BUILD / "bench.json"
 #: What each section measures, and how it is started.
 SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "bench": ("what a person waits for, against the last states of this machine: at most 10 minutes", bench.measure),
-    "fidelity": ("payload rate of every link, also with five faults; a launch", lambda _: vtorus.fidelity()),
+    "fidelity": ("payload rate of every link, also with five faults", lambda _: vtorus.fidelity()),
     "same": ("one placement twice (A/A): how far apart the medians are", same.measure),
     "rings": ("full rings in the router's network alone, beside theory", lambda _: rings.measure()),
     "topobw": ("injected faults that topobw names, and false alarms without one", topobw.measure),

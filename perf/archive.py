@@ -1,13 +1,12 @@
 """Measure the table of a large archive: the first export, the next 100 records, and ten questions in SQL.
 
-Records are copies of an example's, with other times and therefore other ids. pandas, where it is installed, reads the
-same JSON files for one of the questions; DuckDB reads the table.
+Records are copies of an example's, with other times and therefore other ids. DuckDB reads
+the table.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import tempfile
 import time
 from argparse import Namespace
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,6 @@ from support import pages
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.records import json_io, record
-from railyard.records.store import archive
 
 RECORDS, NEXT = 100_000, 100
 EXAMPLES = sorted((CHECKOUT / "results/example/vcluster").glob("2026-11-21-*.json"))
@@ -94,19 +91,5 @@ def measure(options: Namespace) -> dict[str, Any]:
             rows = database.sql(sql.replace("'DIR/", f"'{folder}/")).fetchall()
             figures[f"question {number}"] = time.monotonic() - begin
             console.print(f"{number:2} {figures[f'question {number}']:6.3f} s  {len(rows):6} rows  {question}")
-        if find_spec("pandas"):
-            figures["pandas"] = _pandas(root)
-            console.print("pandas, records per check:", figures["pandas"], "s")
         figures["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return figures
-
-
-def _pandas(root: Path) -> float:
-    """Return how long pandas takes to count the records of each check, from the JSON files."""
-    import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]  # no dependency
-
-    begin = time.monotonic()
-    documents = (json.loads(path.read_bytes()) for path in archive.paths(root))
-    rows = [(one["case"]["check"], len(one["launches"])) for one in documents]
-    pandas.DataFrame(rows, columns=["check", "launches"]).groupby("check").sum()
-    return time.monotonic() - begin

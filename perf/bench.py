@@ -71,7 +71,8 @@ COMMANDS = {
 #: Datagrams of the floor, of a cell's size, so far apart that the process sleeps between them.
 DATAGRAMS, CELL, GAP_S = 4000, bytes(2500), 1e-4
 HALO = ("--grid", "4x4x4", "--cells", "32", "--repeats", "4", "--warmups", "1")
-Figures = Mapping[str, Callable[[], tuple[float, float]]]
+Figures = dict[str, Callable[[], tuple[float, float]]]
+Values = dict[Fom, list[float]]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -136,16 +137,14 @@ def floor_s() -> float:
     return (used.ru_utime + used.ru_stime) / DATAGRAMS
 
 
-def ratios(figures: Figures) -> dict[Fom, list[float]]:
+def ratios(figures: Figures) -> Values:
     """Return each figure's ratio in each round; the rounds go through all figures."""
-    values: dict[Fom, list[float]] = {COST.named(f"{name}/{COST}"): [] for name in figures}
+    values: Values = {COST.named(f"{name}/{COST}"): [] for name in figures}
     for number in range(1, ROUNDS + 1):
         for fom, (name, measured) in zip(values, figures.items(), strict=True):
             value_s, reference_s = measured()
             values[fom].append(value_s / reference_s)
-            console.print(
-                f"round {number} of {ROUNDS}: {name} {value_s:.3g} s, {value_s / reference_s:.3g}", highlight=False
-            )
+            console.print(f"round {number}: {name} {value_s:.3g} s, {value_s / reference_s:.3g}", highlight=False)
     return values
 
 
@@ -155,9 +154,7 @@ def measure(options: Namespace) -> dict[str, Any]:
     case = f"{machine['cpu']}, {machine['cpus']} CPUs"
     history = references.load(HISTORY)
     old = history.get(CHECK, {}).get(case, update.NOTHING)
-    figures: dict[str, Callable[[], tuple[float, float]]] = {
-        name: partial(compared, *command) for name, command in COMMANDS.items()
-    }
+    figures: Figures = {name: partial(compared, *command) for name, command in COMMANDS.items()}
     FOLDER.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         if router.missing() or os.geteuid():
@@ -218,8 +215,9 @@ def _page(case: str, entry: Entry, medians: Mapping[Fom, float]) -> str:
     title = (
         f"Processor time over that of a fixed program, state by state; cross: now, dotted: the most that passes. {case}"
     )
+    size = 9.0
     shown = drawing.Drawing(
-        name="history", title=title, description=title, paint=paint, data=table, width_in=9, height_in=9
+        name="history", title=title, description=title, paint=paint, data=table, width_in=size, height_in=size
     )
     states = (f"{past.created[:16]} {past.commit[:12]} {' '.join(past.accepted)}" for past in entry.history)
     text = escape("\n".join([*table.lines(), "", *states]))

@@ -62,9 +62,6 @@ def railyard(*arguments: str, **environment: str) -> float:
     return time.monotonic() - start_s
 
 
-# ---- links and launches ----
-
-
 def fidelity() -> dict[str, Any]:
     """Return what one torus of engine netns shows: links, faults."""
     with torus(Shape()) as running:

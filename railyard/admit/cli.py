@@ -57,7 +57,7 @@ Reading = tuple[str, str, str, float | None]
 @option("--timeout", "Seconds of a launch.", click.FloatRange(1), 600.0)
 @option("--output", "Folder of admission.json, good-nodes and the launches.", FOLDER, Path("admission"))
 @option("--resume", "Go on after the last launch of the search in --output.", is_flag=True)
-@option("--per-switch", "Print a job of Slurm's for the idle nodes of each leaf switch, and start nothing.", is_flag=True)
+@option("--per-switch", "Print a job of Slurm's for the idle nodes of each leaf, and start nothing.", is_flag=True)
 def admit(
     *,
     node_file: Path | None,

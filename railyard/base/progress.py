@@ -9,8 +9,11 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def track(items: Iterable[Item], count: int, what: str) -> Iterable[Item]:
-    """Return the items, with a bar on standard error while they are taken if that is a terminal."""
+def track(items: Iterable[Item], count: int | None, what: str) -> Iterable[Item]:
+    """Return the items, with a bar on standard error while they are taken if that is a terminal.
+
+    `count` is None if it is unknown; the bar then only moves.
+    """
     if not sys.stderr.isatty():
         return items
     from rich.console import Console  # imported here: most commands need no bar

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import InputError, RunError
 from railyard.base.parent import workers
+from railyard.base.progress import track
 from railyard.records import json_io, record
 from railyard.records.json_io import Json
 from railyard.records.store import archive, exclusive, imported
@@ -54,7 +55,8 @@ def export(root: Path, folder: Path, refused: Callable[[InputError], None]) -> t
             batches = list(_batches(missing))
             added = 0
             with workers(min(os.cpu_count() or 1, len(batches)) or 1) as pool:
-                for errors, count in pool.map(_write, batches, itertools.repeat(folder)):
+                written = pool.map(_write, batches, itertools.repeat(folder))
+                for errors, count in track(written, len(batches), "exporting records"):
                     added += count
                     for error in errors:
                         refused(error)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
+from railyard.base.progress import track
 from railyard.records import json_io, rules
 from railyard.records.record import Record
 from railyard.records.rules.registry import Fault
@@ -92,8 +93,9 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
             if len(tasks) >= _FEW and pool is None:
                 pool = stack.enter_context(workers(os.cpu_count() or 1))
             batches = [tasks[first : first + _BATCH] for first in range(0, len(tasks), _BATCH)]
-            verdicts = pool.map(_judge, batches) if pool else map(_judge, batches)
-            bids.append(_gathered(bid, itertools.chain.from_iterable(verdicts)))
+            verdicts = itertools.chain.from_iterable(pool.map(_judge, batches) if pool else map(_judge, batches))
+            what = f"checking the records of {bid.bid.bidder}"
+            bids.append(_gathered(bid, track(verdicts, len(tasks), what) if pool else verdicts))
         return bids
 
 
@@ -136,7 +138,7 @@ def _refused(name: str, error: InputError) -> _Verdict:
     return _Verdict(faults=[Fault(name, str(error).removeprefix(f"{error.source}: "))])
 
 
-def _gathered(bid: Read, verdicts: Iterator[_Verdict]) -> Read:
+def _gathered(bid: Read, verdicts: Iterable[_Verdict]) -> Read:
     """Return the bid with its records; a bag that is not whole has none."""
     records: list[Judged] = []
     faults: list[Fault] = []

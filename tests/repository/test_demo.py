@@ -53,9 +53,9 @@ def test_progress_is_a_line_per_check_and_the_report_comes_last(tmp_path: Path) 
     done = demo(tmp_path, 0)
     assert done.returncode == 0 and done.stderr == ""
     shown = done.stdout.splitlines()
-    assert shown[1:3] == ["  (1/2) halo_3d: OK", "  (2/2) hops_curve: FAIL"]
+    assert shown[1:4] == ["  (1/2) halo_3d: OK", "      iteration: 9231 us", "  (2/2) hops_curve: FAIL"]
     assert shown[-1] == "the screen of railyard report -o report.html"
-    assert len(shown) == 5, "nothing else of ReFrame's output"
+    assert len(shown) == 6, "nothing else of ReFrame's output"
     assert (tmp_path / "build" / "demo.log").read_text() == REFRAME
 
 
