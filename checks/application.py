@@ -359,7 +359,7 @@ class MiniAppCheck(ApplicationCheck):
     #: :default: ``'weak'``
     scaling = variable(str, value="weak")
 
-    #: The problem's size by scaling and scale, in the program's own unit. It is no ReFrame variable, because
+    #: The problem's size by scaling and scale, in the program's own unit. It is not a ReFrame variable, because
     #: `-S sizes=1024,4096` sets lists of message sizes of other checks.
     sizes: Mapping[str, Mapping[str, int]] = {}
 

@@ -23,7 +23,7 @@ RATE_GBYTE_S = 10.0
 
 
 def torus(routers: int, rows: int, **changes: Any) -> Topology:
-    """Return rings of routers, beside each other, with one rate for all links."""
+    """Return parallel rings of routers, with one rate for all links."""
     ring = {"tiles": 1, "pattern": ["cable"]}
     extents = zip("XYZ", (routers, rows, 1), strict=True)
     document = {

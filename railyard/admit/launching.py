@@ -104,7 +104,7 @@ class Launcher:
         return self._halved(pairs[:middle]) | self._halved(pairs[middle:])
 
     def _try_alone(self, pairs: Sequence[Pair]) -> None:
-        """Launch pairs alone until one answers; RunError if none does: the cause is no node."""
+        """Launch pairs alone until one answers; raise RunError if none does, because then the cause is not a node."""
         for pair in pairs:
             problem, rates = self._launched([pair])
             if rates is not None:

@@ -144,7 +144,7 @@ def _marks_of_short(series: Sequence[tuple[int, bool, Sequence[float]]]) -> Mark
 
 
 def _tick(ordered: Floats) -> float:
-    """Return the largest step of which all differences are multiples: the tick of a clock, or a printed digit."""
+    """Return the largest step that divides all differences: the tick of a clock, or a printed digit."""
     finest, tick = 1e-11 * max(float(np.abs(ordered).max()), 1e-300), 0.0
     for gap in np.diff(ordered).tolist():
         while gap > finest:
@@ -210,7 +210,7 @@ def between(records: Sequence[Judged], others: Sequence[Judged]) -> Iterator[Cop
 
 
 def _among(marks: Marks, others: Marks) -> NDArray[np.bool_]:
-    """Return which of the others may be among the marks, by the first 22 bits, because few are."""
+    """Return which of the others may be among the marks, by their first 22 bits, because few are."""
     table = np.zeros(1 << 22, dtype=np.bool_)
     table[marks >> np.uint64(42)] = True
     among: NDArray[np.bool_] = table[others >> np.uint64(42)]
