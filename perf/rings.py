@@ -1,4 +1,4 @@
-"""Full rings beside their theory, in the router's network alone: when the first and the last node end.
+"""Full rings compared with theory, in the router's network alone: when the first and the last node end.
 
 Each router of a ring sends to the router h links on, all in one direction. If every cable is busy all the time, all
 nodes end after h times what a node has to send. Five to 16 routers, two to seven links, with both kinds of arbitration;

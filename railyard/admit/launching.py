@@ -35,7 +35,7 @@ from railyard.records.folded.health import Health
 
 #: `pt2pt` lists the rates of so many pairs; more pairs are launched in turns.
 MOST_PAIRS = 1024
-#: Where no launch has ended well, so many pairs are not halved before some were tried alone.
+#: While no launch has ended well, a failed launch of so many pairs is not halved until some pairs were tried alone.
 FEWEST_HALVED = 4
 #: Exit status of `pt2pt` for options that it refuses.
 USAGE = 2

@@ -236,7 +236,7 @@ def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 
 
 def one_of_each_work(records: Sequence[Judged]) -> list[Judged]:
-    """Return the first record of each case that records are of."""
+    """Return the first record of each work (program, parameters, network)."""
     return list({read.work: read for read in reversed(records)}.values())[::-1]
 
 

@@ -30,7 +30,7 @@ from railyard.records.units import Fom, Unit
 
 #: The level of what is excluded. It is printed only where a test found nothing, which is where intervals are too low.
 EXCLUDED = 0.01
-#: What units measure that is counted: no clock rounds it.
+#: What units measure that is counted, so no clock rounds it.
 COUNTED = frozenset({"count", "size", "hops", "share", "ratio"})
 
 

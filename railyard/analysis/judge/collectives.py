@@ -245,7 +245,7 @@ class Guideline:
 
 
 def guidelines(records: Iterable[Record]) -> list[Guideline]:
-    """Return every guideline of which the library's defaults were measured; one family of tests in each place.
+    """Return every guideline that measurements of the library's defaults can answer; one family of tests in each place.
 
     That a larger message is no faster is a guideline, too.
     """

@@ -106,7 +106,7 @@ def _case_lines(case: Case, statement: Statement | None) -> list[str]:
 
 
 def _values(case: Case) -> str:
-    """Return the range of the case's first figure of merit, for a case of which the page states nothing."""
+    """Return the range of the case's first figure of merit, for a case on which the page makes no statement."""
     by_fom: dict[Fom, list[float]] = {}
     for (fom, _), of_combination in cases.observations(case).items():
         launches = itertools.chain.from_iterable(of_combination.values())

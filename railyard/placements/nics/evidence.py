@@ -25,7 +25,7 @@ LEAST_STRIPE = 0.4  # Open MPI sends the first 64 KiB of a message through one N
 
 
 class Verdict(StrEnum):
-    """As a record has it."""
+    """The verdict on a NIC policy, as a record has it."""
 
     OBEYED = "obeyed"
     NOT_OBEYED = "not-obeyed"

@@ -56,7 +56,7 @@ class Given:
     """The parameters of a case, and what else the options depend on.
 
     `unrecorded` are numbers that are not parameters, by name; a number without an entry may be any (`Free`). `used` are
-    the parameters of which options were made.
+    the parameters from which options were made.
     """
 
     parameters: Mapping[str, Json]

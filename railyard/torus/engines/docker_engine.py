@@ -103,7 +103,7 @@ def keepers(folder: Path) -> set[int]:
 
 
 def tori() -> set[str]:
-    """Return the names of the tori of which any container exists, running or not; none if Docker does not answer."""
+    """Return the names of the tori that have a container, running or not; none if Docker does not answer."""
     if not _expected():
         return set()
     try:
