@@ -18,7 +18,7 @@ from railyard.records.programs.base import Free
 
 #: The engine of an environment that names none.
 DEFAULT = "apptainer"
-#: Placeholders of the image's and the MPI's folder in a line, and the patterns of the folders that they stand for.
+#: Placeholders of the image's and the MPI's folder in a line, and the patterns of these folders.
 _FOLDERS = {"/IMAGE": r"(?:/[^/\0]+)*", "/HOST-MPI": r"(?:/[^/:,\0]+)+"}
 
 
