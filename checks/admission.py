@@ -23,7 +23,7 @@ FOLDER = "admission"
 
 @rfm.simple_test
 class admission(rfm.RunOnlyRegressionTest):
-    """Nodes and cables that are slow beside their peers; those to use are in `good-nodes` of the output folder."""
+    """Nodes and cables that are slower than their peers; those to use are in `good-nodes` of the output folder."""
 
     descr = "Slow nodes and cables, named in few launches by railyard admit"
     valid_systems = ["+torus %origin=emulated", "+torus %origin=measured"]

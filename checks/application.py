@@ -331,7 +331,7 @@ class MiniAppCheck(ApplicationCheck):
     #: laptop and ci share theirs, for slow links, and so do node and rack, for real machines.
     scaling = variable(str, value="weak")
 
-    #: The problem's size by scaling and scale, in the program's own unit. It is no ReFrame variable, because
+    #: The problem's size by scaling and scale, in the program's own unit. It is not a ReFrame variable, because
     #: `-S sizes=1024,4096` sets lists of message sizes of other checks.
     sizes: Mapping[str, Mapping[str, int]] = {}
 

@@ -176,7 +176,7 @@ class PlacedCheck(Knobs):
     def _options(self, **unrecorded: float) -> list[str]:
         """Return the options of railyard's own benchmark from the parameters, as the strict check makes them again.
 
-        `unrecorded` are numbers that are no parameters because they do not change the work.
+        `unrecorded` are numbers that are not parameters because they do not change the work.
         """
         where = self.prepared.where
         given = programs.Given(

@@ -100,7 +100,7 @@ class congestion_halo(HaloCheck):
 
 @rfm.simple_test
 class congestion_copies(HaloCheck):
-    """A machine filled with copies of one program, of which the slowest counts, compared with one copy alone."""
+    """The slowest of many copies of one program that fill a machine, compared with one copy alone."""
 
     valid_systems = ["+torus"]
     tags = {"congestion", "copies"}

@@ -104,7 +104,7 @@ class HaloPaper(HaloCheck):
     standard = {"repeats": 50, "warmups": 5}
 
     def choose_nodes(self, nodes: list[int]) -> None:
-        """Request a box of nodes, both nodes of a router along Y; of an odd number the last router gives one."""
+        """Request a box of nodes, both nodes of a router along Y; of an odd number the last router contributes one."""
         x, y, z = nodes
         self.block = [x, (y + 1) // 2, z]
         self.cube = nodes if y % 2 else []

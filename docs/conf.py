@@ -34,12 +34,6 @@ smartquotes = False
 myst_enable_extensions = ["colon_fence"]
 # Text without a named language is plain, unless `with_prompts` finds commands.
 highlight_language = "none"
-#: Page -> words that a reader searches and its text lacks in the title.
-KEYWORDS = {
-    "tutorial": "slow link, broken cable, first steps",
-    "cluster": "slurm, sbatch, srun, pbs, lsf, login node",
-    "topobw": "slow link, broken cable, link test",
-}
 COMMAND = re.compile(
     r"(\.venv/bin/|railyard |reframe |make\b|mpirun |mpicc |export |git |cd |sudo |tools/|containers/|module |eval |"
     r"docker |python |jq |unshare |[A-Z_]+=\S+ (\S+=\S+ )*(\.venv|railyard|reframe|make|containers|python)|\(cat |$)"
@@ -101,12 +95,6 @@ def with_plain_paths(_app: Sphinx, _context: object, lines: list[str]) -> None:
     lines[:] = [re.sub(r"PosixPath\((.+?)\)", r"\1", line) for line in lines]
 
 
-def with_keywords(app: Sphinx, doctree: nodes.document) -> None:
-    """Add the words by which the search finds a page."""
-    if words := KEYWORDS.get(app.env.docname):
-        doctree.insert(0, nodes.meta("", name="keywords", content=words))
-
-
 def make_accessible(app: Sphinx, error: Exception | None) -> None:
     """Give headings a level, what scrolls the keyboard's focus, and landmarks a name."""
     if error or app.builder.format != "html":
@@ -127,4 +115,3 @@ def setup(app: Sphinx) -> None:
     app.connect("sphinx-click-process-epilog", with_literal_examples)
     app.connect("sphinx-click-process-options", with_plain_paths)
     app.connect("doctree-read", with_prompts)
-    app.connect("doctree-read", with_keywords)

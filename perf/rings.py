@@ -1,4 +1,4 @@
-"""Full rings beside their theory, in the router's network alone: when the first and the last node end.
+"""Full rings compared with theory, in the router's network alone: when the first and the last node end.
 
 Each router of a ring sends to the router h links on, all in one direction. If every cable is busy all the time, all
 nodes end after h times what a node has to send. Five to 16 routers, two to seven links, with both kinds of arbitration;
@@ -23,7 +23,7 @@ RATE_GBYTE_S = 10.0
 
 
 def torus(routers: int, rows: int, **changes: Any) -> Topology:
-    """Return rings of routers, beside each other, with one rate for all links."""
+    """Return parallel rings of routers, with one rate for all links."""
     ring = {"tiles": 1, "pattern": ["cable"]}
     extents = zip("XYZ", (routers, rows, 1), strict=True)
     document = {

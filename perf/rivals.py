@@ -54,8 +54,8 @@ FEW_FROM = 512
 MOST_RANKS = {"KaHIP": 512, "TreeMatch": 512}
 TREEMATCH = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_topo_treematch.so"
 CELLS = "torus:27,torus:64,half:64,dragonfly:64,half-dragonfly:36,tree:54,half-tree:27,torus:512,half:512,torus:4096"
-#: The slowest link and the bytes x links of `optimised`, also over the lower bound and the best rival in each; the sum
-#: of all links' seconds, which `optimised` shortens: two fast links may take less than a slow one.
+#: The slowest link and the hop-bytes of `optimised`, each also divided by the lower bound and by the best rival; the
+#: sum of all links' seconds, which `optimised` shortens: two fast links may take less than a slow one.
 HEADS = ("slowest ms", "/ bound", "/ rivals", "GB x hops", "hops / bound", "hops / rivals", "sum / rivals", "CPU s")
 
 #: A mapper: the position in the allocation of each rank, for the graph of pairs, and the tree of the nodes.

@@ -128,7 +128,7 @@ def rates(count: int = DRAWS, seed: int = SEED) -> Iterator[Rate]:
         for group in shown[0]:
             happened = [bool(one[group]) for one in shown if one[group] is not None]
             name, _, counted = group.partition(": ")
-            # Jobs that resemble their predecessors are no jobs by chance, and nothing is promised of them.
+            # Jobs that resemble their predecessors are not jobs by chance, and nothing is promised of them.
             least, most = LIMITS.get(counted if "autocorrelation" not in name else "", (0.0, 1.0))
             full, draws = f"{name}, {what}: {counted}", len(happened)
             if draws:

@@ -92,7 +92,7 @@ def _bid(folder: Path, name: str, count: int, key: Path) -> Path:
 
 
 def _another(document: dict[str, Any], chance: random.Random, after: timedelta) -> dict[str, Any]:
-    """Return a document as of another job, later and with figures of its own."""
+    """Return a document of another job, which ran later and has other figures."""
     document["created"] = _later(document["created"], after)
     document["run"]["job"] = f"{chance.getrandbits(128):032x}"
     for when in ("written", "ended"):

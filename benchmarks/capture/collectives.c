@@ -258,7 +258,8 @@ COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, BLOCKS_P, BLOCKS_A,
 COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, BLOCKS_P, BLOCKS_A,
            note_neighbours(comm, capture_bytes(count, type), NULL, 0, type, NULL))
 
-/* Only the root's result, or buffer, counts; at a root that is in place the other side has the block. */
+/* The size is that of the root's result, or buffer; a root that calls with MPI_IN_PLACE has it on the other
+ * side. */
 #define ROOTED_P(C, D)                                                                                       \
     const void *buffer, C count, MPI_Datatype type, void *result, C result_count, MPI_Datatype result_type,  \
         int root, MPI_Comm comm
@@ -266,7 +267,7 @@ COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, BLOCKS_P, BLOCKS_A,
 COLLECTIVE(Gather, Igather, ROOTED_P, ROOTED_A,
            note_rooted(comm, model_gather, root, capture_bytes(count, type)))
 
-/* The root alone knows what it sends, the others what they get, which is the same. */
+/* The root knows the bytes that it sends, and each other rank those that it receives, which are equal. */
 static void note_scatter(MPI_Comm comm, int root, MPI_Count count, MPI_Datatype type, MPI_Count result_count,
                          MPI_Datatype result_type) {
     const struct peers *peers = capture_peers(comm);

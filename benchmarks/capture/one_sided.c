@@ -32,7 +32,7 @@ NAMES(WRAP_STARTED, Raccumulate, ADD_P, ADD_A, PUT_NOTE)
 #define FETCH_A()                                                                                            \
     buffer, count, type, result, result_count, result_type, rank, at, there, there_type, operation, window
 
-/* With MPI_NO_OP nothing is sent there. */
+/* With MPI_NO_OP the origin sends nothing to the target. */
 static void note_fetch(MPI_Win window, int rank, uint64_t sent, uint64_t fetched, MPI_Op operation) {
     if (operation != MPI_NO_OP)
         capture_access(window, rank, sent, false);

@@ -116,7 +116,7 @@ static MPI_Datatype passes_type(const struct face_shape *shape) {
     return type;
 }
 
-/* The face: its whole passes, then the part of one. */
+/* Returns the type of a face: its whole passes, then the rest, which is less than a pass. */
 static MPI_Datatype face_type(const struct face_shape *shape) {
     size_t rest = shape->blocks % shape->rows;
     size_t passes = shape->blocks / shape->rows;

@@ -173,7 +173,8 @@ int split_mine(const struct standing *standing, int way) {
 
 MPI_Comm split_comm(const struct standing *standing, int way) {
     MPI_Comm comm;
-    int order = way == SPLIT_ALL ? check_rank() : own_index(standing, way, true); /* a placement orders all */
+    /* All ranks together stay in the placement's order. */
+    int order = way == SPLIT_ALL ? check_rank() : own_index(standing, way, true);
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, split_mine(standing, way), order, &comm));
     MPI_CHECK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     return comm;

@@ -233,7 +233,7 @@ static void print_coverage(const struct topobw *run, int dimension) {
                      run->plan.kinds[dimension], percent(unseen));
 }
 
-/* Prints what was seen of links and is no finding. */
+/* Prints observations on links that are not findings. */
 static void print_notes(const struct topobw *run) {
     char name[LINK_NAME_BYTES];
     for (int link = 0; link < run->plan.link_count; link++) {

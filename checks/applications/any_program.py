@@ -1,4 +1,4 @@
-"""Any MPI program: what its ranks send is captured, and placements fitted to that are measured beside others."""
+"""Any MPI program: what its ranks send is captured, and placements fitted to that are measured with others."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class osu_persistent_all(OsuCollectives):
 
 @rfm.simple_test
 class osu_rooted(OsuCollectives):
-    """Collectives with a root, and the sums of which every rank gets a part."""
+    """Collectives with a root, and reduce-scatter, which gives every rank a part of the sum."""
 
     #: Program of the OSU Micro-Benchmarks that runs.
     test = parameter(["osu_reduce", "osu_gather", "osu_scatter", "osu_reduce_scatter"])

@@ -60,8 +60,8 @@ class Rule:
 class Admission:
     """The result: slow nodes, slow paths between sound nodes, parts that no reading decided, and the nodes to use.
 
-    `good` has no slow or undecided node, and at most one end of a slow or undecided path. `not_judged` are the paths of
-    which no reading can decide, because an end is slow or undecided. `disturbed` is the share of slow readings among
+    `good` has no slow or undecided node, and at most one end of a slow or undecided path. `not_judged` are the paths
+    that no reading can decide, because an end is slow or undecided. `disturbed` is the share of slow readings among
     pairs that were found sound; `is_sure` is false above what the rule assumes, and while anything is undecided.
     """
 

@@ -35,7 +35,7 @@ from railyard.records.folded.health import Health
 
 #: `pt2pt` lists the rates of so many pairs; more pairs are launched in turns.
 MOST_PAIRS = 1024
-#: Where no launch has ended well, so many pairs are not halved before some were tried alone.
+#: While no launch has ended well, a failed launch of so many pairs is not halved until some pairs were tried alone.
 FEWEST_HALVED = 4
 #: Exit status of `pt2pt` for options that it refuses.
 USAGE = 2
@@ -104,7 +104,7 @@ class Launcher:
         return self._halved(pairs[:middle]) | self._halved(pairs[middle:])
 
     def _try_alone(self, pairs: Sequence[Pair]) -> None:
-        """Launch pairs alone until one answers; RunError if none does: the cause is no node."""
+        """Launch pairs alone until one answers; raise RunError if none does, because then the cause is not a node."""
         for pair in pairs:
             problem, rates = self._launched([pair])
             if rates is not None:

@@ -59,7 +59,7 @@ class Wish:
     image_there: bool = False
 
     def needs(self, kind: Build, spack: Path | None) -> bool:
-        """Return whether a build of that kind is to run; InputError for an unknown value of `build`.
+        """Return whether a build of this kind is to run; InputError for an unknown value of `build`.
 
         A build that `build` names always runs, and fails without a Spack. Otherwise it runs if the programs are missing
         and there is a Spack.

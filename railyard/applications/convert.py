@@ -83,7 +83,7 @@ def document(
 
 
 def check_world(witness: Witness, ranks: int) -> None:
-    """Raise InputError unless the program's MPI made one world of that many ranks."""
+    """Raise InputError unless the program's MPI made one world of `ranks` ranks."""
     if witness.size != ranks:
         alone = f"{ranks} worlds of one rank each: the program's MPI does not know what started it"
         wanted = f"{ranks} ranks" if witness.size > 1 else f"{ranks} ranks in one world; there are {alone}"

@@ -17,7 +17,7 @@ from railyard.records import json_io
 from railyard.records.json_io import Json
 
 FORMAT = "railyard-persistent/1"
-#: Messages are smaller than any unit of records allows.
+#: The largest message, far above any that an MPI can send.
 MOST = 10**18
 
 

@@ -64,7 +64,7 @@ def _input(reading: CounterReading, letter: str) -> dict[str, int]:
 
 
 def _output(reading: CounterReading, letter: str) -> dict[str, int]:
-    """Return the nanoseconds for which links of a class that leave each router were idle for a full buffer."""
+    """Return for each router how many nanoseconds its outgoing links of a class were idle because a buffer was full."""
     left = (link for link in reading.links if _is(link, letter, "-" if letter == HOST else ""))
     return _by_router((link.source, link.output_stall_ns or 0) for link in left)
 

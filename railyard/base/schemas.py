@@ -98,7 +98,7 @@ def shown(value: Any) -> Any:
 
 
 def field_path(path: Iterable[str | int]) -> str:
-    """Return a path as text, such as `launches[3].series[0].fom`; a key that is no plain name is quoted."""
+    """Return a path as text, such as `launches[3].series[0].fom`; a key that is not a plain name is quoted."""
     parts = [_field_part(part) for part in path]
     return "".join(parts).removeprefix(".")
 

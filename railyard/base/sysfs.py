@@ -42,8 +42,8 @@ class Device:
     """A port of an adapter, or an interface. `name` contains the port if stacks need it: mlx5_0:1.
 
     `fabric` is infiniband, omni-path, slingshot, efa, roce, ethernet or unknown, `numa` -1 if unknown. `card` is the
-    PCI address without the function, which ports of one card share; `why_not` is the reason why it is no NIC of a job,
-    or empty. `virtual_function` marks a part of a port, of SR-IOV or scalable.
+    PCI address without the function, which ports of one card share; `why_not` is the reason why it is not a NIC of a
+    job, or empty. `virtual_function` marks a part of a port, of SR-IOV or scalable.
     """
 
     name: str
@@ -190,7 +190,7 @@ def _bonds(sys: Path) -> Iterator[str]:
 
 
 def _why_not(path: Path, bonds: Collection[str]) -> str:
-    """Return why an interface is no NIC of a job; empty for a card with a link, or a bond."""
+    """Return why an interface is not a NIC of a job; empty for a card with a link, or a bond."""
     kind, name, master = text(path / "type"), path.name, (path / "master").resolve().name
     maker = next((word for name, word in MADE if (path / name).exists()), "")
     if maker:

@@ -26,7 +26,7 @@ class _Loader(yaml.SafeLoader):
     depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Compose a node, if it is no alias and not too deep."""
+        """Compose a node, if it is not an alias and not too deep."""
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
             raise yaml.MarkedYAMLError(problem="an alias", problem_mark=_mark(event))
@@ -48,7 +48,7 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
     def construct_scalar(self, node: Any) -> Any:
-        """Construct a scalar, if it is no number that YAML 1.2 reads otherwise: 12:30:45, 010 and 1_000."""
+        """Construct a scalar, if it is not a number that YAML 1.2 reads otherwise: 12:30:45, 010 and 1_000."""
         if node.tag in NUMBERS and not NUMBERS[node.tag].fullmatch(node.value):
             problem = f"{node.value}, which is a number in YAML 1.1 alone; quote it, or write it in decimal"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)

@@ -25,7 +25,7 @@ from railyard.jobs.nodes import node
 from railyard.records.image_engines import apptainer
 
 SYS = Path("/sys")
-#: Why a device is no NIC where every machine has such devices, which are not listed.
+#: Why a device is not a NIC where every machine has such devices, which are not listed.
 UNLISTED = ("", "the loopback", "no hardware", "a bridge", "a tunnel")
 TIMEOUT_S = 10
 
@@ -240,7 +240,7 @@ def nics(root: Path) -> tuple[Nic, ...]:
 
 
 def nic_notes(root: Path) -> tuple[str, ...]:
-    """Return one text for each card with several NICs, and one for all devices with hardware that are no NICs."""
+    """Return one text for each card with several NICs, and one for all devices with hardware that are not NICs."""
     every = sysfs.devices(root)
     shared = sysfs.ports_of_one_card([device for device in every if not device.why_not])
     left_out = [f"{device.name} ({device.why_not})" for device in every if device.why_not not in UNLISTED]

@@ -38,7 +38,7 @@ SIMULATED_PAIRS = 20_000
 SIMULATED_NODES = 1024
 #: Counted over predicted bytes of the slowest link from which on `railyard fit` warns.
 UNLIKE = 1.5
-#: A smaller share that the fitted placement saves of every predicted time is no gain.
+#: A fitted placement that saves a smaller share of every predicted time is no gain.
 LEAST_GAIN = 0.01
 
 

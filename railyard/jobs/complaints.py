@@ -36,7 +36,7 @@ FAILURE = re.compile(rf"\b(?:{'|'.join(TABLE['failures'])})\b", re.IGNORECASE)
 TAGS = re.compile(TABLE["tags"])
 RULE = re.compile(r"-{20,}\s*$")
 NOTICED = re.compile(r"(mpirun|prterun)\S* noticed that ")
-#: The longest notice that is shown beside a reason.
+#: The longest notice that is shown with a reason.
 MOST_CHARACTERS = 80
 
 
@@ -59,7 +59,7 @@ def first(path: Path) -> str:
 
 
 def explained(path: Path) -> str:
-    """Return the line that explains a failure, and what notices are beside it; empty if there is neither."""
+    """Return the line that explains a failure, and the notices that accompany it; empty if there is neither."""
     return "; ".join(filter(None, (first(path), notices(path))))
 
 

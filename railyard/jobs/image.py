@@ -27,7 +27,7 @@ from railyard.records.record import Software
 FAMILIES = {"openmpi": "Open MPI", "openmpi5": "Open MPI", "mpich": "MPICH"}
 #: The same -> the series of its launcher.
 SERIES = {"openmpi": "Open MPI 4", "openmpi5": "Open MPI 5", "mpich": "MPICH"}
-#: The MPI of which a library is, by its name; both series of Open MPI have libmpi.so.40.
+#: The MPI that a library belongs to, by its name; both series of Open MPI have libmpi.so.40.
 LIBRARIES = (
     ("Open MPI 5", "libopen-pal.so.80"),
     ("Open MPI 4", "libopen-pal.so.40"),
@@ -83,7 +83,7 @@ def missing(file: Path, features: Sequence[str] = ()) -> str:
 def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
     """Return the image in a file. `host_mpi` is the folder of the machine's MPI under the bind model, empty for hybrid.
 
-    Raises InputError for a file that is no image, for a folder without an MPI, and for an image whose label names
+    Raises InputError for a file that is not an image, for a folder without an MPI, and for an image whose label names
     another MPI than that of the environment's launcher, which its `features` name.
     """
     file, engine = file.resolve(), image_engines.selected(features)
@@ -109,7 +109,7 @@ def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
 
 
 def _engine_and_version(engine: ImageEngine) -> dict[str, str]:
-    """Return the engine's fields in the record; Apptainer's has another form, which the first records already had."""
+    """Return the engine's fields in the record; those of Apptainer have another form, because older records have it."""
     if engine.name == image_engines.DEFAULT:
         return {engine.name: engine.version()}
     return {"engine": f"{engine.name} {engine.version()}"}

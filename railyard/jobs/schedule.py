@@ -178,7 +178,7 @@ def with_companions(launch: Planned) -> str:
 
 
 def cubic(slots: int) -> list[int]:
-    """Return the extents of the three-dimensional grid of that many slots nearest to a cube, the longest first."""
+    """Return the extents of the three-dimensional grid of `slots` slots nearest to a cube, the longest first."""
     shapes: list[tuple[int, int, int]] = [
         (slots // (a * b), b, a)
         for a in range(1, round(slots ** (1 / 3)) + 1)

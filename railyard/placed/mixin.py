@@ -454,7 +454,7 @@ class Placed(_Variables):
 
 
 def _own_commands() -> list[str]:
-    """Return the line of a job script that finds railyard's commands beside this Python, if nothing else does."""
+    """Return the line of a job script that puts railyard's commands on the PATH, if nothing else does."""
     return [f'command -v railyard >/dev/null || export PATH="$PATH:{Path(sys.executable).parent}"']
 
 

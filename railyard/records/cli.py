@@ -168,7 +168,7 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
 def index_of(root: Path) -> index.Index:
     """Return the index of an archive; on a terminal, show a progress bar while new records are read.
 
-    Raises InputError for a folder that does not exist. A file that is no valid record is reported and left out.
+    Raises InputError for a folder that does not exist. A file that is not a valid record is reported and left out.
     """
     if not root.is_dir():
         raise InputError("--archive", "", str(root), "a folder that exists")

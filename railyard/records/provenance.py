@@ -50,7 +50,7 @@ def collect(
 def code(checkout: Path = CHECKOUT) -> dict[str, Json]:
     """Return railyard's version, the checkout's commit, and whether the checkout differs from it (`git_dirty`).
 
-    The last two are None if the folder is no git checkout or git is not installed. A folder that `git archive` made,
+    The last two are None if the folder is not a git checkout or git is not installed. A folder that `git archive` made,
     such as an action that GitHub delivers, has a commit, but `git_dirty` is None.
     """
     unknown = {"version": railyard.__version__, "git_commit": None, "git_dirty": None}
@@ -142,7 +142,7 @@ def is_known(commit: str, checkout: Path = CHECKOUT) -> bool | None:
 
 
 def committed(commit: str, checkout: Path = CHECKOUT) -> datetime | None:
-    """Return when a commit was made; None if the checkout is no whole clone, or lacks the commit."""
+    """Return when a commit was made; None if the checkout is not a whole clone, or lacks the commit."""
     text = _git(checkout, "show", "--no-patch", "--format=%cI", commit) if is_known(commit, checkout) else None
     return datetime.fromisoformat(text) if text else None
 

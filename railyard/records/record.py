@@ -89,7 +89,7 @@ class System:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """The topology of a case; `sha256` is that of its file, and `extents` is empty for a topology that is no torus."""
+    """The topology of a case; `sha256` is that of its file, and `extents` is empty unless it is a torus."""
 
     name: str
     sha256: str
@@ -135,7 +135,7 @@ class Case:
 
 
 class Guarded(StrEnum):
-    """Whether the host machine was fast enough for the rates of the virtual torus; a void launch is no result."""
+    """Whether the host machine was fast enough for the rates of the virtual torus; a void launch is not a result."""
 
     OK = "ok"
     VOID = "void"
@@ -225,7 +225,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_void(self) -> bool:
-        """Return whether the launch ended well but the guard refused it; it is no result, but keeps its samples."""
+        """Return whether the launch ended well but the guard refused it; it is not a result, but keeps its samples."""
         return self.status is Status.OK and self.guard is not None and self.guard.verdict is Guarded.VOID
 
     @property
@@ -310,7 +310,7 @@ def check(document: Json, source: str) -> str:
 def from_content(content: Mapping[str, Json], source: str) -> Record:
     """Return the record with this content, converted to plain JSON (tuples become lists), with its id, validated.
 
-    Raises InputError for content that is no JSON or no valid record.
+    Raises InputError for content that is not JSON or not a valid record.
     """
     try:
         document = json_io.loads_bytes(json_io.canonical(content).encode("ascii"), source)

@@ -43,7 +43,7 @@ def _is_suspect(document: Json, written: bytes) -> bool:
     """Return whether a document may contain other characters than printable ASCII, by a fast test on its text."""
     try:
         written = written or orjson.dumps(document)
-    except TypeError:  # half a surrogate pair, or a value that is no JSON
+    except TypeError:  # half a surrogate pair, or a value that is not JSON
         return True
     has_escape = b"\\" in written and _ESCAPE.search(written) is not None
     return has_escape or b"\x7f" in written or not written.isascii()

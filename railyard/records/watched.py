@@ -21,7 +21,7 @@ from railyard.records.units import Better, Fom
 MOST = 16
 MIDDLE_BYTES = 8192
 SIZE = "size_bytes"
-#: The label of which each value has its own summary, because links of different classes have different rates.
+#: The label whose values have a summary each, because links of different classes have different rates.
 CLASS = "class"
 #: The character that separates the figure of merit from the point in a variable's name.
 POINT = "@"

@@ -54,7 +54,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
     "hilbert": ("(a curve", "through it)"),
     "random:1": ("(drawn from", "the seed)"),
 }
-#: Two NICs, of which the ranks 0 and 1 of a node are near to the first.
+#: Two NICs; the ranks 0 and 1 of a node are near to the first.
 HOST = Host(nics=("NIC0", "NIC1"), nearest=(0, 0, 1, 1), sockets=2)
 SHOWN = tuple(parse(name, 2) for name in ("round-robin", "nic-1", "local-nic", "stripe"))
 

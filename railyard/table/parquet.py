@@ -109,7 +109,7 @@ def _line(error: Exception) -> str:
 
 
 def _batches(paths: Sequence[Path]) -> Iterator[Sequence[Path]]:
-    """Yield files of one system and month together, which their names have, at most `BATCH` at a time."""
+    """Yield files of one system and month together, by their names, at most `BATCH` at a time."""
     for _, group in itertools.groupby(paths, lambda path: (path.parent, path.name[:7])):
         while batch := list(itertools.islice(group, BATCH)):
             yield batch

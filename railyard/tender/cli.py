@@ -169,7 +169,7 @@ def _line(item: Fault | completeness.Note) -> str:
 
 
 def _made(request_file: Path) -> str:
-    """Return by what and when an evaluation is made, and of which tender file."""
+    """Return which railyard makes the evaluation, when, and of which tender file."""
     code, digest = provenance.code(), hashlib.sha256(request_file.read_bytes()).hexdigest()
     commit = str(code["git_commit"])[:12] + (" with changes" if code["git_dirty"] else "")
     today = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"

@@ -150,7 +150,7 @@ def sessions(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 
 
 def first_jobs(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
-    """Where the tender names jobs, all of a case are of one session, of which the first ones count."""
+    """Where the tender names jobs, all jobs of a case are of one session, and the first ones count."""
     for case in tender.cases:
         answering = measured.answering(case, bid.records)
         count = len({read.session for read in answering})
@@ -236,7 +236,7 @@ def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 
 
 def one_of_each_work(records: Sequence[Judged]) -> list[Judged]:
-    """Return the first record of each case that records are of."""
+    """Return the first record of each work (program, parameters, network)."""
     return list({read.work: read for read in reversed(records)}.values())[::-1]
 
 
@@ -297,7 +297,7 @@ def speedups(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 
 
 def pledges(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
-    """Every pledge is of a case of the tender; what is measured reaches it, unless the tender scores pledges."""
+    """Every pledge names a case of the tender, and the measured value reaches it, unless the tender scores pledges."""
     by_name = {case.name: case for case in tender.cases}
     for name, pledged in bid.bid.pledges.items():
         if name not in by_name:
@@ -331,7 +331,7 @@ def nodes_of(case: Case, records: Sequence[Judged]) -> int | None:
 
 
 def named_network(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
-    """The tender names what makes a network fast or slow that is no machine's own, because the bidder sets it."""
+    """The tender names what makes an emulated or simulated network fast or slow, because the bidder sets it."""
     for case in tender.cases:
         for read in measured.answering(case, bid.records)[:1]:
             named = {name: read.setting[name] for name in OF_A_TORUS if name in read.setting}

@@ -154,7 +154,7 @@ def _marks_of_short(groups: Sequence[Sequence[_Row]], lengths: Sequence[int]) ->
 
 
 def _ticks(ordered: Floats) -> Floats:
-    """Return for each row the largest step of which all differences are multiples: a clock's tick, or a digit."""
+    """Return for each row the largest step that divides all differences: a clock's tick, or a digit."""
     finest = 1e-11 * np.abs(ordered).max(axis=1).clip(1e-300)
     ticks = np.zeros(len(ordered))
     for gaps in np.diff(ordered).T:
@@ -221,7 +221,7 @@ def between(records: Sequence[Judged], others: Sequence[Judged]) -> Iterator[Cop
 
 
 def _among(marks: Marks, others: Marks) -> NDArray[np.bool_]:
-    """Return which of the others may be among the marks, by the first 22 bits, because few are."""
+    """Return which of the others may be among the marks, by their first 22 bits, because few are."""
     table = np.zeros(1 << 22, dtype=np.bool_)
     table[marks >> np.uint64(42)] = True
     among: NDArray[np.bool_] = table[others >> np.uint64(42)]

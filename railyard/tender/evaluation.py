@@ -266,7 +266,7 @@ def _draws(results: Mapping[str, Measured], chance: np.random.Generator) -> dict
 
 
 def _derivatives(tender: Tender, bid: _Drawn, weights: Weights) -> dict[str, float]:
-    """Return by how much the score's logarithm rises with that of each value."""
+    """Return the derivatives of the score's logarithm with respect to the logarithm of each value."""
     step, base = 1e-4, _exact(tender, bid, weights)
     changed = {
         name: _score(tender, bid, {**bid.exact, name: value * np.exp(step)}, weights)

@@ -42,7 +42,7 @@ class Ran(NamedTuple):
 class Judged:
     """One record. `nics` is a number, None if not recorded.
 
-    `nodes` are those on which ranks ran, at most `granted`. `setting` is what changes the work and is no parameter.
+    `nodes` are those on which ranks ran, at most `granted`. `setting` is what changes the work and is not a parameter.
     Records with one text `work` are of one case. `allocation` is a digest of the set of nodes, `hosts` their
     first and last names. `started` is of the first launch. `ended_s` is when the last one ended, `up_s` when the clock
     of the boot began, both in seconds since 1970, as the launches give them; `up_s` is None if they do not. `facts` and
@@ -130,7 +130,7 @@ def of_record(read: Record, marks: bytes | None = None) -> Judged:
 
 
 def _setting(read: Record) -> dict[str, Json]:
-    """Return what changes the work of a case and is no parameter: ranks per node, software, loads, and the network."""
+    """Return what changes a case's work besides its parameters: ranks per node, software, loads, and the network."""
     case, torus = read.case, read.provenance["torus"] or {}
     given = {
         "ranks_per_node": rebuilt.ranks_per_node(read),

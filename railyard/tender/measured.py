@@ -127,7 +127,7 @@ def of_case(case: Case, records: Sequence[Judged]) -> Measured | None:
     for record in counting(case, records):
         values = tuple(
             launch.values[key]
-            for launch in record.launches  # one that is no result has no values
+            for launch in record.launches  # one that is not a result has no values
             if (launch.placement, launch.nic_policy) == combination and launch.values.get(key, 0) > 0
         )
         if values:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import random
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +127,9 @@ def test_a_figure_that_follows_another_is_a_series_only_where_it_is_asked_for() 
 
 def test_the_page_has_the_history_with_what_the_gate_allowed_each_record() -> None:
     jobs = evidence.jobs(7, origin="measured")
-    jobs += evidence.jobs(1, speed=0.8, first=7, origin="measured", created=evidence.CREATED + timedelta(days=1))
+    jobs += evidence.jobs(1, speed=0.8, first=7, origin="measured", created=evidence.CREATED.replace(day=28))
     (drawn,) = history.drawings(map(of_record, jobs))
-    assert [row[2] == "none yet" for row in drawn.data.rows] == [True] + 7 * [False]
-    assert [row[3] for row in drawn.data.rows] == 7 * ["passed"] + ["refused"]
+    assert [row[3] for row in drawn.data.rows if row[2] != "none yet"] == 6 * ["passed"] + ["refused"]
     assert "The gate refuses 1 of them." in drawn.statement and drawn.statement in page.html(judge(jobs))
 
 

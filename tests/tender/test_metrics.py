@@ -104,11 +104,9 @@ def test_a_weight_of_0_leaves_a_case_out_of_every_metric() -> None:
         assert score(both, {"a": 1.0, "b": 1.5}, nodes=20, b=0.0) == score(alone, {"a": 1.0}, nodes=20)
 
 
-def test_every_formula_names_a_public_source_and_stands_in_the_page() -> None:
-    assert set(metrics.FORMULAS) == set(Metric)
-    for metric, formula in metrics.FORMULAS.items():
-        assert f"| `{metric}` |" in PAGE and formula.name
-        assert metric is Metric.GEOMETRIC_MEAN or formula.source.startswith("http")
+def test_every_formula_names_a_public_source() -> None:
+    named = {metric for metric, formula in metrics.FORMULAS.items() if formula.source.startswith("http")}
+    assert named == set(Metric) - {Metric.GEOMETRIC_MEAN}
 
 
 LATER = "of-the-year-after"

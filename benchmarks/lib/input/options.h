@@ -52,7 +52,7 @@ struct option_table {
     void (*settle)(void *configuration, const struct options_given *given, struct problem *problem);
 };
 
-/* The rows of a table, of which the array is given. */
+/* The number of rows of a table, and the table itself, from its array. */
 #define OPTION_ROWS(table) .rows = (table), .count = sizeof(table) / sizeof *(table)
 
 enum options_outcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };

@@ -25,7 +25,7 @@ struct memory {
     int (*wait)(void);
 };
 
-/* A row of option tables: the field is a struct memory, of which the kind is set. */
+/* A row of option tables: it sets the kind of a field of type struct memory. */
 #define MEMORY_NAMES "host, cuda, cuda-managed, hip, hip-managed"
 #define ROW_MEMORY(offset)                                                                                   \
     ROW("memory", "NAME", "host", MEMORY_NAMES, "memory of the message buffers", parse_memory, offset)

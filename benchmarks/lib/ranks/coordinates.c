@@ -171,7 +171,7 @@ static int first_from(const struct coordinates *coordinates, const char *text, s
     return low;
 }
 
-/* The node of exactly that name, of which `length` characters count; -1: none. */
+/* The node of exactly this name, which has `length` characters; -1 if there is none. */
 static int find_exactly(const struct coordinates *coordinates, const char *host, size_t length) {
     char name[EVIDENCE_HOST_BYTES] = "";
     memcpy(name, host, length < sizeof name ? length : sizeof name - 1);

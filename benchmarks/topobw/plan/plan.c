@@ -169,7 +169,7 @@ static bool add_pair(const struct coordinates *coordinates, const int *lowest, c
     return true;
 }
 
-/* A test of which every pair has its ranks; with fewer, its link would not be loaded in full. */
+/* A test whose pairs all have ranks; with fewer pairs its link would not be loaded in full. */
 static void add_listed(const struct coordinates *coordinates, const int *lowest,
                        const struct listed_test *test, struct plan *plan) {
     struct tested_link link = {.phase = test->phase,

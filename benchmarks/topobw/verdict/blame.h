@@ -23,7 +23,7 @@ enum direction { DIRECTION_ANY, DIRECTION_SENDING, DIRECTION_RECEIVING };
 
 struct finding {
     enum component component;
-    enum direction direction; /* for a node or router of which only what it sends, or receives, is bad */
+    enum direction direction; /* for a node or router that only sends badly, or only receives badly */
     int rank;                 /* a rank on the node or router; -1 for a link or cable */
     bool only_node;           /* the router has no other node in the test */
     int link;                 /* the first link explained */

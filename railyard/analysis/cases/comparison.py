@@ -225,7 +225,7 @@ def _leader(comparison: Comparison) -> str:
 
 
 def _distances(comparison: Comparison, best: Group, others: Sequence[Group], side: str) -> str:
-    """Return how far the others are from the best: all by name, or of more than MANY the nearest and the farthest."""
+    """Return how far the others are from the best: each by name, or of more than MANY the nearest and the farthest."""
     texts = [_distance(comparison, best, other, side) for other in others]
     if len(others) <= MANY:
         return listed(texts)
@@ -268,7 +268,7 @@ def _no_difference(comparison: Comparison) -> str:
 
 
 def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
-    """Return how large a difference the launches exclude: no evidence of one is no evidence of none."""
+    """Return how large a difference the launches exclude: no evidence of one is not evidence of none."""
     most = comparison.excluded_percent(names)
     if most is None:
         return ""

@@ -30,7 +30,7 @@ from railyard.records.units import Fom, Unit
 
 #: The level of what is excluded. It is printed only where a test found nothing, which is where intervals are too low.
 EXCLUDED = 0.01
-#: What units measure that is counted: no clock rounds it.
+#: What units measure that is counted, so no clock rounds it.
 COUNTED = frozenset({"count", "size", "hops", "share", "ratio"})
 
 
@@ -175,7 +175,7 @@ class Comparison:
 
 
 def percent_interval(group: Group, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return bounds of a difference of logarithms in percent; None for values that are no ratios."""
+    """Return bounds of a difference of logarithms in percent; None for values that are not ratios."""
     if bounds is None or not group.sample or not group.sample.is_ratio:
         return None
     return 100 * math.expm1(bounds[0]), 100 * math.expm1(bounds[1])
@@ -215,7 +215,7 @@ def _compared(fom: Fom, family: Sequence[Series], baseline: str, looked: float) 
 
 
 def _samples(series: Series) -> dict[str, Sample]:
-    """Return the groups as samples; jobs of a model are no evidence of their own."""
+    """Return the groups as samples; jobs of a model are not evidence of their own."""
     evidence = series.evidence
     if series.deterministic:
         evidence = {name: dataclasses.replace(group, jobs=()) for name, group in evidence.items()}

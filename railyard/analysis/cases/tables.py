@@ -115,7 +115,7 @@ def _repeats(repeats: Sequence[float], form: Format) -> str:
 
 
 def _note(tally: Tally | None, values: int) -> str:
-    """Return in words the launches that are no results or have no value, and results that were not verified."""
+    """Return in words the launches that are not results or have no value, and results that were not verified."""
     if tally is None:
         return ""
     counts = (

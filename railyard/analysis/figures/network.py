@@ -188,7 +188,7 @@ def _rank_nics(topology: Topology, launch: Launch, nodes: Ints) -> RankNics:
 
 
 def _faults(torus: Mapping[str, Any]) -> dict[str, str]:
-    """Return the faults that a record lists as `NAME: WORDS`; names of nodes are no links, so they are not drawn."""
+    """Return the faults that a record lists as `NAME: WORDS`; names of nodes are not links, so they are not drawn."""
     return {name: words for name, _, words in (line.partition(": ") for line in torus.get("faults", ()))}
 
 
@@ -376,7 +376,7 @@ def _size(drawn: Layout) -> Point:
 def paint(figure: Figure, panels: Sequence[Panel], drawn: Layout, columns: int) -> None:
     """Draw the panels of one topology, all on the scale of the slowest link of any.
 
-    What was counted is below what is predicted, or in one column beside it.
+    Counted loads are drawn below predicted ones, or next to them.
     """
     worst = max(panel.loads.slowest_s for panel in panels)
     most = max((of_node for panel in panels for of_node in panel.counted_bytes.values()), default=0)
@@ -400,7 +400,7 @@ def paint(figure: Figure, panels: Sequence[Panel], drawn: Layout, columns: int) 
 
 
 def _name_panel(axes: Axes, panel: Panel, text: str, columns: int) -> None:
-    """Name a panel, in two lines where others are beside it."""
+    """Name a panel; the name has two lines if several panels share a row."""
     axes.set_title(f"{svg.clean(panel.placement)}{chr(10) if columns > 1 else ': '}{text}")
 
 

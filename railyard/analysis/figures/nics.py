@@ -92,7 +92,7 @@ def _sent(launch: Launch) -> dict[str, int]:
 
 
 def _statement(rows: Sequence[Carried]) -> str:
-    """Return the shares of a few combinations in words; of many, how many obeyed, and the shares of the others."""
+    """Return in words the shares of a few combinations; for many, how many obeyed, and the shares of the rest."""
     if len(rows) <= MANY:
         return f"{_in_words(rows)}."
     requested = [row for row in rows if row.cannot_tell < row.launches]

@@ -18,7 +18,7 @@ from railyard.analysis.figures import svg
 from railyard.analysis.text import size_text
 from railyard.records.units import Fom
 
-#: Units of time, the longest first, and their µs. The first is taken of which the axis holds at least one.
+#: Units of time, the longest first, and their µs. The axis has the first unit of which it holds at least one.
 TIMES = (("s", 1e6), ("ms", 1e3), ("µs", 1.0))
 #: From here on numbers of other units are written with a power of ten at the axis' name.
 LONG = 1e5

@@ -245,7 +245,7 @@ class Guideline:
 
 
 def guidelines(records: Iterable[Record]) -> list[Guideline]:
-    """Return every guideline of which the library's defaults were measured; one family of tests in each place.
+    """Return every guideline that measurements of the library's defaults can answer; one family of tests in each place.
 
     That a larger message is no faster is a guideline, too.
     """
@@ -271,7 +271,7 @@ def guidelines(records: Iterable[Record]) -> list[Guideline]:
 
 
 def _scaled(size: int, by: str, ranks: int) -> int:
-    """Return the size of another collective that moves the same; -1 for one that is no whole number."""
+    """Return the size of another collective that moves the same; -1 for one that is not a whole number."""
     if by == "1/p":
         return size // ranks if size % ranks == 0 else -1
     return size * (ranks if by == "p" else 1)

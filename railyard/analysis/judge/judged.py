@@ -106,7 +106,7 @@ class Judged:
 def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | None = None) -> Judged:
     """Return what records show; `texts` are the sides to compare, by default the systems that ran the same.
 
-    Raises InputError for a side that chooses nothing, and for a baseline that is no side.
+    Raises InputError for a side that chooses nothing, and for a baseline that is not a side.
     """
     indexed = [entries.of_record(record) for record in records]
     names = list(texts) or _systems(indexed)

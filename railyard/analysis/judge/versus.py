@@ -80,8 +80,8 @@ def of_texts(
 ) -> Versus:
     """Return the comparison of the sides that texts describe, the first as baseline unless one is named.
 
-    `archive` returns the entries of which sides without a path choose, with `values=False` without their values. Raises
-    InputError for a side that chooses nothing, and for a baseline or figure of merit that is not there.
+    `archive` returns the entries from which sides without a path choose, with `values=False` without their values.
+    Raises InputError for a side that chooses nothing, and for a baseline or figure of merit that is not there.
     """
     base = baseline or texts[0]
     if base not in texts:

@@ -17,7 +17,7 @@ from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.text import DataTable, percent
 from railyard.records.json_io import Json
 
-#: The probabilities of finding the difference, of which the answers are the columns.
+#: The probabilities of finding the difference, one for each column of answers.
 WANTED = (0.8, 0.95)
 FORMAT = "railyard-plan/1"
 

@@ -222,7 +222,7 @@ def _quantile(tests: float, degrees: int) -> float:
 
 
 def _variance_of_median(n: int) -> float:
-    """Return the variance of a median of normal values, in that of one: exact for 1 and 2, near for more."""
+    """Return the variance of the median of n normal values over that of one value; approximate for more than 2."""
     return 1 / n if n <= 2 else math.pi / 2 / (n + 0.5)
 
 

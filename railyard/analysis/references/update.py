@@ -182,7 +182,7 @@ def _point(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _shortened(points: tuple[T, ...]) -> tuple[T, ...]:
-    """Return the oldest and the newest of a history."""
+    """Return the oldest and the newest points of a history, which are all that it keeps."""
     is_short = len(points) <= limits.OLDEST + limits.KEPT
     return points if is_short else (*points[: limits.OLDEST], *points[-limits.KEPT :])
 

@@ -185,7 +185,7 @@ def draw(judged: JudgedCase) -> DrawnCase:
 
 
 def findings(drawn: DrawnCase) -> list[Statement]:
-    """Return what the page states about a case that is no comparison: its own figures, and the curves."""
+    """Return what the page states about a case that is not a comparison: its own figures, and the curves."""
     own = [Statement(drawing.title, drawing.statement, "own") for drawing in drawn.own if drawing.statement]
     return [*own, *marked.statements(drawn.case, drawn.stated), *_curve_statements(drawn.panels)]
 

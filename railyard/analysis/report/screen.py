@@ -23,8 +23,8 @@ from railyard.records.units import Fom
 
 WIDTH = 100
 HEIGHT = 40
-#: Lines for the statement of one case or of one side.
-_LINES = 2
+#: Lines for one answer, and for the statement of one case.
+_ANSWER_LINES, _LINES = 3, 2
 #: Lines for the launches that an event explains.
 _MARK_LINES = 6
 _INDENT = "    "
@@ -106,7 +106,7 @@ def _case_lines(case: Case, statement: Statement | None) -> list[str]:
 
 
 def _values(case: Case) -> str:
-    """Return the range of the case's first figure of merit, for a case of which the page states nothing."""
+    """Return the range of the case's first figure of merit, for a case on which the page makes no statement."""
     by_fom: dict[Fom, list[float]] = {}
     for (fom, _), of_combination in cases.observations(case).items():
         launches = itertools.chain.from_iterable(of_combination.values())
@@ -122,7 +122,7 @@ def _values(case: Case) -> str:
 
 
 def _statement_lines(text: str) -> list[str]:
-    first, *rest = textwrap.wrap(text, WIDTH - 2, max_lines=_LINES, placeholder=" ...", subsequent_indent="  ")
+    first, *rest = textwrap.wrap(text, WIDTH - 2, max_lines=_ANSWER_LINES, placeholder=" ...", subsequent_indent="  ")
     return [f"  {first}", *(f"  {line}" for line in rest)]
 
 

@@ -5,9 +5,9 @@ stretch in all but a few random series. The ends of such a stretch are changes, 
 et al., Biostatistics 5, 2004). The random series are autoregressive (AR(1)), because daily records of a machine
 resemble their predecessors. They consist of the innovations that remain when the best stretch is subtracted, in random
 order, with the upper limit of their correlation. A stretch may reach the end of the series, so that a single change is
-found as well as a level that changes back. Outliers are limited, so that one slow run is no change. The newest values
-are also compared with the prediction interval of those before them, because one or two are too few for a stretch.
-Leaves out: trends, seasons, causes.
+found as well as a level that changes back. Outliers are limited, so that one slow run is not a change. The newest
+values are also compared with the prediction interval of those before them, because one or two are too few for a
+stretch. Leaves out: trends, seasons, causes.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Test:
         return self.estimate.interval(self.level)
 
     def alone(self, tests: float) -> Test:
-        """Return the test of the same estimate as one of `tests`, of which none needs the others (Bonferroni)."""
+        """Return the test of the same estimate as one of `tests` tests, each corrected alone (Bonferroni)."""
         p_holm = min(1.0, tests * self.estimate.p_value)
         return Test(estimate=self.estimate, p_holm=p_holm, level=ALPHA / tests)
 

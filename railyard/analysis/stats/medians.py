@@ -1,7 +1,7 @@
 """Summarise launches: medians with nonparametric intervals, spread and percentiles.
 
 Models: the launch as the unit of sampling (repeats inside a launch share its connections, routes and neighbours, so
-they are no independent evidence), and the job where there are at least `FEWEST` of them. The interval of the median
+they are not independent evidence), and the job where there are at least `FEWEST` of them. The interval of the median
 lies between order statistics, and is interpolated (Hettmansperger and Sheather, Stat. Probab. Lett. 4, 1986), so that
 it covers what it states and not more. It covers the median of the jobs whose launches these are, and that of the
 machine if the units are jobs. Leaves out: which group is better (`railyard.analysis.stats.verdicts`).

@@ -3,7 +3,7 @@
 Models: within a protocol the bytes sent and received are each a straight line over the message size: a header and a
 share for each byte of payload. Protocols are the fewest runs of consecutive sizes in which both lines fit every size
 within a tolerance. Pedretti et al., CUG'13, section V-D, found four by eye. Leaves out: protocols within which the
-bytes are no line, and two protocols with the same bytes.
+bytes are not a line, and two protocols with the same bytes.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def _by_launch(name: str, group: Values, levels: Mapping[str, float], *, slack: 
     jobs = group.jobs or [""] * len(group.values)
     logs = [_unit(value, is_ratio) - levels.get(job, 0.0) for job, value in zip(jobs, group.values, strict=True)]
     middle, lost = math.fsum(logs) / len(logs), max(0, len(levels) - 1)
-    # The levels are estimated from the launches of all groups, so that what remains varies too little.
+    # The levels are estimated from these launches, so the residuals vary too little; `wider` corrects that.
     wider = math.sqrt((len(logs) - 1) / (len(logs) - 1 - lost / 2)) if len(logs) > 1 + lost / 2 else 1.0
     counts: dict[str, int] = {}
     units = {}

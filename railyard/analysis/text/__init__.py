@@ -52,7 +52,7 @@ def _decade(value: float) -> int:
 
 
 def percent(value: float, *, signed: bool = True) -> str:
-    """Return `-8.5 %` with a real minus sign; two digits below 1 %, so that a small change is no zero."""
+    """Return `-8.5 %` with a real minus sign; two digits below 1 %, so that a small change is not a zero."""
     decimals = 2 if abs(value) < 1 else 1
     value = round(value, decimals) + 0.0  # + 0.0: no "-0.00"
     return f"{value:{'+' if signed else ''}.{decimals}f} %".replace("-", MINUS)

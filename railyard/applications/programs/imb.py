@@ -33,7 +33,7 @@ COLUMNS: Mapping[str, Fom] = {
     "Mbytes/sec": BANDWIDTH,
     "Msg/sec": RATE,
 }
-#: Columns that are no figure: an unknown one may be a known figure in another unit.
+#: Columns that are not figures: an unknown one may be a known figure in another unit.
 OTHERS = (*("#bytes", "#repetitions", "Group", "defects"), "t_CPU[usec]")
 #: Benchmark -> messages of a size in its rate, per time: the longest of all processes, or the only one.
 TRANSFERS: Mapping[str, int] = {

@@ -78,7 +78,7 @@ INIT = re.compile(r"nprocs: [0-9]+, min: ([0-9]+) ms, max: ([0-9]+) ms, avg: ([0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """Describes a column that is read: its FOM, how far its decimal point moves, and whether 0 is no measurement."""
+    """Describes a column that is read: its FOM, how far its decimal point moves, and whether 0 is not a measurement."""
 
     fom: Fom
     places: int = 0
@@ -103,7 +103,7 @@ COLUMNS: Mapping[str, Column] = {
     "avg ms": Column(fom=units.fom("init_s", "s", "lower"), places=-3, rate=True),
     "Messages/s": Column(fom=units.fom("rate_message_s", "messages/s", "higher"), rate=True),
 }
-#: Columns that are no figure of their own: an unknown one may be a known figure in another unit, so it is an error.
+#: Columns that are not figures of their own: an unknown one may be a known figure in another unit, so it is an error.
 OTHERS = re.compile(
     r"Size|Validation|Iterations|Compute\(us\)|P[0-9.]+ Tail (Lat|BW).*|PAPI.*"
     r"|(Coll|MPI|Init|Min Comm|Max Comm)[\w. ]*\(us\)"

@@ -86,7 +86,7 @@ def _health(folder: JobFolder, files: LaunchFiles) -> dict[str, Any] | None:
 def convert(folder: JobFolder, stem: str, ranks: int) -> str:
     """Write the benchmark output of a third-party program from what the program printed.
 
-    Returns why its output is no result, in one line; empty if it is one, or if the program is railyard's own.
+    Returns why its output is not a result, in one line; empty if it is one, or if the program is railyard's own.
     """
     job = folder.job
     benchmark = job.spec.benchmark
@@ -97,7 +97,7 @@ def convert(folder: JobFolder, stem: str, ranks: int) -> str:
 
 
 def _replaced_image(folder: JobFolder) -> str:
-    """Return that the job's image is another file at the job's end than when it was submitted; empty if it is the same.
+    """Return a sentence if the job's image is another file at the job's end than when it was submitted, else nothing.
 
     A running job, and an image that is a folder, have no sum to compare.
     """

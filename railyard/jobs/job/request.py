@@ -50,8 +50,8 @@ LAUNCH_BYTES, RANK_BYTES, NIC_BYTES = 16 << 10, 8, 26
 def for_partition(request: JobSpec, where: Partition) -> JobSpec:
     """Return a request with the seed of its challenge, and one launch of each combination where it is computed.
 
-    A computed launch repeats bit for bit, so that one is enough. Raises InputError for a challenge that is no word, and
-    for lists of words that no record may have.
+    A computed launch repeats bit for bit, so that one is enough. Raises InputError for a challenge that is not a word,
+    and for lists of words that no record may have.
     """
     for name in LISTS:
         _check_words(name, getattr(request, name))
@@ -283,7 +283,7 @@ def _bound(alone: str, load: str) -> str:
 def split_policies(
     nic_policies: Sequence[str], features: Sequence[str], host: Host
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the NIC policies that an environment's stack can express, and for the others why not.
+    """Return the NIC policies that an environment's stack can express, and why it cannot express the others.
 
     Raises InputError if a policy other than the library's default is requested and the environment names no stack.
     """

@@ -24,7 +24,7 @@ PARAMETER = {"parameter": True}
 class JobSpec:
     """What is requested of one job. A list is a tuple here, and empty or 0 means that something else decides."""
 
-    # The check's name with its parameters, as ReFrame has it: the one field that is no variable.
+    # The check's name with its parameters, as ReFrame has it: the one field that is not a variable.
     name: str
 
     #: Whether the benchmark cannot run without its nodes' coordinates.

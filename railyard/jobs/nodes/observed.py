@@ -44,7 +44,7 @@ def torus_named(described: Described) -> str:
 
 
 def torus(described: Described) -> dict[str, Any]:
-    """Return what emulates the nodes, as `railyard torus status --json` does; `shared-kernel` if it is no torus."""
+    """Return what emulates the nodes, as `railyard torus status --json` does; `shared-kernel` if it is not a torus."""
     name = torus_named(described)
     if virtual := lifecycle.read(name) if name else None:
         return status.inspect(virtual).to_dict()

@@ -2,7 +2,7 @@
 
 Models the algorithms as Open MPI's and MPICH's sources have them, with rank 0 as root: Thakur et al., IJHPCA 19 (2005);
 Rabenseifner, ICCS'04; Bruck et al., TPDS 8 (1997); Bine trees, De Sensi et al., SC'25 (arXiv 2508.17311). A number of
-ranks that is no power of two is folded: of the first ranks every even one gives its data to the next, and gets the
+ranks that is not a power of two is folded: of the first ranks every even one gives its data to the next, and gets the
 result. Leaves out segments of a message, which change no bytes.
 """
 
@@ -46,7 +46,7 @@ class Shape:
 
     @property
     def stages(self) -> int:
-        """Return the logarithm of that power."""
+        """Return the logarithm of the largest power of two that fits."""
         return self.power.bit_length() - 1
 
 

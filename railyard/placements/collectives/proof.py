@@ -89,7 +89,7 @@ class Fit:
 
 
 def fits(counted: Counted, calls: Calls, shape: Shape) -> list[Fit]:
-    """Return the algorithms of the program's one collective, the most like first; those made for no such shape are out.
+    """Return the algorithms of the program's one collective that fit its shape, the most similar bytes first.
 
     Raises InputError for a program with several collectives: only their sum was counted.
     """
@@ -155,7 +155,7 @@ def judge(wanted: str, rows: Sequence[Fit]) -> tuple[bool | None, str]:
 
 
 def named(rows: Sequence[Fit]) -> str:
-    """Return which algorithm the bytes are of, in words."""
+    """Return in words which algorithm sends these bytes."""
     like = [f"{row.algorithm}'s" for row in rows if row.difference <= TOLERANCE]
     if like:
         return " and ".join(like)

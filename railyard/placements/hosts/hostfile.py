@@ -111,7 +111,7 @@ def slots(parsed: Iterable[HostEntry]) -> dict[str, int]:
 
 
 def entries(path: Path) -> list[HostEntry]:
-    """Return the hosts of a file in its order; InputError names the line of what is no host, or that there is none."""
+    """Return the hosts of a file in its order; InputError names the line that is not a host, or that there is none."""
     return parse(readable(path), str(path))
 
 
@@ -194,7 +194,7 @@ def _is_address(word: str) -> bool:
 def _named(words: Sequence[str]) -> str:
     """Return the first name of a host that a line gives with an address.
 
-    Raises InputError for the loopback and groups, for words that are no names, and for several hosts after a name.
+    Raises InputError for the loopback and groups, for words that are not names, and for several hosts after a name.
     """
     addresses = [ipaddress.ip_address(word) for word in words if _is_address(word)]
     names = [word for word in words if not _is_address(word)]

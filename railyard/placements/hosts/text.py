@@ -18,7 +18,7 @@ def readable(path: Path) -> str:
     """Return the text of a file without its byte order mark, with its lines ended as in Unix.
 
     What is not UTF-8 is read as Latin-1, because only comments differ. Raises InputError for a file that cannot be
-    read or is no text.
+    read or is not text.
     """
     try:
         with path.open("rb") as file:

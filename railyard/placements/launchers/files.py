@@ -47,7 +47,7 @@ def described(topology: Topology) -> dict[str, Any]:
 def links(topology: Topology, rail: int = 0) -> str:
     """Return the links file of docs/formats.md: class and rate of every directed link that `topobw` measures.
 
-    Where links are no lattice the file lists the tests, by the NICs of a rail. Raises InputError for a kind without
+    Where links are not a lattice the file lists the tests, by the NICs of a rail. Raises InputError for a kind without
     wiring or fixed routes.
     """
     lines = [f"host {topology.host_rate_gbyte_s:.10g}\n"]

@@ -107,7 +107,7 @@ class Matrix:
 def read(paths: Sequence[Path]) -> Matrix:
     """Return the matrix in a file of any form, or in the files of pml_monitoring, one for each rank.
 
-    Raises InputError, in one line, for a file that cannot be read, is no matrix, or has entries that are no bytes.
+    Raises InputError, in one line, for a file that cannot be read, is not a matrix, or has entries that are not bytes.
     """
     if not paths:
         raise InputError("matrix", "", problem="no file", valid="a file of any form that docs/fit.md lists")
@@ -194,7 +194,7 @@ def _listed(path: Path) -> Matrix:
 
 
 def _rows(path: Path, columns: Sequence[str], *, skip: int) -> NDArray[np.float64]:
-    """Return the lines after that with the columns' names; shape (rows, columns)."""
+    """Return the lines below the line that names the columns; shape (rows, columns)."""
     with path.open(encoding="utf-8-sig") as file:
         names = [file.readline() for _ in range(skip + 1)][-1].strip()
         if [word.strip() for word in names.split(",")] != list(columns):
@@ -241,7 +241,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _matrix(path: Path, rows: NDArray[np.float64], ranks: int, left_out: int) -> Matrix:
-    """Return sorted rows, those of one phase and pair added up; InputError for what is no count of bytes."""
+    """Return sorted rows, those of one phase and pair added up; InputError for what is not a count of bytes."""
     if not 0 < ranks <= MOST_RANKS:
         raise InputError(str(path), "ranks", ranks, f"1 to {MOST_RANKS}")
     bad = np.flatnonzero(~(np.isfinite(rows) & (rows >= 0) & (rows < 2.0**63)).all(axis=1))

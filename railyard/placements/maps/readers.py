@@ -225,7 +225,7 @@ def _described(device: dict[str, Any]) -> Device:
 
 
 def nvidia(text: str) -> NodeMap:
-    """Return the map of a matrix, of which no row or cell may be missing, or contradict another."""
+    """Return the map of a matrix; no row or cell may be missing, or contradict another."""
     lines = [line.split() for line in text.splitlines()]
     start = next(number for number, words in enumerate(lines) if words[:1] == ["GPU0"])
     columns = list(itertools.takewhile(COLUMN.fullmatch, lines[start]))

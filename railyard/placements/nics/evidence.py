@@ -5,7 +5,7 @@ send through the same NIC, `SHARE` of the node's bytes must have left by it. Whe
 left by the NICs assigned together, each of these must have carried a hundredth at least, and under `stripe` two
 fifths of its even share. Which of a node's ranks used which of its NICs cannot be seen from its bytes.
 
-Leaves out what is no payload: acknowledgements leave by the NIC of the rank that received, and count there. A node
+Leaves out what is not payload: acknowledgements leave by the NIC of the rank that received, and count there. A node
 that sent less than `NOISE_BYTES` proves nothing. Bytes that the ranks counted themselves include what MPI sent to set
 itself up, `SETUP_BYTES` per rank at most, by any NIC.
 """
@@ -25,7 +25,7 @@ LEAST_STRIPE = 0.4  # Open MPI sends the first 64 KiB of a message through one N
 
 
 class Verdict(StrEnum):
-    """As a record has it."""
+    """The verdict on a NIC policy, as a record has it."""
 
     OBEYED = "obeyed"
     NOT_OBEYED = "not-obeyed"

@@ -52,9 +52,9 @@ USUAL_MESSAGES = 12
 #: A link below this share of the slowest host link costs nothing but its part of the sum. Measured with LULESH: on a
 #: torus where the slowest link is at 0.4, the smallest sum is 7 % faster; on a dragonfly and a tree, at 0.8, slower.
 HOST_SHARE = 0.5
-#: What the first exchanges of each step that lowers the sum may add to it. The steps are repeated from the best result,
-#: in turn with more and with less freedom at first: with LULESH on a torus the sum falls by 5 % more. How often is
-#: limited by the trials, and they end when they gain nothing.
+#: How much the first exchanges of a step may raise the sum that the step lowers. The steps are repeated from the best
+#: result, in turn with more and with less freedom at first: with LULESH on a torus the sum falls by 5 % more. How often
+#: is limited by the trials, and they end when they gain nothing.
 SHORTENED = ((1.0, 0.3, 0.0), (4.0, 1.0, 0.3, 0.0))
 REPEATS = 4
 ROUNDING = 1e-9

@@ -4,11 +4,11 @@ Halos, rings, hypercubes and rows and columns of an FFT are Cartesian products o
 ranks are called. Two edges of one rank that are sides of a square without diagonals belong to different factors, and
 a square's opposite sides to the same one; two edges without a square, or in a triangle, belong to one factor. That
 relation, closed, is the product's factorisation (W. Imrich and I. Peterin, "Recognizing Cartesian products in linear
-time", Discrete Mathematics 307, 2007); a graph that is no product has one factor. A rank's place in a factor is the
+time", Discrete Mathematics 307, 2007); a graph that is not a product has one factor. A rank's place in a factor is the
 layer it is in: the component that stays when the factor's edges are taken away.
 
-A halo's edges and corners are no edges of the product. They carry fewer bytes than its faces, so the heaviest edges are
-tried alone, too.
+A halo's edges and corners are not edges of the product. They carry fewer bytes than its faces, so the heaviest edges
+are tried alone, too.
 
 Leaves out grids with holes, and matrices that are nearly a grid.
 """
@@ -73,7 +73,7 @@ def _by_weight(traffic: Traffic) -> Iterator[sparse.csr_array]:
 
 
 def _factors(graph: sparse.csr_array) -> list[Ints] | None:
-    """Return the place of each rank in each factor, each an array of shape (ranks,); None where it is no product.
+    """Return the place of each rank in each factor, each an array of shape (ranks,); None where it is not a product.
 
     Places follow a path or ring from end to end; every factor must be one of these, or a clique. The largest factor is
     the first, and of equal ones that with the most bytes, so that their order does not depend on the ranks' numbers.

@@ -245,7 +245,7 @@ static int32_t pick_hot(struct search *s, int drawn) {
     return best;
 }
 
-/* For a network that is no torus: returns a chosen node of the same switch, of the same group, or any. */
+/* For a network that is not a torus: returns a chosen node of the same switch, of the same group, or any. */
 static int32_t pick_by_group(struct search *s, int32_t near) {
     const struct problem *p = s->p;
     const int32_t drawn = random_below(s, 4);

@@ -138,7 +138,7 @@ def refine(
     allowed: float = 0.0,
     limit_s: float = math.inf,
 ) -> Ints32:
-    """Return a better placement after some trials, of which `node_share` exchange whole nodes.
+    """Return a better placement after some trials; a share `node_share` of them exchanges whole nodes.
 
     `at[rank]` is an index into the allocation; shape (ranks,). `host_weight` scales a host link's seconds in the sum.
     The first exchanges may add `allowed` to the sum, which is 1 for one slowest link; that falls to 0 at the end. None

@@ -59,7 +59,7 @@ def inverse(cells: Ints, values: Ints) -> Ints:
 
 
 def grids(ranks: int, dimensions: int) -> Iterator[Grid]:
-    """Yield every grid of that many ranks."""
+    """Yield every grid of so many ranks."""
     if dimensions == 1:
         yield (ranks,)
         return

@@ -216,7 +216,7 @@ class Topology(Network):
         return 1.0
 
     def part(self, router: Router) -> int:
-        """Return the number of a router's part of the network, of which Valiant's ways go by a third one."""
+        """Return the number of a router's part of the network; Valiant's routes pass a third part."""
         return self.router_indices[replace(router, rail=0)]
 
     def ways(self, gone: frozenset[str] = frozenset(), rail: int = 0) -> Ways:

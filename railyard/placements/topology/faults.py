@@ -74,7 +74,7 @@ class Faults:
         return replace(self, troubled={**self.troubled, **{one.name: trouble for one in directions}})
 
     def throttle(self, nodes: tuple[Node, ...], percent: float) -> Faults:
-        """Add the injection of some nodes at a share of the host link's rate; 100 is no fault."""
+        """Limit the injection of some nodes to a percentage of the host link's rate; 100 removes the limit."""
         others = {name: p for name, p in self.injection_percent.items() if name not in {n.name for n in nodes}}
         chosen = {node.name: percent for node in nodes} if percent < 100 else {}
         return replace(self, injection_percent={**others, **chosen})

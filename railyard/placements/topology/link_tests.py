@@ -1,4 +1,4 @@
-"""Plan the tests of `topobw` on networks that are no torus: which pairs of nodes load which link, in phases.
+"""Plan the tests of `topobw` on networks that are not tori: which pairs of nodes load which link, in phases.
 
 Each directed link is tested once, by as many flows as saturate it, no two of which share a node. Flows use the shortest
 usual routes over the link. On a dragonfly such a flow crosses no other link between routers; in a fat tree it also
@@ -76,7 +76,7 @@ class _Uses:
         return sum(self.sent_over[node, link] for link in links)
 
     def cost(self, position: int, route: Route) -> tuple[int, int]:
-        """Return how often a link was crossed together with the others of a route, and its receiver's tests."""
+        """Return how often a link was crossed together with this route's others, and the tests of its receiver."""
         return sum(self.together[position, other] for other in route[2]), self.received[route[1]]
 
 

@@ -96,7 +96,7 @@ class Network(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the document that `catalog.parse` reads back to an equal topology."""
 
-    # What a kind may define otherwise: how rails are joined.
+    # A kind may override the following, if its rails are joined in another way.
 
     @property
     def is_fabric(self) -> bool:

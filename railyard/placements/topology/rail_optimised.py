@@ -119,7 +119,7 @@ class RailOptimised(Switched):
         return np.asarray(on_plane * leaves + self.router_of_node[node % nodes])
 
     def spine_of(self, end: Ints, node: Ints) -> Ints:
-        """Return the number, within its plane, of the spine to a leaf's NICs of nodes (indices in `ends`)."""
+        """Return the spine, by its number in its plane, that leads to the NICs of nodes (indices in `ends`)."""
         slot = self.slots[node % len(self.nodes)]
         return np.asarray((end * self.nodes_per_router + slot) % max(1, self.spines))
 

@@ -3,7 +3,7 @@
 Routes are dimension order: X, then Y, then Z, the shortest way round in each. `rings.step` is the whole routing
 function. Tie rule: a destination exactly half-way round an even dimension is reached in the plus direction from an even
 coordinate and in the minus direction from an odd one, so that ties load both directions alike. After the first step of
-a tie the rest is no tie, so every router can decide alone.
+a tie the rest is not a tie, so every router can decide alone.
 
 Addresses in a rail: x.y.(8 z + slot), slot 7 for the router itself. So a router needs X - 1 routes of 16 bits, Y - 1 of
 8 and Z - 1 of 3.

@@ -98,7 +98,7 @@ class _Walker:
         return crossed
 
     def check(self, table: Ints) -> None:
-        """Follow every pair through the tables; one that meets a dead link or goes round in a circle has no way."""
+        """Follow every pair through the tables; a pair that reaches a dead link or a circle has no route."""
         source, target = (grid.ravel() for grid in np.indices(table.shape))
         here = source.copy()
         for _ in range(sum(self.torus.extents)):

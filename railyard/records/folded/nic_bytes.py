@@ -66,7 +66,7 @@ class Nics(Sequence[NicBytes]):
 
     @property
     def busy(self) -> set[str]:
-        """Return the nodes of which at least one NIC sent a byte."""
+        """Return the nodes with at least one NIC that sent a byte."""
         return {node for (node, _), sent in zip(self.pairs, self.tx_bytes, strict=True) if sent}
 
 

@@ -246,7 +246,7 @@ def _values(launch: Launch, middle: Callable[[Sequence[float]], float]) -> Mappi
 
 
 def _as_times(better: Better, samples: Sequence[float]) -> Sequence[float]:
-    """Return samples of which more is worse: rates become times."""
+    """Return samples so that larger is worse: rates become times."""
     if better is Better.LOWER:
         return samples
     return [1 / sample if sample > 0 else 0.0 for sample in samples]

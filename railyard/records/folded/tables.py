@@ -196,7 +196,7 @@ class Reader:
         return self._columns[name]
 
     def _numbers(self, name: str, below: int, place: str) -> Numbers:
-        """Return a column, of which all numbers must be at least 0 and below a limit; raises InputError otherwise."""
+        """Return a column; all its numbers must be at least 0 and below a limit; raises InputError otherwise."""
         column = self._column(name, place)
         if len(column) and (int(column.min()) < 0 or int(column.max()) >= below):
             raise self._fault(place, name, f"a column of numbers from 0 to {below - 1}")

@@ -18,7 +18,7 @@ from railyard.records.programs.base import Free
 
 #: The engine of an environment that names none.
 DEFAULT = "apptainer"
-#: Folders of the image and of the machine's MPI in a line of which neither is known, and what they may be.
+#: Placeholders of the image's and the MPI's folder in a line, and the patterns of these folders.
 _FOLDERS = {"/IMAGE": r"(?:/[^/\0]+)*", "/HOST-MPI": r"(?:/[^/:,\0]+)+"}
 
 

@@ -63,7 +63,7 @@ def command(file: Path, bound: Bound | None) -> tuple[str, ...]:
 
 
 def check(file: Path) -> None:
-    """Raise InputError for a file or folder that is no image."""
+    """Raise InputError for a file or folder that is not an image."""
     (_check_unpacked if file.is_dir() else _check_sif)(file)
 
 
@@ -86,7 +86,7 @@ def _check_sif(file: Path) -> None:
 
 
 def _check_unpacked(folder: Path) -> None:
-    """Raise InputError for a folder that is no unpacked image, which runs without /dev/fuse."""
+    """Raise InputError for a folder that is not an unpacked image, which runs without /dev/fuse."""
     if not (folder / UNPACKED).is_dir():
         valid = "a SIF file, or a folder that `apptainer build --sandbox FOLDER FILE.sif` unpacked"
         raise InputError("image", "", str(folder), valid)

@@ -40,7 +40,7 @@ class ImageEngine:
     """One engine, as functions.
 
     `missing(file)` returns in one line why an image file cannot be run here; empty if it can.
-    `check(file)` raises InputError for a file or folder that is no image of this engine.
+    `check(file)` raises InputError for a file or folder that is not an image of this engine.
     `labels(file)` returns the labels in the image, `version()` the engine's version.
     `command(file, bound)` returns the words before the program; InputError where the engine cannot bind an MPI. The
     strict check makes the same words again and accepts no others.

@@ -55,8 +55,8 @@ class Kind(StrEnum):
 class Given:
     """The parameters of a case, and what else the options depend on.
 
-    `unrecorded` are numbers that are no parameters, by name; a number that is missing there is `Free`. `used` are the
-    parameters of which options were made.
+    `unrecorded` are numbers that are not parameters, by name; a number without an entry may be any (`Free`). `used` are
+    the parameters from which options were made.
     """
 
     parameters: Mapping[str, Json]
@@ -85,7 +85,7 @@ class Given:
             yield from self.option(name, parameter or name.removeprefix("--").replace("-", "_"))
 
     def number(self, name: str, unrecorded: str) -> Iterator[Word]:
-        """Yield an option with a number that is no parameter."""
+        """Yield an option with a number that is not a parameter."""
         value = self.unrecorded.get(unrecorded)
         yield from (name, NUMBER if value is None else f"{value:g}")
 

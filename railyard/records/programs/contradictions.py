@@ -110,5 +110,5 @@ def nothing(run: Run) -> Iterator[str]:
 
 
 def no_bytes(run: Run) -> Iterator[tuple[str, float]]:
-    """Yield nothing, for a program of which no bytes are known."""
+    """Yield nothing, for a program whose bytes are not known."""
     yield from ()

@@ -37,7 +37,7 @@ def contradictions(run: Run) -> Iterator[str]:
 
 
 def sent(run: Run) -> Iterator[tuple[str, float]]:
-    """Yield the bytes of one ping of each sample, which rank 0 sent; the number of pings is no parameter."""
+    """Yield the bytes of one ping of each sample, which rank 0 sent; the number of pings is not a parameter."""
     for labels, (samples,) in run.points("source_sent_bytes"):
         if labels.get("ping") in {"send", "put"}:
             yield run.ranks.host_names[0], float(len(samples) * int(labels["size_bytes"]))

@@ -182,6 +182,6 @@ def is_known(benchmark: str) -> bool:
 
 
 def follows(benchmark: str) -> Follows:
-    """Return the figures of a program that repeat another, with that other; OSU's rates are alike."""
+    """Return the figures of a program that repeat another figure, with that figure; so do the rates of OSU."""
     is_osu = benchmark.startswith("osu_")
     return {"rate_message_s": ("bandwidth_gbyte_s",)} if is_osu else _FOLLOWS.get(benchmark, {})

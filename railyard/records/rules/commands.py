@@ -81,7 +81,7 @@ def _plain(name: str) -> str:
 
 @rule("command", once_for=ALIKE_JOBS)
 def command(read: Record) -> Iterator[Fault]:
-    """A launch's command, and those beside it, are lines that the case gives: launcher, variables, program, options."""
+    """A launch's command, and those of programs run with it, follow from the case: launcher, variables, options."""
     verdicts, bodies = answers(read), dict[str, str]()
     outside = read.origin, rebuilt.site_launcher(read), str(read.provenance.get("image"))
     if site := rebuilt.site_launcher(read)[0]:
@@ -129,7 +129,7 @@ def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
 
 
 def _beside(read: Record, field: str, launch: Launch, body: str) -> Iterator[Fault]:
-    """Yield faults of programs beside the measured one: not those of the load, or other words than a job writes.
+    """Yield faults of programs run with the measured one: not those of the load, or other words than a job writes.
 
     `body` are the words of the measured program.
     """

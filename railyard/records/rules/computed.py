@@ -87,7 +87,7 @@ def _hosts(read: Record, launch: Launch) -> list[str]:
 
 
 def _words(read: Record) -> list[str]:
-    """Return program and options; a number that is no parameter, such as warm-up iterations, changes no figure."""
+    """Return program and options; a number that is not a parameter, such as warm-up iterations, changes no figure."""
     benchmark, parameters = read.case.benchmark, read.case.parameters
     if benchmark not in programs.PROGRAMS:  # of the programs that only the model has
         shown = (("x".join(map(str, parameters.get(name, ()))), name) for name in ("grid", "cells"))

@@ -13,9 +13,9 @@ from railyard.records.rules.registry import Fault, ended_well, rule
 MAY_BE_ZERO = frozenset({"pack", "unpack", "wait", "delay"})
 RATES = frozenset({"data rate", "message rate", "operation rate", "zone rate", "rate"})
 RAN = frozenset({Origin.EMULATED, Origin.MEASURED})
-#: The least number of digits, over all samples of a launch, for which two equal launches are no coincidence.
+#: The least number of digits, over all samples of a launch, for which two equal launches are not a coincidence.
 DIGITS = 12
-#: The most NICs with traffic of which equal bytes are a coincidence. Two launches of a pair of ranks differ by a few
+#: The most NICs with traffic whose equal bytes may be a coincidence. Two launches of a pair of ranks differ by a few
 #: acknowledgements at most: 15 of 24 launches of OSU's latency test had the bytes of another one.
 PAIR = 2
 

@@ -29,6 +29,6 @@ def known(read: Record) -> Iterator[Fault]:
             objects += [(field, "guard", guard)]
             objects += [(f"{field}.{name}", name, guard.get(name)) for name in ("error_bound", "lateness")]
     for field, name, there in objects:
-        keys = there.keys() if isinstance(there, Mapping) else ()  # other rules refuse what is no object
+        keys = there.keys() if isinstance(there, Mapping) else ()  # other rules refuse what is not an object
         if strange := sorted(set(keys) - set(KNOWN[name].split())):
             yield Fault(f"{field}.{strange[0][:60]}", "railyard writes no such key")

@@ -76,7 +76,7 @@ def _path(stamp: bytes) -> str:
 def read(root: Path, *, progress: Progress | None = None, refused: Callable[[InputError], None] | None = None) -> Index:
     """Return the up-to-date index of the archive at `root`, and store it in the cache folder if it changed.
 
-    `progress` wraps the files that must be read. A file that is no valid record is passed to `refused` and skipped;
+    `progress` wraps the files that must be read. A file that is not a valid record is passed to `refused` and skipped;
     without `refused`, InputError is raised.
     """
     stamps, old = set(_stamps(root)), _load(root)

@@ -1,4 +1,4 @@
-"""`railyard torus simulate`: exchanges in the router's network alone, beside their theory, without a torus."""
+"""`railyard torus simulate`: exchanges in the router's network alone, compared with theory, without a torus."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def containers(image: str | None, volumes: Sequence[str]) -> Containers:
 
     The default image is the one that IMAGE names, or DEFAULT_IMAGE.
 
-    Raises InputError for an image that Docker does not have, and for a volume that is no folder or would hide the
+    Raises InputError for an image that Docker does not have, and for a volume that is not a folder or would hide the
     image's programs. Raises RunError if Docker does not answer.
     """
     image = image or os.environ.get(IMAGE) or DEFAULT_IMAGE
@@ -103,7 +103,7 @@ def keepers(folder: Path) -> set[int]:
 
 
 def tori() -> set[str]:
-    """Return the names of the tori of which any container exists, running or not; none if Docker does not answer."""
+    """Return the names of the tori that have a container, running or not; none if Docker does not answer."""
     if not _expected():
         return set()
     try:

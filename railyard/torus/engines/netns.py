@@ -47,7 +47,7 @@ def namespaces(torus: str) -> list[str]:
 
 
 def tori() -> set[str]:
-    """Return the names of the tori of which any namespace exists."""
+    """Return the names of the tori that have a namespace."""
     return {p.name.split(".")[1] for p in NETNS.glob(f"{PREFIX}.*.*")}
 
 

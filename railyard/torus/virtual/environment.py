@@ -90,7 +90,7 @@ def preloaded() -> str:
 
 
 def openmpi_series(mpirun: Sequence[str], variables: Mapping[str, str]) -> str | None:
-    """Return the series of the Open MPI that a command belongs to, such as `4.1`; None if it is no Open MPI's."""
+    """Return the series of the Open MPI that a command belongs to, such as `4.1`; None if it is not an Open MPI's."""
     match = re.search(rf"{openmpi.PRODUCT}(\d+\.\d+)", version_text(mpirun, variables))
     return match[1] if match else None
 

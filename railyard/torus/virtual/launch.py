@@ -202,7 +202,7 @@ def _attempts() -> int:
 
 
 class _Output:
-    """This process's stdout, and its size before a launch began to write there; None if it is no regular file."""
+    """This process's stdout, and its size before a launch began to write there; None if it is not a regular file."""
 
     def __init__(self) -> None:
         status = os.fstat(sys.stdout.fileno())

@@ -98,7 +98,7 @@ class VirtualTorus:
         return RUN / self.name
 
     def plan(self, faults: Faults | None = None) -> TorusPlan:
-        """Return what this machine makes of the torus, with its faults or others."""
+        """Return the plan of this machine's part of the torus, with the torus's faults or with `faults`."""
         whole = plan.make(self.topology, self.shape, self.faults if faults is None else faults)
         return own_plan(whole, self.parts) if self.parts else whole
 
@@ -268,12 +268,12 @@ def down_all() -> list[str]:
 
 
 def names() -> set[str]:
-    """Return the names of the tori of which a folder or a namespace exists. Only `down` also finds mere containers."""
+    """Return the names of the tori that have a folder or a namespace. Only `down` also finds mere containers."""
     return {p.name for p in RUN.glob("*") if p.is_dir()} | netns.tori()
 
 
 def _left_to_engines() -> set[str]:
-    """Return the names of the tori of which an engine has any node."""
+    """Return the names of the tori that have a node in an engine."""
     return set[str]().union(*(engine.tori() for engine in engines().values()))
 
 

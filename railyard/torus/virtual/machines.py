@@ -85,7 +85,7 @@ def of_slurm() -> list[Machine]:
 
 
 def parts_here(machines: Sequence[Machine], reach: Sequence[str]) -> Parts:
-    """Return the parts of a torus on these machines, of which one is this; InputError if none or two are."""
+    """Return the parts of a torus on these machines; InputError unless exactly one of them is this machine."""
     own = [number for number, machine in enumerate(machines) if _is_here(machine.address)]
     if len(own) != 1:
         valid = "machines with one address each, exactly one of them this machine's"

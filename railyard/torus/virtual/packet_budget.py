@@ -114,7 +114,7 @@ def advice(topology: Topology, shape: Shape) -> str:
 
 
 def most_scale(topology: Topology, shape: Shape) -> float:
-    """Return the rate scale at which all links together need all that this machine forwards; 0 if not measured yet."""
+    """Return the rate scale at which all links together need all packets that this machine forwards, 0 if unknown."""
     try:
         budget = float(json.loads(_cache().read_text(encoding="utf-8"))["packets_per_s"])
     except (OSError, ValueError, LookupError, TypeError):

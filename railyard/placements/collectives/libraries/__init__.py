@@ -142,7 +142,7 @@ def environment(choice: str, library: Library | None) -> dict[str, str]:
 
 
 def rules_file(choice: str) -> str:
-    """Return the name of a choice's tuning file beside a launch."""
+    """Return the name of a choice's tuning file in the folder of a launch."""
     return f"{re.sub('[^a-z0-9]+', '-', choice)}.rules"
 
 

@@ -1,7 +1,7 @@
 """What the dumps of InfiniBand's and Omni-Path's tools have in common: adapters that describe themselves, and cables.
 
 A driver describes an adapter by host and device, as `node01 mlx5_0` or `node01 HCA-1`. A dump in which no adapter has a
-device names hosts alone. A switch's own adapter (SHARP) and an adapter with the driver's own words are no nodes. Any
+device names hosts alone. A switch's own adapter (SHARP) and an adapter with the driver's own words are not nodes. Any
 other description is passed over and reported. A node with several adapters is at the switch of the first, in natural
 order.
 """

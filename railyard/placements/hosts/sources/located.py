@@ -2,7 +2,7 @@
 
 A module of this folder that defines `SOURCE` is a source (`railyard.placements.hosts.sources` finds it); nothing else
 must be edited to add one. A line that a parser cannot read is passed over and counted (`OddLineError`), so that one odd
-line never takes the coordinates from all nodes. A text of which no line can be read is an error.
+line never takes the coordinates from all nodes. A text without a readable line is an error.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def matches(text: str) -> bool:
 
 
 def parse(text: str, source: str) -> NodeCoordinates:
-    """Return node's xname -> (group, switch, 0); InputError for a group that is no number."""
+    """Return node's xname -> (group, switch, 0); InputError for a group that is not a number."""
     nodes = Reading(source)
     edges = _edges(text, nodes)
     switches = sorted({(edge.group, natural(edge.switch)) for edge in edges})

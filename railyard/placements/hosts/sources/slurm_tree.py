@@ -4,8 +4,8 @@
     SwitchName=spine Switches=leaf[0-1]        BlockSizes=18,36
 
 A leaf's or a block's nodes are at one place; the levels above give pods (`trees`). In what scontrol prints a switch of
-switches lists all nodes below it and is no leaf; aggregated blocks are made of blocks. A torus or a ring has no order
-of nodes in these texts.
+switches lists all nodes below it and is not a leaf; aggregated blocks are made of blocks. A torus or a ring has no
+order of nodes in these texts.
 """
 
 from __future__ import annotations

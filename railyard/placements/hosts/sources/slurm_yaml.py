@@ -116,7 +116,7 @@ def _ring(document: Any, nodes: Reading) -> NodeCoordinates:
 
 
 def _only(document: Any, key: str, what: str, source: str) -> Mapping[str, Any]:
-    """Return the only item of a list; InputError for several, of which each has coordinates of its own."""
+    """Return the only item of a list; InputError for several, because each has its own coordinates."""
     several = items(document, key, source)
     if len(several) != 1:
         raise InputError(source, key, problem=f"{len(several)} items", valid=f"one: only {what} has coordinates")

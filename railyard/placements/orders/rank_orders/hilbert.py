@@ -3,8 +3,8 @@
 Cells that are near in a box stay near in the list, in every dimension at once. Both nodes of a router count along Y.
 
 J. Skilling, "Programming the Hilbert curve", AIP Conf. Proc. 707 (2004): coordinates to the transposed index, here for
-all cells at once. A box that is no cube of a power of two is taken as a part of the smallest one; the curve then leaps
-over what is missing.
+all cells at once. A box that is not a cube of a power of two is taken as a part of the smallest one; the curve then
+leaps over what is missing.
 """
 
 from __future__ import annotations

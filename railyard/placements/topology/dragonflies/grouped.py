@@ -278,7 +278,7 @@ class Grouped(Switched):
 
 
 def _routes(cables: Cables) -> dict[str, Any]:
-    """Return the document's part of routes; empty where all are minimal."""
+    """Return the part of the document on routes; empty if all routes are minimal."""
     if cables.spread == BY_LOAD:
         return {"routes": {"spread": BY_LOAD}}
     share = cables.valiant_share

@@ -12,7 +12,7 @@ from railyard.records.rules.registry import Fault, rule
 from railyard.torus.virtual.error_bound import VOID_PERCENT, ErrorBound
 
 PARTS = tuple(part.name for part in fields(ErrorBound))
-#: Network -> the parts above `VOID_PERCENT` of which a launch is not `ok` (railyard.torus.virtual.fidelity).
+#: Network -> the parts of the bound that void a launch above `VOID_PERCENT` (railyard.torus.virtual.fidelity).
 DECIDING = {"router": ("percent",), "kernel": ("steal_percent", "throttled_percent")}
 
 

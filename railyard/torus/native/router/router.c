@@ -36,7 +36,7 @@ enum {
     MOST_WAIT_MS = 60000,
     CHUNKS_PER_TURN = 16,
     SLACK_SHARE =
-        20, /* of the time of the largest cell on the fastest link: how late events inside may be seen */
+        20, /* how late an event may be seen, as a share of the largest cell's time on the fastest link */
     SLACK_MIN_NS = 10000,
     SLACK_MAX_NS = 200000,
     AT_ONCE_NS = 5000, /* a wait that was shorter did not sleep */
