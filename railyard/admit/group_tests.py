@@ -22,7 +22,7 @@ MOST_APART = 8
 #: Fewer peers in a launch give no median: then the peers of all launches do. With fewer in all, a reading decides
 #: nothing, because a slow pair would be its own peer.
 FEWEST_PEERS = 4
-#: So many sound pairs join a launch as peers of the others.
+#: The number of sound pairs that join a launch as peers of the tested ones.
 MOST_PEERS = 64
 #: More slow readings of one pair do not count against its nodes.
 MOST_PER_PAIR = 2

@@ -96,7 +96,7 @@ class Reading:
         return not self.fault
 
 
-#: From the text of standard output and that of the file that the program left (empty for none) to a reading.
+#: Makes a reading of standard output, and of the file that the program left (empty for none).
 Parser = Callable[[str, str, str], Reading]
 
 

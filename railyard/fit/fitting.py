@@ -32,8 +32,7 @@ from railyard.torus.native.messages import exchanges_s
 #: What the result is held against: the launcher gets the nodes, and rank k takes slot k.
 DEFAULT = "scheduler"
 FITTED = "optimised"
-#: Above so many pairs of ranks or nodes of the machine there is no simulation, which then takes minutes:
-#: `railyard torus simulate --patient`.
+#: The most pairs of ranks, and nodes, of a simulation. Of more it takes minutes: `railyard torus simulate --patient`.
 SIMULATED_PAIRS = 20_000
 SIMULATED_NODES = 1024
 #: Counted over predicted bytes of the slowest link from which on `railyard fit` warns.

@@ -384,7 +384,7 @@ class Placed(_Variables):
         """Return the job as it is to be submitted, with the options of ReFrame's own launcher."""
         prepared, own = self.prepared, self.job.launcher
         self.job.num_cpus_per_task = self.num_cpus_per_task
-        # Of ReFrame's own words only these of srun's are kept: all others place the ranks.
+        # Only these options of ReFrame's srun are kept, because all others place the ranks.
         cpus = [word for word in own.command(self.job) if word.startswith(("--cpus-per-task=", "--export="))]
         wrapper = ""
         if prepared.where.launch:

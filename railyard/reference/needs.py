@@ -22,7 +22,7 @@ SYSTEMS = {
     "+simulated": "SimGrid",
     "+modelled": "the model",
 }
-#: Of the checks that take the nodes that they get; and of those where topology or parameter decide.
+#: The nodes of checks that take all that they get, and of those where topology or parameter decide.
 ALL, VARIES = "all", "varies"
 _SMOKE = "gemini-2x2x2"
 

@@ -18,7 +18,7 @@ from railyard.records.folded import slow
 
 #: What identifies a comparison.
 Key = TypeVar("Key")
-#: So many changed verdicts are named.
+#: The most changed verdicts that are named.
 _NAMED = 3
 
 

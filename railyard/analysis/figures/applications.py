@@ -27,7 +27,7 @@ from railyard.records.benchmark import Label
 OF_ANY_CASE = True
 SHARE, SIZE, MESSAGES = "mpi_time_percent", "message_bytes", "messages_count"
 SENT, COLLECTIVE_TIME = "sent_percent", "collective_time_percent"
-#: Of persistent sends alone: their number, which is there only where they were counted, mean size, and sizes.
+#: Figures of persistent sends alone, if they were counted: their number, mean size, and sizes.
 PERSISTENT, PERSISTENT_SIZE = "persistent_messages_count", "persistent_message_bytes"
 PERSISTENT_SIZES = "persistent_messages_percent"
 CLAIMED = frozenset({SHARE, SIZE, MESSAGES, SENT, COLLECTIVE_TIME, PERSISTENT, PERSISTENT_SIZE, PERSISTENT_SIZES})

@@ -43,7 +43,7 @@ OF_ANY_CASE = True
 TITLE = "Load of the network"
 #: The traffic pattern of each benchmark whose traffic is known.
 PATTERNS = {"halo": "stencil6", "minighost": "stencil27"}
-#: Above so many routers neighbours are drawn as one block.
+#: The most routers that are drawn singly; of more, neighbours are one block.
 MOST_CELLS = 256
 #: Only the most loaded lines of a panel are drawn.
 MOST_LINES = 1000

@@ -20,7 +20,7 @@ from railyard.records.units import Fom
 
 #: Units of time, the longest first, and their µs. The axis has the first unit of which it holds at least one.
 TIMES = (("s", 1e6), ("ms", 1e3), ("µs", 1.0))
-#: From here on numbers of other units are written with a power of ten at the axis' name.
+#: Numbers of other units from this one on are written with a power of ten in the axis' name.
 LONG = 1e5
 _MOST_DECIMALS = 6
 

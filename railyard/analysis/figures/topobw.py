@@ -25,7 +25,7 @@ from railyard.analysis.text import percent
 RATE, MISSING = "bandwidth_gbyte_s", "missing_percent"
 #: Six digits at most: no machine has a longer coordinate, and matplotlib cannot draw numbers of any length.
 LINK = re.compile(r"([XYZ])([+-]) (\d{1,6}),(\d{1,6}),(\d{1,6})>\d{1,6},\d{1,6},\d{1,6}")
-#: From this share of its rate on a link that is missing something is marked with the number.
+#: A link that lacks this share of its rate or more is marked with the number.
 MARKED_PERCENT = 2.0
 #: A dimension with more rings than this shows the worst link of all rings at each place.
 RINGS_MAX = 64

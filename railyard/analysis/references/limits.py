@@ -52,7 +52,7 @@ LEAST = 0.03
 DRAWN_IN = 3.0
 #: So many of the newest records together are compared with those before them, for what is small beside the spread.
 TOGETHER = 5
-#: So many of the largest differences of shifts are drawn in to the next one.
+#: How many of the largest differences of shifts are reduced to the next one.
 DRAWN = 3
 #: How often the median polish goes over records and variables.
 POLISHED = 3

@@ -39,9 +39,9 @@ ENERGY = units.fom("energy_joule", "J", "lower")
 #: The number of a socket, a die or an accelerator behind a counter's name.
 _NUMBER = re.compile(r"(-?\d+)+$")
 RANK_SENT = units.fom(units.RANK_SENT, "%", "neither")
-#: Of a rank's bytes: a NIC with less carried a connection that MPI hardly used.
+#: The least share of a rank's bytes; MPI hardly used the connection of a NIC with less.
 LEAST = 0.01
-#: Of the bytes of all NICs: less proves nothing.
+#: The least share of the bytes of all NICs that proves something.
 EXPLAINED = 0.5
 #: Longest list of ranks in a label.
 LONGEST = 200

@@ -32,7 +32,7 @@ from railyard.placements.topology.base import Topology
 
 #: The most dimensions that a box of routers may have; the coordinates file has as many (docs/formats.md).
 MOST_DIMENSIONS = 8
-#: In place of a topology: a machine of which only the names of the nodes are known.
+#: The word in place of a topology for a machine of which only the names of the nodes are known.
 UNKNOWN = "unknown"
 #: The NIC policy where rails are joined and none is named.
 DEFAULT_NICS = "one-per-rank"

@@ -46,7 +46,7 @@ COLUMNS = (
 )
 #: Lines of pml_monitoring: messages of the program, those that the library sends for it, puts and gets.
 MONITORED = {"E": Kind.MESSAGES, "I": Kind.COLLECTIVES, "S": Kind.ONE_SIDED, "R": Kind.ONE_SIDED}
-#: Of a capture whose program ended early.
+#: The note on a capture whose program ended early.
 NOT_WHOLE = "the program ended without MPI_Finalize: the matrix has what it had sent until then"
 MONITORED_LINE = re.compile(r"([EISR])\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs")
 

@@ -123,7 +123,7 @@ class _Search:
         starts.sort(key=lambda start: (start.slowest_s, start.host_s))
         if starts[0].slowest_s == 0:
             return starts[0]
-        # Of starts that cost the same one is refined, as most are the same placement turned or mirrored.
+        # One of several starts of equal cost is refined, because most are one placement turned or mirrored.
         unlike = {(start.slowest_s, start.host_s, start.total_s): start for start in reversed(starts)}
         best, self.host_s = starts[0], starts[0].host_s
         tried = [*itertools.islice(reversed(unlike.values()), REFINED)]

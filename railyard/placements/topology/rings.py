@@ -15,7 +15,7 @@ from railyard.placements.arrays import Floats, Ints, Ints32, np
 from railyard.placements.topology.carried import Carried
 from railyard.placements.topology.parts import Coordinate
 
-#: So many messages at a time: a few arrays of them fit into a cache.
+#: Messages that are handled at a time: a few arrays of them fit into a cache.
 _AT_ONCE = 1 << 18
 
 
