@@ -14,7 +14,7 @@ from typing import Any
 from support import whole_machine
 from support.mpis import algorithms, gain, matrix, ranking, stacks
 
-from perf import archive, bench, forgeries, fuzz, pieces, rings, rivals, same, statistics, tender, topobw, vtorus
+from perf import archive, bench, forgeries, fuzz, pieces, rings, rivals, same, statistics, tender, topobw
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -22,7 +22,6 @@ OUTPUT = BUILD / "bench.json"
 #: What each section measures, and how it is started.
 SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "bench": ("what a person waits for, against the last states of this machine: at most 10 minutes", bench.measure),
-    "fidelity": ("payload rate of every link, also with five faults", lambda _: vtorus.fidelity()),
     "same": ("one placement twice (A/A): how far apart the medians are", same.measure),
     "rings": ("full rings in the router's network alone, beside theory", lambda _: rings.measure()),
     "topobw": ("injected faults that topobw names, and false alarms without one", topobw.measure),

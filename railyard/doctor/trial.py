@@ -33,7 +33,8 @@ def fault(fragment: str, system: str) -> str:
         path = Path(folder, "mine.yml")
         path.write_text(fragment, encoding="utf-8")
         words = ["reframe", "-C", str(CHECKOUT / "reframe.yml"), "-C", str(path), "--system", system]
-        words += ["--prefix", folder, "-c", str(CHECKOUT / "checks/noise.py"), "-n", TRIAL, "--dry-run"]
+        words += ["--prefix", folder, "-c", str(CHECKOUT / "checks/noise.py"), "-n", TRIAL]
+        words += ["--dry-run", "--exec-policy=serial"]  # the other policy sleeps between its questions
         path_of = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
         environment = {**os.environ, "PATH": path_of, "RAILYARD_CHECKOUT": str(CHECKOUT), "PWD": str(CHECKOUT)}
         try:
