@@ -97,7 +97,7 @@ class _Search:
     """One search: the arrays of refine.c (`problem`), the deadline, and the seeds of its steps in their order."""
 
     def __init__(self, job: PlacementJob, traffic: Traffic, effort: Effort) -> None:
-        self.deadline = time.monotonic() + effort.time_limit_s
+        self.deadline, self.trial_s = time.monotonic() + effort.time_limit_s, 1e-12
         if effort.background is not None and (effort.background.left == 1).all():
             effort = replace(effort, background=None)
         self.job, self.traffic, self.effort = job, traffic, effort
@@ -113,10 +113,6 @@ class _Search:
         messages = max(1.0, len(self.problem.other) / ranks)
         share = min(2.0, max(0.4, USUAL_MESSAGES / messages))
         self.step_trials = round(2 * share * effort.trials_per_rank * ranks)
-
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() > self.deadline
 
     def best(self) -> Candidate:
         """Take the five steps, and return the best placement."""
@@ -175,7 +171,7 @@ class _Search:
         """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
         for number, (name, at) in enumerate(_starts(self.job, self.traffic)):
             yield self._evaluated(name, _fill(at, self.problem))
-            if number and self.is_over:
+            if number and time.monotonic() > self.deadline:
                 return
 
     def _annealed(self, start: Candidate) -> Iterator[Candidate]:
@@ -206,7 +202,9 @@ class _Search:
 
         A step is the power of the sum, and what the first exchanges may add to it.
         """
-        if self.is_over:
+        begun_s = time.monotonic()
+        trials = int(min(trials, (self.deadline - begun_s) / self.trial_s))  # as many as the time limit has room for
+        if trials <= 0:
             return start
         at = refine.refine(
             self.problem,
@@ -219,6 +217,7 @@ class _Search:
             allowed=step[1],
             limit_s=limit_s,
         )
+        self.trial_s = (time.monotonic() - begun_s) / trials
         return self._evaluated(start.name, at)
 
 
