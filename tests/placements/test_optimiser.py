@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from support.commands import Run
 from support.topology.topologies import gemini
 
@@ -153,9 +154,9 @@ def test_halves_of_a_graph_fill_every_node() -> None:
     """A ring of ranks in two parts that send each other nothing, on some of the nodes."""
     granted = occupied(allocate(gemini("4x3x5")), 60, 2)
     count = 2 * len(granted.indices)
-    between = np.roll(np.eye(count), 2, axis=0) + np.roll(np.eye(count), -2, axis=0)
+    between = csr_array(np.roll(np.eye(count), 2, axis=0) + np.roll(np.eye(count), -2, axis=0))
     cuts = Cuts(axes=None, weights=(1.0, 1.0, 1.0))
-    found = bisection.bisect_graph(between, granted.cells, 2, cuts)
+    found = bisection.bisect(np.zeros((count, 1)), granted.cells.astype(float), 2, cuts, between=between)
     assert np.bincount(found, minlength=len(granted.indices)).tolist() == [2] * len(granted.indices)
 
 

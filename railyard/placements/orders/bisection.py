@@ -14,8 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from railyard.placements.arrays import Floats, Ints, NDArray, np
+from railyard.placements.arrays import Floats, Ints, Ints32, np
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+DENSE_RANKS = 128  # with a dense matrix, whose eigenvectors are found faster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,47 +37,48 @@ class Cuts:
     lead_by_ranks: bool = False
 
 
-def bisect(ranks: Floats, nodes: Floats, slots: int, cuts: Cuts) -> NDArray[np.int32]:
+def bisect(ranks: Floats, nodes: Floats, slots: int, cuts: Cuts, *, between: sparse.csr_array | None = None) -> Ints32:
     """Return the node of each rank (index into `nodes`).
 
-    `ranks` has shape (ranks, grid dimensions), `nodes` (nodes, torus dimensions); at most `slots` ranks per node.
+    `ranks` has shape (ranks, grid dimensions), `nodes` (nodes, torus dimensions); at most `slots` ranks per node. With
+    `between`, the bytes of pairs, ranks are halved along Fiedler vectors that are drawn to ranks elsewhere.
     """
     node_of_rank = np.empty(len(ranks), dtype=np.int32)
     weighed = nodes * np.array(cuts.weights)
-    todo = [(np.arange(len(ranks)), np.arange(len(nodes)))]
-    while todo:
-        some, places = todo.pop()
-        if len(places) == 1:
-            node_of_rank[some] = places[0]
-            continue
-        todo.extend(_halves(ranks, weighed, some, places=places, slots=slots, cuts=cuts))
-    return node_of_rank
-
-
-def bisect_graph(between: Floats, nodes: Ints, slots: int, cuts: Cuts) -> NDArray[np.int32]:
-    """Return the node of each rank, halved along Fiedler vectors drawn to ranks elsewhere; `between`: pairs' bytes."""
-    node_of_rank = np.empty(len(between), dtype=np.int32)
-    weighed = nodes * np.array(cuts.weights)
-    line, position = np.zeros((len(between), 1)), np.tile(weighed.mean(axis=0), (len(between), 1))
-    parts = [(np.arange(len(between)), np.arange(len(nodes)))]
+    points, position = ranks.copy(), np.tile(weighed.mean(axis=0), (len(ranks), 1))
+    parts = [(np.arange(len(ranks)), np.arange(len(nodes)))]
     for some, places in parts:
         node_of_rank[some] = places[0]
         if len(places) > 1 and len(some):
-            along = int(np.ptp(weighed[places], axis=0).argmax())
-            line[some, 0] = _drawn(between[some], some, position[:, along])
-            for ranks, there in _halves(line, weighed, some, places=places, slots=slots, cuts=cuts):
-                position[ranks] = weighed[there].mean(axis=0)
-                parts.append((ranks, there))
+            if between is not None:
+                along = int(np.ptp(weighed[places], axis=0).argmax())
+                points[some, 0] = _drawn(between[some], some, position[:, along])
+            for those, there in _halves(points, weighed, some, places=places, slots=slots, cuts=cuts):
+                position[those] = weighed[there].mean(axis=0)
+                parts.append((those, there))
     return node_of_rank
 
 
-def _drawn(rows: Floats, some: Ints, position: Floats) -> Floats:
+def _drawn(rows: sparse.csr_array, some: Ints, position: Floats) -> Floats:
     """Return places of some ranks on a line, near those they exchange much with; `rows` are theirs of the matrix."""
-    inside = rows[:, some] + 1e-9 * rows.max() + 1e-12  # connected, whatever they send
-    fiedler = np.linalg.eigh(np.diag(inside.sum(axis=1)) - inside)[1][:, min(1, len(some) - 1)]
+    fiedler = _fiedler(rows[:, some])
     pull = rows @ position - rows.sum(axis=1) * position[some]
-    turned = math.copysign(1 / np.abs(fiedler).max(), fiedler @ pull)
+    turned = math.copysign(1 / max(np.abs(fiedler).max(), 1e-300), fiedler @ pull)
     return np.asarray(turned * fiedler + 0.3 * pull / max(np.abs(pull).max(), 1e-300))
+
+
+def _fiedler(inside: sparse.csr_array) -> Floats:
+    """Return the second eigenvector of a graph's Laplacian; of a graph in parts, a vector that differs between some."""
+    from scipy.sparse import diags_array  # imported here: most commands optimise nothing
+    from scipy.sparse.linalg import eigsh
+
+    laplacian, count = diags_array(inside.sum(axis=1)) - inside, inside.shape[0]
+    small = 1e-3 * laplacian.diagonal().mean() + 1e-12
+    if count <= DENSE_RANKS:  # less than 0 is left for the constant vector alone, which is the first
+        return np.asarray(np.linalg.eigh(laplacian.toarray() - 1e-6 * small)[1][:, min(1, count - 1)])
+    start = np.random.default_rng(0).random(count)
+    vectors = eigsh(laplacian.tocsc(), k=2, sigma=-small, v0=start, tol=1e-4)[1]
+    return np.asarray(np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)[0][:, 0])
 
 
 def _halves(

@@ -4,7 +4,7 @@ Five steps. Starts: every order that needs no file, block shapes, the grid folde
 halved together (`bisection`); the same along the grids that measured traffic follows (`products`). The result is never
 worse than the best of them.
 Trial: the best get a round of exchanges (`railyard.placements.orders.refine`). Main: the best of those gets the rest,
-with the sum's power rising from 8 to 32. Annealing: for up to 200 ranks, searches from that result and from random
+with the sum's power rising from 8 to 32. Annealing: for up to 800 ranks, searches from that result and from random
 orders which accept worse exchanges at first. Shortening: of placements with as fast a slowest link, the one with the
 smallest sum of all links' seconds; a message that passes fewer links waits less.
 
@@ -26,8 +26,9 @@ import itertools
 import math
 import operator
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, Ints32, NDArray, np
@@ -40,7 +41,7 @@ from railyard.placements.orders.walks import divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
 NODE_SHARE = 0.01  # of trials exchange all ranks of two nodes
-LARGE_RANKS, DENSE_RANKS = 40_000, 1024  # beyond, fewer starts are evaluated
+LARGE_RANKS, GRAPH_RANKS = 40_000, 8192  # beyond, fewer starts are evaluated
 #: Steps of an annealed search: power of the sum, and what the first exchanges may add to it. The sum is 1 for one
 #: slowest link. With 2 or 16 as the first power the slowest links were 1 to 8 % slower.
 ANNEALED = ((4, 1.0), (8, 0.3), (32, 0.3))
@@ -52,10 +53,10 @@ USUAL_MESSAGES = 12
 #: A link below this share of the slowest host link costs nothing but its part of the sum. Measured with LULESH: on a
 #: torus where the slowest link is at 0.4, the smallest sum is 7 % faster; on a dragonfly and a tree, at 0.8, slower.
 HOST_SHARE = 0.5
-#: How much the first exchanges of a step may raise the sum that the step lowers. The steps are repeated from the best
-#: result, in turn with more and with less freedom at first: with LULESH on a torus the sum falls by 5 % more. How often
-#: is limited by the trials, and they end when they gain nothing.
-SHORTENED = ((1.0, 0.3, 0.0), (4.0, 1.0, 0.3, 0.0))
+#: What the first exchanges may add where the sum is lowered, first from the shortest start. Then all are repeated from
+#: the best result, the freest first: with LULESH on a torus the sum falls by 5 % more. How often is limited by the
+#: trials, and they end when they gain nothing.
+SHORTENED, SHORTENED_STEPS = (0.3, 1.0, 4.0), 3
 REPEATS = 4
 ROUNDING = 1e-9
 DIMENSIONS = 3  # of a grid that is recognised
@@ -96,7 +97,7 @@ class _Search:
     """One search: the arrays of refine.c (`problem`), the deadline, and the seeds of its steps in their order."""
 
     def __init__(self, job: PlacementJob, traffic: Traffic, effort: Effort) -> None:
-        self.deadline = time.monotonic() + effort.time_limit_s
+        self.deadline, self.trial_s = time.monotonic() + effort.time_limit_s, 1e-12
         if effort.background is not None and (effort.background.left == 1).all():
             effort = replace(effort, background=None)
         self.job, self.traffic, self.effort = job, traffic, effort
@@ -113,10 +114,6 @@ class _Search:
         share = min(2.0, max(0.4, USUAL_MESSAGES / messages))
         self.step_trials = round(2 * share * effort.trials_per_rank * ranks)
 
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() > self.deadline
-
     def best(self) -> Candidate:
         """Take the five steps, and return the best placement."""
         starts = [*self._without_background(), *self._evaluated_starts()]
@@ -128,7 +125,7 @@ class _Search:
         best, self.host_s = starts[0], starts[0].host_s
         tried = [*itertools.islice(reversed(unlike.values()), REFINED)]
         for number, power in enumerate(ROUNDS, start=1):
-            for one in () if self.is_over else tried:
+            for one in tried:
                 best = min(best, self._exchanged(one, self.trials, (power, 0.0)), key=SLOWEST)
             self.progress(number / len(ROUNDS), best.slowest_s)
             tried = [best]
@@ -136,16 +133,16 @@ class _Search:
         best = min(candidates, key=SLOWEST)
         limit_s = max(best.slowest_s, min(starts[0].slowest_s, HOST_SHARE * best.host_s)) * (1 + ROUNDING)
         host_s = max(best.host_s, candidates[0].host_s) * (1 + ROUNDING)
-        within = [
-            [one for one in some if one.slowest_s <= limit_s and one.host_s <= host_s] for some in (candidates, starts)
-        ]
-        shortest = sorted(within[1], key=TOTAL)[:1]
-        best = min((self._shortened(one, limit_s, SHORTENED[0]) for one in [*within[0], *shortest]), key=TOTAL)
-        repeats = self.effort.most_trials // 2 // (self.step_trials * len(SHORTENED[1]))
+        shortest = min(starts, key=TOTAL)
+        eased = self._exchanged(shortest, self.trials, (4, 0.0))
+        pairs = [(shortest, SHORTENED[0]), (eased, SHORTENED[0]), *[(one, SHORTENED[1]) for one in candidates]]
+        within = [(one, allowed) for one, allowed in pairs if one.slowest_s <= limit_s and one.host_s <= host_s]
+        best = min((self._shortened(one, limit_s, allowed) for one, allowed in within), key=TOTAL)
+        repeats = self.effort.most_trials // 2 // (self.step_trials * SHORTENED_STEPS)
         for _ in range(min(REPEATS, repeats // 2)):
             before = best
-            for steps in reversed(SHORTENED):
-                best = self._shortened(best, limit_s, steps)
+            for allowed in reversed(SHORTENED):
+                best = self._shortened(best, limit_s, allowed)
             if best is before:
                 break
         return best
@@ -174,7 +171,7 @@ class _Search:
         """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
         for number, (name, at) in enumerate(_starts(self.job, self.traffic)):
             yield self._evaluated(name, _fill(at, self.problem))
-            if number and self.is_over:
+            if number and time.monotonic() > self.deadline:
                 return
 
     def _annealed(self, start: Candidate) -> Iterator[Candidate]:
@@ -189,20 +186,14 @@ class _Search:
                 shuffled = np.random.default_rng(next(self.seeds)).permutation(start.at)
                 current = self._evaluated("random", shuffled)
             for step in ANNEALED:
-                if self.is_over:
-                    return
                 current = self._exchanged(current, self.step_trials, step)
             yield current
 
-    def _shortened(self, start: Candidate, limit_s: float, steps: Sequence[float]) -> Candidate:
-        """Lower the sum of all links' seconds in some steps, where no link becomes slower than the limit."""
-        current, trials = start, min(self.step_trials, self.effort.most_trials // 8)
-        for allowed in steps:
-            if self.is_over:
-                return start
-            current = self._exchanged(current, trials, (1, allowed), limit_s)
-        is_better = current.slowest_s <= limit_s and current.total_s < start.total_s
-        return current if is_better else start
+    def _shortened(self, start: Candidate, limit_s: float, allowed: float) -> Candidate:
+        """Lower the sum of all links' seconds, where no link becomes slower than the limit."""
+        trials = min(SHORTENED_STEPS * self.step_trials, self.effort.most_trials)
+        one = self._exchanged(start, trials, (1, allowed), limit_s)
+        return one if one.slowest_s <= limit_s and one.total_s < start.total_s else start
 
     def _exchanged(
         self, start: Candidate, trials: int, step: tuple[int, float], limit_s: float = math.inf
@@ -211,6 +202,10 @@ class _Search:
 
         A step is the power of the sum, and what the first exchanges may add to it.
         """
+        begun_s = time.monotonic()
+        trials = int(min(trials, (self.deadline - begun_s) / self.trial_s))  # as many as the time limit has room for
+        if trials <= 0:
+            return start
         at = refine.refine(
             self.problem,
             start.at,
@@ -222,6 +217,7 @@ class _Search:
             allowed=step[1],
             limit_s=limit_s,
         )
+        self.trial_s = (time.monotonic() - begun_s) / trials
         return self._evaluated(start.name, at)
 
 
@@ -229,12 +225,10 @@ def _starts(job: PlacementJob, traffic: Traffic) -> Starts:
     """Yield everything worth evaluating for a job's own grid and numbering, then along the grids that it follows."""
     yield from _grid_starts(job)
     if traffic.is_measured or len(job.grid) == 1:
-        yield from _bisections(job, _spectral(traffic))
-        if traffic.ranks <= DENSE_RANKS:
-            between = (traffic.matrix() + traffic.matrix().T).toarray()
-            for weights in job.allocation.topology.cut_weights:
-                cuts = Cuts(axes=None, weights=weights)
-                yield "graphs", bisection.bisect_graph(between, job.allocation.cells, job.ranks_per_node, cuts)
+        between = traffic.matrix() + traffic.matrix().T
+        yield from _bisections(job, _spectral(between))
+        if traffic.ranks <= GRAPH_RANKS:
+            yield from _bisections(job, np.zeros((job.ranks, 1)), between)
     for grid, ranks in products.recognised(traffic, DIMENSIONS) if traffic.is_measured else ():
         cell = np.argsort(ranks)
         for name, at in _grid_starts(replace(job, grid=grid)):
@@ -253,8 +247,8 @@ def _grid_starts(job: PlacementJob) -> Starts:
         except InputError:
             continue  # custom, where the grid does not match the block; by-group, where there are no groups
     if job.allocation.topology.rings is None:
-        slots = np.repeat(np.arange(len(job.allocation.indices), dtype=np.int64), job.ranks_per_node)
-        yield "random", np.random.default_rng(0).permutation(slots)[: job.ranks].astype(np.int32)
+        slots = np.repeat(np.arange(len(job.allocation.indices), dtype=np.int32), job.ranks_per_node)
+        yield "random", np.random.default_rng(0).permutation(slots)[: job.ranks]
     yield from _bisections(job)
     yield from _blocks(job)
     box = custom.box_of(job.allocation) if job.allocation.topology.rings else None
@@ -281,15 +275,16 @@ def _blocks(job: PlacementJob) -> Starts:
                 yield f"blocks:{text(shape)} along {name}", walk[node].astype(np.int32)
 
 
-def _bisections(job: PlacementJob, places: NDArray[np.float64] | None = None) -> Starts:
-    """Yield the ranks halved with the nodes: by their places, shape (ranks, dimensions), or by the grid's."""
+def _bisections(job: PlacementJob, places: NDArray[np.float64] | None = None, between: Any = None) -> Starts:
+    """Yield the ranks halved with the nodes: by their places, shape (ranks, dimensions), the grid's or pairs' bytes."""
     nodes = job.allocation.cells.astype(np.float64)
     topology = job.allocation.topology
     points = row_major(job.grid).astype(np.float64) if places is None else places
     if places is not None or topology.rings is None or len(job.grid) == 1:
         for weights in topology.cut_weights:
             cuts = Cuts(axes=None, weights=weights)
-            yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, cuts)
+            name = "bisection" if between is None else "graphs"
+            yield name, bisection.bisect(points, nodes, job.ranks_per_node, cuts, between=between)
         return
     even, slowness = topology.cut_weights
     for axes in itertools.permutations(range(3), len(job.grid)):
@@ -301,22 +296,21 @@ def _bisections(job: PlacementJob, places: NDArray[np.float64] | None = None) ->
             yield name, bisection.bisect(points, nodes, job.ranks_per_node, cuts)
 
 
-def _spectral(traffic: Traffic) -> NDArray[np.float64]:
+def _spectral(between: Any) -> NDArray[np.float64]:
     """Return ranks as points: the second to seventh eigenvector of the normalised traffic; shape (ranks, up to 6).
 
     For traffic whose geometry is not known (a measured matrix): ranks that exchange much get points near each other.
     """
-    from scipy.sparse import csr_array, diags_array  # imported here: most commands optimise nothing
+    from scipy.sparse import diags_array  # imported here: most commands optimise nothing
     from scipy.sparse.linalg import eigsh
 
-    matrix = traffic.matrix()
-    both: csr_array = csr_array(matrix + matrix.T)
-    if traffic.ranks < 16 or both.nnz == 0:
-        return np.arange(traffic.ranks, dtype=np.float64)[:, None]
-    degree = np.maximum(np.asarray(both.sum(axis=1)).ravel(), 1e-300)
+    ranks = between.shape[0]
+    if ranks < 16 or between.nnz == 0:
+        return np.arange(ranks, dtype=np.float64)[:, None]
+    degree = np.maximum(between.sum(axis=1), 1e-300)
     scaled = diags_array(1 / np.sqrt(degree))
-    start = np.random.default_rng(0).random(traffic.ranks)
-    _, vectors = eigsh(scaled @ both @ scaled, k=7, which="LA", v0=start, tol=1e-3, maxiter=2000)
+    start = np.random.default_rng(0).random(ranks)
+    _, vectors = eigsh(scaled @ between @ scaled, k=7, which="LA", v0=start, tol=1e-3, maxiter=2000)
     return np.asarray(vectors[:, -2::-1] / np.sqrt(degree)[:, None], dtype=np.float64)
 
 

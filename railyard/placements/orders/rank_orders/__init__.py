@@ -32,7 +32,7 @@ class Effort:
     """
 
     trials_per_rank: int = 300
-    most_trials: int = 3_000_000
+    most_trials: int = 6_000_000
     time_limit_s: float = 60.0
     protocol: Protocol = PROTOCOLS["payload"]
     progress: Callable[[float, float], None] | None = None
