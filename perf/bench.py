@@ -205,7 +205,8 @@ def _page(case: str, entry: Entry, medians: Mapping[Fom, float]) -> str:
     table = DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:]))
 
     def paint(figure: Figure) -> None:
-        for name, axes in zip(names, figure.subplots(-(-len(names) // 3), 3, squeeze=False).flat, strict=False):
+        for number, name in enumerate(names, 1):
+            axes = figure.add_subplot(-(-len(names) // 3), 3, number, xticks=[])
             axes.plot([point.median for point in entry.values[name]], "o-", color=svg.sentinel(0))
             axes.plot([len(entry.values[name]) - 1], [medians[name]], "x", color=svg.sentinel(1))
             axes.axhline(limits[name].worst, color=svg.INK, linestyle=":")
