@@ -32,7 +32,7 @@ def decoded(
     not is in the class's field `others`, if there is one, as JSON. Raises InputError, which names `source`, and the
     field after `place`, for a value of another type.
     """
-    names, converted = _fields(kind, tuple(given))
+    names, converted = _fields(kind, (*given, *(() if "others" in document else ("others",))))
     if "others" in names and not document.keys() <= names:
         given["others"] = {name: document[name] for name in document.keys() - names}
     try:
@@ -41,12 +41,12 @@ def decoded(
         problem, _, field = str(error).replace("`", "").partition(" - at $.")
         field = ".".join(filter(None, [place, field]))
         raise InputError(source, field, problem=problem, valid=f"a value of {kind.__name__}") from error
-    return kind(**values, **given)
+    return kind(**{**values, **given})
 
 
 @functools.cache
 def _fields(kind: Any, given: tuple[str, ...]) -> tuple[frozenset[str], Any]:
     """Return the fields of a class, and the type of a JSON object that has those which the caller does not give."""
     hints = get_type_hints(kind)
-    rest = {name: hint for name, hint in hints.items() if name not in (*given, "others")}
+    rest = {name: hint for name, hint in hints.items() if name not in given}
     return frozenset(hints), TypedDict(kind.__name__, rest, total=False)  # type: ignore[operator]  # of known fields
