@@ -1,1 +1,1 @@
-"""Turn the archive into a table that other programs read, take in results of other tools, and list machines."""
+"""Turn the archive into a table that other programs read, and take in results of other tools."""

@@ -1,1 +1,1 @@
-"""Read tender files, check whether bids are complete, and rank them (docs/tender.md)."""
+"""Read tender files, check whether bids are complete, and rank them (docs/tender.md); write a page of machines."""
