@@ -1,9 +1,10 @@
 """Read signed bags of several sites, and reduce each machine to the measures that compare networks.
 
 Models: a bag is taken whole or refused with a reason: it is unsigned or forged, a record breaks the strict check, it is
-a copy of one that came before, or the same site handed in newer records of the machine. A machine is what one bidder
-names and describes as one network. A measure is taken from one fixed combination of each record, so that no best of
-several is chosen; its interval is over jobs, or over launches where the jobs are too few to speak for the machine.
+a copy of one that came before, or the same site handed in newer records of the machine. A machine is what one signer
+names and describes as one network, by records of one origin. A measure is taken from one work, that of most jobs, and
+from one fixed combination of each record, so that no best of several is chosen. Its interval is over jobs, or over
+launches where the jobs are too few to speak for the machine.
 Leaves out: the page (`railyard.tender.site`), and demands (`railyard.tender.completeness`).
 """
 
@@ -20,7 +21,7 @@ from typing import NamedTuple
 from railyard.analysis.stats import contrast
 from railyard.base.errors import InputError
 from railyard.placements.orders.spec import split_load
-from railyard.records import rules
+from railyard.records import json_io, rules
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.store import bag, entries, levels
 from railyard.records.store.levels import Level
@@ -86,7 +87,7 @@ class Machine:
     site: str
     signer: str
     level: Level
-    origins: tuple[Origin, ...]
+    origin: Origin
     created: tuple[str, str]
     records: tuple[Record, ...] = field(repr=False)
     bag: str
@@ -120,10 +121,10 @@ def read(path: Path, allowed: Path | None) -> Given:
     for content, record in records:
         for fault in rules.faults(record, content):
             return dataclasses.replace(refuse, refused=f"record {record.id}: {fault.field}: {fault.text}")
-    groups: dict[tuple[str, str], list[Record]] = {}
+    groups: dict[tuple[str, str, Origin], list[Record]] = {}
     for _, record in records:
         network = record.case.topology.name if record.case.topology else ""
-        groups.setdefault((record.system.name, network), []).append(record)
+        groups.setdefault((record.system.name, network, record.origin), []).append(record)
     machines = tuple(
         Machine(
             system=system,
@@ -132,13 +133,13 @@ def read(path: Path, allowed: Path | None) -> Given:
             site=bid.bidder,
             signer=refuse.signer,
             level=Level.SIGNED if signed.by else min(levels.of(record.document)[0] for record in taken),
-            origins=tuple(sorted({record.origin for record in taken})),
+            origin=origin,
             created=(min(one.created for one in taken), max(one.created for one in taken)),
             records=tuple(taken),
             bag=digest,
             values={measure.name: value for measure in MEASURES if (value := _value(measure, taken))},
         )
-        for (system, network), taken in sorted(groups.items())
+        for (system, network, origin), taken in sorted(groups.items())
     )
     reduced = tuple(judged.of_record(record) for _, record in records)
     return dataclasses.replace(refuse, machines=machines, reduced=reduced)
@@ -157,10 +158,10 @@ def chosen(bags: Sequence[Given]) -> tuple[list[Machine], list[tuple[str, str, s
             refused.append((given.name, given.site, why))
         else:
             taken.append(given)
-    machines: dict[tuple[str, str, str], tuple[str, Machine]] = {}
+    machines: dict[tuple[str, ...], tuple[str, Machine]] = {}
     for given in taken:
         for machine in given.machines:
-            key = (machine.signer, machine.system, machine.network)
+            key = (machine.signer, machine.system, machine.network, machine.origin)
             name, other = machines.get(key, ("", machine))
             older, newer = (given.name, name) if machine.created[1] < other.created[1] else (name, given.name)
             if name:
@@ -187,15 +188,21 @@ def _copied(given: Given, before: Sequence[Given]) -> str:
 
 
 def _value(measure: Measure, records: Sequence[Record]) -> Value | None:
-    """Return a measure of a machine over its records; None if none has a sample of it."""
-    samples = [sample for record in sorted(records, key=lambda one: one.created) for sample in measure.read(record)]
-    logs: dict[str, tuple[list[float], list[float]]] = {}
-    for sample in samples:
-        above, below = logs.setdefault(sample.job, ([], []))
-        above += map(math.log, sample.values)
-        below += map(math.log, sample.divided_by)
-    if not logs:
+    """Return a measure of a machine over the records of one work, that of most jobs; None if no record has it."""
+    by_work: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    names: dict[str, str] = {}
+    for record in sorted(records, key=lambda one: one.created):
+        for sample in measure.read(record):
+            case = record.case
+            work = json_io.canonical([case.check, case.parameters, len(case.allocation["nodes"]), sample.of])
+            names[work] = sample.of
+            above, below = by_work.setdefault(work, {}).setdefault(sample.job, ([], []))
+            above += map(math.log, sample.values)
+            below += map(math.log, sample.divided_by)
+    if not by_work:
         return None
+    chosen_work = max(sorted(by_work), key=lambda work: len(by_work[work]))  # never by its values
+    logs = by_work[chosen_work]
     by_job = {job: statistics.median(above) - statistics.median(below or [0.0]) for job, (above, below) in logs.items()}
     is_of_machine = len(by_job) >= contrast.FEWEST
     sides: list[contrast.Weighted] = [(1.0, by_job)]
@@ -209,7 +216,7 @@ def _value(measure: Measure, records: Sequence[Record]) -> Value | None:
     one, mean = contrast.estimate(sides, is_serial=is_of_machine), math.fsum(by_job.values()) / len(by_job)
     interval = one.interval() if one else None
     low, high = (math.exp(end + mean - one.value) for end in interval) if one and interval else (None, None)
-    return Value(math.exp(mean), low, high, len(by_job), "; ".join(dict.fromkeys(sample.of for sample in samples)))
+    return Value(math.exp(mean), low, high, len(by_job), names[chosen_work])
 
 
 def _launches(record: Record) -> dict[str, list[Launch]]:

@@ -95,7 +95,7 @@ def _document(rows: Sequence[Machine], refused: Sequence[tuple[str, str, str]]) 
                 "site": one.site,
                 "signer": one.signer,
                 "level": int(one.level),
-                "origins": one.origins,
+                "origin": one.origin,
                 "created": one.created,
                 "records": [record.sha256 for record in one.records],
                 "bag": one.bag,

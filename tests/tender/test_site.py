@@ -117,7 +117,7 @@ def machine(number: int) -> Machine:
         site=f"Site {number} & <Sons>",
         signer=f"site-{number}@example.org",
         level=Level.SIGNED,
-        origins=(Origin.MEASURED,),
+        origin=Origin.MEASURED,
         created=("2026-11-28T10:00:00Z", "2026-11-29T10:00:00Z"),
         records=(),
         bag=f"{number:064x}",
@@ -159,6 +159,11 @@ def _given(samples: list[machines._Sample], _: Record) -> Iterator[machines._Sam
     yield from samples
 
 
+def record_of(check: str) -> Any:
+    """Return what a measure needs to know of a record."""
+    return SimpleNamespace(created="", case=SimpleNamespace(check=check, parameters={}, allocation={"nodes": [0] * 8}))
+
+
 def test_bounds_of_four_jobs_are_those_of_the_machine() -> None:
     """Jobs of one machine differ by 2 %, their launches by 0.2 %: bounds by launches would miss the machine."""
     rng = np.random.default_rng(20131)
@@ -170,7 +175,20 @@ def test_bounds_of_four_jobs_are_those_of_the_machine() -> None:
             for at, job in enumerate(jobs)
         ]
         measure = dataclasses.replace(machines.MEASURES[0], read=partial(_given, samples))
-        value = machines._value(measure, [SimpleNamespace(created="")])  # type: ignore[list-item]
+        value = machines._value(measure, [record_of("halo")])
         assert value and value.low and value.high
         outside += not value.low <= 80 <= value.high
     assert outside <= 0.07 * 400
+
+
+def test_a_measure_is_of_one_work_that_of_most_jobs_and_not_the_best() -> None:
+    jobs = {"small": ["1", "2"], "large": ["3", "4", "5"]}
+    values = {"small": 90.0, "large": 40.0}
+
+    def read(record: Record) -> Iterator[machines._Sample]:
+        check = record.case.check
+        yield from (machines._Sample(job, [values[check]] * 6, (), check) for job in jobs[check])
+
+    measure = dataclasses.replace(machines.MEASURES[0], read=read)
+    value = machines._value(measure, [record_of("small"), record_of("large")])
+    assert value and (round(value.value, 6), value.jobs, value.of) == (40.0, 3, "large")

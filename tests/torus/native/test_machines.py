@@ -43,6 +43,19 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
 
 
 @as_root
+def test_four_machines_carry_a_program_and_leave_nothing(tmp_path: Path) -> None:
+    """It is the first test, because those of two machines keep the turn until the last of them."""
+    ranks = ("torus", "mpirun", "t", "-np", "8", "build/benchmarks-openmpi/bin/halo", *HALO)
+    with locks.turn(), several.machines(("one", "two", "three", "four"), tmp_path) as four:
+        up = four.railyard("torus", "up", "gemini-2x2x2", "--name", "t", "--rate-scale", SCALE, *four.options)
+        assert up.returncode == 0 and "on 4 machines: 8 cables between them" in up.stdout, up.stderr
+        launched = four.railyard(*ranks)
+        assert launched.returncode == 0 and "every ghost cell verified" in launched.stdout, launched.stderr
+        assert four.railyard("torus", "down", "t").returncode == 0
+        assert four.left() == []
+
+
+@as_root
 @pytest.mark.parametrize("name", ["openmpi 4", "mpich 5"])
 def test_programs_run_across_machines_and_every_byte_is_counted(two: Machines, tmp_path: Path, name: str) -> None:
     mpi = MPIS[name]
