@@ -25,7 +25,7 @@ import click
 from railyard.base.checkout import CHECKOUT
 from railyard.base.commands import COUNT, FILE, FOLDER, example, option
 from railyard.base.errors import InputError, RunError
-from railyard.base.parent import end_with
+from railyard.base.parent import end_with, on_signals
 from railyard.jobs import interrupted, schedule
 from railyard.jobs.job import submitted
 from railyard.placements import launchers
@@ -229,18 +229,28 @@ class _Runs:
         log = self.output / f"{stage}.log"
         click.echo(f"   log: {log}")
         with log.open("w", encoding="utf-8") as file, self._progress(stage, expected):
-            done = subprocess.run(
+            running = subprocess.Popen(
                 command,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **({"RAILYARD_RATE_SCALE": self.rate_scale} if self.rate_scale else {})},
                 preexec_fn=functools.partial(end_with, os.getpid(), signal.SIGINT),
-                check=False,
+                process_group=0,  # a terminal's Ctrl-C would reach it a second time, in the middle of ending its job
             )
+            signals = list[int]()
+
+            def interrupt(number: int, _: object) -> None:
+                signals.append(number)
+                running.send_signal(signal.SIGINT)
+
+            with on_signals(interrupt):
+                status = running.wait()
+        if signals:
+            raise RunError(f"{stage}: interrupted; see {log}")
         fresh = [path for path in self._records() if path not in before]
         text = log.read_text(encoding="utf-8", errors="replace")
         record = records.load(fresh[-1]) if fresh else None
-        if record is None or (done.returncode and not _is_enough(record, needs_times=needs_times)):
+        if record is None or (status and not _is_enough(record, needs_times=needs_times)):
             reasons = [line.partition("Reason: ")[2] for line in text.splitlines() if "Reason: " in line]
             reason = reasons[-1].replace(interrupted.ELSEWHERE, ELSEWHERE) if reasons else "nothing was measured"
             raise RunError(f"{stage}: {reason}; see {log}")

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment, in_checkout, without_waits
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout, without_waits
 from support.nobody import as_nobody, home_for_nobody, no_namespaces_for_nobody
 from support.topology import tori
 from support.topology.topologies import gemini
@@ -480,3 +480,23 @@ def _waits_for_turn(command_line: str) -> bool:
                 if descriptor.readlink() == locks.machine_file():
                     found = found or locks.command_of(int(folder.parts[2])).endswith(command_line)
     return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "timeout"])
+def test_an_interrupted_fit_ends_its_launch_and_its_torus(tmp_path: Path, number: signal.Signals) -> None:
+    """Its launch went on, and kept the turn that all others waited for."""
+    program = tmp_path / "halo"
+    program.symlink_to(CHECKOUT / "build/benchmarks-openmpi/bin/halo")
+    words = f"fit --torus gemini-2x2x2 --rate-scale 0.00005 --output {tmp_path}/fit -- {program}"
+    fit = subprocess.Popen(
+        [BIN / "railyard", *words.split(), "--grid", "2x2x2", "--repeats", "100000"],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: any(line.startswith(f"{program} ") for line in command_lines()), "ranks run")
+    fit.send_signal(number)
+    _, complaint = fit.communicate()
+    assert fit.returncode == 1 and "capture: interrupted; see" in complaint, complaint
+    wait_until(lambda: not any(str(tmp_path) in line for line in command_lines()), "nothing of it is left")
