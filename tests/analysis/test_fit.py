@@ -6,6 +6,7 @@ import dataclasses
 import fcntl
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TextIO
 
 import numpy as np
@@ -206,16 +207,14 @@ def test_load_voids_a_measurement_and_no_capture(
 
     text = records.text(evidence.good(placements=["plain"], launches=1, change=change))
 
-    def reframe(
-        command: list[str], *, stdout: TextIO, env: dict[str, str], **_: object
-    ) -> subprocess.CompletedProcess[str]:
+    def reframe(_: list[str], *, stdout: TextIO, env: dict[str, str], **__: object) -> SimpleNamespace:
         assert env["RAILYARD_RATE_SCALE"] == "0.00003"
         stdout.write("  * Reason: launch 0 is void\n")
         (tmp_path / "results").mkdir()
         (tmp_path / "results/record.json").write_text(text)
-        return subprocess.CompletedProcess(command, 1)
+        return SimpleNamespace(wait=lambda: 1)
 
-    monkeypatch.setattr(subprocess, "run", reframe)
+    monkeypatch.setattr(subprocess, "Popen", reframe)
     runs = cli._Runs(system="s:p", config="", output=tmp_path, rate_scale="0.00003", variables={})
     if good:
         assert runs.reframe("capture", 1, needs_times=needs_times).launches[0].is_void
