@@ -113,6 +113,7 @@ def read(path: Path, allowed: Path | None) -> Given:
         bid, sums = bag.opened(path)
         records = [(content := bag.content(path, *one), bag.parse(path, one[0], content)) for one in sums]
         signed, digest = bag.signed(path, allowed), bag.digest(path)
+        reduced = tuple(judged.of_record(record) for _, record in records)
     except InputError as error:
         return Given(name=path.name, refused=str(error).removeprefix(f"{path}: "))
     refuse = Given(name=path.name, site=bid.bidder, signer=signed.by or signed.key, digest=digest)
@@ -141,7 +142,6 @@ def read(path: Path, allowed: Path | None) -> Given:
         )
         for (system, network, origin), taken in sorted(groups.items())
     )
-    reduced = tuple(judged.of_record(record) for _, record in records)
     return dataclasses.replace(refuse, machines=machines, reduced=reduced)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from railyard.records.record import Origin, Record
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import CASE, Fault, rule
+from railyard.records.rules.registry import ALIKE_JOBS, Fault, rule
 
 
 def form(name: str) -> str:
@@ -15,7 +15,7 @@ def form(name: str) -> str:
     return re.sub(r"\d+", "#", name.split(".")[0])
 
 
-@rule("node-names", once_for=CASE)
+@rule("node-names", once_for=ALIKE_JOBS)
 def one_form(read: Record) -> Iterator[Fault]:
     """Nodes of a measured job have names of one form, in which numbers may differ, and a letter, as of a rack."""
     forms = list(dict.fromkeys(map(form, rebuilt.names(read)))) if read.origin is Origin.MEASURED else []

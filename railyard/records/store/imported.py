@@ -107,6 +107,8 @@ def lasting_text(document: Mapping[str, Json], *, is_dated: bool) -> str:
 def stored(root: Path) -> dict[str, Path]:
     """Return what `lasting_text` returns of each imported result, dated and not, and its file."""
     read = [(path, json_io.read(path)) for path in paths(root)]
+    for path, document in read:
+        check(document, str(path))
     return {lasting_text(document, is_dated=dated): path for path, document in read for dated in (True, False)}
 
 
