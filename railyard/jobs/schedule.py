@@ -16,7 +16,7 @@ from pathlib import Path
 
 from railyard.jobs import placing
 from railyard.jobs import roles as role
-from railyard.jobs.job.job_folder import ENOUGH
+from railyard.jobs.job.job_folder import ENOUGH, TORUS
 from railyard.jobs.job.launched import LIMIT_STATUS
 from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.placing import Plan
@@ -113,6 +113,18 @@ def rounds(launches: Sequence[Planned], lines: Callable[[Planned], Sequence[str]
             body.append(f"if railyard enough {repeat + 1}; then echo {repeat + 1} > {ENOUGH}; fi")
         words += [f"if [ ! -e {ENOUGH} ]; then", *body, "fi"] if looks and repeat >= min(looks) else body
     return words
+
+
+def from_the_first_again(words: Sequence[str]) -> list[str]:
+    """Return the lines of all launches, repeated as long as a launch needs it (`slower`)."""
+    return ["while :; do", *words, "break; done"]
+
+
+def slower(launch: Planned) -> str:
+    """Return the line after a launch on the job's own torus: where load alone made it void, all begin again, slower."""
+    void = f"grep -qs '\"by_load\": true' {launch.stem}.evidence"
+    up = f"railyard torus up --slower --name $RAILYARD_TORUS --status {TORUS}"
+    return f"if {void} && {up}; then rm -rf launch-* {ENOUGH}; continue; fi"
 
 
 def files_kept(launch: Planned) -> str:

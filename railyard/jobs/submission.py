@@ -42,6 +42,7 @@ class Submission:
 
     `texts` are files by name. `written_by_job`: the scheduler chooses the nodes, so the job writes the files of its
     placements itself (`railyard granted`). `only_if_placed`: a launch runs where its placement could be made.
+    `has_own_torus`: the job makes the virtual torus that it runs on.
     """
 
     job: Submitted
@@ -49,6 +50,7 @@ class Submission:
     texts: Mapping[str, str]
     written_by_job: bool
     only_if_placed: bool
+    has_own_torus: bool
     options: Sequence[str]
 
 
@@ -56,7 +58,8 @@ class Submission:
 class Script:
     """The content of a job's script; `words` renders it with the lines of each launch, which the check makes.
 
-    After the numbers of rounds in `looks` the job may end (`railyard.records.looks`).
+    After the numbers of rounds in `looks` the job may end (`railyard.records.looks`). On a torus of its own it may
+    begin again, slower.
     """
 
     job: str
@@ -64,11 +67,16 @@ class Script:
     looks: Sequence[int]
     only_if_placed: bool
     written_by_job: bool
+    has_own_torus: bool
 
     def words(self, lines: Callable[[Planned], Sequence[str]], preparations: Sequence[str]) -> list[str]:
         """Return the script's lines between the scheduler's options and its last command."""
         before, after = (schedule.digests(self.launches, when) for when in ("begun", "ended"))
-        launched = schedule.rounds(self.launches, lines, self.looks)
+        if self.has_own_torus:
+            repeated = schedule.rounds(self.launches, lambda one: [*lines(one), schedule.slower(one)], self.looks)
+            launched = schedule.from_the_first_again(repeated)
+        else:
+            launched = schedule.rounds(self.launches, lines, self.looks)
         granted = ["railyard granted || exit 1"] if self.written_by_job else []
         own = [job_lock.LINE, job_lock.same_job(self.job)]
         return [*own, *granted, *preparations, *before, *launched, *after]
@@ -94,6 +102,7 @@ def planned(job: Submitted, where: Partition, granted: Allocation) -> Submission
         texts=dict(_texts(job, where, granted)),
         written_by_job=where.scheduled,
         only_if_placed=where.scheduled or not where.is_certain,
+        has_own_torus=where.makes_torus and not where.is_computed,
         options=list(_options(where, granted)),
     )
 
@@ -120,6 +129,7 @@ def write(folder: Path, submission: Submission, program: Program) -> Script:
         looks=looks.rounds(job.spec.launches) if job.spec.until else (),
         only_if_placed=submission.only_if_placed,
         written_by_job=submission.written_by_job,
+        has_own_torus=submission.has_own_torus,
     )
 
 

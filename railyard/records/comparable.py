@@ -124,8 +124,8 @@ def pool_key(record: Record) -> str:
 
 
 def unnamed(torus: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a virtual torus's provenance without its name, which each session chooses."""
-    return {name: part for name, part in torus.items() if name != "name"}
+    """Return a virtual torus's provenance without its name, which each session chooses, and why it has its scale."""
+    return {name: part for name, part in torus.items() if name not in {"name", "slowed_from"}}
 
 
 def reference_digest(setting: Mapping[str, Json]) -> str:

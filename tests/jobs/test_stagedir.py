@@ -153,6 +153,17 @@ def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, 
     assert (tmp_path / job_folder.ENOUGH).exists() is (launched < 9)
 
 
+def test_all_launches_begin_again_where_load_made_one_void_and_the_torus_became_slower(tmp_path: Path) -> None:
+    """The script's lines run in a shell, with a `railyard torus up --slower` that is possible once."""
+    void = 'echo \'{"guard": {"by_load": true}}\' > launch-001.evidence'
+    planned = [Planned(index=k, placement="plain", nic_policy="stripe", repeat=k, command=void) for k in range(3)]
+    repeated = schedule.rounds(planned, lambda one: [f"echo {one.repeat} >> done", void, schedule.slower(one)], ())
+    possible_once = "railyard() { [ ! -e slowed ] && touch slowed; }"
+    script = "\n".join([possible_once, *schedule.from_the_first_again(repeated)])
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)
+    assert (tmp_path / "done").read_text().split() == ["0", "1", "0", "1", "2"]
+
+
 def test_rounds_that_were_not_needed_are_no_launches_of_the_record(folder: Path) -> None:
     assert len(stagedir.first_rounds(folder, 1).launches) == 2
     (folder / job_folder.ENOUGH).write_text("1\n")

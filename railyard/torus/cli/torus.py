@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shlex
@@ -24,7 +25,17 @@ from railyard.torus.plan import pace, parts, plan
 from railyard.torus.plan.parts import Parts
 from railyard.torus.plan.plan import Shape
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import kernel_limits, launch, lifecycle, machines, packet_budget, rootless, status
+from railyard.torus.virtual import (
+    kernel_limits,
+    launch,
+    lifecycle,
+    live_faults,
+    machines,
+    packet_budget,
+    rootless,
+    status,
+)
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 DEFAULT = Shape()
 NETWORKS = ("auto", "router", "kernel")
@@ -106,6 +117,13 @@ def torus() -> None:
     is_flag=True,
 )
 @option(
+    "--slower",
+    "For job scripts of checks: if launches on the torus NAME were void because of load, make it again at the next "
+    "smaller rate scale, down to a quarter of the first one. Exit status 1, and no change, below that, where the "
+    f"torus is no job's own, and where {RATE_SCALE} or the check names the scale.",
+    is_flag=True,
+)
+@option(
     "--hosts",
     "File with a line NAME [ADDRESS] for each machine that takes a part of the torus, this one among them; `slurm` for "
     "those of the allocation. All have this checkout under its path. Network router, nodes of namespaces, root.",
@@ -135,11 +153,15 @@ def up(
     volumes: tuple[str, ...],
     with_slurm: bool,
     of_job: bool,
+    slower: bool,
     hosts: str | None,
     reach: str | None,
     status_file: IO[str] | None,
 ) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Do nothing if the same torus is up."""
+    if slower:
+        _slow_down(lifecycle.get(name or ""), status_file)
+        return
     if of_job:
         topology, network = _written("topology") or topology, _written("network") or network
         ranks_per_node = int(_written("ranks-per-node") or ranks_per_node)
@@ -362,6 +384,25 @@ def _rate_scale(text: str, topology: Topology, mtu_bytes: int, ranks_per_node: i
     except ValueError:
         valid = f"a number, such as 0.000125, BYTES/TIME, such as {pace.EXAMPLE}, or auto"
         raise InputError("--rate-scale", "", text, valid) from None
+
+
+def _slow_down(torus: VirtualTorus, status_file: IO[str] | None) -> None:
+    """Make a torus again at the next smaller rate scale, with its faults; exit with status 1 where it stays."""
+    is_fixed = torus.owner is None or os.environ.get(RATE_SCALE) or _written("rate-scale")
+    scale = 0.0 if is_fixed else packet_budget.slower_scale(torus.topology, torus.shape)
+    if not scale:
+        sys.exit(1)
+    first = torus.shape.slowed_from or torus.shape.rate_scale
+    shape = dataclasses.replace(torus.shape, rate_scale=scale, slowed_from=first)
+    lifecycle.down(torus.name)
+    again, _ = lifecycle.up(
+        torus.topology, name=torus.name, shape=shape, engine=torus.engine, containers=torus.containers
+    )
+    again = live_faults.apply(again, torus.faults)
+    if status_file:
+        status_file.write(_as_json(status.inspect(again)))
+    changed = f"rate scale {scale:g} instead of {torus.shape.rate_scale:g}"
+    click.echo(f"{torus.name}: load made a launch void; {changed}: all launches begin again")
 
 
 def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Containers | None:

@@ -56,7 +56,7 @@ class Shape:
     `latency_scaled` routers delay packets by the latency of a hop over the rate scale. `network` names what forwards
     packets: the kernel's routing in one namespace per router, or one user-space router (engines/router.py). The size of
     the token bucket (`burst_packets`) applies to `kernel`, the size of buffers (`buffer_cells`, cells per link and
-    virtual channel) to `router`.
+    virtual channel) to `router`. `slowed_from` is the first rate scale of a torus that was slowed down because of load.
     """
 
     rate_scale: float = 1.25e-4
@@ -65,6 +65,7 @@ class Shape:
     latency_scaled: bool = False
     network: Literal["kernel", "router"] = "kernel"
     buffer_cells: int = 8
+    slowed_from: float | None = None
 
     @property
     def burst_bytes(self) -> int:

@@ -122,6 +122,7 @@ class VirtualTorus:
             "faults": list(self.faults.summary),
             **self._image(),
             **({"machines": len(self.parts.machines)} if self.parts else {}),
+            **({"slowed_from": self.shape.slowed_from} if self.shape.slowed_from else {}),
         }
 
     def _image(self) -> dict[str, str]:

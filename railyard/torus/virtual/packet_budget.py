@@ -54,6 +54,8 @@ BUSY_TRIES = 5
 #: The budget over the demand at the automatic rate scale. At 15 two equal launches of 64 ranks differed by 1.4 %, at 4
 #: by 14 %.
 RESERVE = 15
+#: The rate scale over the first one of a torus that is slowed down as far as possible.
+SLOWEST_SHARE = 0.25
 
 
 def demand_packets_s(topology: Topology, shape: Shape) -> float:
@@ -100,6 +102,16 @@ def _steps(about: float) -> list[float]:
     """Return 1, 2, 3 and 5 times the power of ten below `about`, and the next power of ten."""
     power = 10.0 ** math.floor(math.log10(about))
     return [float(f"{step * power:.1g}") for step in (1, 2, 3, 5, 10)]
+
+
+def slower_scale(topology: Topology, shape: Shape) -> float:
+    """Return the next smaller rate scale for a torus whose launches load made void; 0 where it was slowed down enough.
+
+    Enough is `SLOWEST_SHARE` of its first scale, or the smallest at which every link can be shaped.
+    """
+    lowest = max(plan.rate_scales(topology, shape)[0], SLOWEST_SHARE * (shape.slowed_from or shape.rate_scale))
+    steps = [*_steps(shape.rate_scale / 10), *_steps(shape.rate_scale)]
+    return max((step for step in steps if lowest <= step < shape.rate_scale * (1 - 1e-9)), default=0.0)
 
 
 def advice(topology: Topology, shape: Shape) -> str:
