@@ -110,11 +110,13 @@ def torus() -> None:
     "File with a line NAME [ADDRESS] for each machine that takes a part of the torus, this one among them; `slurm` for "
     "those of the allocation. All have this checkout under its path. Network router, nodes of namespaces, root.",
     metavar="FILE|slurm",
+    envvar="RAILYARD_HOSTS",
 )
 @option(
     "--reach",
     "Command that runs a program on another machine, with {host} or {address} in it.  "
     f"[default: {' '.join(machines.SSH)}; with slurm: srun]",
+    envvar="RAILYARD_REACH",
 )
 @option(
     "--status status_file",
