@@ -62,3 +62,13 @@ def test_what_the_caller_has_set_of_nics_and_hosts_stays(monkeypatch: pytest.Mon
     variables = environment.for_launcher(TORUS, "mpich")
     assert not {"UCX_NET_DEVICES", "HYDRA_HOST_FILE"} & variables.keys()
     assert variables["HYDRA_LAUNCHER"] == "ssh"
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("cluster", "nodes"), [("env", "n0-0-0"), ("other", None)])
+def test_a_launcher_sees_the_job_of_the_torus_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, cluster: str, nodes: str | None
+) -> None:
+    for name, value in {"JOB_ID": "1", "JOB_NODELIST": "n0-0-0", "CLUSTER_NAME": cluster}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    assert environment.of_caller(TORUS).get("SLURM_JOB_NODELIST") == nodes

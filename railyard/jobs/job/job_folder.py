@@ -41,7 +41,7 @@ ENVIRONMENT = "environment.json"
 #: What emulates the job's nodes; a job whose nodes are observed to be emulated writes it itself.
 TORUS = "torus.json"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
-TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256", "network", "buffer_cells", "routes", "slowed_from")
+TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256", "network", "buffer_cells", "routes", "machines", "slowed_from")
 
 #: Path and sha256 of files, in the order of the job's list.
 Sums = Sequence[tuple[str, str]]

@@ -11,7 +11,7 @@ from railyard.records.rules.registry import Fault, rule
 KNOWN = {
     "reframe": "version session check job wrapper launcher",
     "torus": "name engine rate_scale mtu_bytes burst_bytes latency_scaled network buffer_cells routes faults image"
-    " slowed_from image_sha256 calibration calibration_sha256 algorithms",
+    " image_sha256 machines slowed_from calibration calibration_sha256 algorithms",
     "guard": "watched_s traffic_s host_limited_s idle_share softirq_share steal_share busiest_link busiest_link_share"
     " packets_per_s drops conserved by_load attempts waited_s error_bound_percent error_bound lateness",
     "error_bound": "percent lateness_percent waiting_percent steal_percent throttled_percent idle_percent",

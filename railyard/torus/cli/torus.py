@@ -128,11 +128,13 @@ def torus() -> None:
     "File with a line NAME [ADDRESS] for each machine that takes a part of the torus, this one among them; `slurm` for "
     "those of the allocation. All have this checkout under its path. Network router, nodes of namespaces, root.",
     metavar="FILE|slurm",
+    envvar="RAILYARD_HOSTS",
 )
 @option(
     "--reach",
     "Command that runs a program on another machine, with {host} or {address} in it.  "
     f"[default: {' '.join(machines.SSH)}; with slurm: srun]",
+    envvar="RAILYARD_REACH",
 )
 @option(
     "--status status_file",
@@ -396,7 +398,12 @@ def _slow_down(torus: VirtualTorus, status_file: IO[str] | None) -> None:
     shape = dataclasses.replace(torus.shape, rate_scale=scale, slowed_from=first)
     lifecycle.down(torus.name)
     again, _ = lifecycle.up(
-        torus.topology, name=torus.name, shape=shape, engine=torus.engine, containers=torus.containers
+        torus.topology,
+        name=torus.name,
+        shape=shape,
+        engine=torus.engine,
+        containers=torus.containers,
+        divided=torus.parts,
     )
     again = live_faults.apply(again, torus.faults)
     if status_file:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import struct
 import subprocess
@@ -133,6 +134,15 @@ def state(name: str, folder: Path) -> RouterState | None:
     if magic != MAGIC or not alive:
         return None
     return RouterState(process=process, generation=generation, realtime=bool(realtime))
+
+
+def wait(name: str, folder: Path) -> None:
+    """Wait for the end of a torus's router, if it runs."""
+    with contextlib.suppress(ProcessLookupError):
+        if running := state(name, folder):
+            descriptor = os.pidfd_open(running.process)
+            select.select([descriptor], [], [])
+            os.close(descriptor)
 
 
 def _description(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from railyard.base.checkout import CHECKOUT
+import os
+from pathlib import Path
+
+from railyard.base.checkout import CHECKOUT, TORUS_BIN
 from railyard.base.errors import RunError
 
 BIN = CHECKOUT / "build/bin"
@@ -21,3 +24,8 @@ def need() -> None:
     for path in (ENTER, IDLE, FENCE):
         if not path.is_file():
             raise RunError(f"{path} is not built; run `make setup`")
+
+
+def system_path() -> str:
+    """Return PATH without the folder with the torus's own `mpirun`, `mpiexec` and `srun`."""
+    return os.pathsep.join(folder for folder in os.get_exec_path() if Path(folder).resolve() != TORUS_BIN)

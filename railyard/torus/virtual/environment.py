@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from railyard.base.checkout import TORUS_BIN
 from railyard.base.errors import RunError
@@ -32,7 +31,17 @@ def for_any_program(torus: VirtualTorus) -> dict[str, str]:
     programs.need()
     scheduler = cluster.environment(torus.folder) if torus.slurm else {}
     path = f"{BIN}:{os.environ.get('PATH', os.defpath)}"
-    return {"RAILYARD_TORUS": torus.name, "PATH": path, **scheduler, **_hwloc(), **_apptainer(torus)}
+    own = {"RAILYARD_TORUS": torus.name, "PATH": path}
+    return {**own, **scheduler, **_attached(torus), **_hwloc(), **_apptainer(torus)}
+
+
+def of_caller(torus: VirtualTorus) -> dict[str, str]:
+    """Return this process's variables, without those of a Slurm job that is not the torus's own.
+
+    Launchers would take that job's nodes for theirs: Open MPI started 64 ranks on the first 4 of 64 nodes.
+    """
+    is_foreign = "SLURM_JOB_ID" in os.environ and not cluster.allocated(torus.name)
+    return {name: value for name, value in os.environ.items() if not (is_foreign and name.startswith("SLURM_"))}
 
 
 def for_launcher(torus: VirtualTorus, name: str) -> dict[str, str]:
@@ -59,7 +68,7 @@ def for_mpirun_in_job(torus: VirtualTorus) -> dict[str, str]:
     Slurm names the hosts and starts the daemons. PATH leaves out the torus's own `srun`, which mpirun must not call.
     """
     variables = _on_hosts(torus, launchers.named("openmpi4"))
-    return {**variables.run, "PATH": f"{BIN}:{_system_path()}"}
+    return {**variables.run, "PATH": f"{BIN}:{programs.system_path()}"}
 
 
 def for_srun(torus: VirtualTorus) -> dict[str, str]:
@@ -107,16 +116,11 @@ def system_program(*names: str) -> str:
 
     Raises RunError with the package of the last name if there is none.
     """
-    path = _system_path()
+    path = programs.system_path()
     for name in names:
         if program := shutil.which(name, path=path):
             return program
     raise RunError(f"no {names[-1]} on the PATH; Debian's package {PACKAGES[names[-1]]} has it")
-
-
-def _system_path() -> str:
-    """Return PATH without the folder with the torus's own `mpirun`, `mpiexec` and `srun`."""
-    return os.pathsep.join(folder for folder in os.get_exec_path() if Path(folder).resolve() != TORUS_BIN)
 
 
 def _on_hosts(torus: VirtualTorus, launcher: Launcher) -> AgentVariables:
@@ -136,6 +140,12 @@ def _merged(*parts: AgentVariables) -> dict[str, str]:
 def _unset(defaults: Mapping[str, str]) -> dict[str, str]:
     """Return the defaults of variables that the caller has not set."""
     return {name: value for name, value in defaults.items() if name not in os.environ}
+
+
+def _attached(torus: VirtualTorus) -> dict[str, str]:
+    """Return what keeps Open MPI's daemons on other machines children of what starts them: a Slurm step ends others."""
+    both = ("OMPI_MCA_orte_leave_session_attached", "PRTE_MCA_prte_leave_session_attached")
+    return dict.fromkeys(both, "1") if torus.parts else {}
 
 
 def _hwloc() -> dict[str, str]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -63,7 +61,7 @@ def start(
     child = subprocess.Popen(
         [*enter, "setpriv", "--pdeathsig", "TERM", *limited, *command],
         env={
-            **os.environ,
+            **environments.of_caller(torus),
             **environments.for_any_program(torus),
             "LD_PRELOAD": environments.preloaded(),
             **environment,
@@ -88,11 +86,7 @@ def router_ended(torus: VirtualTorus) -> str:
 
 def _end_without_router(torus: VirtualTorus, child: subprocess.Popen[bytes]) -> None:
     """Wait for the end of the torus's router, then end the launcher: its ranks would wait for packets for ever."""
-    with contextlib.suppress(ProcessLookupError):
-        if running := router.state(torus.name, torus.folder):
-            descriptor = os.pidfd_open(running.process)
-            select.select([descriptor], [], [])
-            os.close(descriptor)
+    router.wait(torus.name, torus.folder)
     if child.poll() is not None:
         return
     print(f"railyard: {router_ended(torus)}", file=sys.stderr, flush=True)

@@ -20,6 +20,7 @@ import json
 import os
 import secrets
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -36,12 +37,14 @@ from typing import IO, Any, Protocol
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns
-from railyard.torus.native.programs import ENTER
+from railyard.torus.native.programs import ENTER, system_path
 from railyard.torus.plan.parts import Machine, Parts
 from railyard.torus.plan.plan import HEAD
 
 SSH = ("ssh", "-o", "BatchMode=yes", "{host}")
-SRUN = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}", "--quiet")
+#: Ranks are no tasks of the step: they need all its processors, and none of its variables for MPI.
+SRUN_OPTIONS = ("--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none", "--quiet")
+SRUN = ("srun", "--nodelist={host}", *SRUN_OPTIONS)
 #: What another machine runs, from the same checkout.
 PART = [sys.executable, "-m", "railyard.torus.virtual.part"]
 RAILYARD = [sys.executable, "-m", "railyard.cli"]
@@ -58,21 +61,10 @@ PASSED = ("FI_", "HWLOC_", "HYDRA_", "I_MPI_", "LD_", "MPIR_", "OMPI_", "PATH", 
 
 def read(path: Path) -> list[Machine]:
     """Return the machines of a file with a line NAME [ADDRESS] for each; InputError for a bad one."""
-    machines = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        return _of_lines(path.read_text(encoding="utf-8").splitlines(), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("--hosts", "", str(path), "a file with a line NAME [ADDRESS] for each machine") from error
-    for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        try:
-            address = socket.gethostbyname(words[-1])
-        except OSError as error:
-            raise InputError(str(path), f"line {number}", words[-1], "NAME [ADDRESS] of a machine") from error
-        machines.append(Machine(name=words[0], address=address))
-    return machines
 
 
 def of_slurm() -> list[Machine]:
@@ -80,8 +72,24 @@ def of_slurm() -> list[Machine]:
     nodes = os.environ.get("SLURM_JOB_NODELIST")
     if not nodes:
         raise InputError("--hosts", "", "slurm", "a file of machines; there is no Slurm allocation here")
-    result = subprocess.run(["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=False)
-    return [Machine(name=name, address=socket.gethostbyname(name)) for name in result.stdout.split()]
+    command = ["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %o"]  # a line per node and partition
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    return _of_lines(list(dict.fromkeys(result.stdout.splitlines())), "sinfo")
+
+
+def _of_lines(lines: Sequence[str], source: str) -> list[Machine]:
+    """Return the machines of lines NAME [ADDRESS]; InputError with the number of a bad one."""
+    machines = []
+    for number, line in enumerate(lines, start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        try:
+            address = socket.gethostbyname(words[-1])
+        except OSError as error:
+            raise InputError(source, f"line {number}", words[-1], "NAME [ADDRESS] of a machine") from error
+        machines.append(Machine(name=words[0], address=address))
+    return machines
 
 
 def parts_here(machines: Sequence[Machine], reach: Sequence[str]) -> Parts:
@@ -108,8 +116,9 @@ def _is_here(address: str) -> bool:
 
 
 def command(parts: Parts, machine: Machine, words: Sequence[str]) -> list[str]:
-    """Return the command that runs a program on another machine."""
+    """Return the command that runs a program on another machine: the system's srun, where a torus's is on the PATH."""
     reach = [word.format(host=machine.name, address=machine.address) for word in parts.reach]
+    reach[0] = shutil.which(reach[0], path=system_path()) or reach[0]
     return [*reach, shlex.join(words)] if Path(reach[0]).name in REMOTE_SHELLS else [*reach, *words]
 
 
@@ -224,11 +233,10 @@ def make_others(name: str, request: Mapping[str, Any], parts: Parts, make: Calla
         except BaseException:
             with contextlib.suppress(RunError):
                 on_others(parts, [*PART, "down", name])
-            raise
-        finally:
             for process in running.values():
                 with contextlib.suppress(OSError):
                     process.communicate()
+            raise
 
 
 @contextlib.contextmanager

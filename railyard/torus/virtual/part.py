@@ -8,11 +8,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import faults
+from railyard.torus.engines import router
 from railyard.torus.virtual import lifecycle, live_faults, machines
 
 
@@ -28,6 +30,8 @@ def make() -> None:
         with machines.connected(torus.parts, listener, key, ports) as sockets:
             lifecycle.up(torus.topology, name=torus.name, shape=torus.shape, divided=torus.parts, sockets=sockets)
     print(json.dumps({"up": True}), flush=True)
+    if "SLURM_STEP_ID" in os.environ:
+        router.wait(torus.name, torus.folder)  # Slurm ends what a step has started when the step ends
 
 
 def down(name: str) -> None:
