@@ -6,6 +6,8 @@ what only a fresh start shows, such as which libraries a command loads: tests/re
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import json
 import os
@@ -74,6 +76,7 @@ def serve(connection: socket.socket) -> dict[str, Any] | None:
     """Fork for each request. Return the request in the fork; return None in the process itself after the last one."""
     for name in LOADED:
         importlib.import_module(name)
+    gc.freeze()
     while True:
         request, files, _, _ = socket.recv_fds(connection, REQUEST_BYTES, 2)
         if not request:
@@ -103,7 +106,26 @@ def command(request: dict[str, Any]) -> None:
     main()
 
 
+def status_of(request: dict[str, Any]) -> int:
+    """Do what a request says; return its exit status."""
+    try:
+        command(request)
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
     requested = serve(socket.socket(fileno=int(sys.argv[1])))
     if requested is not None:
-        command(requested)
+        # Python would free what was loaded, object by object: pages that the fork shares are copied for that.
+        status = status_of(requested)
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -114,17 +115,27 @@ def output(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_node(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the member `ranks` of a benchmark's output, which has a row per node, of one row per rank."""
+    """Return the member `ranks` of a benchmark's output, which has a row per node, of one row per rank.
+
+    The launches of a job have the same, so it is folded once.
+    """
+    return dict(json.loads(_by_node(json.dumps(rows))))
+
+
+@functools.lru_cache(maxsize=64)
+def _by_node(text: str) -> str:
+    rows = json.loads(text)
     nodes: dict[str, list[Row]] = {}
     for row in rows:
         nodes.setdefault(row["host"], []).append(row)
-    return {
+    members = {
         "layouts": list(map(_layout, nodes.values())),
         "nodes": [
             {"host": host, "ranks": columns.fold([row["rank"] for row in own]), "layout": number}
             for number, (host, own) in enumerate(nodes.items())
         ],
     }
+    return json.dumps(members)
 
 
 def _layout(rows: Sequence[Row]) -> Row:
