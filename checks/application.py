@@ -38,7 +38,7 @@ from railyard.jobs import image as images
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.partition import Partition
 from railyard.placed.mixin import plainly
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.orders import spec
 from railyard.records.record import Software
 

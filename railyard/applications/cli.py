@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from railyard.applications import convert, launch, patterns
-from railyard.applications.convert import Witness
+from railyard.applications import launch, patterns
+from railyard.applications.launch import Witness
 from railyard.applications.patterns import Patterns
 from railyard.applications.programs import osu
 from railyard.applications.reading import Parser, Reading
@@ -63,7 +63,7 @@ def record_rules(name: str, reading: Reading, source: str) -> None:
     layout = {"ranks": count, "cpu_sets": [], **dict.fromkeys(("cpu", "allowed_cpus", "numa_node"), f".*{count}")}
     nodes = [{"host": "any", "ranks": f"0-{count - 1}", "layout": 0}]
     seen = Witness(mpi=mpi, ranks={"layouts": [layout], "nodes": nodes})
-    document = convert.document(Path(name).stem, reading, seen, ranks=count)
+    document = launch.document(Path(name).stem, reading, seen, ranks=count)
     benchmark.parse(document, source)
 
 

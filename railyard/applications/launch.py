@@ -8,9 +8,12 @@
     launch-NNN.counted  what the virtual torus counted, for launches with `counted`
     launch-NNN.json     the benchmark output, made here
 
-Models: which parser reads a benchmark's output: the patterns of its job, OSU's, or the function `parse` of the module
-with the benchmark's name in `programs/`. Leaves out who writes the files (`checks.application`), and whether a
-launch is a result (`railyard.records.assemble`).
+Models: which parser reads a benchmark's output: the patterns of its job, OSU's, the function `parse` of the module with
+the benchmark's name in `programs/`, or those of railyard's own helpers, for the time of any program (`railyard-time/1`)
+and for what a ReFrame test's functions gave (`railyard.placed.figures`). Reading, witness and profile, if there is one,
+become a document of `schema/benchmark-v1.json`. A program with fewer ranks than were requested ran as several MPI
+worlds, because its MPI is not the launcher's: an error, and its figures are not used. Leaves out who writes the files
+(`checks.application`), and whether a launch is a result (`railyard.records.assemble`).
 """
 
 from __future__ import annotations
@@ -20,12 +23,16 @@ import difflib
 import json
 import traceback
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.applications import convert, left, mpip, patterns, persistent, programs, torus_counters
+from railyard.applications import mpip, patterns, programs, torus_counters
+from railyard.applications.mpip import Profile
 from railyard.applications.programs import osu
-from railyard.applications.reading import Parser
+from railyard.applications.reading import Parser, Reading, UnreadableError, finite, single
 from railyard.base.errors import InputError
+from railyard.records import benchmark, json_io, units
+from railyard.records.benchmark import Unmeasured
 from railyard.records.json_io import Json
 from railyard.records.store import archive
 
@@ -40,7 +47,7 @@ def names_of_programs() -> list[str]:
 
 def is_application(benchmark: str) -> bool:
     """Return whether a benchmark is a third-party program with a parser here."""
-    return benchmark in (left.ANY_PROGRAM, *osu.PROGRAMS, *programs.parsers())
+    return benchmark in (ANY_PROGRAM, *osu.PROGRAMS, *programs.parsers())
 
 
 def need_parser(benchmark: str) -> None:
@@ -78,8 +85,8 @@ def read(
 
 
 def _parser_of(read_by: Mapping[str, Json]) -> Parser:
-    if left.REFRAME in read_by:
-        return left.of_reframe(read_by[left.REFRAME])
+    if REFRAME in read_by:
+        return of_reframe(read_by[REFRAME])
     return patterns.parser(patterns.load(read_by))
 
 
@@ -95,21 +102,21 @@ def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
     if benchmark in osu.PROGRAMS:
         return osu.parser(benchmark, parameters["sizes_bytes"], parameters.get("device", ""))
     need_parser(benchmark)
-    return left.time if benchmark == left.ANY_PROGRAM else programs.parsers()[benchmark]
+    return time if benchmark == ANY_PROGRAM else programs.parsers()[benchmark]
 
 
 def _document(
     folder: Path, stem: str, benchmark: str, *, parameters: Mapping[str, Json], ranks: int, parse: Parser
 ) -> tuple[dict[str, Json], str]:
-    seen = convert.load_witness(folder / f"{stem}.witness")
-    convert.check_world(seen, ranks)
+    seen = load_witness(folder / f"{stem}.witness")
+    check_world(seen, ranks)
     reading = parse(text_of(folder / f"{stem}.out"), text_of(folder / f"{stem}.left"), f"{stem}.out")
-    convert.check_threads(reading, seen, parameters.get("threads_per_rank"))
+    check_threads(reading, seen, parameters.get("threads_per_rank"))
     profile = _profile(folder, stem, parameters.get("profiled_by"), ranks)
     if parameters.get("counted_by") == torus_counters.COUNTED_BY:
         counted = torus_counters.read(folder / f"{stem}.counted")
         profile = dataclasses.replace(profile, series=[*profile.series, *counted])
-    return convert.document(benchmark, reading, seen, ranks=ranks, profile=profile), reading.fault
+    return document(benchmark, reading, seen, ranks=ranks, profile=profile), reading.fault
 
 
 def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> mpip.Profile:
@@ -117,9 +124,141 @@ def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> mpip.Pro
     if profiled_by != PROFILER:
         return mpip.Profile(ranks=ranks, series=())
     path = folder / f"{stem}.mpiP"
-    return mpip.parse(text_of(path), path.name, persistent.load(folder / f"{stem}.persistent", ranks))
+    return mpip.parse(text_of(path), path.name, mpip.load_persistent(folder / f"{stem}.persistent", ranks))
 
 
 def text_of(path: Path) -> str:
     """Return the text of a file, whatever the locale; empty if there is none."""
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+#: The benchmark of any program, whose only figure is its time.
+ANY_PROGRAM = "any_program"
+TIME = "railyard-time/1"
+ELAPSED = units.fom("elapsed_s", "s", "lower")
+#: The key of a job's `read_by` that selects the results of a ReFrame test; its value is the name of the program.
+REFRAME = "reframe"
+
+
+def time(text: str, left: str, source: str) -> Reading:
+    """Return the time of a run; raises InputError if the program did not reach MPI_Finalize."""
+    del text
+    try:
+        document = json.loads(left)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or document.get("format") != TIME:
+        raise UnreadableError(source, "time", "the program did not come to MPI_Finalize")
+    elapsed_s = finite(str(document.get("elapsed_s")), source, "elapsed_s")
+    return Reading(program="any", version="unknown", ranks=None, series=[single(ELAPSED, elapsed_s)])
+
+
+def of_reframe(program: str) -> Parser:
+    """Return a parser of the file that the functions' results are in."""
+
+    def read(text: str, left: str, source: str) -> Reading:
+        del text
+        if not left:
+            raise InputError(
+                source, "", problem="ReFrame did not judge this launch", valid="a job that ReFrame waited for"
+            )
+        judged = json.loads(left)
+        series = [
+            single(units.fom(name, figure["unit"], figure["better"]), figure["value"])
+            for name, figure in judged["figures"].items()
+        ]
+        fault = judged["fault"] or ("" if series else "no performance function of the test gave a number")
+        version = "unknown"
+        return Reading(program=program, version=version, ranks=None, series=series, fault=fault)
+
+    return read
+
+
+WITNESS = "railyard-witness/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """What rank 0 wrote. `mpi` and `ranks` are validated as parts of a benchmark's output.
+
+    `openmp_threads` is how many threads rank 0 would start, 0 in a program without OpenMP; None in files of older
+    witnesses, which have no such number.
+    """
+
+    mpi: Mapping[str, Json]
+    ranks: Json
+    openmp_threads: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Return the number of ranks of the program's MPI_COMM_WORLD."""
+        ranks: int = self.mpi["ranks"]
+        return ranks
+
+
+def load_witness(path: Path) -> Witness:
+    """Return the witness in a file; raises InputError if the file is missing or something else."""
+    if not path.is_file():
+        raise UnreadableError(path.name, "witness", "the program never started MPI (built without it?)")
+    document = json_io.read(path)
+    if not isinstance(document, Mapping) or document.get("format") != WITNESS:
+        format_name = document.get("format") if isinstance(document, Mapping) else document
+        raise InputError(path.name, "format", format_name, WITNESS)
+    mpi = document.get("mpi")
+    if not isinstance(mpi, Mapping) or type(mpi.get("ranks")) is not int or "ranks" not in document:
+        raise InputError(path.name, "mpi.ranks", problem="missing", valid="the whole file of railyard-witness")
+    threads = document.get("openmp_threads")
+    return Witness(mpi=mpi, ranks=document["ranks"], openmp_threads=threads)
+
+
+def document(
+    program: str, reading: Reading, witness: Witness, *, ranks: int, profile: Profile | None = None
+) -> dict[str, Json]:
+    """Return the benchmark output of a launch of `ranks` ranks; InputError if the program reports another number."""
+    if reading.ranks not in (None, ranks):
+        raise InputError(reading.program, "ranks", reading.ranks, f"{ranks}, as were requested")
+    series, not_measured = list(reading.series), list(reading.not_measured)
+    if profile and reading.verified:
+        series += profile.series
+        not_measured += profile.not_measured
+    return {
+        "format": "railyard-benchmark/3",
+        "benchmark": program,
+        "version": reading.version,
+        "parameters": {},
+        "reported": dict(reading.parameters),
+        "mpi": dict(witness.mpi),
+        "verified": reading.verified,
+        "ranks": witness.ranks,
+        "figures": benchmark.figures_json([one.fom for one in series] + [one.fom for one in not_measured]),
+        "series": [benchmark.series_json(one) for one in series],
+        **({"not_measured": list(map(_unmeasured, not_measured))} if not_measured else {}),
+    }
+
+
+def check_world(witness: Witness, ranks: int) -> None:
+    """Raise InputError unless the program's MPI made one world of `ranks` ranks."""
+    if witness.size != ranks:
+        alone = f"{ranks} worlds of one rank each: the program's MPI does not know what started it"
+        wanted = f"{ranks} ranks" if witness.size > 1 else f"{ranks} ranks in one world; there are {alone}"
+        raise InputError("the witness", "ranks", witness.size, wanted)
+
+
+def check_threads(reading: Reading, seen: Witness, wanted: Json) -> None:
+    """Raise InputError unless each rank has as many OpenMP threads as were requested, if any were.
+
+    Both the program's own output and the witness must agree, as far as they report threads.
+    """
+    if not wanted:
+        return
+    if seen.openmp_threads == 0 and wanted > 1:
+        raise InputError(
+            reading.program, "threads", 0, f"{wanted}, as were requested; the program is built without OpenMP"
+        )
+    for reported in (seen.openmp_threads, reading.parameters.get("threads")):
+        if reported not in (None, 0, wanted):
+            raise InputError(reading.program, "threads", reported, f"{wanted}, as were requested")
+
+
+def _unmeasured(one: Unmeasured) -> dict[str, Json]:
+    return {"fom": str(one.fom), "labels": dict(one.labels), "reason": one.reason}

@@ -1,8 +1,9 @@
-"""Evaluate the sanity and performance functions of a test for each launch, and write what they return.
+"""Evaluate a test's functions for each launch, write what they return, and report how many launches have ended.
 
 Models: a launch's output takes the place of the job's while the functions run, so they need not know of launches; the
 files that the launch wrote are back in their places. The result is the launch's file `.left`, which
-`railyard.applications.left` reads. Leaves out: when that happens (`railyard.placed.mixin`).
+`railyard.applications.launch` reads. While ReFrame waits without a word, a thread reads the launches' files at
+intervals; ReFrame's own logger is not for threads. Leaves out: when that happens (`railyard.placed.mixin`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import json
 import math
 import re
 import shutil
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +26,7 @@ import reframe.utility.osext as osext
 import reframe.utility.sanity as sn
 from reframe.core.exceptions import ReframeError
 
+from railyard.base.json_files import json_object
 from railyard.jobs.job import job_folder
 from railyard.jobs.job.submitted import Planned
 from railyard.records import units
@@ -195,3 +200,50 @@ def write(folder: Path, launch: Planned, why: str, taken: Mapping[Fom, float]) -
     """Write what the functions returned for a launch."""
     figures = {str(fom): {**fom.document(), "value": value} for fom, value in taken.items()}
     (folder / f"{launch.stem}.left").write_text(json.dumps({"fault": why, "figures": figures}))
+
+
+#: Seconds between two lines: on a terminal, and in a file or a pipe.
+TERMINAL_S, FILE_S = 10.0, 60.0
+
+
+def watch(name: str, job: Any, folder: Path, launches: int, *, interval_s: float | None = None) -> threading.Thread:
+    """Print a line per interval until ReFrame's `job` has finished or all of its launches have ended."""
+    pause_s = interval_s or (TERMINAL_S if sys.stderr.isatty() else FILE_S)
+
+    def report() -> None:
+        done = 0
+        while done < launches and not (job.jobid is not None and job.scheduler.finished(job)):
+            time.sleep(pause_s)
+            done = len(_files(folder, "ended"))
+            if done < launches and (start := _first_begun(folder)) is not None:
+                waited_s = sum(job_folder.waited_s(json_object(path)) for path in _files(folder, "evidence"))
+                text = line(name, done, launches, max(0.0, time.time() - start), waited_s=waited_s)
+                print(text, file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=report, daemon=True, name=f"progress of {name}")
+    thread.start()
+    return thread
+
+
+def line(name: str, done: int, launches: int, elapsed_s: float, *, waited_s: float = 0.0) -> str:
+    """Return the number of launches that have ended, the time since the first began, and the time that is left.
+
+    At least a second of waiting for other launches on the machine is shown.
+    """
+    waited = f" ({_duration(waited_s)} of it waiting for other launches on this machine)" if waited_s >= 1 else ""
+    left = f", about {_duration(elapsed_s / done * (launches - done))} left" if done else ""
+    return f"{name}: {done} of {launches} launches ended in {_duration(elapsed_s)}{waited}{left}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _files(folder: Path, ending: str) -> list[Path]:
+    """Return the files of launches, not those of their companions; a job of several MPIs has a folder for each."""
+    paths = [*folder.glob(f"launch-*.{ending}"), *folder.glob(f"*/launch-*.{ending}")]
+    return [path for path in paths if "." not in path.stem]
+
+
+def _first_begun(folder: Path) -> float | None:
+    return min((path.stat().st_mtime for path in _files(folder, "begun")), default=None)

@@ -34,7 +34,7 @@ from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 from reframe.core.warnings import ReframeDeprecationWarning
 
-from railyard.applications import left
+from railyard.applications import launch as left
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 from railyard.jobs import complaints, interrupted, schedule, stagedir, submission
@@ -44,7 +44,7 @@ from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
-from railyard.placed import figures, progress
+from railyard.placed import figures
 from railyard.placed.variables import PLACED, define_placed
 from railyard.placements import launchers
 from railyard.placements.launchers import Launcher
@@ -180,7 +180,7 @@ class Placed(_Variables):
         if not self.is_dry_run():
             # A job that times out has a record, too.
             interrupted.submitted(Path(self.stagedir), lambda: str(self.job.state))
-            progress.watch(self.display_name, self.job, Path(self.stagedir), self.launches_in_job)
+            figures.watch(self.display_name, self.job, Path(self.stagedir), self.launches_in_job)
 
     @run_after("run")
     def give_back_own_values(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from railyard.base.checkout import CHECKOUT, RESULTS, TOPOLOGIES
 from railyard.reference import catalogue, checks, pictures, tables
-from railyard.table import columns
+from railyard.table import rows
 
 SCHEMAS = (*sorted((RESULTS / "schema").glob("*.json")), TOPOLOGIES / "schema.json")
 
@@ -44,7 +44,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "checks": checks.page,
     "catalogue": catalogue.page,
     "schemas": schemas,
-    "columns": columns.page,
+    "columns": rows.page,
 }
 
 

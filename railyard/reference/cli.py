@@ -17,8 +17,8 @@ from railyard.base.commands import example, json_option, option
 from railyard.base.errors import InputError, RunError, did_you_mean
 from railyard.records.cli import index_of, pass_over
 from railyard.records.store import archive
+from railyard.reference import checks as needs
 from railyard.reference import checks as sources
-from railyard.reference import needs
 from railyard.reference.checks import Check
 
 #: What a launch takes on a virtual torus of a machine with two processors, for checks that the archive does not have.

@@ -19,7 +19,7 @@ import yaml
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.placements import launchers
-from railyard.placements.hosts.binding import BINDINGS, Binding
+from railyard.placements.hosts.node import BINDINGS, Binding
 from railyard.placements.hosts.sources import sources
 from railyard.placements.launchers import LAUNCHERS, Launcher, Rendered
 from railyard.placements.linkload.patterns import patterns

@@ -22,9 +22,8 @@ from railyard.base.progress import track
 from railyard.records import json_io, record
 from railyard.records.json_io import Json
 from railyard.records.store import archive, exclusive, imported
-from railyard.table import columns
-from railyard.table.columns import OF_LAUNCH, OF_POINT, OF_RECORD, VERSION, Column
-from railyard.table.rows import Rows
+from railyard.table import rows as columns
+from railyard.table.rows import OF_LAUNCH, OF_POINT, OF_RECORD, VERSION, Column, Rows
 
 if TYPE_CHECKING:
     import polars

@@ -1,8 +1,10 @@
 """Turn the documents of records and imported results into the rows of the table, column by column.
 
 Models: three lists of tuples, of records, launches and points, in which a launch has the number of its record and a
-point the number of its launch: what rows have in common is made once, and repeated by the writer. Leaves out: the
-columns (`railyard.table.columns`) and files (`railyard.table.parquet`).
+point the number of its launch: what rows have in common is made once, and repeated by the writer, so that one SELECT
+without a join answers a question. `COLUMNS` has name, type, unit and meaning of each column; docs/table.md is made from
+it, and `VERSION` changes with any column. Leaves out: files (`railyard.table.parquet`), and ranks, NICs one by one and
+the guard's figures, which are only in the record that `record_sha256` names.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -24,7 +26,6 @@ from railyard.records.folded import tables
 from railyard.records.folded.health import Event, Kind
 from railyard.records.json_io import Json
 from railyard.records.store import entries, levels
-from railyard.table.columns import OF_LAUNCH, OF_POINT, VERSION
 
 #: Rates of one pair of nodes, or of one node: what the NICs of a node limit. Others are of a rank, or of many nodes.
 OF_A_PAIR = {
@@ -182,3 +183,88 @@ def _rate_gbyte_s(name: str, sha256: str) -> float | None:
     if topology is None or topology.sha256 != sha256:
         return None
     return topology.rails * topology.host_rate_gbyte_s
+
+
+VERSION = 2
+
+
+class Column(NamedTuple):
+    """A column; `kind` is its type in Parquet, `unit` is empty for one without a unit."""
+
+    name: str
+    kind: str
+    unit: str
+    meaning: str
+
+
+TEXT, WHOLE, REAL, TIME = "text", "whole", "real", "time"
+#: What is equal in all rows of a record.
+OF_RECORD = (
+    Column("schema_version", WHOLE, "", f"version of these columns: {VERSION}"),
+    Column("record_sha256", TEXT, "", "sha256 of the record's content"),
+    Column("record_id", TEXT, "", "its first 12 digits, which the file's name has"),
+    Column("level", WHOLE, "", "level of evidence, 0 to 3: see below"),
+    Column("lacks", TEXT, "", "what the record lacks for the next level"),
+    Column("origin", TEXT, "", "`measured`, `emulated`, `simulated` or `modelled`"),
+    Column("source", TEXT, "", "of an imported result: tool, and the file's name and sha256; else empty"),
+    Column("created", TIME, "UTC", "when the record was made"),
+    Column("month", TEXT, "", "its year and month; partitions the table"),
+    Column("system", TEXT, "", "name of the machine; partitions the table"),
+    Column("partition", TEXT, "", "its partition"),
+    Column("environment", TEXT, "", "programming environment"),
+    Column("check", TEXT, "", "name of the check"),
+    Column("benchmark", TEXT, "", "program"),
+    Column("parameters", TEXT, "JSON", "parameters of the case"),
+    Column("topology", TEXT, "", "name of the topology; empty without one"),
+    Column("nodes", WHOLE, "nodes", "size of the allocation"),
+    Column("allocation", TEXT, "", "equal for records of the same set of nodes"),
+    Column("job", TEXT, "", "job that made the record, or its sha256: launches of one job are not independent"),
+    Column("job_status", TEXT, "", "`ok`, `failed` or `not-measured`, of the whole job"),
+    Column("machine", TEXT, "", "host that ran the launcher, processor, kernel"),
+    Column("mpi", TEXT, "", "MPI library"),
+    Column("git_commit", TEXT, "", "commit of railyard"),
+    Column("subject", TEXT, "", "commit of the user's repository that a CI service tested"),
+    Column("limit_gbyte_s", REAL, "GB/s", "rate of all NICs of a node of the topology, scaled as the virtual torus is"),
+)
+#: What is equal in all rows of a launch.
+OF_LAUNCH = (
+    Column("launch", WHOLE, "", "position in the job, from 0"),
+    Column("placement", TEXT, "", "placement"),
+    Column("nic_policy", TEXT, "", "NIC policy"),
+    Column("software", TEXT, "", "`native` or `image`"),
+    Column("repeat", WHOLE, "", "round of the job, from 0"),
+    Column("status", TEXT, "", "`ok`, `void` (refused by the guard), `failed` or `not-measured`"),
+    Column("reason", TEXT, "", "why the status is not `ok`"),
+    Column("started", TIME, "UTC", "when the launch started"),
+    Column("elapsed_s", REAL, "s", "from the launcher's start to its end"),
+    Column("ranks", WHOLE, "ranks", "ranks that reported where they ran"),
+    Column("placement_verdict", TEXT, "", "`obeyed`, `not-obeyed` or `cannot-tell`"),
+    Column("nic_verdict", TEXT, "", "the same for the NIC policy"),
+    Column(
+        "faults", TEXT, "", "what error counters counted, by node and NIC; empty for nothing, null where none was read"
+    ),
+)
+#: The point: empty in the only row of a launch without figures.
+OF_POINT = (
+    Column("fom", TEXT, "", "figure of merit"),
+    Column("unit", TEXT, "", "unit of `value`, `minimum` and `maximum`"),
+    Column("better", TEXT, "", "`lower`, `higher` or `neither`"),
+    Column("labels", TEXT, "JSON", "what identifies the point: message size, pair of hosts, ..."),
+    Column("value", REAL, "`unit`", "median of the launch's samples"),
+    Column("minimum", REAL, "`unit`", "smallest sample"),
+    Column("maximum", REAL, "`unit`", "largest sample"),
+    Column("samples", WHOLE, "samples", "how many there are"),
+    Column("share_of_limit", REAL, "ratio", "`value` / `limit_gbyte_s`, of rates that one pair of nodes reaches"),
+)
+COLUMNS = (*OF_RECORD, *OF_LAUNCH, *OF_POINT)
+#: What Parquet calls the types.
+PARQUET = {TEXT: "`BYTE_ARRAY (STRING)`", WHOLE: "`INT64`", REAL: "`DOUBLE`", TIME: "`INT64 (TIMESTAMP, ms, UTC)`"}
+
+
+def page() -> str:
+    """Return the columns as a page in Markdown."""
+    rows = "".join(f"| `{one.name}` | {PARQUET[one.kind]} | {one.unit} | {one.meaning} |\n" for one in COLUMNS)
+    return (
+        f"# Columns of the table\n\nVersion {VERSION}. A row is a point of a launch, or a launch without figures.\n\n"
+        f"| column | type | unit | meaning |\n|---|---|---|---|\n{rows}"
+    )

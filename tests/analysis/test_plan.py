@@ -13,7 +13,7 @@ from support.entries import entry
 
 from railyard.analysis.cases import judgement
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
-from railyard.analysis.plan import answers, enough, noise, power
+from railyard.analysis.plan import answers, enough, noise
 from railyard.analysis.plan.cli import plan
 from railyard.analysis.plan.noise import Noise
 from railyard.analysis.stats.verdicts import Finding
@@ -47,11 +47,11 @@ def test_the_launches_of_a_plan_find_the_difference_as_often_as_it_prints(spread
 
 
 def test_what_can_be_found_is_found_and_no_difference_within_the_floor_is() -> None:
-    smallest = power.detectable(8, 0.02, 0.8, tests=11)
+    smallest = answers.detectable(8, 0.02, 0.8, tests=11)
     assert smallest is not None
-    assert power.power(8, 0.02, smallest, tests=11) >= 0.8 > power.power(8, 0.02, 0.9 * smallest, tests=11)
-    assert power.enough(0.001, 0.01, 0.8, floor=0.02) is None
-    assert power.detectable(3, 0.01, 0.8) is None  # three launches never decide
+    assert answers.power(8, 0.02, smallest, tests=11) >= 0.8 > answers.power(8, 0.02, 0.9 * smallest, tests=11)
+    assert answers.enough(0.001, 0.01, 0.8, floor=0.02) is None
+    assert answers.detectable(3, 0.01, 0.8) is None  # three launches never decide
 
 
 def test_noise_within_and_between_jobs_is_that_of_the_records() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from support.inputs import outputs, texts
 
-from railyard.applications import launch, persistent
+from railyard.applications import launch, mpip
 from railyard.applications.reading import Parser
 from railyard.base.errors import InputError
 
@@ -105,6 +105,6 @@ def test_labels_of_launchers_change_no_value(name: str, label: str) -> None:
 )
 def test_any_document_of_persistent_sends_is_one_line(document: Any) -> None:
     if isinstance(document, dict):
-        document["format"] = persistent.FORMAT
+        document["format"] = mpip.FORMAT
     with pytest.raises(InputError):
-        persistent.parse(document, "launch-000.persistent", 2)
+        mpip.parse_persistent(document, "launch-000.persistent", 2)

@@ -17,9 +17,9 @@ from support.commands import BIN, CHECKOUT, ran
 from support.inputs.outputs import CHECKS, DATA, RECORDED, SIZES, text_of
 
 from checks.applications import mcb
-from railyard.applications import convert, launch, mpip, patterns
+from railyard.applications import launch, mpip, patterns
 from railyard.applications import reading as patterns_of
-from railyard.applications.convert import Witness
+from railyard.applications.launch import Witness
 from railyard.applications.patterns import Figure, Limit, Patterns
 from railyard.applications.programs import gpcnet, lulesh, osu, snap
 from railyard.applications.reading import Reading
@@ -214,17 +214,17 @@ def test_threads_that_the_program_did_not_have_are_refused() -> None:
     def seen(threads: int | None) -> Witness:
         return dataclasses.replace(witness_of(8), openmp_threads=threads)
 
-    convert.check_threads(read("umt-8"), seen(1), 1)
-    convert.check_threads(read("amg-8"), seen(0), 1)
-    convert.check_threads(read("amg-8"), seen(2), 2)
-    convert.check_threads(read("amg-8"), seen(None), 2)
-    convert.check_threads(read("umt-8"), seen(4), None)
+    launch.check_threads(read("umt-8"), seen(1), 1)
+    launch.check_threads(read("amg-8"), seen(0), 1)
+    launch.check_threads(read("amg-8"), seen(2), 2)
+    launch.check_threads(read("amg-8"), seen(None), 2)
+    launch.check_threads(read("umt-8"), seen(4), None)
     with pytest.raises(InputError, match=r"UMT: threads: .*2, as were requested"):
-        convert.check_threads(read("umt-8"), seen(2), 2)
+        launch.check_threads(read("umt-8"), seen(2), 2)
     with pytest.raises(InputError, match=r"AMG: threads: 4 .*2, as were requested"):
-        convert.check_threads(read("amg-8"), seen(4), 2)
+        launch.check_threads(read("amg-8"), seen(4), 2)
     with pytest.raises(InputError, match=r"AMG: threads: 0 .*2, as were requested.* without OpenMP"):
-        convert.check_threads(read("amg-8"), seen(0), 2)
+        launch.check_threads(read("amg-8"), seen(0), 2)
 
 
 @pytest.mark.parametrize("said", ["nan", "-nan", "NaN", "inf"])
@@ -285,7 +285,7 @@ def witness_of(ranks: int) -> Witness:
 
 
 def test_a_launch_becomes_a_benchmarks_output() -> None:
-    made = convert.document("lulesh", read("lulesh-8"), witness_of(8), ranks=8)
+    made = launch.document("lulesh", read("lulesh-8"), witness_of(8), ranks=8)
     parsed = benchmark.parse(made, "launch-000.json")
     assert parsed.verified and [rank.host for rank in parsed.ranks] == [f"n{rank}" for rank in range(8)]
     assert {series.fom for series in parsed.series} == {"fom_kzone_s", "elapsed_s"}
@@ -296,12 +296,12 @@ def test_a_launch_becomes_a_benchmarks_output() -> None:
 )
 def test_another_number_of_ranks_is_refused(ranks: int, said: str) -> None:
     with pytest.raises(InputError, match=f"the witness: ranks: {ranks} is not valid; expected {said}"):
-        convert.check_world(witness_of(ranks), 8)
+        launch.check_world(witness_of(ranks), 8)
 
 
 def test_a_program_that_says_another_number_of_ranks_is_refused() -> None:
     with pytest.raises(InputError, match="LULESH: ranks: 8 is not valid; expected 27"):
-        convert.document("lulesh", read("lulesh-8"), witness_of(27), ranks=27)
+        launch.document("lulesh", read("lulesh-8"), witness_of(27), ranks=27)
 
 
 def test_a_profile_says_where_the_time_goes() -> None:
@@ -536,7 +536,7 @@ def test_gpcnet_that_ended_before_its_factors_has_no_figure() -> None:
 def test_a_histogram_that_contradicts_the_times_is_in_the_document_as_not_measured() -> None:
     """UMT's recorded report is of mpiP 3.5, which adds bytes: 13 % of the time in MPI are 0.1 % in its histogram."""
     profile = mpip.parse(text_of("umt-8", "mpiP"), "umt-8.mpiP")
-    made = convert.document("umt", read("umt-8"), witness_of(8), ranks=8, profile=profile)
+    made = launch.document("umt", read("umt-8"), witness_of(8), ranks=8, profile=profile)
     (missing,) = benchmark.parse(made, "launch-000.json").not_measured_json
     assert missing["fom"] == "collective_time_percent" and "0.097 % of the time in MPI" in missing["reason"]
     assert not [one for one in made["series"] if one["fom"] == "collective_time_percent"]

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.applications import launch, mpip, persistent
-from railyard.applications.persistent import Amount, Sends
+from railyard.applications import launch, mpip
+from railyard.applications.mpip import Amount, Sends
 from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
 
@@ -34,7 +34,7 @@ def figure(series: Sequence[Series], fom: str, **labels: str | int) -> float:
 
 
 def test_a_file_is_read_by_rank_and_by_size() -> None:
-    sends = persistent.parse(WHOLE, "x", 2)
+    sends = mpip.parse_persistent(WHOLE, "x", 2)
     assert sends.ranks == (Amount(messages=10, size_bytes=10000), Amount(messages=1))
     assert sends.sizes == {0: Amount(messages=1), 1023: Amount(messages=10, size_bytes=10000)}
     assert sends.total == Amount(messages=11, size_bytes=10000)
@@ -43,15 +43,15 @@ def test_a_file_is_read_by_rank_and_by_size() -> None:
 def test_a_file_that_is_absent_or_cut_off_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "launch-000.persistent"
     with pytest.raises(InputError, match=r"launch-000\.persistent: persistent sends: no such file: the program"):
-        persistent.load(path, 2)
+        mpip.load_persistent(path, 2)
     text = json.dumps(WHOLE)
     for length in range(len(text)):
         path.write_text(text[:length])
         with pytest.raises(InputError) as refused:
-            persistent.load(path, 2)
+            mpip.load_persistent(path, 2)
         assert "\n" not in str(refused.value)
     path.write_text(text)
-    assert persistent.load(path, 2).total.messages == 11
+    assert mpip.load_persistent(path, 2).total.messages == 11
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_numbers_that_cannot_be_are_named(place: tuple[str | int, ...], value: o
         within = within[step]
     within[place[-1]] = value
     with pytest.raises(InputError, match=words):
-        persistent.parse(document, "launch-000.persistent", 2)
+        mpip.parse_persistent(document, "launch-000.persistent", 2)
 
 
 JSON = st.recursive(
@@ -100,10 +100,10 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 def test_whatever_a_file_holds_is_read_or_refused(ranks: object, sizes: object) -> None:
-    document = {"format": persistent.FORMAT, "ranks": ranks, "sizes": sizes}
+    document = {"format": mpip.FORMAT, "ranks": ranks, "sizes": sizes}
     for hostile in (document, ranks):
         try:
-            persistent.parse(hostile, "x", 1)
+            mpip.parse_persistent(hostile, "x", 1)
         except InputError as error:
             assert str(error).startswith("x: ")
 
@@ -134,7 +134,7 @@ def test_persistent_sends_are_messages_from_point_to_point() -> None:
 def test_nearly_all_that_umt_sends_is_persistent() -> None:
     """Recorded on 8 ranks. Each persistent send has its persistent receive, and mpiP counted the starts of both."""
     text = (DATA / "umt-8.mpiP").read_text()
-    sends = persistent.load(DATA / "umt-8.persistent", 8)
+    sends = mpip.load_persistent(DATA / "umt-8.persistent", 8)
     (starts,) = re.findall(r"^Start +\d+ .* (\d+)$", text, re.MULTILINE)
     assert 2 * sends.total.messages == int(starts) == 11520
     alone, both = mpip.parse(text, "x").series, mpip.parse(text, "x", sends).series
@@ -194,7 +194,7 @@ def test_a_profiled_launch_needs_its_file_of_persistent_sends(tmp_path: Path) ->
     fault, figures = profiled(tmp_path)
     assert fault.startswith("launch-000.persistent: persistent sends: no such file") and not figures
     ranks = [{"rank": rank, "messages": 0, "bytes": 0} for rank in range(8)]
-    made = {"format": persistent.FORMAT, "ranks": ranks, "sizes": []}
+    made = {"format": mpip.FORMAT, "ranks": ranks, "sizes": []}
     (tmp_path / "launch-000.persistent").write_text(json.dumps(made))
     fault, figures = profiled(tmp_path)
     assert not fault and figures[mpip.PERSISTENT] == 0 and figures[mpip.SHARE] == 95.97

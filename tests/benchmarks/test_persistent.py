@@ -15,8 +15,8 @@ import pytest
 from support.benchmark_runs import preload
 from support.mpis.programs import Mpi
 
-from railyard.applications import persistent
-from railyard.applications.persistent import Amount, Sends
+from railyard.applications import mpip
+from railyard.applications.mpip import Amount, Sends
 from railyard.base.checkout import CHECKOUT
 
 SOURCES = CHECKOUT / "tests/data/persistent"
@@ -31,7 +31,7 @@ def sends(mpi: Mpi, ranks: int, program: Path, *preload: str | Path) -> tuple[Se
     done = mpi.witnessed(ranks, *preload, program, RAILYARD_PERSISTENT=str(path))
     assert (done.status, done.err) == (0, "")
     assert json.loads((mpi.folder / "launch.witness").read_text())["mpi"]["ranks"] == ranks
-    return persistent.load(path, ranks), done.out
+    return mpip.load_persistent(path, ranks), done.out
 
 
 def of_ring(ranks: int) -> Sends:
@@ -159,7 +159,7 @@ def test_thousands_of_requests_at_one_time_under_sanitizers(sanitized: Path, ope
     done = openmpi.run(2, *preload(Path(), program)[:-1], *witness, program, RAILYARD_PERSISTENT=str(path))
     assert done.status == 0 and "Sanitizer" not in done.err, done.err
     whole = Amount(messages=9000, size_bytes=2999 * 3000 // 2 + 2 * 3000)
-    assert persistent.load(path, 2).ranks == (whole, whole)
+    assert mpip.load_persistent(path, 2).ranks == (whole, whole)
 
 
 def test_the_libraries_export_mpis_functions_alone() -> None:

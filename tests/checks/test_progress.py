@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from railyard.placed import progress
+from railyard.placed import figures
 
 pytestmark = pytest.mark.unit
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.unit
     ],
 )
 def test_the_line(ended: int, elapsed_s: float, waited_s: float, text: str) -> None:
-    assert progress.line("halo", ended, 18, elapsed_s, waited_s=waited_s) == text
+    assert figures.line("halo", ended, 18, elapsed_s, waited_s=waited_s) == text
 
 
 def test_a_line_per_interval_until_the_job_has_finished(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -43,7 +43,7 @@ def test_a_line_per_interval_until_the_job_has_finished(tmp_path: Path, capfd: p
     (tmp_path / "mpi").mkdir()
     for name in ("launch-000.ended", "launch-000.noise.ended", "mpi/launch-000.ended"):
         (tmp_path / name).touch()
-    thread = progress.watch("halo", job, tmp_path, 3, interval_s=0.01)
+    thread = figures.watch("halo", job, tmp_path, 3, interval_s=0.01)
     thread.join(60)
     lines = capfd.readouterr().err.splitlines()
     assert lines[0].startswith("halo: 2 of 3 launches ended in ") and len(lines) == 3

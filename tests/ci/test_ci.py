@@ -12,7 +12,7 @@ from support.commands import CHECKOUT, Run, environment
 from support.reframe import reframe_in
 
 from railyard.base.checkout import TORUS_BIN
-from railyard.ci import workflows
+from railyard.ci import cli
 
 SMOKE = CHECKOUT / "tools/smoke"
 SOURCE = ["--source", "OWNER/railyard"]
@@ -105,7 +105,7 @@ def test_every_input_of_the_action_reaches_the_script_or_a_step_before_it(tmp_pa
         assert f"value of inputs.{name}\n" in passed or f"inputs.{name} " in others, name
         assert f"| `{name}` |" in (CHECKOUT / "docs/howto/ci.md").read_text()
     assert "RAILYARD_MPI=value of steps.paths.outputs.mpi" in passed and f"GITHUB_SHA={'1f' * 20}" in passed
-    assert action["inputs"]["rate-scale"]["default"] == workflows.RATE_SCALE
+    assert action["inputs"]["rate-scale"]["default"] == cli.RATE_SCALE
 
 
 def test_the_words_of_a_build_and_a_selection_reach_the_action(railyard: Run) -> None:

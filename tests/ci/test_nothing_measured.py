@@ -10,7 +10,7 @@ import pytest
 import yaml
 from support.commands import CHECKOUT
 
-from railyard.ci.workflows import Choices, Service, workflow
+from railyard.ci.cli import Choices, Service, workflow
 
 #: In ReFrame's place: what it prints and leaves where nothing is measured, with exit status 0.
 RAN = "echo '[  PASSED  ] Ran {} test case(s) from {} check(s) (0 failure(s), {} skipped)'\n"

@@ -14,8 +14,8 @@ from support.commands import CHECKOUT, Run, executable
 from support.reframe import reframe_of
 
 from railyard.base.errors import RunError
+from railyard.doctor import cli, inventory
 from railyard.doctor import findings as doctor
-from railyard.doctor import inventory, trial
 from railyard.doctor.inventory import Machine, Mpi, Nic, Partition, Scheduler
 from railyard.records.image_engines import apptainer
 
@@ -175,5 +175,5 @@ def test_a_step_that_describes_no_node_is_one_line(
     executable(srun, f"#!/bin/sh\necho '{answer}'\n")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RunError, match="the step printed no description of a node") as caught:
-        trial.on_a_node(CLUSTER)
+        cli.asked_on_a_node(CLUSTER)
     assert len(str(caught.value).splitlines()) == 1

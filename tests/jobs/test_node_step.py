@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from support.commands import executable
 
-from railyard.jobs.nodes import node_step
-from railyard.jobs.nodes.node_step import Step
+from railyard.jobs.nodes import allocated_nodes
+from railyard.jobs.nodes.allocated_nodes import Step
 from railyard.placements import launchers
 
 HOSTS = ["n1", "n2", "n3"]
@@ -49,15 +49,15 @@ def test_without_slurm_the_jobs_own_launcher_starts_the_step(
     environment = stub(tmp_path, program)
     monkeypatch.setenv("PATH", environment["PATH"])
     step = Step(folder=stage, granted=HOSTS, launcher=launcher, environment=environment)
-    described = node_step.describe(step)
+    described = allocated_nodes.describe(step)
     assert set(described) == set(HOSTS) and described["n2"]["host"] == "n2.site.org"
-    said = (stage / node_step.DESCRIPTIONS / "command").read_text()
+    said = (stage / allocated_nodes.DESCRIPTIONS / "command").read_text()
     assert "railyard node-info --into" in said
 
 
 def test_every_launcher_of_real_machines_can_start_the_step(stage: Path) -> None:
     for name in launchers.LAUNCHERS.keys() - {"smpi", "linkload", "slurm", "cray-mpich", "ibrun"}:
-        rendered = node_step.by_launcher(Step(folder=stage, granted=HOSTS, launcher=name, environment={}))
+        rendered = allocated_nodes.by_launcher(Step(folder=stage, granted=HOSTS, launcher=name, environment={}))
         text = " ".join([*rendered.command, *rendered.files.values()])
         assert all(host in text for host in HOSTS), name
 
@@ -67,29 +67,29 @@ def test_a_step_that_fails_is_one_line_and_this_node_stands_for_all(
 ) -> None:
     environment = stub(tmp_path, "mpiexec", "#!/bin/sh\necho 'no daemon\nthere' >&2\nexit 3\n")
     monkeypatch.setenv("PATH", environment["PATH"])
-    described = node_step.describe(Step(folder=stage, granted=HOSTS, launcher="pals", environment=environment))
+    described = allocated_nodes.describe(Step(folder=stage, granted=HOSTS, launcher="pals", environment=environment))
     assert list(described) == ["n1"] and described["n1"]["host"] == platform.node()
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("railyard: only this node is described: no daemon")
 
 
 def test_a_description_that_is_cut_off_counts_as_none(stage: Path) -> None:
-    folder = stage / node_step.DESCRIPTIONS
+    folder = stage / allocated_nodes.DESCRIPTIONS
     folder.mkdir()
     (folder / "n1.json").write_text('{"host": "n1"}')
     (folder / "n2.json").write_text('{"host": "n2", "co')
-    assert set(node_step.collected(stage, HOSTS)) == {"n1"}
+    assert set(allocated_nodes.collected(stage, HOSTS)) == {"n1"}
 
 
 def test_a_node_is_known_by_the_schedulers_name_of_it() -> None:
     """Slurm's NodeName need not be the host's name (NodeHostname, nodes in a cloud)."""
     said = [{"host": f"ip-10-0-0-{k}", "node_name": f"cpu-{k}"} for k in (1, 2)]
-    described = node_step.by_name(said, ["cpu-1", "cpu-2", "cpu-3"])
+    described = allocated_nodes.by_name(said, ["cpu-1", "cpu-2", "cpu-3"])
     assert {name: one["host"] for name, one in described.items()} == {"cpu-1": "ip-10-0-0-1", "cpu-2": "ip-10-0-0-2"}
 
 
 def test_a_node_writes_its_own_file(stage: Path) -> None:
-    subprocess.run([node_step._railyard(), "node-info", "--into", stage], check=True)
+    subprocess.run([allocated_nodes._railyard(), "node-info", "--into", stage], check=True)
     (path,) = stage.iterdir()
     assert path.name == f"{platform.node()}.json"
     assert json.loads(path.read_text())["host"] == platform.node()

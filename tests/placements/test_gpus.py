@@ -23,8 +23,7 @@ from railyard.jobs.nodes import node as description
 from railyard.jobs.nodes.kinds import NodeKind
 from railyard.placements import launchers
 from railyard.placements.hosts import gpus, naming, node
-from railyard.placements.hosts.binding import Binding
-from railyard.placements.hosts.node import NodeLayout
+from railyard.placements.hosts.node import Binding, NodeLayout
 from railyard.placements.nics import policies, stacks
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place

@@ -21,7 +21,7 @@ from railyard.jobs.nodes import allocated_nodes
 from railyard.placements import launchers
 from railyard.placements.arrays import np
 from railyard.placements.hosts import naming
-from railyard.placements.hosts.binding import BINDINGS, Binding
+from railyard.placements.hosts.node import BINDINGS, Binding
 from railyard.placements.launchers import LAUNCHERS, Rendered
 from railyard.placements.launchers.jsrun import PREAMBLE
 from railyard.placements.linkload.patterns import patterns

@@ -14,8 +14,7 @@ from railyard.base.errors import InputError
 from railyard.jobs.nodes import node as description
 from railyard.placements import launchers
 from railyard.placements.hosts import in_job, naming, node
-from railyard.placements.hosts.binding import Binding
-from railyard.placements.hosts.node import NodeLayout
+from railyard.placements.hosts.node import Binding, NodeLayout
 from railyard.placements.nics import policies, stacks
 
 #: NIC or GPU -> NUMA domain. On LUMI-G and Frontier the order of devices is not that of domains.

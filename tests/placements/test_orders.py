@@ -17,7 +17,7 @@ from support.topology.topologies import gemini
 
 from railyard.base.errors import InputError
 from railyard.placements import launchers
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers import Rendered
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation, allocate, occupied, scheduled, within

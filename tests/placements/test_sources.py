@@ -16,10 +16,10 @@ from railyard.base.errors import InputError
 from railyard.base.host_names import natural
 from railyard.placements.hosts import naming, sources
 from railyard.placements.hosts.hostlist import expand
-from railyard.placements.hosts.sources import ibnetdiscover, names, slingshot, slurm_tree
+from railyard.placements.hosts.sources import ibnetdiscover, slingshot, slurm_tree, xtprocadmin
 from railyard.placements.hosts.sources.located import NodeCoordinates
 from railyard.placements.topology import catalog
-from railyard.torus.slurm import config
+from railyard.torus.slurm import cluster
 
 INTERCONNECT = """\
 c0-0c0s0g0l00[(0,0,0)] Z+ -> c0-0c0s1g0l32[(0,0,1)]\tLinkType: backplane
@@ -136,7 +136,7 @@ def test_xtprocadmin_gives_the_hosts_of_interconnect_txt(tmp_path: Path, railyar
     links, table = tmp_path / "interconnect.txt", tmp_path / "xtprocadmin.txt"
     links.write_text(INTERCONNECT)
     table.write_text(XTPROCADMIN)
-    found = names.renamed(sources.read(links), names.read(table)[0], str(table))
+    found = xtprocadmin.renamed(sources.read(links), xtprocadmin.read_hosts(table)[0], str(table))
     assert found.coordinates == {"nid00001": (0, 0, 0), "nid00002": (0, 1, 0), "nid00033": (0, 0, 1)}
     shown = railyard("coordinates", str(links), "--names", str(table), "--topology", "gemini-4x4x4-two-nodes").stdout
     assert shown.splitlines() == ["torus 4 4 4", "nid00001 0 0 0", "nid00033 0 0 1", "nid00002 0 1 0"]
@@ -240,7 +240,7 @@ def test_names_stand_on_the_topology_and_do_not_change_it() -> None:
 def test_our_own_topology_conf_says_which_nodes_share_a_switch(tmp_path: Path, name: str) -> None:
     """What `torus up --slurm` tells Slurm, read back by the parser of what Slurm's users have."""
     topo = catalog.load(name)
-    text = config.files("c", topo, tmp_path)["topology.conf"]
+    text = cluster.files("c", topo, tmp_path)["topology.conf"]
     found = read(tmp_path, text).coordinates
     at = {node.name: node.coordinate for node in topo.nodes}
     pairs = {(found[node], at[node]) for node in at}

@@ -25,8 +25,7 @@ from railyard.records import image_engines, rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.image_engines.base import Bound
 from railyard.records.record import Record
-from railyard.records.rules import commands, design, known_keys, node_names, rebuilt, registry, times
-from railyard.records.rules.emulated import busiest_link, guard
+from railyard.records.rules import commands, design, emulated, known_keys, node_names, rebuilt, registry, times
 from railyard.reference import catalogue
 from railyard.torus.virtual import error_bound, fidelity
 
@@ -441,8 +440,8 @@ def test_every_rule_has_a_line_of_docs() -> None:
 
 
 def test_the_rules_constants_are_those_of_the_guard_and_the_launcher() -> None:
-    assert (guard.HOST_SHARE, guard.ENOUGH_TRAFFIC_S) == (fidelity.HOST_SHARE, fidelity.ENOUGH_TRAFFIC_S)
-    assert busiest_link.TRAFFIC_SHARE == fidelity.TRAFFIC_SHARE
+    assert (emulated.HOST_SHARE, emulated.ENOUGH_TRAFFIC_S) == (fidelity.HOST_SHARE, fidelity.ENOUGH_TRAFFIC_S)
+    assert emulated.TRAFFIC_SHARE == fidelity.TRAFFIC_SHARE
 
 
 @pytest.mark.parametrize(

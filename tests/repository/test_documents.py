@@ -13,7 +13,7 @@ import pytest
 from support.commands import CHECKOUT
 
 from railyard import __version__
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers import LAUNCHERS
 from railyard.placements.nics.policies import policies
 from railyard.placements.nics.stacks import stacks

@@ -8,8 +8,8 @@ from support.commands import CHECKOUT
 
 from railyard.base.errors import InputError
 from railyard.cli import cli
+from railyard.records import cli as listing
 from railyard.records.rules.registry import Fault
-from railyard.records.store import listing
 from railyard.torus.virtual import lifecycle
 
 pytestmark = pytest.mark.unit

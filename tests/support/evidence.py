@@ -30,7 +30,6 @@ from railyard.records import launch_order, programs
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Software, Verdict
-from railyard.records.store import challenge as challenges
 from railyard.torus.modelled import programs as model
 from support import synthetic
 from support.records import figures, rows
@@ -111,7 +110,7 @@ def good(
     network = catalog.load(topology)
     computed = origin in {"simulated", "modelled"}
     asked = nic_policies or (["library-default"] if computed or origin == "measured" else POLICIES)
-    seeded = challenges.seed_of(challenge, check, seed)
+    seeded = launch_order.seed_of(challenge, check, seed)
     granted = allocate(network, order, block=tuple(block) or None, seed=seeded)
     case = {
         "check": check,

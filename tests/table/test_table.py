@@ -25,7 +25,8 @@ from railyard.placements.topology import catalog
 from railyard.records import json_io, record
 from railyard.records.store import archive, entries, imported, levels
 from railyard.records.store.levels import Level
-from railyard.table import columns, foreign, parquet
+from railyard.table import foreign, parquet
+from railyard.table import rows as columns
 
 EXAMPLE = CHECKOUT / "results/example"
 OSU = CHECKOUT / "tests/data/public/outputs/osu-bw-cuda/output.txt"

@@ -20,9 +20,9 @@ from support.records import played_tender
 from support.records.played_tender import CHALLENGE, bid_of, jobs_of, key_of, run
 
 from railyard.base.errors import InputError
+from railyard.records import launch_order
 from railyard.records.cli import results
 from railyard.records.store import archive, bag
-from railyard.records.store import challenge as challenges
 from railyard.tender import request
 
 pytestmark = pytest.mark.skipif(
@@ -276,11 +276,11 @@ def test_pack_chooses_the_records_that_answer_and_names_the_others(fair: Path, t
 
 
 def test_the_challenge_decides_every_order() -> None:
-    assert challenges.seed_of("", "halo_3d", 7) == 7
-    seeds = {challenges.seed_of(word, check, 1) for word in ("a", "b") for check in ("halo_3d", "hops")}
+    assert launch_order.seed_of("", "halo_3d", 7) == 7
+    seeds = {launch_order.seed_of(word, check, 1) for word in ("a", "b") for check in ("halo_3d", "hops")}
     assert len(seeds) == 4 and all(0 <= seed < 1 << 31 for seed in seeds)
     with pytest.raises(InputError):
-        challenges.seed_of("two words", "halo_3d", 1)
+        launch_order.seed_of("two words", "halo_3d", 1)
 
 
 @pytest.mark.parametrize(

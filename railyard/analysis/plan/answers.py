@@ -1,20 +1,25 @@
 """Answer how many launches and jobs find a difference, as a table and as JSON.
 
-Models: the power of the test that decides (`railyard.analysis.plan.power`) for one noise. A noise that was estimated
-from a pilot gives a range. Leaves out: where the noise comes from.
+Models: the power of the test that decides, for one noise, by drawing launches or jobs and applying that test.
+Logarithms of values have normal noise; means and medians of the sides differ, means by more than the noise floor. The
+first of `tests` tests of one family passes Holm's correction. The draws have a fixed seed. A noise that was estimated
+from a pilot gives a range. Leaves out: where the noise comes from, and other shapes of noise (`python -m perf
+statistics`).
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from railyard.analysis.plan import power
 from railyard.analysis.plan.noise import Noise
-from railyard.analysis.stats.contrast import FEWEST
+from railyard.analysis.stats import contrast
+from railyard.analysis.stats.contrast import ALPHA, FEWEST
 from railyard.analysis.text import DataTable, percent
+from railyard.placements.arrays import Floats, np
 from railyard.records.json_io import Json
 
 #: The probabilities of finding the difference, one for each column of answers.
@@ -52,20 +57,18 @@ def planned(noise: Noise, change: float) -> Plan:
     of_jobs = _of_jobs(noise)
 
     def launches(wanted: float) -> Range:
-        return _range(noise, lambda one: power.enough(one.within, change, wanted, **of_combinations))
+        return _range(noise, lambda one: enough(one.within, change, wanted, **of_combinations))
 
     def jobs(wanted: float) -> Range:
-        return _range(noise, lambda one: power.enough(_of_jobs(one) or 0.0, change, wanted, floor=noise.floor))
+        return _range(noise, lambda one: enough(_of_jobs(one) or 0.0, change, wanted, floor=noise.floor))
 
     return Plan(
         noise=noise,
         launches=[launches(wanted) for wanted in WANTED],
         everywhere=[launches(wanted ** (1 / noise.points)) for wanted in WANTED] if noise.points > 1 else [],
         jobs=[] if of_jobs is None else [jobs(wanted) for wanted in WANTED],
-        within=[power.detectable(noise.launches, noise.within, wanted, **of_combinations) for wanted in WANTED],
-        between=[]
-        if of_jobs is None
-        else [power.detectable(sides, of_jobs, wanted, floor=noise.floor) for wanted in WANTED],
+        within=[detectable(noise.launches, noise.within, wanted, **of_combinations) for wanted in WANTED],
+        between=[] if of_jobs is None else [detectable(sides, of_jobs, wanted, floor=noise.floor) for wanted in WANTED],
         sides=sides,
     )
 
@@ -74,7 +77,7 @@ def _of_jobs(noise: Noise) -> float | None:
     """Return the relative spread of a job's median, of all reasons."""
     if noise.between is None:
         return None
-    return math.hypot(noise.between, noise.within * power.of_medians(noise.launches))
+    return math.hypot(noise.between, noise.within * of_medians(noise.launches))
 
 
 def _range(noise: Noise, enough: Callable[[Noise], int | None]) -> Range:
@@ -113,7 +116,7 @@ def table(plan: Plan, change: float) -> DataTable:
 
 def _count(counts: Range) -> str:
     """Return `7`, or `7 (5 to 11)` where the pilot leaves a range open."""
-    number, low, high = (f"more than {power.MOST}" if count is None else str(count) for count in counts)
+    number, low, high = (f"more than {MOST}" if count is None else str(count) for count in counts)
     return number if low == high else f"{number} ({low} to {high})"
 
 
@@ -153,3 +156,80 @@ def document(check: str, change: float, plans: Sequence[Plan]) -> dict[str, Json
             for plan in plans
         ],
     }
+
+
+# ---- power ----
+
+
+DRAWS = 4000
+SEED = 51
+#: The most launches, or jobs, that are tried.
+MOST = 400
+
+
+def power(n: int, spread: float, change: float, *, tests: int = 1, floor: float = 0.0) -> float:
+    """Return how probably `n` values per side show a change of a share `change` between sides of relative `spread`.
+
+    `floor` is the noise floor as a share of the larger mean.
+    """
+    if n < FEWEST:
+        return 0.0
+    shift = math.log1p(change)
+    means, medians, error = _drawn(n)
+    means, medians = shift + spread * means, shift + spread * medians
+    one = contrast.of_variances(1.0, [(1.0, n - 1), (1.0, n - 1)])
+    reach = one.interval(ALPHA / tests)
+    assert reach is not None  # it varies
+    quantile = (reach[1] - reach[0]) / 2 / one.error
+    distance = np.where(means * medians > 0, np.minimum(np.abs(means), np.abs(medians)), 0.0)
+    is_found = distance > spread * quantile * error
+    return float((is_found & (-np.expm1(-np.abs(means)) > floor)).mean())
+
+
+@functools.lru_cache(maxsize=64)
+def _drawn(n: int) -> tuple[Floats, Floats, Floats]:
+    """Return of each draw the differences of two means and of two medians, and the standard error, of spread 1."""
+    chance = np.random.default_rng(SEED)
+    base, side = chance.standard_normal((2, DRAWS, n))
+    error = np.sqrt((base.var(axis=1, ddof=1) + side.var(axis=1, ddof=1)) / n)
+    return side.mean(axis=1) - base.mean(axis=1), np.median(side, axis=1) - np.median(base, axis=1), error
+
+
+def enough(spread: float, change: float, wanted: float, *, tests: int = 1, floor: float = 0.0) -> int | None:
+    """Return the fewest values per side that show the change with the probability `wanted`; None above `MOST`."""
+    return _least(lambda n: power(n, spread, change, tests=tests, floor=floor) >= wanted)
+
+
+def _least(is_enough: Callable[[int], bool]) -> int | None:
+    high = 2
+    while not is_enough(high):
+        if high >= MOST:
+            return None
+        high = min(2 * high, MOST)
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def detectable(n: int, spread: float, wanted: float, *, tests: int = 1, floor: float = 0.0) -> float | None:
+    """Return the smallest change that `n` values per side show with the probability `wanted`; None for no change."""
+    if n < FEWEST:
+        return None
+    low, high = 0.0, 0.01
+    while power(n, spread, high, tests=tests, floor=floor) < wanted:
+        low, high = high, 2 * high
+        if high > 100:
+            return None
+    while high - low > high / 100:
+        middle = (low + high) / 2
+        low, high = (middle, high) if power(n, spread, middle, tests=tests, floor=floor) < wanted else (low, middle)
+    return high
+
+
+@functools.lru_cache(maxsize=256)
+def of_medians(n: int) -> float:
+    """Return the standard deviation of the median of `n` normal values, in units of their standard deviation."""
+    drawn = np.random.default_rng(SEED).standard_normal((DRAWS, n))
+    return float(np.median(drawn, axis=1).std())

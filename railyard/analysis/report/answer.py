@@ -25,7 +25,7 @@ from railyard.analysis.report.effects import short_name
 from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text import capital, counted
-from railyard.placements.hosts.binding import BINDINGS, Binding
+from railyard.placements.hosts.node import BINDINGS, Binding
 from railyard.placements.nics.policies import NicPolicy, policies
 from railyard.placements.orders.choices import choices
 from railyard.placements.orders.rank_orders import orders

@@ -2,7 +2,7 @@
 
     job.json          what was requested (`job.submitted.Submitted`), written before the job is submitted
     placed.json       where each placement puts its ranks (`job.submitted.Placed`), written before the first launch
-    nodes, nodes.json the descriptions of a real machine's nodes (`railyard.jobs.nodes.node_step`)
+    nodes, nodes.json the descriptions of a real machine's nodes (`railyard.jobs.nodes.allocated_nodes`)
     environment.json  the variables and modules of the launches (`railyard.jobs.nodes.surroundings`)
     code.*, boot.*    digests of what the launches run, and the machine's boot: .begun and .ended
     ended.json        the code when the record was made

@@ -1,9 +1,10 @@
 """Make the launch of the record from the files that one launch left.
 
 Models: `convert` makes the benchmark output of a third-party program; `judge_nics` compares the NICs that sent with
-those that the policy assigned; `run` combines them. Leaves out the files themselves (`railyard.jobs.job.job_folder`),
-the record as a whole (`railyard.jobs.stagedir`), and what the companions of a victim left
-(`railyard.jobs.load_evidence`).
+those that the policy assigned; `with_algorithms` judges the algorithms of collectives by the bytes of links and nodes,
+and by how often the launch called; `run` combines them. Leaves out the files themselves
+(`railyard.jobs.job.job_folder`), the record as a whole (`railyard.jobs.stagedir`), and what the companions of a victim
+left (`railyard.jobs.load_evidence`).
 """
 
 from __future__ import annotations
@@ -16,14 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from railyard.applications import launch as applications
+from railyard.base.errors import InputError
+from railyard.base.json_files import json_object
 from railyard.jobs import launching, load_evidence
-from railyard.jobs.job import algorithms, job_folder
+from railyard.jobs.job import job_folder
 from railyard.jobs.job.job_folder import JobFolder, LaunchFiles, Start
 from railyard.jobs.job.submitted import FILE, Planned, Submitted, read
+from railyard.placements.collectives import libraries, proof
+from railyard.placements.collectives.algorithms import Shape
 from railyard.placements.nics import stating
 from railyard.placements.nics.evidence import SETUP_BYTES, Found, judge, senders
 from railyard.placements.nics.evidence import Verdict as NicVerdict
 from railyard.placements.nics.policies import Host
+from railyard.placements.topology import catalog
 from railyard.records.assemble import LaunchRun
 from railyard.records.folded import health
 from railyard.records.folded.nic_bytes import Nics
@@ -44,7 +50,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
     if files.end and launch.roles:
         companions = load_evidence.read(folder, launch, files.companions, functools.partial(convert, folder))
     nics, obeyed = judge_nics(folder, launch, files)
-    obeyed = algorithms.with_algorithms(folder, launch, files, obeyed)
+    obeyed = with_algorithms(folder, launch, files, obeyed)
     if files.end and hosts:
         fault = convert(folder, launch.stem, len(hosts)) or (companions.fault if companions else "")
     series = []
@@ -232,3 +238,52 @@ def _absent(launch: Planned, reason: str) -> LaunchRun:
 
 def _utc_text(time_s: float) -> str:
     return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+VERDICTS = {True: NicVerdict.OBEYED, False: NicVerdict.NOT_OBEYED, None: NicVerdict.CANNOT_TELL}
+
+
+def with_algorithms(folder: JobFolder, launch: Planned, files: LaunchFiles, nics: Found) -> Found:
+    """Return the worse of the verdicts on a launch's NICs and on its algorithms.
+
+    A policy that leaves the NICs to the library has no verdict on them. In a job that compares algorithms, the reason
+    of the library's default is what it was, as its bytes show.
+    """
+    policy, _, choice = launch.nic_policy.partition("+")
+    is_by_library = policy == "library-default"
+    if nics.verdict == NicVerdict.NOT_OBEYED or not any("+" in name for name in folder.job.spec.nics):
+        return nics
+    try:
+        is_obeyed, reason = _judged(folder, launch, files, choice)
+    except InputError as error:
+        is_obeyed, reason = None, str(error)
+    own = Found(verdict=VERDICTS[is_obeyed], reason=reason and f"{choice or libraries.DEFAULT}: {reason}")
+    if choice:
+        return own if is_by_library or own.verdict != NicVerdict.OBEYED else nics
+    return own if is_by_library else nics
+
+
+def _judged(folder: JobFolder, launch: Planned, files: LaunchFiles, choice: str) -> tuple[bool | None, str]:
+    placed, job = folder.placed, folder.job
+    hosts = placed.hosts.get(launch.placement)
+    if not hosts or "nics" not in files.evidence or placed.topology is None:
+        return None, "nobody counted the bytes of nodes on a known topology"
+    series = json_object(folder.path / f"{launch.stem}.json").get("series", ())
+    calls = proof.calls_of((one["fom"], one["labels"], one["samples"]) for one in series)
+    if not calls:
+        return None, f"{job.spec.benchmark} does not count its calls"
+    named = (job.site.topology, job.spec.torus, placed.topology["name"])
+    topology = next(catalog.load(name) for name in named if name)
+    shape = Shape(ranks=len(hosts), per_node=job.spec.ranks_per_node, grid=tuple(job.spec.grid))
+    rows = proof.fits(proof.counted(topology, hosts, files.evidence), calls, shape)
+    if not choice:
+        return None, f"the bytes are {proof.named(rows)}"
+    smallest = min(size for _, size in calls)
+    if any(int(name.partition(libraries.FROM)[2] or 0) > smallest for _, name in libraries.parse(choice)):
+        return None, f"smaller sizes are the library's default; the bytes are {proof.named(rows)}"
+    library = None if libraries.is_own(choice) else libraries.of_features(job.site.features)
+    wanted = libraries.matrices(choice, library)
+    (collective,) = {name for name, _ in calls}
+    if collective not in wanted:
+        return None, f"the program calls {collective}"
+    return proof.judge(wanted[collective], rows)

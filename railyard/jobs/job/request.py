@@ -32,9 +32,8 @@ from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation, allocate, scheduled, within
 from railyard.placements.orders.placement import place
 from railyard.placements.topology import catalog
-from railyard.records import json_io, looks
+from railyard.records import json_io, launch_order, looks
 from railyard.records import record as records
-from railyard.records.store import challenge as challenges
 
 #: Variables that are lists of words, each of which a record has once.
 LISTS = ("placements", "nics", "algorithms", "software", "loads", "studies")
@@ -55,7 +54,7 @@ def for_partition(request: JobSpec, where: Partition) -> JobSpec:
     """
     for name in LISTS:
         _check_words(name, getattr(request, name))
-    seed = challenges.seed_of(request.challenge, request.check, request.seed)
+    seed = launch_order.seed_of(request.challenge, request.check, request.seed)
     request = dataclasses.replace(request, seed=seed, archive=str(Path(request.archive).absolute()))
     request = _with_algorithms(_with_matrix(request))
     if where.is_computed:

@@ -16,7 +16,7 @@ from railyard.base.commands import COUNT, FOLDER, example, format_option, option
 from railyard.base.errors import InputError
 from railyard.placements import launchers
 from railyard.placements.cli.options import SharedOptions, launcher_option, shared
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers import Rendered, files, openmpi
 from railyard.placements.nics import policies
 from railyard.placements.orders import spec

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from railyard.placements.hosts.binding import Binding
-from railyard.placements.hosts.node import NodeLayout
+from railyard.placements.hosts.node import Binding, NodeLayout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

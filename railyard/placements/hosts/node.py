@@ -1,4 +1,4 @@
-"""A node as ranks meet it: the cores they may run on, its NUMA domains, and the NICs and GPUs near to each. Pure.
+"""A node as ranks meet it: its cores and how ranks are bound to them, its NUMA domains, NICs and GPUs. Pure.
 
 Models: cores in the order (NUMA domain, core number), with all their hardware threads; cores that the system keeps for
 itself are not among them. The ranks of a node fill its NUMA domains in equal blocks. Leaves out caches, memory binding
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.placements.hosts.binding import Binding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,3 +138,26 @@ def binder(layout: NodeLayout, ranks_per_node: int, binding: Binding, variables:
     cpus = (layout.cpus(local, ranks_per_node, binding) for local in range(ranks_per_node))
     cases = [f'exec taskset -c {",".join(map(str, own))} "$@"' for own in cpus]
     return script("The CPUs of a rank", "binding", cases, variables)
+
+
+class Binding(StrEnum):
+    """Nothing, the core of the rank's local number, the NUMA node of that core, or the launcher's own default."""
+
+    NONE = "none"
+    CORE = "core"
+    NUMA = "numa"
+    LAUNCHER = "launcher"
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether railyard knows the processors of a rank before it runs."""
+        return self in {Binding.CORE, Binding.NUMA}
+
+
+#: What each binding is, for docs/placements.md.
+BINDINGS: Mapping[Binding, str] = {
+    Binding.NONE: "nothing; the system may move the rank",
+    Binding.CORE: "the core of the rank's number on its node",
+    Binding.NUMA: "a NUMA domain; the ranks of a node fill its domains in equal blocks",
+    Binding.LAUNCHER: "what the launcher chooses: it gets no option that binds, and none that prevents binding",
+}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from railyard.base.errors import InputError
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.orders.placement import Placement
 
 EVERY_BINDING = frozenset(Binding)

@@ -9,7 +9,7 @@ with the feature `flux` selects this one.
 
 from __future__ import annotations
 
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers.base import Launcher, Rendered
 from railyard.placements.launchers.files import openmpi_hostfile
 from railyard.placements.orders.placement import Placement

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 
 from railyard.base.errors import InputError
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.orders.placement import Placement
 
 #: What every Hydra refuses, as its row of docs/placements.md has it.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import np
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers.base import Launcher, Rendered
 from railyard.placements.launchers.srun import fills
 from railyard.placements.orders.placement import Placement

@@ -8,7 +8,7 @@ I_MPI_JOB_RESPECT_PROCESS_PLACEMENT is 0 ("Job Schedulers Support").
 
 from __future__ import annotations
 
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers import hydra
 from railyard.placements.launchers.base import BATCH_NODE_FILES, AgentHosts, AgentVariables, Launcher, Rendered
 from railyard.placements.orders.placement import Placement

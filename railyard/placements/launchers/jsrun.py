@@ -8,7 +8,7 @@ no such machine was at hand.
 
 from __future__ import annotations
 
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
 from railyard.placements.orders.placement import Placement
 

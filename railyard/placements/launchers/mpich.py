@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers import hydra
 from railyard.placements.launchers.base import (
     BATCH_NODE_FILES,

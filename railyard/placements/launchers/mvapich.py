@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers import hydra
 from railyard.placements.launchers.base import BATCH_NODE_FILES, Launcher, Passed, Rendered
 from railyard.placements.launchers.files import openmpi_hostfile

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 
 from railyard.base.errors import InputError
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
 from railyard.placements.orders.placement import Placement
 

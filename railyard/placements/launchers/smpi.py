@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import yaml
 
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers.base import Launcher, Rendered
 from railyard.placements.launchers.files import openmpi_hostfile
 from railyard.placements.orders.placement import Placement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from railyard.placements.arrays import np
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers.base import numa_of
 from railyard.placements.orders.placement import Placement
 

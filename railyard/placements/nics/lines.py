@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from railyard.base.errors import InputError
 from railyard.placements import launchers
 from railyard.placements.collectives import libraries
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers import Launcher, Rendered
 from railyard.placements.nics import policies, stacks, stating
 from railyard.placements.nics.policies import ChosenPolicy

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.linkload.rails import local_ranks
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders import spec

@@ -6,7 +6,7 @@
     plain+incast               as plain, while the load incast runs on other nodes of the job
 
 Leaves out what the words do: `railyard.placements.orders.rank_orders` (order), `railyard.placements.orders.choices`
-(choice), `railyard.placements.hosts.binding` (binding), `railyard.jobs.roles` (load).
+(choice), `railyard.placements.hosts.node` (binding), `railyard.jobs.roles` (load).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from railyard.base.errors import InputError
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.orders.choices import DEFAULT, NodeChoice, choices
 from railyard.placements.orders.rank_orders import RankOrder, orders
 

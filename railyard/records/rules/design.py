@@ -9,7 +9,6 @@ from railyard.base import check_sources
 from railyard.records import launch_order, studies
 from railyard.records.record import COMPUTED, Record, combination_name
 from railyard.records.rules.registry import ALIKE_JOBS, Fault, ended_well, rule
-from railyard.records.store import challenge
 
 
 @rule("launch-order", once_for=ALIKE_JOBS)
@@ -37,7 +36,7 @@ def order(read: Record) -> Iterator[Fault]:
 @rule("challenge")
 def seed_of_challenge(read: Record) -> Iterator[Fault]:
     """`case.seed` is the one that the buyer's challenge and the check's name give."""
-    wanted = challenge.seed_of(read.case.challenge, read.case.check, read.case.seed)
+    wanted = launch_order.seed_of(read.case.challenge, read.case.check, read.case.seed)
     if read.case.seed != wanted:
         yield Fault("case.seed", f"{read.case.seed}; the challenge gives {wanted}")
 

@@ -16,7 +16,7 @@ from railyard.base.commands import COUNT, RAW, Commands, example, json_option, o
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.torus.cli import links, simulate
+from railyard.torus.cli import links
 from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
 from railyard.torus.engines import docker_engine, engines, router
 from railyard.torus.engines.base import Containers
@@ -448,4 +448,4 @@ def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:
 
 torus.add_command(links.fault)
 torus.add_command(links.show_counters)
-torus.add_command(simulate.simulate)
+torus.add_command(links.simulate)

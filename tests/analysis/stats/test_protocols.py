@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from railyard.analysis.cases import spread
-from railyard.analysis.stats import protocols
+from railyard.analysis.figures import sonar
 
 SIZES = [1 << power for power in range(23)]
 
@@ -23,7 +23,7 @@ def cray(size: int) -> tuple[float, float]:
 
 def test_the_four_protocols_of_pedretti_et_al_are_found_from_the_curve() -> None:
     sent, received = ({size: cray(size)[way] for size in SIZES} for way in (0, 1))
-    found = protocols.find(sent, received)
+    found = sonar.find(sent, received)
     assert [(each.smallest, each.largest) for each in found] == [(1, 16), (32, 4096), (8192, 262144), (524288, 4194304)]
     assert [round(each.bytes_per_byte * 64) for each in found] == [0, 105, 105, 105]
     assert round(found[0].header_bytes) == 105
@@ -32,12 +32,12 @@ def test_the_four_protocols_of_pedretti_et_al_are_found_from_the_curve() -> None
 def test_one_line_with_noise_is_one_protocol() -> None:
     draw = random.Random(1)
     sent = {size: (64 + 1.1 * size) * draw.uniform(0.99, 1.01) for size in SIZES}
-    (only,) = protocols.find(sent, {size: 0.05 * size + 60 for size in SIZES})
+    (only,) = sonar.find(sent, {size: 0.05 * size + 60 for size in SIZES})
     assert 100 < only.header_bytes < 140 and 1.1 < only.bytes_per_byte < 1.2
 
 
 def test_no_common_size_is_no_protocol() -> None:
-    assert protocols.find({8: 100.0}, {}) == []
+    assert sonar.find({8: 100.0}, {}) == []
 
 
 def test_an_outlier_lies_beyond_tukeys_fence() -> None:

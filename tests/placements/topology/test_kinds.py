@@ -28,7 +28,7 @@ from railyard.placements.topology.base import Coordinate, Link, Router, Topology
 from railyard.placements.topology.faults import Faults
 from railyard.torus.plan import addresses, plan
 from railyard.torus.simulated import calibration, network
-from railyard.torus.slurm import config
+from railyard.torus.slurm import cluster
 
 KINDS = {
     "torus": gemini("3x3x4", nodes_per_router=2, rails=2),
@@ -161,7 +161,7 @@ def test_every_room_takes_every_kind(topology: Topology) -> None:
     assert len(set(macs)) == len(macs)
     rendered = network.render(topology, topology.nodes, Faults(), calibration.load(topology.calibration))
     assert rendered.count("\nhost ") == len(topology.nodes) * topology.rails
-    switches = config.files("x", topology, Path("/x"))["topology.conf"]
+    switches = cluster.files("x", topology, Path("/x"))["topology.conf"]
     assert all(f"{node.name}" in switches for node in topology.nodes)
     lines = files.coordinates(topology).splitlines()
     assert {len(line.split()) for line in lines} == {4} and len(lines) == 1 + len(topology.nodes)

@@ -29,7 +29,7 @@ from railyard.base.errors import InputError
 from railyard.jobs.nodes import node as node_description
 from railyard.placements import launchers
 from railyard.placements.hosts import node as node_layout
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers import Rendered
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import Placement, place

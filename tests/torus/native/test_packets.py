@@ -12,7 +12,7 @@ from support.packets import hot_spot, injection, stalls
 from railyard.base.errors import InputError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.faults import Faults
-from railyard.torus.cli import simulate
+from railyard.torus.cli import links as simulate
 from railyard.torus.cli.torus import torus
 from railyard.torus.native.messages import Message, arrivals_s
 from railyard.torus.plan.plan import ETHERNET_BYTES

@@ -22,7 +22,7 @@ from support.reframe import assert_passed, reading, third_launch_waits
 from support.topology.tori import up
 from support.waiting import wait_until
 
-from railyard.placements.hosts.binding import Binding
+from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers import render
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place
@@ -65,7 +65,7 @@ def cluster(railyard: Run, disk: Path) -> Iterator[str]:
 def quiet(request: pytest.FixtureRequest) -> None:
     """Before a test that uses the cluster, wait until no job is left of the test before and every node is idle.
 
-    After a node's death Slurm itself takes a minute for that (railyard/torus/slurm/config.py).
+    After a node's death Slurm itself takes a minute for that (railyard/torus/slurm/cluster.py).
     """
     if "cluster" not in request.fixturenames:
         return

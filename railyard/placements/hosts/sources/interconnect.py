@@ -7,7 +7,7 @@ Pedretti et al., CUG'13, section III and Fig. 2: a blade (slot) has two Geminis 
 n3 on g1. A blade of an XC has one Aries with four nodes. It is numbered by group, chassis in the group and slot; its
 coordinate is (group, 16 x chassis + slot, 0). So every router that is named places its nodes, under their physical
 names (`c0-0c0s0n0`); which of them are compute nodes and the names of their hosts are in the table of xtprocadmin
-(`railyard.placements.hosts.sources.names`).
+(`railyard.placements.hosts.sources.xtprocadmin`).
 """
 
 from __future__ import annotations

@@ -5,18 +5,22 @@
 
 A node's host is `nid` and its number in five digits. With columns for the torus coordinate (x, y, z or x_coord,
 y_coord, z_coord, as the service database has them) the table is a source by itself; without, it gives the physical
-names of interconnect.txt their hosts (`railyard.placements.hosts.sources.names`). Service nodes are left out.
+names of interconnect.txt and of Slingshot's tables, which are slots in a cabinet, their hosts (`read_hosts`). Service
+nodes are left out.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.placements.hosts.sources.located import CoordinateSource, Line, NodeCoordinates, Reading
-from railyard.placements.hosts.text import content_lines
+from railyard.placements.hosts.sources import xtprocadmin
+from railyard.placements.hosts.sources.located import CoordinateSource, Line, NodeCoordinates, Reading, described, note
+from railyard.placements.hosts.text import content_lines, readable
 
 COORDINATES = (("x", "y", "z"), ("x_coord", "y_coord", "z_coord"))
 
@@ -83,3 +87,35 @@ def _header(text: str) -> list[str]:
 SOURCE = CoordinateSource(
     name="xtprocadmin", does="its table with coordinates", precedence=40, matches=matches, parse=parse
 )
+
+
+def read_hosts(path: Path) -> tuple[dict[str, str], str]:
+    """Return physical name -> host, and one line about what was passed over; InputError if no line can be read."""
+    text = readable(path)
+    lines = Reading(str(path))
+    hosts = xtprocadmin.hosts(text, lines) if xtprocadmin.matches(text) else _pairs(text, lines)
+    if lines.odd and not hosts:
+        raise lines.odd[0]
+    return hosts, note([described(error) for error in lines.odd], str(path))
+
+
+def _pairs(text: str, lines: Reading) -> dict[str, str]:
+    hosts: dict[str, str] = {}
+
+    def read_line(line: str) -> None:
+        words = line.split()
+        if len(words) != 2:
+            raise lines.odd_line(line, "HOST NAME, or a table of xtprocadmin")
+        hosts[words[1]] = words[0]
+
+    lines.each(content_lines(text), read_line)
+    return hosts
+
+
+def renamed(located: NodeCoordinates, hosts: dict[str, str], source: str) -> NodeCoordinates:
+    """Return the same nodes under their hosts, without those that have none; InputError if none has one."""
+    coordinates = {hosts[name]: at for name, at in located.coordinates.items() if name in hosts}
+    if not coordinates:
+        example = next(iter(located.coordinates))
+        raise InputError(source, "", next(iter(hosts), "no name"), f"names of the source, such as {example}")
+    return dataclasses.replace(located, coordinates=coordinates)

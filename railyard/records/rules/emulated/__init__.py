@@ -1,1 +1,0 @@
-"""Check what a virtual torus and its guard recorded of a launch."""
