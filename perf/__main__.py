@@ -14,7 +14,7 @@ from typing import Any
 from support import whole_machine
 from support.mpis import algorithms, gain, matrix, ranking, stacks
 
-from perf import bench, forgeries, fuzz, pieces, same, statistics
+from perf import bench, forgeries, fuzz, pieces, rings, rivals, same, statistics, topobw
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -23,6 +23,9 @@ OUTPUT = BUILD / "bench.json"
 SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "bench": ("what a person waits for, against the last states of this machine: at most 10 minutes", bench.measure),
     "same": ("one placement twice (A/A): how far apart the medians are", same.measure),
+    "rings": ("full rings in the router's network alone, beside theory", lambda _: rings.measure()),
+    "topobw": ("injected faults that topobw names, and false alarms without one", topobw.measure),
+    "fit-rivals": ("`optimised` against its bounds, the named orders, Scotch, KaHIP, TreeMatch", rivals.measure),
     "matrix": ("every rank order and binding under every MPI, without a torus", lambda _: matrix.measure(console)),
     "matrix-torus": ("the same with 16 ranks on a virtual torus", lambda _: matrix.measure(console, matrix.ON_TORUS)),
     "stacks": ("every NIC policy under every stack: shares of the NICs' bytes", lambda _: stacks.measure(console)),
@@ -59,7 +62,7 @@ def main() -> None:
     parser.add_argument("section", nargs="*", metavar="SECTION", help="default: bench")
     counted = "forgeries, fuzz, statistics: changes, inputs of each kind, draws"
     parser.add_argument("--count", type=int, metavar="N", help=counted)
-    for section in (bench, pieces, same, statistics, whole_machine):
+    for section in (bench, pieces, rivals, same, topobw, statistics, whole_machine):
         section.options(parser)
     options = parser.parse_args()
     for name in options.section:

@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add how long a call measures."""
-    text = "same: stop after so many; call again to go on  [default: no limit]"
+    text = "same, topobw: stop after so many; call again to go on  [default: no limit]"
     parser.add_argument("--minutes", type=float, metavar="MINUTES", help=text)
 
 
