@@ -122,7 +122,7 @@ def from_the_first_again(words: Sequence[str]) -> list[str]:
 
 def slower(launch: Planned) -> str:
     """Return the line after a launch on the job's own torus: where load alone made it void, all begin again, slower."""
-    void = f"grep -qs '\"by_load\": true' {launch.stem}.evidence"
+    void = f"[ ${{status:-1}} = 0 ] && grep -qs '\"by_load\": true' {launch.stem}.evidence"
     up = f"railyard torus up --slower --name $RAILYARD_TORUS --status {TORUS}"
     return f"if {void} && {up}; then rm -rf launch-* {ENOUGH}; continue; fi"
 
