@@ -96,8 +96,8 @@ def links(
     sent = options.traffic or modelled(options, pattern, within=within, sizes=sizes, cells=cells)
     left, nics = options.left(granted.topology), options.rank_nics(granted.topology)
     loads_by_name = {}
-    for name in placements.split(","):
-        placed = options.placed(name, granted, sent).indices
+    every = {name: options.placed(name, granted, sent).indices for name in placements.split(",")}
+    for name, placed in every.items():
         loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong, nics=nics)
         loads_by_name[name] = loads if left is None else left.added_to(loads)
     if counted is not None:
