@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from support.records import figures, histories
 from support.records.histories import Machine
 
-from railyard.analysis.references import limits, update
+from railyard.analysis.references import judging, limits, update
 from railyard.records import references
 from railyard.records.references import Past, Point
 
@@ -97,3 +98,17 @@ def test_a_red_run_that_a_later_one_refutes_enters_the_history_and_survives_the_
     assert not history.worse(histories.same(OWN))
     assert not history.entries[0].suspects and history.fewest == 12
     assert len(history.worse(1.10 * histories.same(OWN))) == 40, "one such run does not blind the next"
+
+
+def test_a_slower_variable_is_reported_with_the_limit_that_it_exceeded() -> None:
+    history = histories.History(HOSTED, np.random.default_rng(5))
+    while history.fewest < 10:
+        history.worse(histories.same(HOSTED))
+    entry = history.entries[0]
+    levels = {name: reference.median for name, reference in entry.references.items()}
+    first = next(iter(levels))
+    judged = judging.judged("check", "case", {**levels, first: 1.15 * levels[first]}, {"check": {"case": entry}})
+    (line,) = judged.worse
+    assert entry.references[first].is_met(1.15 * levels[first])
+    allowed = re.search(r"([\d.]+) % allowed beside the run's other variables", line)
+    assert allowed and 3 < float(allowed[1]) < 15

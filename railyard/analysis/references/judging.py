@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.references import update
+from railyard.analysis.references import limits, update
 from railyard.records.references import Entry, Reference, References, kind_of
 from railyard.records.units import Better, Fom
 
@@ -44,8 +44,10 @@ def judged(check: str, case: str, variables: Mapping[Fom, float], references: Re
         is_new = any(kind_of(case)[0] == kind_of(other)[0] for other in cases)
         return Judgement(worse=(), missing=(missing,) if cases else (), judged=0, is_new=is_new)
     compared = {name: value for name, value in values.items() if name in entry.references}
-    names, shift = worse_of(entry, compared, max(1, update.variables_of(references)))
-    lines = [_regression(name, compared[name], entry) for name in names]
+    family = max(1, update.variables_of(references))
+    names, shift = worse_of(entry, compared, family)
+    now = update.limits_of(entry, family).of
+    lines = [_regression(name, compared[name], entry, now.get(name)) for name in names]
     return Judgement(
         worse=(_together(names, shift, compared, entry),)
         if _are_alike(names, shift, compared, entry)
@@ -88,12 +90,15 @@ def _together(names: list[str], shift: float, values: Mapping[str, float], entry
     )
 
 
-def _regression(name: str, value: float, entry: Entry) -> str:
+def _regression(name: str, value: float, entry: Entry, limit: limits.Limit | None) -> str:
     reference, about = entry.references[name], entry.about
+    allowed = f"{100 * reference.tolerance:.1f} % allowed in any run"
+    if limit and reference.is_met(value):
+        allowed = f"{100 * math.expm1(limit.most - limit.own):.1f} % allowed beside the run's other variables"
     side = "above" if reference.better is Better.LOWER else "below"
     return (
         f"{name}: {value:.6g} {reference.unit} is {_change(name, value, entry):.1f} % {side} the reference "
-        f"{reference.median:.6g} {reference.unit} ({100 * reference.tolerance:.1f} % allowed in any run); "
+        f"{reference.median:.6g} {reference.unit} ({allowed}); "
         f"last passed at commit {about.commit[:12]} of {about.date} (n = {about.launches})"
     )
 
