@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.cases import modelled, tables
-from railyard.analysis.cases.comparison import listed, title, verdict_text
+from railyard.analysis.cases.comparison import listed, p_text, title, verdict_text
 from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.cases.scoreboard import faster
 from railyard.analysis.cases.tables import Cells
@@ -332,7 +332,7 @@ def _change_cells(change: Change) -> tuple[str, ...]:
         form.text(change.median_before),
         form.text(change.median_after),
         NOTHING if changed is None else percent(changed),
-        f"{change.p_value:.4f}",
+        p_text(change.p_value).removeprefix("= "),
         "; ".join(change.differs) or "nothing that records name",
     )
 
@@ -381,7 +381,7 @@ def allocations_table(spreads: Sequence[Spread]) -> DataTable:
             _percent(spread.between_percent),
             _percent(spread.upper_percent),
             _percent(spread.within_percent),
-            NOTHING if spread.p_holm is None else f"{spread.p_holm:.4f}",
+            NOTHING if spread.p_holm is None else p_text(spread.p_holm).removeprefix("= "),
         )
         rows.append((spread.row.what, f"{spread.row.figure}, {spread.row.unit}", *cells, str(spread.verdict)))
     return DataTable(columns=("what", "figure", *numbers, "verdict"), rows=rows, numbers=frozenset(numbers))
