@@ -177,7 +177,7 @@ def up(
         carrier == "router" and engine == DEFAULT_ENGINE and not with_slurm and rootless.INSIDE not in os.environ
     )
     divided = _parts(topo, hosts, reach, possible=can_divide) if hosts else None
-    scale = _rate_scale(rate_scale, topo, mtu, ranks_per_node)
+    scale = _rate_scale(rate_scale, topo, mtu, ranks_per_node, divided=divided)
     shape = Shape(
         rate_scale=scale,
         mtu_bytes=mtu,
@@ -374,11 +374,11 @@ def _network(wanted: str) -> Literal["kernel", "router"]:
     return "router"
 
 
-def _rate_scale(text: str, topology: Topology, mtu_bytes: int, ranks_per_node: int) -> float:
+def _rate_scale(text: str, topology: Topology, mtu_bytes: int, ranks_per_node: int, *, divided: Parts | None) -> float:
     """Return the rate scale of a topology for a number, BYTES/TIME or `auto`. InputError for any other text."""
     if text == "auto":
         shape = Shape(mtu_bytes=mtu_bytes)
-        return packet_budget.auto_scale(topology, shape, ranks_per_node=ranks_per_node)
+        return packet_budget.auto_scale(topology, shape, ranks_per_node=ranks_per_node, parts=divided)
     if (scale := pace.scale(topology, text)) is not None:
         return scale
     try:

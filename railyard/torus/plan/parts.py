@@ -1,9 +1,11 @@
 """Divide a torus among machines: which of them has a node or router, and what each makes of the plan. Pure.
 
 A node is on the machine of its routers, so only cables between routers are cut. The division is an even one by
-coordinates: the nodes, in the order of one of their dimensions, in equal pieces; of all orders the one that cuts the
-fewest cables. Blocks of a large torus would cut fewer than such slabs. Switches without nodes follow the most of their
-neighbours.
+coordinates: the nodes are halved along the dimension that cuts the fewest links, and each half again. Switches without
+nodes follow the most of their neighbours.
+
+METIS cuts at most 7 % fewer links of a torus, and up to 36 % fewer of fat trees and dragonflies. It is not used:
+each machine divides for itself, and two releases of it need not agree.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.placements.topology.base import Router, Topology
+from railyard.placements.topology.base import Coordinate, Router, Topology
 from railyard.placements.topology.chosen.rules import FIXED, RESTORED
 from railyard.torus.plan import addresses
 from railyard.torus.plan.plan import HEAD, HEAD_MAC, TorusPlan
@@ -68,10 +70,40 @@ def check(topology: Topology, count: int) -> None:
 
 def divide(topology: Topology, count: int) -> dict[str, int]:
     """Return the number of the machine of every node and router, by name."""
-    coordinates = list(dict.fromkeys(node.coordinate for node in topology.nodes))
+    nodes = Counter(node.coordinate for node in topology.nodes)
+    links = Counter((link.source.coordinate, link.target.coordinate) for link in topology.links())
+    return _complete(topology, _blocks(nodes, links, list(nodes), range(count)))
+
+
+def _blocks(
+    nodes: Mapping[Coordinate, int],
+    links: Mapping[tuple[Coordinate, Coordinate], int],
+    coordinates: Sequence[Coordinate],
+    machines: range,
+) -> dict[Coordinate, int]:
+    """Return the machine of each of these coordinates with nodes."""
+    if len(machines) == 1:
+        return dict.fromkeys(coordinates, machines[0])
     orders = [sorted(coordinates, key=_by_dimension(first)) for first in range(len(coordinates[0]))]
-    divisions = [_complete(topology, _pieces(topology, order, count)) for order in orders]
-    return min(divisions, key=lambda machine_of: len(cut(topology, machine_of)))
+    halves = [_half(nodes, order, len(machines)) for order in orders]
+    of_all = frozenset(coordinates)
+
+    def cut_links(half: frozenset[Coordinate]) -> int:
+        return sum(count for (at, to), count in links.items() if at in half and to in of_all and to not in half)
+
+    best, half = min(halves, key=cut_links), len(machines) // 2
+    sides = ([at for at in coordinates if at in best], [at for at in coordinates if at not in best])
+    return {**_blocks(nodes, links, sides[0], machines[:half]), **_blocks(nodes, links, sides[1], machines[half:])}
+
+
+def _half(nodes: Mapping[Coordinate, int], order: Sequence[Coordinate], count: int) -> frozenset[Coordinate]:
+    """Return the first coordinates of an order, with about the nodes of `count // 2` of `count` machines."""
+    total, before, half = sum(nodes[at] for at in order), 0, set()
+    for at in order:
+        if (2 * before + nodes[at]) * count < 2 * total * (count // 2):
+            half.add(at)
+        before += nodes[at]
+    return frozenset(half)
 
 
 def _by_dimension(first: int) -> Callable[[tuple[int, ...]], tuple[int, tuple[int, ...]]]:
@@ -83,16 +115,6 @@ def cut(topology: Topology, machine_of: Mapping[str, int]) -> list[str]:
     """Return the names of the directed links that lead from one machine to another."""
     name = topology.router_name
     return [link.name for link in topology.links() if machine_of[name(link.source)] != machine_of[name(link.target)]]
-
-
-def _pieces(topology: Topology, order: Sequence[tuple[int, ...]], count: int) -> dict[tuple[int, ...], int]:
-    """Return the machine of each coordinate with nodes: pieces of an order with as many nodes each as can be."""
-    nodes = Counter(node.coordinate for node in topology.nodes)
-    total, before, machines = nodes.total(), 0, {}
-    for coordinate in order:
-        machines[coordinate] = min(count * (2 * before + nodes[coordinate]) // (2 * total), count - 1)
-        before += nodes[coordinate]
-    return machines
 
 
 def _complete(topology: Topology, machines: Mapping[tuple[int, ...], int]) -> dict[str, int]:

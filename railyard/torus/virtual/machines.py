@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -53,6 +54,8 @@ REMOTE_SHELLS = frozenset({"ssh", "rsh"})
 CONNECT_S = 20.0  # seconds in which all routers must be connected
 PAUSE_S = 0.005  # seconds between two looks at the output of another machine
 VXLAN_PORT = 4789
+CLOSED_PORT = 1  # where no machine listens
+WIRE_LIMIT_S = 0.5
 #: The program that takes the place of one on another machine.
 AGENT = CHECKOUT / "railyard" / "torus" / "bin" / "elsewhere"
 #: Variables that daemons of a launch inherit on this machine, and get by name on another one.
@@ -113,6 +116,24 @@ def _is_here(address: str) -> bool:
         trial.bind((address, 0))
         return True
     return False
+
+
+def wire_s(parts: Parts) -> float:
+    """Return the longest round trip to another machine, in seconds: that of a refused connection, the least of five.
+
+    Machines that drop such a packet count as 0.
+    """
+    times_s = []
+    for machine in parts.others.values():
+        tries_s = [WIRE_LIMIT_S]
+        for _ in range(5):
+            with socket.socket() as trial:
+                trial.settimeout(WIRE_LIMIT_S)
+                begun_s = time.perf_counter()
+                refused = trial.connect_ex((machine.address, CLOSED_PORT)) in {0, errno.ECONNREFUSED}
+                tries_s += [time.perf_counter() - begun_s] if refused else []
+        times_s.append(min(tries_s))
+    return max((time_s for time_s in times_s if time_s < WIRE_LIMIT_S), default=0.0)
 
 
 def command(parts: Parts, machine: Machine, words: Sequence[str]) -> list[str]:

@@ -26,8 +26,9 @@ from railyard.placements.topology.base import LinkClass, Node, Topology
 from railyard.placements.topology.torus import Dimension, Torus
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
+from railyard.torus.plan.parts import Parts
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import counters, locks
+from railyard.torus.virtual import counters, locks, machines
 
 RING = Torus(
     name="packet-budget",
@@ -47,6 +48,8 @@ ACKNOWLEDGED_PACKETS = 2
 #: The least time of a hop on the torus. At a third of it, half of the launches with messages of 8 bytes between 8 nodes
 #: were void on an idle machine.
 HOP_US = 1000.0
+#: The least time of a hop, in round trips between machines: cells for the other machine wait behind others.
+HOP_WIRES = 4
 GEMINI_HOP_US = 0.1  # for a topology that names no latency
 #: Measurements on a busy machine. Without a limit every job of a suite would measure again, because launches keep the
 #: load average up.
@@ -78,10 +81,12 @@ def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
     )
 
 
-def reserved_scale(topology: Topology, shape: Shape, budget_packets_s: float, *, ranks_per_node: int = 1) -> float:
+def reserved_scale(
+    topology: Topology, shape: Shape, budget_packets_s: float, *, ranks_per_node: int = 1, hop_us: float = HOP_US
+) -> float:
     """Return the largest rate scale of 1, 2, 3 or 5 times a power of ten at which the machine keeps its reserve.
 
-    With every link busy at once the demand is then at most a `RESERVE`th of the budget. A hop takes at least `HOP_US`,
+    With every link busy at once the demand is then at most a `RESERVE`th of the budget. A hop takes at least `hop_us`,
     so that the time in which a rank wakes up is small in comparison. Each rank of a node adds the same work, so the
     scale is divided by `ranks_per_node`.
 
@@ -89,7 +94,7 @@ def reserved_scale(topology: Topology, shape: Shape, budget_packets_s: float, *,
     judges each launch.
     """
     by_packets = shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
-    by_hops = (topology.hop_latency_us or GEMINI_HOP_US) / HOP_US
+    by_hops = (topology.hop_latency_us or GEMINI_HOP_US) / hop_us
     # The last factor prevents that rounding selects the next smaller scale.
     largest = min(by_packets, by_hops) / ranks_per_node * (1 + 1e-9)
     lowest, _ = plan.rate_scales(topology, shape)
@@ -134,11 +139,18 @@ def most_scale(topology: Topology, shape: Shape) -> float:
     return shape.rate_scale * budget / demand_packets_s(topology, shape)
 
 
-def auto_scale(topology: Topology, shape: Shape, *, ranks_per_node: int) -> float:
-    """Return the rate scale of `--rate-scale auto` on this machine. Raises as `cached_packets_s` does."""
+def auto_scale(topology: Topology, shape: Shape, *, ranks_per_node: int, parts: Parts | None = None) -> float:
+    """Return the rate scale of `--rate-scale auto` on this machine, or on those of `parts`.
+
+    Of several machines the slowest has an equal part of the packets, and a hop takes `HOP_WIRES` round trips at least.
+    Raises as `cached_packets_s` does, and RunError for a machine that does not answer.
+    """
+    hop_us = max(HOP_US, HOP_WIRES * machines.wire_s(parts) * 1e6) if parts else HOP_US
+    others = [float(text) for text in machines.on_others(parts, [*machines.PART, "budget"])]
 
     def scale(packets_s: float) -> float:
-        return reserved_scale(topology, shape, packets_s, ranks_per_node=ranks_per_node)
+        all_packets_s = (len(others) + 1) * min(packets_s, *others, math.inf)
+        return reserved_scale(topology, shape, all_packets_s, ranks_per_node=ranks_per_node, hop_us=hop_us)
 
     return scale(cached_packets_s(lambda packets_s: scale(packets_s) == scale(math.inf)))
 

@@ -1,8 +1,9 @@
 """Make, change and remove this machine's part of a torus on several, for the machine where `torus up` runs.
 
-    python -m railyard.torus.virtual.part make | down NAME | faults NAME
+    python -m railyard.torus.virtual.part make | down NAME | faults NAME | budget
 
-`make` and `faults` read their request from standard input (`machines`).
+`make` and `faults` read their request from standard input (`machines`). `budget` prints how many packets per second
+this machine forwards.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import faults
 from railyard.torus.engines import router
-from railyard.torus.virtual import lifecycle, live_faults, machines
+from railyard.torus.virtual import lifecycle, live_faults, machines, packet_budget
 
 
 def make() -> None:
@@ -55,8 +56,10 @@ def main(words: Sequence[str]) -> None:
                 down(name)
             case ["faults", name]:
                 change(name)
+            case ["budget"]:
+                print(packet_budget.cached_packets_s())
             case _:
-                raise InputError("part", "", " ".join(words), "make, down NAME or faults NAME")
+                raise InputError("part", "", " ".join(words), "make, down NAME, faults NAME or budget")
     except (InputError, RunError) as error:
         sys.exit(f"railyard: {error}")
 

@@ -23,7 +23,8 @@ from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
 from railyard.torus.plan import parts
 from railyard.torus.plan.parts import Machine, Parts
-from railyard.torus.virtual import locks, machines
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import locks, machines, packet_budget
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 MPIS = {mpi.name: mpi for mpi in INSTALLED}
@@ -86,6 +87,14 @@ def test_a_fault_on_a_cable_between_machines_is_known_to_both(two: Machines) -> 
 
 
 @as_root
+def test_auto_asks_the_machines(two: Machines) -> None:
+    up = two.railyard("torus", "up", "gemini-2x2x2", "--name", "auto", *two.options)
+    assert up.returncode == 0, up.stderr
+    assert json.loads(two.railyard("torus", "status", "auto", "--json").stdout)["rate_scale"] <= 1e-4
+    assert two.railyard("torus", "down", "auto").returncode == 0
+
+
+@as_root
 def test_a_program_on_a_node_of_another_machine_runs_there(two: Machines) -> None:
     assert two.railyard("torus", "exec", "t", "n1-1-1", "hostname").stdout == "n1-1-1\n"
     assert two.railyard("torus", "exec", "t", "n1-1-1", "false").returncode == 1
@@ -122,12 +131,13 @@ def test_the_end_of_one_machines_router_ends_the_launch_with_its_name_and_down_r
     [
         ("gemini-4x4x4", 4, 16, 128),
         ("gemini-3x3x3", 2, 14, 52),
+        ("gemini-7x7x7", 8, 86, 616),
         ("dragonfly-72", 2, 36, 40),
         ("fat-tree-54", 3, 18, 36),
     ],
 )
 def test_machines_have_equal_parts_that_cut_few_cables(topology: str, count: int, most: int, links: int) -> None:
-    """`links` are those between slabs of a torus, groups of a dragonfly, and levels of a tree."""
+    """`links` are those between slabs and blocks of a torus, groups of a dragonfly, and levels of a tree."""
     topo = catalog.load(topology)
     machine_of = parts.divide(topo, count)
     nodes = Counter(machine_of[node.name] for node in topo.nodes)
@@ -167,6 +177,20 @@ def _connect(here: Parts, ports: dict[int, int]) -> None:
         machines.connected(here, listener, b"other", ports),
     ):
         pass
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("wire_s", "scale"), [(1e-5, 1e-4), (5e-4, 5e-5)])
+def test_auto_is_what_the_slowest_machine_carries_of_an_equal_part_and_the_wire(
+    monkeypatch: pytest.MonkeyPatch, wire_s: float, scale: float
+) -> None:
+    both = Parts(machines=(Machine(name="one", address="127.0.0.1"),) * 2, own=0, head=0, reach=("false",))
+    assert 0 < machines.wire_s(both) < machines.WIRE_LIMIT_S
+    monkeypatch.setattr(machines, "wire_s", lambda _: wire_s)
+    monkeypatch.setattr(machines, "on_others", lambda *_: ["4e6\n"])
+    monkeypatch.setattr(packet_budget, "cached_packets_s", lambda _: 9e6)
+    topo = catalog.load("gemini-4x4x4")
+    assert packet_budget.auto_scale(topo, Shape(), ranks_per_node=1, parts=both) == pytest.approx(scale)
 
 
 @pytest.mark.unit
