@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import forked, quick, sharing
 from support.benchmark_runs import PretendedTorus
-from support.commands import CHECKOUT, HUNG_S, TESTS, Run, environment, started, without_waits
+from support.commands import CHECKOUT, HUNG_S, TESTS, Run, environment, without_waits
 from support.mpis.programs import NAMES, Mpi
 
 from railyard.placements.orders import refine
@@ -121,26 +121,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> sharing.BySh
 
 
 @pytest.fixture(scope="session")
-def railyard(request: pytest.FixtureRequest) -> Iterator[Run]:
+def railyard() -> Iterator[Run]:
     """Run `railyard ARGUMENTS...`; the result has its output and status.
 
     What it reports while it waits for another launch or torus command is left out: other tests run beside this one.
-    Where unit tests run alone, commands are forks of one process, which saves them the start (support.forked).
+    Commands are forks of one process, which saves them the start (support.forked).
     """
-    commands = forked.Commands() if request.config.getoption("markexpr") in UNITS else None
+    commands = forked.Commands()
 
     def run(*arguments: str, timeout_s: float = HUNG_S, **changes: str) -> subprocess.CompletedProcess[str]:
-        words = [str(argument) for argument in arguments]
-        if commands:
-            done = commands.run(words, environment(**changes), timeout_s)
-        else:
-            done = started(words, environment(**changes), timeout_s)
+        done = commands.run([str(argument) for argument in arguments], environment(**changes), timeout_s)
         done.stderr = without_waits(done.stderr)
         return done
 
     yield run
-    if commands:
-        commands.close()
+    commands.close()
 
 
 @pytest.fixture

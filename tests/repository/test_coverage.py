@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 import re
-import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from repository.test_help import CONTEXTS
-from support.commands import BIN, CHECKOUT
+from support.commands import CHECKOUT, Run
 from support.records.suite import benchmarks_by_check
 
 from railyard.analysis.cases import published
@@ -139,19 +139,25 @@ def test_a_verdict_is_the_ratio_of_two_factors() -> None:
 RUN = [row for study in SECTIONS for row in studies.all_studies()[study].rows if row.run]
 
 
+@pytest.fixture(scope="module")
+def printed(railyard: Run) -> Callable[[str], str]:
+    """Return what a command of railyard prints, each run once."""
+
+    @functools.cache
+    def run(command: str) -> str:
+        program, *words = command.split()
+        assert program == "railyard"
+        done = railyard(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
 @pytest.mark.parametrize("row", RUN, ids=[row.row for row in RUN])
-def test_the_command_of_a_row_prints_its_figure(row: Row) -> None:
+def test_the_command_of_a_row_prints_its_figure(row: Row, printed: Callable[[str], str]) -> None:
     """Compare the command's output with the page: where a row names a command, and it is no job."""
-    done = printed(row.run)
-    assert row.ours in done, row.row
-
-
-@functools.cache
-def printed(command: str) -> str:
-    """Return what a command of railyard prints."""
-    words = command.split()
-    assert words[0] == "railyard"
-    return subprocess.run([BIN / words[0], *words[1:]], capture_output=True, text=True, check=True).stdout
+    assert row.ours in printed(row.run), row.row
 
 
 def test_a_step_between_blocks_of_the_default_walk_is_long() -> None:
