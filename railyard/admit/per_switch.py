@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from railyard.base import host_names
 from railyard.base.errors import RunError, as_seen
-from railyard.placements.hosts.sources import slurm_tree
+from railyard.placements.hosts.sources import slurm
 
 TOPOLOGY = ("scontrol", "show", "topology")
 IDLE = ("sinfo", "--noheader", "--Node", "--states=idle", "--format=%N")
@@ -30,7 +30,7 @@ def lines(topology: str, idle: Iterable[str], command: Sequence[str], fewest: in
     """
     is_idle = set(idle)
     leaves: dict[tuple[int, ...], list[str]] = {}
-    for node, at in slurm_tree.parse(topology, " ".join(TOPOLOGY)).coordinates.items():
+    for node, at in slurm.parse_conf(topology, " ".join(TOPOLOGY)).coordinates.items():
         leaves.setdefault(at, []).append(node)
     for number, nodes in enumerate(leaves.values()):
         ready = [node for node in nodes if node in is_idle]

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from railyard.records.record import Origin, Record
-from railyard.records.rules import figures, node_names, rebuilt
+from railyard.records.rules import figures, rebuilt
+from railyard.records.rules import machine as node_names
 
 if TYPE_CHECKING:
     from railyard.tender.judged import Judged

@@ -16,7 +16,7 @@ from railyard.base.errors import InputError
 from railyard.base.host_names import natural
 from railyard.placements.hosts import naming, sources
 from railyard.placements.hosts.hostlist import expand
-from railyard.placements.hosts.sources import ibnetdiscover, slingshot, slurm_tree, xtprocadmin
+from railyard.placements.hosts.sources import cray, fabric, slingshot, slurm
 from railyard.placements.hosts.sources.located import NodeCoordinates
 from railyard.placements.topology import catalog
 from railyard.torus.slurm import cluster
@@ -136,7 +136,7 @@ def test_xtprocadmin_gives_the_hosts_of_interconnect_txt(tmp_path: Path, railyar
     links, table = tmp_path / "interconnect.txt", tmp_path / "xtprocadmin.txt"
     links.write_text(INTERCONNECT)
     table.write_text(XTPROCADMIN)
-    found = xtprocadmin.renamed(sources.read(links), xtprocadmin.read_hosts(table)[0], str(table))
+    found = cray.renamed(sources.read(links), cray.read_hosts(table)[0], str(table))
     assert found.coordinates == {"nid00001": (0, 0, 0), "nid00002": (0, 1, 0), "nid00033": (0, 0, 1)}
     shown = railyard("coordinates", str(links), "--names", str(table), "--topology", "gemini-4x4x4-two-nodes").stdout
     assert shown.splitlines() == ["torus 4 4 4", "nid00001 0 0 0", "nid00033 0 0 1", "nid00002 0 1 0"]
@@ -254,7 +254,7 @@ SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-1]
 SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[2-3]
 SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=leaf[0-1]
 """
-    found = slurm_tree.parse(text, "scontrol")
+    found = slurm.parse_conf(text, "scontrol")
     assert found.coordinates == {"n0": (0, 0, 0), "n1": (0, 0, 0), "n2": (1, 0, 0), "n3": (1, 0, 0)}
     assert found.extents == (2, 1, 1)
 
@@ -269,7 +269,7 @@ Switch\t41 "S-b8599f0300fc6dec"\t\t# "MF0;leaf" enhanced port 0 lid 3 lmc 0
 [1]\t"H-0002c903000f1a2c"[1](2c903000f1a2d) \t\t# "node01 mlx5_0" lid 5 4xHDR
 [2]\t"H-0002c903000f1a3c"[1](2c903000f1a3d) \t\t# "MT4123 ConnectX6   Mellanox Technologies" lid 6 4xHDR
 """
-    found = ibnetdiscover.parse(text, "dump")
+    found = fabric.parse_ibnetdiscover(text, "dump")
     assert found.coordinates == {"node01": (0, 0, 0)} and found.extents == (1, 1, 1)
 
 

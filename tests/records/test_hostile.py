@@ -18,7 +18,7 @@ from railyard.analysis.report import exports
 from railyard.base import yaml_io
 from railyard.base.errors import InputError
 from railyard.placements.hosts import hostlist
-from railyard.placements.hosts.sources import coordinates, csv_table
+from railyard.placements.hosts.sources import tables
 from railyard.placements.topology import catalog
 from railyard.records import json_io, record
 from railyard.records.cli import results
@@ -228,14 +228,14 @@ def test_shipped_yaml_has_neither_aliases_nor_keys_twice() -> None:
 @pytest.mark.parametrize("name", ["", "\x1b[31m", "a\0b", "../../x", "-rf", "a b"])
 def test_names_that_no_host_has_are_refused(name: str) -> None:
     with pytest.raises(InputError):
-        csv_table.parse(f'node,x,y,z\n"{name}",0,0,0\n', "c.csv")
+        tables.parse_csv(f'node,x,y,z\n"{name}",0,0,0\n', "c.csv")
 
 
 def test_long_cells_numbers_and_lists_are_refused() -> None:
     with pytest.raises(InputError):
-        csv_table.parse("node,x,y,z\n" + "a" * 200_000 + ",0,0,0\n", "c.csv")
+        tables.parse_csv("node,x,y,z\n" + "a" * 200_000 + ",0,0,0\n", "c.csv")
     with pytest.raises(InputError):
-        coordinates.parse("n0 " + "9" * 5000 + " 0 0\n", "c")
+        tables.parse_coordinates("n0 " + "9" * 5000 + " 0 0\n", "c")
     for text in ("n[0-999999999]", "n[0-999][0-999][0-999]", "n[" + "9" * 5000 + "]"):
         with pytest.raises(InputError):
             hostlist.expand(text)

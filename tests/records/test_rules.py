@@ -25,7 +25,7 @@ from railyard.records import image_engines, rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.image_engines.base import Bound
 from railyard.records.record import Record
-from railyard.records.rules import commands, design, emulated, known_keys, node_names, rebuilt, registry, times
+from railyard.records.rules import commands, declared, design, emulated, machine, rebuilt, registry, times
 from railyard.reference import catalogue
 from railyard.torus.virtual import error_bound, fidelity
 
@@ -451,8 +451,8 @@ def test_the_rules_constants_are_those_of_the_guard_and_the_launcher() -> None:
 def test_the_known_keys_of_a_guard_are_those_that_it_writes(name: str, written: Any) -> None:
     """So that an honest record with a new figure is not refused."""
     own = {field.name for field in dataclasses.fields(written)} - {"verdict", "reasons"}
-    assert set(known_keys.KNOWN[name].split()) == own
-    assert {*job_folder.TORUS_FIELDS, *job_folder.TORUS_FIELDS_OF_ENGINE} <= set(known_keys.KNOWN["torus"].split())
+    assert set(declared.KNOWN[name].split()) == own
+    assert {*job_folder.TORUS_FIELDS, *job_folder.TORUS_FIELDS_OF_ENGINE} <= set(declared.KNOWN["torus"].split())
 
 
 def test_the_program_of_every_check_is_one_that_strict_knows() -> None:
@@ -585,6 +585,6 @@ def test_nodes_of_one_job_have_names_of_one_form_which_a_tender_may_let_differ(
     nodes = [{"name": name, "coordinate": None} for name in names]
     case = dataclasses.replace(honest.case, allocation={**honest.case.allocation, "nodes": nodes})
     document = {"case": names}
-    problems = list(node_names.one_form(dataclasses.replace(honest, case=case, document=document)))
+    problems = list(machine.one_form(dataclasses.replace(honest, case=case, document=document)))
     assert bool(problems) is is_refused
     assert all((fault.options, fault.named_in) == ("node_names", "may_differ") for fault in problems)

@@ -9,7 +9,7 @@ import click
 
 from railyard.base.commands import FILE, example, json_option, option, print_json
 from railyard.placements.hosts import naming, sources
-from railyard.placements.hosts.sources import xtprocadmin
+from railyard.placements.hosts.sources import cray
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
 
@@ -36,9 +36,9 @@ def coordinates(*, file: Path, kind: str | None, names: Path | None, topology: s
     located = sources.read(file, kind)
     notes = [located.note(str(file))]
     if names is not None:
-        host_of_name, note = xtprocadmin.read_hosts(names)
+        host_of_name, note = cray.read_hosts(names)
         notes.append(note)
-        located = xtprocadmin.renamed(located, host_of_name, str(names))
+        located = cray.renamed(located, host_of_name, str(names))
     for note in filter(None, notes):
         click.echo(f"railyard: {note}", err=True)
     extents = located.extents

@@ -36,7 +36,8 @@ from railyard.placements.linkload.model import load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, folds, products, refine
 from railyard.placements.orders.bisection import Cuts
-from railyard.placements.orders.rank_orders import Effort, PlacementJob, blocks, custom, hilbert, orders, snake
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, boxes, hilbert, orders
+from railyard.placements.orders.rank_orders.slots import snake_walk
 from railyard.placements.orders.walks import divides, grids, row_major, text
 
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
@@ -251,7 +252,7 @@ def _grid_starts(job: PlacementJob) -> Starts:
         yield "random", np.random.default_rng(0).permutation(slots)[: job.ranks]
     yield from _bisections(job)
     yield from _blocks(job)
-    box = custom.box_of(job.allocation) if job.allocation.topology.rings else None
+    box = boxes.box_of(job.allocation) if job.allocation.topology.rings else None
     if box is not None and job.ranks == math.prod(box) and job.ranks <= LARGE_RANKS:
         for cells in folds.folded(job.grid, box):
             yield "fold", position[job.allocation.topology.nodes_in(cells)]
@@ -266,11 +267,11 @@ def _blocks(job: PlacementJob) -> Starts:
         walks["by switch"] = np.argsort(job.allocation.switches, kind="stable")
         walks["random"] = np.random.default_rng(0).permutation(walks["scheduler"])
     else:
-        walks["snake"] = snake.walk(job.allocation)
+        walks["snake"] = snake_walk(job.allocation)
         walks["hilbert"] = hilbert.walk(job.allocation)
     for shape in grids(job.ranks_per_node, len(job.grid)):
         if divides(shape, job.grid):
-            node = blocks.blocked(job.grid, shape) // job.ranks_per_node
+            node = boxes.blocked(job.grid, shape) // job.ranks_per_node
             for name, walk in walks.items():
                 yield f"blocks:{text(shape)} along {name}", walk[node].astype(np.int32)
 

@@ -1,12 +1,16 @@
-"""Check figures of merit: above 0, consistent with each other and with the duration, no two launches alike."""
+"""Check figures: what case, figures and NICs determine of them, the duration, no two launches and no samples alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
-from railyard.records import units
+from railyard.records import programs, units
 from railyard.records.benchmark import Series
-from railyard.records.record import Launch, Origin, Record
+from railyard.records.programs import Run
+from railyard.records.record import Launch, Origin, Record, Verdict
+from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, rule
 
 #: Parts of an iteration that may take 0 s; the delay that `noise` finds is one.
@@ -90,3 +94,92 @@ def _compared(launch: Launch) -> list[Series]:
             if digits >= DIGITS:
                 return taken
     return []
+
+
+#: Figures that a program measures once and writes for each sample.
+ONCE = frozenset({"quantum"})
+#: Digits of a time that samples share, because they differ by a thousandth at least; and the most that a clock gives. A
+#: rate has more than its clock, so that only one of its digits counts.
+ALIKE, MOST = 4, 8
+#: The least sum of the other digits over all samples that are alike but the first, less those of the number of ways to
+#: choose these samples: one launch in 10^8 has so many by chance.
+CHANCE = 8
+
+
+@rule("clock-digits")
+def constant(read: Record) -> Iterator[Fault]:
+    """Most samples of a time or a rate differ from one another, unless they are few or have few digits."""
+    for field, launch in ended_well(read) if read.origin in RAN else ():
+        for index, series in enumerate(launch.series):
+            count = len(series.samples)
+            if count < 2 or 2 * len(set(series.samples)) > count + 1:
+                continue  # the samples that are alike are fewer than half
+            ((sample, alike),) = Counter(series.samples).most_common(1)
+            ways = (math.lgamma(count + 1) - math.lgamma(alike + 1) - math.lgamma(count - alike + 1)) / math.log(10)
+            if 2 * alike > count and (_digits(series, sample) - ALIKE) * (alike - 1) >= CHANCE + ways:
+                of = "all" if alike == count else f"{alike} of {count}"
+                yield Fault(f"{field}.series[{index}].samples", f"{count} samples of {sample:.12g}, {of} alike")
+
+
+def _digits(series: Series, sample: float) -> int:
+    """Return how many digits a clock gave a sample, without zeros at the end; 0 for a figure of no clock."""
+    measures = series.fom.unit.measures
+    if series.fom.stem in ONCE or (measures != "time" and measures not in RATES):
+        return 0
+    mantissa = f"{sample:.11e}".partition("e")[0]
+    digits = len(mantissa.replace(".", "").strip("-0"))
+    return min(digits, MOST if measures == "time" else ALIKE + 1)
+
+
+def _run(read: Record, launch: Launch) -> Run:
+    return Run(
+        parameters=read.case.parameters,
+        ranks=launch.ranks,
+        series=launch.series,
+        not_measured=launch.not_measured,
+        reported=launch.reported,
+        grid=rebuilt.grid(read) or (),
+    )
+
+
+@rule("contradiction")
+def contradiction(read: Record) -> Iterator[Fault]:
+    """Each figure is what the case and the other figures of its launch determine; none of the program's is missing."""
+    if read.origin is Origin.MODELLED:
+        return  # the model writes other figures, and all of them are computed again
+    contradictions = programs.contradictions(read.case.benchmark)
+    for field, launch in ended_well(read):
+        for text in contradictions(_run(read, launch)):
+            yield Fault(f"{field}.series", text[:300])
+
+
+@rule("payload")
+def payload(read: Record) -> Iterator[Fault]:
+    """The NICs of each node sent at least the payload that left it, wherever the bytes are proof of a policy."""
+    program = programs.PROGRAMS.get(read.case.benchmark)
+    if program is None or read.origin is Origin.MODELLED:
+        return
+    cached: dict[object, Mapping[str, float]] = {}
+    for field, launch in ended_well(read):
+        of_ranks = rebuilt.counts_nics(read, launch)
+        if not launch.nics or (of_ranks and launch.nic_verdict is not Verdict.OBEYED):
+            continue
+        key = id(launch.ranks.host_of), tuple(len(series.samples) for series in launch.series)
+        if key not in cached:
+            cached[key] = _summed(program.sent(_run(read, launch)))
+        counted = _summed((node, size) for (node, _), size in zip(launch.nics.pairs, launch.nics.tx_bytes, strict=True))
+        counted[""] = sum(counted.values())
+        for host, size in cached[key].items():
+            if counted.get(host, 0) < size:
+                where = f"the NICs of {host}" if host else "all NICs"
+                text = f"{where} sent {counted.get(host, 0):.0f} bytes; {size:.0f} left it by the figures"
+                yield Fault(f"{field}.nics", text)
+                break
+
+
+def _summed(parts: Iterator[tuple[str, float]]) -> dict[str, float]:
+    """Return the sum of each name's numbers."""
+    sums: dict[str, float] = {}
+    for name, size in parts:
+        sums[name] = sums.get(name, 0.0) + size
+    return sums

@@ -34,7 +34,6 @@ class Fault:
 Check = Callable[[Record], Iterator[Fault]]
 _T = TypeVar("_T")
 
-
 #: The most parts whose results are cached: the records of a bid have few, and a result may be large.
 _MOST_PARTS = 32
 

@@ -22,7 +22,7 @@ from railyard.placements.hosts import naming, sources
 from railyard.placements.launchers import files
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place
-from railyard.placements.orders.rank_orders import custom
+from railyard.placements.orders.rank_orders import boxes
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Coordinate, Link, Router, Topology
 from railyard.placements.topology.faults import Faults
@@ -193,7 +193,7 @@ def test_custom_lays_a_grid_over_a_kind_with_two_coordinates() -> None:
     even = Even(**{field.name: getattr(shape, field.name) for field in dataclasses.fields(shape)})
     placed = place("custom", allocate(even, "contiguous"), (8, 3))
     assert placed.mean_hops() < 1.2 and sorted(placed.indices) == list(range(24))
-    assert custom.unfit(even, (8, 3), 1) == ""
+    assert boxes.unfit(even, (8, 3), 1) == ""
     with pytest.raises(InputError, match="for custom on 3x8 nodes: 3x8, 8x3"):
         place("custom", allocate(even, "contiguous"), (4, 6))
 

@@ -21,7 +21,7 @@ from railyard.base.checkout import CHECKOUT
 from railyard.doctor import inventory
 from railyard.jobs.nodes import allocated_nodes, node
 from railyard.placements.hosts import hostfile, hostlist, in_job, sources
-from railyard.placements.hosts.sources import xtprocadmin
+from railyard.placements.hosts.sources import cray
 from railyard.placements.topology import fault_words
 from support.inputs import outputs
 from support.topology.topologies import gemini
@@ -159,7 +159,7 @@ SITES: Mapping[str, Reader] = {
     ),
     "coordinates": Reader(read=sources.read, samples=_texts("coordinates")),
     **{f"{name} alone": _source(name) for name in sources.sources()},
-    "names": Reader(read=xtprocadmin.read_hosts, samples=NAMES),
+    "names": Reader(read=cray.read_hosts, samples=NAMES),
     "address": Reader(read=_address, samples=dict(enumerate(ADDRESSES))),  # type: ignore[arg-type]
     "sinfo": Reader(read=lambda path: inventory._partitions(path.read_text()), samples=_texts("sinfo")),
     "tree": Reader(read=_tree, samples={"node": TREE}),

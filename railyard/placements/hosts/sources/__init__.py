@@ -1,4 +1,4 @@
-"""Sources of coordinates, one module each: `SOURCE` is a `CoordinateSource` of `located`.
+"""Sources of coordinates: `SOURCE` of a module, or each of `SOURCES`, is a `CoordinateSource` of `located`.
 
 They read what machines write of themselves into name -> coordinate; docs/cluster.md lists them. A node that a source
 does not name has no coordinate; nothing is made up. Leaves out links and rates: they are the topology's.
@@ -30,7 +30,7 @@ NEAR = (
 @cache
 def sources() -> Mapping[str, CoordinateSource]:
     """Return the sources by name, in the order in which they are tried."""
-    ordered = sorted(members(__name__, "SOURCE"), key=lambda source: source.precedence)
+    ordered = sorted(members(__name__, "SOURCE", "SOURCES"), key=lambda source: source.precedence)
     return {source.name: source for source in ordered}
 
 

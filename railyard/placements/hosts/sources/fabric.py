@@ -1,9 +1,34 @@
-"""What the dumps of InfiniBand's and Omni-Path's tools have in common: adapters that describe themselves, and cables.
+"""The dumps of InfiniBand's and Omni-Path's tools: adapters that describe themselves, and cables.
 
 A driver describes an adapter by host and device, as `node01 mlx5_0` or `node01 HCA-1`. A dump in which no adapter has a
 device names hosts alone. A switch's own adapter (SHARP) and an adapter with the driver's own words are not nodes. Any
 other description is passed over and reported. A node with several adapters is at the switch of the first, in natural
-order.
+order. `trees` has the rules for leaves and pods.
+
+What iblinkinfo(8) prints: the ports of each switch and adapter, and the other end of each; also in lines (-l).
+
+    Switch: 0x0002c902004a1b60 leaf0:
+           2    1[  ] ==( 4X   25.78125 Gbps Active/  LinkUp)==>       5    1[  ] "node01 mlx5_0" ( )
+    0x0002c902004a1b60 "      leaf0"    2    1[  ] ==( ... )==>  0x0002c903000f1a2d     5    1[  ] "node01 mlx5_0" ( )
+
+The first number of an end is its LID; all ports of a switch share one. In lines, whatever has several ports at one LID
+is a switch. Ports that are down have no other end.
+
+The dump of ibnetdiscover(8): every switch and adapter of an InfiniBand subnet, and what each port leads to.
+
+    Switch  36 "S-0002c902004a1b60"   # "leaf0" enhanced port 0 lid 2 lmc 0
+    [1]     "H-0002c903000f1a2c"[1](2c903000f1a2d)   # "node01 mlx5_0" lid 5 4xEDR
+    [2][ext 7]  "S-0002c902004a1b80"[9][ext 2]   # "spine" lid 1 4xEDR        in groups (-g)
+
+and its list of ports (`-p`): SW 2 1 0x... 4x EDR - CA 5 1 0x... ( 'leaf0' - 'node01 mlx5_0' )
+
+The links that Omni-Path's `opareport -o links` prints: two lines for each, one for either end.
+
+    Rate NodeGUID          Port Type Name
+    100g 0x001175010108866d   1 FI   cn1195 hfi1_0
+    <->  0x00117501027ab700   3 SW   opa1 L113B
+
+FI is an adapter, SW a switch; a switch of a director is one ASIC and has a GUID of its own.
 """
 
 from __future__ import annotations
@@ -11,9 +36,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from railyard.base.errors import InputError
 from railyard.base.host_names import natural
 from railyard.placements.hosts.sources import trees
-from railyard.placements.hosts.sources.located import HOST, NodeCoordinates, OddLineError, Reading
+from railyard.placements.hosts.sources.located import HOST, CoordinateSource, NodeCoordinates, OddLineError, Reading
 
 #: The adapter inside each Quantum switch (SHARP), and the driver's own words for a node that has no description.
 NO_HOST = re.compile(r"Aggregation Node|^MT\d+\b|^Mellanox Technologies|^Quantum\b|^OFED\b", re.IGNORECASE)
@@ -59,3 +85,169 @@ def _split(text: str, *, alone: bool) -> tuple[str, str]:
     if len(words) == 2 or (len(words) > 2 and DEVICE.match(words[1])):
         return words[0], " ".join(words[1:])
     return (words[0], "") if alone and len(words) == 1 else ("", "")
+
+
+HEADER = re.compile(r"^(Switch|CA|Router):?\s+(?:0x[0-9a-f]+\s+)?(.*?):?\s*$", re.IGNORECASE)
+IBLINKINFO_LINK = re.compile(
+    r"^[ \t]*+(?:0x[0-9a-f]++[ \t]++)?(?:\"([^\"\n]*+)\"[ \t]++)?(\d++)[ \t]++(\d++)\[[ \d]*+\]"
+    r"[ \t]++==\(([^\n]*?)\)==>"
+    r"(?:[ \t]++(?:0x[0-9a-f]++[ \t]++)?(\d++)[ \t]++(\d++)\[[ \d]*+\][ \t]++\"([^\"\n]*+)\")?",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def parse_iblinkinfo(text: str, source: str) -> NodeCoordinates:
+    """Return node name -> (leaf, 0, 0), or (pod, leaf, 0) in trees of three levels."""
+    kind, name = "", ""
+    ends: list[tuple[str, str, str, str, int]] = []
+    ports: dict[str, set[str]] = {}
+    switches: dict[str, None] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if link := IBLINKINFO_LINK.match(line):
+            own, lid, port, _, far, far_port, description = link.groups()
+            ports.setdefault(lid, set()).add(port)
+            if own is None and kind.lower() == "switch":
+                switches[lid] = None
+            if far is not None:
+                ports.setdefault(far, set()).add(far_port)
+                ends.append((lid, (own if own is not None else name).strip(), far, description, number))
+                if own is None and kind.lower() == "ca":
+                    switches.setdefault(far)
+        elif header := HEADER.match(line):
+            kind, name = header[1], header[2]
+    switches |= {lid: None for lid, used in ports.items() if len(used) > 1 and not kind}
+    fabric = Fabric(switches=list(switches), nodes=Reading(source))
+    for lid, name, far, description, number in ends:
+        if lid in switches and far in switches:
+            fabric.cables.append((lid, far))
+        elif lid in switches:
+            fabric.adapters.append((description, lid, number))
+        elif far in switches:
+            fabric.adapters.append((name, far, number))
+    return fabric.located()
+
+
+SWITCH = re.compile(r'^Switch\s+\d+\s+"(S-[0-9a-f]+)"', re.IGNORECASE | re.MULTILINE)
+NODE = re.compile(r'^(?:Ca|Rt|\?\?\?)\s+\d+\s+"', re.IGNORECASE)
+PORT = re.compile(
+    r'^\[\d+\](?:\[ext \d+\])?\s+"([SHR]-[0-9a-f]+)"\[\d+\](?:\[ext \d+\])?\s*(?:\([0-9a-f]+\))?\s*#\s*"(.*?)"(?:\s|$)',
+    re.IGNORECASE,
+)
+LISTED = re.compile(
+    r"^(SW|CA|RT)\s+(\d+)\s+\d+\s+0x[0-9a-f]+\s.*? - "
+    r"(SW|CA|RT)\s+(\d+)\s+\d+\s+0x[0-9a-f]+\s+\(\s*'(.*)' - '(.*)'\s*\)",
+    re.IGNORECASE | re.MULTILINE,
+)
+LIST = re.compile(r"^(?:Switch|Ca)\s*: 0x[0-9a-f]+ ports \d+", re.IGNORECASE | re.MULTILINE)
+ADAPTER = re.compile(r'^Ca\s+\d+\s+"H-[0-9a-f]+"', re.IGNORECASE | re.MULTILINE)
+
+
+def matches_ibnetdiscover(text: str) -> bool:
+    """Return whether a text has a switch, a port or a node as ibnetdiscover prints them."""
+    return any(pattern.search(text) for pattern in (SWITCH, LISTED, LIST, ADAPTER))
+
+
+def parse_ibnetdiscover(text: str, source: str) -> NodeCoordinates:
+    """Return node name -> (leaf, 0, 0), or (pod, leaf, 0) in trees of three levels."""
+    fabric = Fabric(nodes=Reading(source))
+    if SWITCH.search(text):
+        _dump(text, fabric, source)
+    elif LISTED.search(text):
+        _ports(text, fabric)
+    elif LIST.search(text):
+        raise InputError(source, "", problem="a list of nodes without their ports", valid="ibnetdiscover without -l")
+    else:
+        raise InputError(source, "", problem="an adapter and no switch", valid="ibnetdiscover of a port with a cable")
+    return fabric.located()
+
+
+def _dump(text: str, fabric: Fabric, source: str) -> None:
+    switch = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if block := SWITCH.match(line):
+            switch = block[1]
+            fabric.switches.append(switch)
+        elif NODE.match(line):
+            switch = ""
+        elif switch and (port := PORT.match(line)):
+            if port[1][0] in "Ss":
+                fabric.cables.append((switch, port[1]))
+            else:
+                fabric.adapters.append((port[2], switch, number))
+        elif switch and line.startswith("["):
+            valid = '[PORT] "S-GUID"[PORT] or "H-GUID"[PORT](GUID) # "DESCRIPTION"'
+            fabric.nodes.odd.append(OddLineError(source, f"line {number}", line, valid))
+
+
+def _ports(text: str, fabric: Fabric) -> None:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not (link := LISTED.match(line)):
+            continue  # a port without a cable, which has no other end
+        kind, lid, other, far, name, description = link.groups()
+        if kind.upper() == "SW":
+            fabric.switches.append(lid)
+            if other.upper() == "SW":
+                fabric.cables.append((lid, far))
+            else:
+                fabric.adapters.append((description, lid, number))
+        elif other.upper() == "SW":
+            fabric.switches.append(far)
+            fabric.adapters.append((name, far, number))
+
+
+END = re.compile(
+    r"^[ \t]*(\d+(?:\.\d+)?g|<->)\s+(0x[0-9a-f]{16})\s+\d+\s+(FI|SW)\s+(.*?)\s*$", re.IGNORECASE | re.MULTILINE
+)
+
+
+def parse_opareport(text: str, source: str) -> NodeCoordinates:
+    """Return node name -> (leaf, 0, 0), or (pod, leaf, 0) in trees of three levels."""
+    fabric = Fabric(nodes=Reading(source))
+    open_end: re.Match[str] | None = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        end = END.match(line)
+        if end and end[1] != "<->":
+            open_end = end
+        elif end and open_end:
+            _add(fabric, open_end, end, number)
+            open_end = None
+        elif end:
+            fabric.nodes.odd.append(
+                OddLineError(source, f"line {number}", line.strip(), "a line with the rate before it")
+            )
+    return fabric.located()
+
+
+def _add(fabric: Fabric, one: re.Match[str], other: re.Match[str], number: int) -> None:
+    ends = {kind.upper(): (guid, name) for _, guid, kind, name in (one.groups(), other.groups())}
+    switches = [end[2] for end in (one, other) if end[3].upper() == "SW"]
+    fabric.switches += switches
+    if len(switches) == 2:
+        fabric.cables.append((switches[0], switches[1]))
+    elif switches:
+        fabric.adapters.append((ends["FI"][1], switches[0], number))
+
+
+SOURCES = (
+    CoordinateSource(
+        name="iblinkinfo",
+        does="what that command prints",
+        precedence=22,
+        matches=IBLINKINFO_LINK.search,
+        parse=parse_iblinkinfo,
+    ),
+    CoordinateSource(
+        name="ibnetdiscover",
+        does="the dump of that command, or its ports (`-p`)",
+        precedence=20,
+        matches=matches_ibnetdiscover,
+        parse=parse_ibnetdiscover,
+    ),
+    CoordinateSource(
+        name="opareport",
+        does="what `opareport -o links` prints",
+        precedence=24,
+        matches=END.search,
+        parse=parse_opareport,
+    ),
+)

@@ -1,8 +1,8 @@
 """What a source of coordinates is, what it returns, and what its parsers share.
 
-A module of this folder that defines `SOURCE` is a source (`railyard.placements.hosts.sources` finds it); nothing else
-must be edited to add one. A line that a parser cannot read is passed over and counted (`OddLineError`), so that one odd
-line never takes the coordinates from all nodes. A text without a readable line is an error.
+A module of this folder that defines `SOURCE` or `SOURCES` has sources (`railyard.placements.hosts.sources` finds them);
+nothing else must be edited to add one. A line that a parser cannot read is passed over and counted (`OddLineError`), so
+that one odd line never takes the coordinates from all nodes. A text without a readable line is an error.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""The traffic patterns of railyard, each a row."""
+"""The traffic patterns of railyard, each a row: stencils, rings, trees, and all-reduce in nodes, then along rails."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from railyard.base.errors import InputError
+from railyard.placements.arrays import Ints, np
 from railyard.placements.linkload.traffic import Grid, Traffic, TrafficPattern, groups, ring, shifted, stencil
+from railyard.placements.topology.torus import DIMENSIONS
 
 MAX_MESSAGES = 60_000_000
 
@@ -16,6 +20,49 @@ def alltoall(grid: Grid, size_bytes: tuple[float, ...], within: str) -> Traffic:
         most = MAX_MESSAGES // grouped.size + 1
         raise InputError("--within", "", within, f"groups of at most {most} ranks")
     return shifted(grouped, range(1, size), size_bytes[0])
+
+
+def joined(parts: Sequence[Traffic]) -> Traffic:
+    """Return the messages of several traffics of the same ranks."""
+    return Traffic(
+        ranks=parts[0].ranks,
+        source=np.concatenate([part.source for part in parts]),
+        target=np.concatenate([part.target for part in parts]),
+        size_bytes=np.concatenate([part.size_bytes for part in parts]),
+    )
+
+
+def tree(grid: Grid, size_bytes: tuple[float, ...], within: str) -> Traffic:
+    """Send half a block up and down each of two binary trees; the second has the ranks of the group one further."""
+    grouped = groups(grid, within)
+    child: Ints = np.arange(1, grouped.shape[1], dtype=np.int64)
+    source, target = list[Ints](), list[Ints]()
+    group = grouped.astype(np.int64)
+    for shift in (0, 1):
+        members = np.roll(group, -shift, axis=1)
+        low, high = members[:, child].ravel(), members[:, (child - 1) // 2].ravel()
+        source += [low, high]
+        target += [high, low]
+    one = np.concatenate(source).astype(np.int32)
+    return Traffic(
+        ranks=grouped.size,
+        source=one,
+        target=np.concatenate(target).astype(np.int32),
+        size_bytes=np.full(len(one), size_bytes[0] / 2),
+    )
+
+
+def hierarchical(grid: Grid, size_bytes: tuple[float, ...], within: str) -> Traffic:
+    """Reduce a block in the last dimension, its parts across the others in rings, and gather it; all without `within`.
+
+    With a node's ranks along the last dimension, every ring across stays on a rail.
+    """
+    last, others = DIMENSIONS[len(grid) - 1], DIMENSIONS[: len(grid) - 1]
+    parts = [ring(grid, last, lambda n: 2 * size_bytes[0] * (n - 1) / n)]
+    share = size_bytes[0] / grid[-1]
+    if others:
+        parts.append(ring(grid, others, lambda n: 2 * share * (n - 1) / n))
+    return joined(parts)
 
 
 PATTERNS = (
@@ -46,5 +93,12 @@ PATTERNS = (
         does="to the neighbours across faces",
         traffic=lambda grid, size_bytes, _: stencil(grid, size_bytes[:1]),
         in_groups=False,
+    ),
+    # NCCL's double binary tree, S. Jeaugey, "Massively Scale Your Deep Learning Training with NCCL 2.4", 2019.
+    TrafficPattern(name="tree", does="half a block up and down each of two binary trees of a group", traffic=tree),
+    TrafficPattern(
+        name="hierarchical",
+        does="an all-reduce along the last dimension, then of its parts across the others, in rings",
+        traffic=hierarchical,
     ),
 )

@@ -1,4 +1,4 @@
-"""The node choices by box: nodes of an allocation that share a switch or a group.
+"""The node choices of railyard, each a row; some are by box: nodes of an allocation that share a switch or a group.
 
 `boxes` has the box of every granted node. Every function returns positions in the allocation, in the scheduler's order.
 Ties go to the lower number of a box.
@@ -142,5 +142,27 @@ CHOICES = (
         argument="SEED",
         needs_coordinates=True,
         take=lambda allocation, count, number: shuffled(allocation.groups, count, number),
+    ),
+    NodeChoice(
+        name="by-router",
+        does="one node of every router before the second of any",
+        needs_coordinates=True,
+        take=lambda allocation, count, number: np.sort(
+            np.argsort(allocation.topology.slots[allocation.indices], kind="stable")[:count]
+        ),
+    ),
+    NodeChoice(name="contiguous", does="the first", take=lambda allocation, count, number: np.arange(count)),
+    NodeChoice(
+        name="random",
+        does="nodes drawn from a seed",
+        argument="SEED",
+        take=lambda allocation, count, number: np.sort(
+            np.random.default_rng(number).permutation(len(allocation.indices))[:count]
+        ),
+    ),
+    NodeChoice(
+        name="scattered",
+        does="nodes at equal steps",
+        take=lambda allocation, count, number: np.arange(count) * len(allocation.indices) // count,
     ),
 )

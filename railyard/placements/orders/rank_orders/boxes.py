@@ -1,7 +1,11 @@
-"""The order `custom`: a grid laid over a block of the torus, so that grid neighbours become torus neighbours.
+"""The orders by boxes: `blocks`, a box of the grid for each node, and `custom`, the grid on a block of the torus.
 
-The two nodes of a router count as neighbours along Y (Peña et al., EuroMPI'13, section 4.1). Coordinates may have any
-number of dimensions. Leaves out: blocks with gaps, for which `optimised` can be used.
+`blocks`: each node takes a box of AxBxC ranks of the grid, boxes in row-major order. Pedretti et al., CUG'13: a remap
+of 1x1x16 to 2x2x4. The nodes of a router take boxes that share their largest face, if the grid allows.
+
+`custom`: grid neighbours become torus neighbours. The two nodes of a router count as neighbours along Y (Peña et al.,
+EuroMPI'13, section 4.1). Coordinates may have any number of dimensions. Leaves out: blocks with gaps, for which
+`optimised` can be used.
 """
 
 from __future__ import annotations
@@ -14,14 +18,52 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.orders.allocation import Allocation
 from railyard.placements.orders.rank_orders import PlacementJob, RankOrder
-from railyard.placements.orders.walks import Grid, boustrophedon, grids, row_major, text
+from railyard.placements.orders.walks import Grid, boustrophedon, divides, grids, row_major, text
 from railyard.placements.topology.base import Topology
+
+
+def place_blocks(job: PlacementJob) -> Ints:
+    """Return the node of each rank; InputError for a block of another size, or that does not divide the grid."""
+    block = _block(job)
+    shapes = grids(job.allocation.topology.nodes_per_router, len(job.grid))
+    boxes = (tuple(a * b for a, b in zip(shape, block, strict=True)) for shape in shapes)
+    box = min((box for box in boxes if divides(box, job.grid)), key=_surface, default=block)
+    outer, within = blocked(job.grid, box), blocked(box, block)
+    # `outer` numbers the ranks of a router's box row-major; `within` puts them in the order of their blocks.
+    nodes: Ints = job.slots[outer // len(within) * len(within) + within[outer % len(within)]]
+    return nodes
+
+
+def _block(job: PlacementJob) -> Grid:
+    words = job.argument.split("x")
+    valid = [shape for shape in grids(job.ranks_per_node, len(job.grid)) if divides(shape, job.grid)]
+    shape = tuple(int(word) for word in words) if all(word.isdecimal() for word in words) else ()
+    if shape not in valid:
+        some = ", ".join(map(text, valid[:8])) or "none: the ranks of a node do not divide it"
+        rule = f"{job.ranks_per_node} ranks per node that divide the grid {text(job.grid)}: {some}"
+        raise InputError("placement", "blocks", job.argument, rule)
+    return shape
+
+
+def blocked(grid: Grid, block: Grid) -> Ints:
+    """Return the slot of each rank when blocks of the grid follow one another; row-major among and within blocks."""
+    cells = row_major(grid)
+    outer, inner = cells // np.array(block), cells % np.array(block)
+    counts = tuple(g // b for g, b in zip(grid, block, strict=True))
+    first = np.ravel_multi_index(tuple(outer.T), counts) * math.prod(block)
+    return np.asarray(first + np.ravel_multi_index(tuple(inner.T), block), dtype=np.int64)
+
+
+def _surface(box: Grid) -> int:
+    """Return half the number of cells on a box's sides."""
+    return sum(math.prod(box) // side for side in box)
+
 
 #: For each dimension of a grid, the dimensions of the box of nodes that it covers.
 Groups = tuple[tuple[int, ...], ...]
 
 
-def place(job: PlacementJob) -> Ints:
+def place_custom(job: PlacementJob) -> Ints:
     """Return the node of each rank; raises InputError for a block with gaps, and for a grid that does not fit."""
     allocation, grid = job.allocation, job.grid
     box = box_of(allocation)
@@ -91,15 +133,28 @@ def _matching(box: Grid, dimensions: int, ranks_per_node: int) -> str:
     return f"for custom on {text(box)} nodes: {', '.join(some[:8])}{', ...' if len(some) > 8 else ''}"
 
 
-ORDER = RankOrder(
-    name="custom",
-    does="the grid laid over a whole block of the torus, so that grid neighbours become torus neighbours; "
-    "both nodes of a router count along Y",
-    after='Peña et al., "Custom"',
-    place=place,
-    unfit=unfit,
-    needs_coordinates=True,
-    needs_grid=True,
-    all_nodes=True,
-    start=5,
+ORDERS = (
+    RankOrder(
+        name="blocks",
+        does="each node takes a box of the grid; the nodes of a router take boxes that share their largest face",
+        after="Pedretti et al., 1x1x16 to 2x2x4",
+        argument="AxB or AxBxC",
+        needs_argument=True,
+        example="1x1x2",
+        place=place_blocks,
+        needs_grid=True,
+        needs_routers=True,
+    ),
+    RankOrder(
+        name="custom",
+        does="the grid laid over a whole block of the torus, so that grid neighbours become torus neighbours; "
+        "both nodes of a router count along Y",
+        after='Peña et al., "Custom"',
+        place=place_custom,
+        unfit=unfit,
+        needs_coordinates=True,
+        needs_grid=True,
+        all_nodes=True,
+        start=5,
+    ),
 )

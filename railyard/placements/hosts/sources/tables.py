@@ -1,9 +1,12 @@
-"""A table with a header: one column names the node, up to three others are its coordinate.
+"""Tables: railyard's own coordinates file, and a table with a header.
 
-Columns are found by name, whatever their case and order: `node`, `host`, `hostname`, `name` or `nodename`; then `x`,
-`y`, `z`, or `group`, `switch`, `port`, or `pod`, `leaf`, or `leaf` (or `switch`) alone. Separated by commas, semicolons
-or tabs, with or without quotes; a spreadsheet's line `sep=;` is read. A row without numbers is a node whose place is
-not known, and is left out.
+railyard's own (docs/formats.md): `HOST X Y Z` per line, `torus X Y Z` before the first. A topology with more dimensions
+has more numbers per line; all lines of a file have as many.
+
+With a header one column names the node, up to three others are its coordinate. Columns are found by name, whatever
+their case and order: `node`, `host`, `hostname`, `name` or `nodename`; then `x`, `y`, `z`, or `group`, `switch`,
+`port`, or `pod`, `leaf`, or `leaf` (or `switch`) alone. Separated by commas, semicolons or tabs, with or without
+quotes; a spreadsheet's line `sep=;` is read. A row without numbers is a node whose place is not known, and is left out.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from collections.abc import Iterator
 
 from railyard.base.errors import InputError
 from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, Reading
+from railyard.placements.hosts.text import content_lines
+from railyard.placements.topology.base import Coordinate
 
 NAMES = ("node", "host", "hostname", "name", "nodename")
 DIMENSIONS = (
@@ -31,13 +36,13 @@ SEPARATORS = ",;\t"
 WHOLE = re.compile(r"([0-9]{1,9})[.,]0+")
 
 
-def matches(text: str) -> bool:
+def matches_csv(text: str) -> bool:
     """Return whether the first line is a header with a node's name and coordinates."""
     _, header, _ = _table(text)
     return _first(NAMES, header) is not None and _dimensions(header) is not None
 
 
-def parse(text: str, source: str) -> NodeCoordinates:
+def parse_csv(text: str, source: str) -> NodeCoordinates:
     """Return name -> coordinate; InputError names the header."""
     line, header, rows = _table(text)
     name, dimensions = _first(NAMES, header), _dimensions(header)
@@ -92,4 +97,38 @@ def _dimensions(header: list[str]) -> tuple[str, str, str] | None:
     return next((columns for columns in DIMENSIONS if all(d in header for d in columns if d)), None)
 
 
-SOURCE = CoordinateSource(name="csv", does="a table with a header", precedence=60, matches=matches, parse=parse)
+def matches_coordinates(text: str) -> bool:
+    """Return whether most lines have four words or more, all but the first of them numbers."""
+    lines = [line for _, line in content_lines(text)]
+    return 2 * sum(re.fullmatch(r"\S+(\s+[0-9]+){3,}", line) is not None for line in lines) > len(lines)
+
+
+def parse_coordinates(text: str, source: str) -> NodeCoordinates:
+    """Return name -> coordinate; all lines have as many numbers as the first."""
+    nodes = Reading(source)
+    extents: list[Coordinate] = []
+    dimensions: list[int] = []
+
+    def read(line: str) -> None:
+        name, *words = line.split()
+        if len(words) < 3 or len(words) != (dimensions or [len(words)])[0]:
+            first = (dimensions or [0])[0]
+            as_before = f", with {first} numbers as the lines before" if first > 3 else ""
+            raise nodes.odd_line(line, f"HOST X Y Z{as_before}")
+        at = tuple(nodes.whole_number(word, "HOST X Y Z") for word in words)
+        dimensions.append(len(words))
+        if name == "torus":
+            extents.append(at)
+        else:
+            nodes.put(name, at)
+
+    nodes.each(content_lines(text), read)
+    return nodes.located(extents=extents[-1] if extents else None)
+
+
+SOURCES = (
+    CoordinateSource(name="csv", does="a table with a header", precedence=60, matches=matches_csv, parse=parse_csv),
+    CoordinateSource(
+        name="coordinates", does="lines HOST X Y Z", precedence=70, matches=matches_coordinates, parse=parse_coordinates
+    ),
+)
