@@ -157,7 +157,8 @@ def test_all_launches_begin_again_where_load_made_one_void_and_the_torus_became_
     """The script's lines run in a shell, with a `railyard torus up --slower` that is possible once."""
     void = 'echo \'{"guard": {"by_load": true}}\' > launch-001.evidence'
     planned = [Planned(index=k, placement="plain", nic_policy="stripe", repeat=k, command=void) for k in range(3)]
-    repeated = schedule.rounds(planned, lambda one: [f"echo {one.repeat} >> done; status=0", void, schedule.slower(one)], ())
+    ran = "echo {} >> done; status=0"
+    repeated = schedule.rounds(planned, lambda one: [ran.format(one.repeat), void, schedule.slower(one)], ())
     possible_once = "railyard() { [ ! -e slowed ] && touch slowed; }"
     script = "\n".join([possible_once, *schedule.from_the_first_again(repeated)])
     subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 import click
 
@@ -139,7 +139,7 @@ def torus() -> None:
 @option(
     "--status status_file",
     "Write the status of the torus to this file, as `railyard torus status --json` prints it.",
-    click.File("w", lazy=False),
+    click.Path(path_type=Path, dir_okay=False, writable=True),
 )
 def up(
     *,
@@ -158,7 +158,7 @@ def up(
     slower: bool,
     hosts: str | None,
     reach: str | None,
-    status_file: IO[str] | None,
+    status_file: Path | None,
 ) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Do nothing if the same torus is up."""
     if slower:
@@ -210,7 +210,7 @@ def up(
         )
     report = status.inspect(virtual_torus) if status_file or not new else None
     if report and status_file:
-        status_file.write(_as_json(report))
+        status_file.write_text(_as_json(report))
     if report and not report.sound:
         raise RunError(
             f"torus {virtual_torus.name} is up, but {report.differences[0]}; "
@@ -388,7 +388,7 @@ def _rate_scale(text: str, topology: Topology, mtu_bytes: int, ranks_per_node: i
         raise InputError("--rate-scale", "", text, valid) from None
 
 
-def _slow_down(torus: VirtualTorus, status_file: IO[str] | None) -> None:
+def _slow_down(torus: VirtualTorus, status_file: Path | None) -> None:
     """Make a torus again at the next smaller rate scale, with its faults; exit with status 1 where it stays."""
     is_fixed = torus.owner is None or os.environ.get(RATE_SCALE) or _written("rate-scale")
     scale = 0.0 if is_fixed else packet_budget.slower_scale(torus.topology, torus.shape)
@@ -407,7 +407,7 @@ def _slow_down(torus: VirtualTorus, status_file: IO[str] | None) -> None:
     )
     again = live_faults.apply(again, torus.faults)
     if status_file:
-        status_file.write(_as_json(status.inspect(again)))
+        status_file.write_text(_as_json(status.inspect(again)))
     changed = f"rate scale {scale:g} instead of {torus.shape.rate_scale:g}"
     click.echo(f"{torus.name}: load made a launch void; {changed}: all launches begin again")
 
