@@ -34,7 +34,7 @@ NOT_RUN = {
     r"(^|sudo |\" |=\S+ )(tools|containers)/|^docker |docker$|^unshare ": "needs an engine, or builds an image",
     r"reframe .*-r\b|reframe \.\.\.": "a job takes minutes; tests/checks, tests/ci and tests/torus run such jobs",
     r"--engine docker|torus \w+ apps\b": "needs Docker: tests/torus/test_docker.py",
-    r"--slurm$|--per-switch|torus \w+ c\b": "needs Slurm: tests/torus/slurm/test_slurm.py",
+    r"--slurm$|--per-switch|^sbatch --wait|^jq |torus \w+ c\b": "needs Slurm: tests/torus/slurm/test_slurm.py",
     r"--hosts |torus \w+ big\b": "needs machines: tests/torus/native/test_machines.py and slurm/test_inside.py",
     r"build/mpis/": "needs `make mpis`: tests/torus/test_mpis_torus.py",
     r"topobw|-np 72|up dragonfly-72|-np 64 halo": "64 ranks load all links for a minute: tests/benchmarks, tests/torus",
