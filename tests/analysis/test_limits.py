@@ -105,10 +105,10 @@ def test_a_slower_variable_is_reported_with_the_limit_that_it_exceeded() -> None
     while history.fewest < 10:
         history.worse(histories.same(HOSTED))
     entry = history.entries[0]
-    levels = {name: reference.median for name, reference in entry.references.items()}
-    first = next(iter(levels))
+    levels = {name: entry.references[str(name)].median for name in entry.values}
+    first = V0
     judged = judging.judged("check", "case", {**levels, first: 1.15 * levels[first]}, {"check": {"case": entry}})
     (line,) = judged.worse
-    assert entry.references[first].is_met(1.15 * levels[first])
+    assert entry.references[str(first)].is_met(1.15 * levels[first])
     allowed = re.search(r"([\d.]+) % allowed beside the run's other variables", line)
     assert allowed and 3 < float(allowed[1]) < 15

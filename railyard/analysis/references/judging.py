@@ -46,7 +46,7 @@ def judged(check: str, case: str, variables: Mapping[Fom, float], references: Re
     compared = {name: value for name, value in values.items() if name in entry.references}
     family = max(1, update.variables_of(references))
     names, shift = worse_of(entry, compared, family)
-    now = update.limits_of(entry, family).of
+    now = {str(name): limit for name, limit in update.limits_of(entry, family).of.items()}
     lines = [_regression(name, compared[name], entry, now.get(name)) for name in names]
     return Judgement(
         worse=(_together(names, shift, compared, entry),)
