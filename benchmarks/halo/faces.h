@@ -25,6 +25,7 @@
 #include "halo/grid.h"
 #include "lib/measure/memory.h"
 #include "lib/measure/sampling.h"
+#include "lib/measure/start.h"
 
 enum { HALO_VARIANTS = 5 };
 
@@ -47,6 +48,7 @@ struct halo_config {
     bool full_stencil; /* edges and corners, too */
     struct memory memory;
     bool variants[HALO_VARIANTS];
+    enum start start;
     struct sampling sampling;
 };
 

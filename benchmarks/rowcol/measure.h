@@ -1,21 +1,18 @@
 /*
  * Measures one way to split the ranks: all splits start together, and the slowest rank's time is recorded.
  *
- * They start at a time that rank 0 broadcasts (Hunold and Carpen-Amarie's round time): each rank waits for it
- * on the common clock (lib/measure/clock.h), and a rank's time runs from that moment to its own end. A sample
- * in which any rank was late is dropped and counted. Alternatively they start when they leave a barrier, each
- * with its own clock; a rank that leaves late then measures too short a time.
+ * They start together (lib/measure/start.h), and a rank's time runs from that moment to its own end. A sample
+ * in which any rank was late is dropped and counted. A rank that leaves a barrier late measures too short a
+ * time.
  *
  * Leaves out: the positions of ranks (splits.h), and the reporting of samples.
  */
 #pragma once
 
 #include "lib/measure/sampling.h"
+#include "lib/measure/start.h"
 #include "rowcol/collective.h"
 #include "rowcol/splits.h"
-
-/* How a sample starts. */
-enum start { START_AUTO, START_CLOCK, START_BARRIER };
 
 struct rowcol_config {
     const char *coordinates;

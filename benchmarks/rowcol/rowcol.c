@@ -17,8 +17,6 @@
 
 /* ---- options ---- */
 
-static const char *const start_names[] = {"auto", "clock", "barrier"};
-
 #define FIELD(name) offsetof(struct rowcol_config, name)
 
 static const struct option_row rows[] = {
@@ -32,9 +30,8 @@ static const struct option_row rows[] = {
     ROW_SIZES("8-64KiB", "bytes per pair (alltoall), per rank (allgather), or of the vector", FIELD(sizes)),
     ROW("batch", "COUNT", "1", "1 to 1000000", "consecutive collectives per sample", parse_count,
         FIELD(batch)),
-    ROW_NAMES("start", "NAME", "auto",
-              "clock, barrier, auto (clock where each rank of a host can have a CPU)",
-              "how all ranks start a sample", FIELD(start), options_one, start_names),
+    ROW_NAMES("start", "NAME", "auto", START_VALUES, "how all ranks start a sample", FIELD(start),
+              options_one, start_names),
     ROW("late", "SECONDS", "1e-6", "above 0, like 1e-6",
         "drop a sample if a rank starts it later than agreed by more than this time, and ...", parse_positive,
         FIELD(late_s)),
