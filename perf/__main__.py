@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from support import whole_machine
-from support.mpis import algorithms, gain, matrix, ranking, stacks
+from support.mpis import algorithms, matrix, stacks
 
 from perf import bench, forgeries, fuzz, pieces, rings, rivals, same, statistics, topobw
 from perf.vtorus import console
@@ -32,14 +32,6 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "collectives": (
         "eight algorithms under every MPI on two networks: bytes of links, and the proof",
         lambda _: algorithms.measure(console),
-    ),
-    "ranking": (
-        "algorithms of collectives ranked by the model, by simulated messages and on a virtual torus",
-        lambda _: ranking.measure(console),
-    ),
-    "gain": (
-        "what a tuning file of Open MPI gains on two networks, and one that changes nothing",
-        lambda _: gain.measure(console),
     ),
     "machine": (
         "every step of a job on a whole machine, whose launches are made up",

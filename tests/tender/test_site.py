@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.sync_api import sync_playwright
-from support.commands import CHECKOUT, in_checkout, refused
+from support.commands import CHECKOUT, Run, refused
 from tender.test_tender_demo import CHROMIUM
 
 from railyard.records.record import Origin, Record
@@ -27,27 +27,25 @@ from railyard.tender.machines import Machine, Value
 EXAMPLES = CHECKOUT / "results" / "tender-example"
 
 
-def pack(folder: Path, name: str, records: str, *, signer: str, limit: int | None = None) -> Path:
+def pack(railyard: Run, folder: Path, name: str, records: str, *, signer: str, limit: int | None = None) -> None:
     key = folder / f"key-{signer}"
     if not key.exists():
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", signer, "-f", key], check=True)
         with (folder / "signers").open("a") as signers:
             signers.write(f"{signer}@example.org {Path(f'{key}.pub').read_text()}")
     files = sorted((EXAMPLES / records).iterdir(), key=lambda path: json.loads(path.read_bytes())["created"])[:limit]
-    bidder: list[str | Path] = ["--bidder", f"{signer} Ltd", "--sign", key]
-    done = in_checkout(["railyard", "tender", "pack", *files, "-o", folder / name, *bidder])
+    done = railyard("tender", "pack", *files, "-o", folder / name, "--bidder", f"{signer} Ltd", "--sign", key)
     assert done.returncode == 0, done.stderr
-    return folder / name
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, railyard: Run) -> Path:
     """Return a folder with bags: two honest ones, and one of each kind that is refused."""
     folder = tmp_path_factory.mktemp("sites")
-    pack(folder, "brisk", "brisk", signer="brisk")
-    pack(folder, "steady", "steady", signer="steady")
-    pack(folder, "old", "brisk", signer="brisk", limit=2)
-    pack(folder, "copied", "steady", signer="copycat")
+    pack(railyard, folder, "brisk", "brisk", signer="brisk")
+    pack(railyard, folder, "steady", "steady", signer="steady")
+    pack(railyard, folder, "old", "brisk", signer="brisk", limit=2)
+    pack(railyard, folder, "copied", "steady", signer="copycat")
     shutil.copytree(folder / "steady", folder / "twice")
     forged = shutil.copytree(folder / "brisk", folder / "forged")
     record = next(path for path in forged.rglob("*.json") if path.name != "bid.json")
@@ -60,16 +58,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 BAGS = ("old", "brisk", "steady", "copied", "twice", "forged", "unsigned")
 
 
-def made(folder: Path, name: str, *bags: str, reports: bool = False) -> Any:
+@pytest.fixture(scope="module")
+def made(railyard: Run, folder: Path) -> Callable[..., Any]:
     """Return the document of a page that the command writes."""
-    allowed: list[str | Path] = ["--allowed-signers", folder / "signers", "--reports" if reports else "--no-reports"]
-    done = in_checkout(["railyard", "site", *(folder / bag for bag in bags), "-o", folder / name, *allowed])
-    assert done.returncode == 0, done.stderr
-    return json.loads((folder / name / "machines.json").read_bytes())
+
+    def run(name: str, *bags: str, reports: str = "--no-reports") -> Any:
+        words = [*(folder / bag for bag in bags), "-o", folder / name, "--allowed-signers", folder / "signers"]
+        done = railyard("site", *words, reports)
+        assert done.returncode == 0, done.stderr
+        return json.loads((folder / name / "machines.json").read_bytes())
+
+    return run
 
 
-def test_each_machine_has_a_row_and_each_refused_bag_its_reason(folder: Path) -> None:
-    document = made(folder, "page", *BAGS, reports=True)
+def test_each_machine_has_a_row_and_each_refused_bag_its_reason(folder: Path, made: Callable[..., Any]) -> None:
+    document = made("page", *BAGS, reports="--reports")
     assert [(one["system"], one["signer"], one["level"]) for one in document["machines"]] == [
         ("brisk", "brisk@example.org", 4),
         ("steady", "steady@example.org", 4),
@@ -85,24 +88,28 @@ def test_each_machine_has_a_row_and_each_refused_bag_its_reason(folder: Path) ->
     assert len(list((folder / "page").glob("*-gemini-2x2x2-*.html"))) == 2
 
 
-def test_the_page_is_the_same_bytes_again_and_older_bags_lose_in_any_order(folder: Path) -> None:
-    document = made(folder, "one", *BAGS)
-    made(folder, "two", *BAGS)
+def test_the_page_is_the_same_bytes_again_and_older_bags_lose_in_any_order(
+    folder: Path, made: Callable[..., Any]
+) -> None:
+    document = made("one", *BAGS)
+    made("two", *BAGS)
     one, two = ({path.name: path.read_bytes() for path in (folder / name).iterdir()} for name in ("one", "two"))
     assert one == two
-    assert made(folder, "turned", "brisk", "steady", "old")["machines"] == document["machines"]
+    assert made("turned", "brisk", "steady", "old")["machines"] == document["machines"]
 
 
-def test_the_worse_cable_of_steady_shows_in_both_measures_and_brisk_reaches_no_more_than_its_nics(folder: Path) -> None:
-    brisk, steady = (one["values"] for one in made(folder, "values", "brisk", "steady")["machines"])
+def test_the_worse_cable_of_steady_shows_in_both_measures_and_brisk_reaches_no_more_than_its_nics(
+    made: Callable[..., Any],
+) -> None:
+    brisk, steady = (one["values"] for one in made("values", "brisk", "steady")["machines"])
     cost, share = "random order", "halo, 1 to 128 nodes"
     assert 1 < brisk[cost]["low"] < brisk[cost]["value"] < brisk[cost]["high"] < steady[cost]["low"]
     assert steady[share]["high"] < brisk[share]["low"] < brisk[share]["high"] < 100
     assert brisk[cost]["jobs"] == 4
 
 
-def test_what_is_no_bag_is_one_line(folder: Path) -> None:
-    refused(in_checkout(["railyard", "site", EXAMPLES, "-o", folder / "none"]), str(EXAMPLES), "no bag")
+def test_what_is_no_bag_is_one_line(railyard: Run, folder: Path) -> None:
+    refused(railyard("site", EXAMPLES, "-o", folder / "none"), str(EXAMPLES), "no bag")
     assert not (folder / "none").exists()
 
 
