@@ -10,7 +10,7 @@ from reframe.core.builtins import variable
 
 from checks import scales
 from checks.base import WindowCheck
-from railyard.records.programs.contention import LEAST_S
+from railyard.records.programs.pairs import LEAST_S
 
 
 class ContentionCheck(WindowCheck):

@@ -10,11 +10,10 @@ import pytest
 from support.topology.topologies import gemini
 
 from railyard.placements.linkload.traffic import Traffic, groups, shifted, stencil
-from railyard.placements.orders import folds
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.optimiser import search
 from railyard.placements.orders.products import recognised
-from railyard.placements.orders.rank_orders import Effort, PlacementJob
+from railyard.placements.orders.rank_orders import Effort, PlacementJob, boxes
 
 MB = 1e6
 
@@ -150,6 +149,6 @@ def test_the_known_optimum_is_found_under_any_numbering(traffic: Traffic, hops_g
 @pytest.mark.unit
 def test_a_fold_uses_every_cell_once() -> None:
     for grid, box in itertools.product([(8, 8), (16, 4), (4, 4, 4), (64,)], [(4, 4, 4), (8, 4, 2)]):
-        for cells in folds.folded(grid, box):
+        for cells in boxes.folded(grid, box):
             assert sorted(map(tuple, cells.tolist())) == sorted(itertools.product(*map(range, box)))
-    assert list(folds.folded((3, 3), (3, 3, 1))) == []
+    assert list(boxes.folded((3, 3), (3, 3, 1))) == []

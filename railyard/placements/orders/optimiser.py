@@ -34,7 +34,7 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, Ints32, NDArray, np
 from railyard.placements.linkload.model import load
 from railyard.placements.linkload.traffic import Traffic, stencil
-from railyard.placements.orders import bisection, folds, products, refine
+from railyard.placements.orders import bisection, products, refine
 from railyard.placements.orders.bisection import Cuts
 from railyard.placements.orders.rank_orders import Effort, PlacementJob, boxes, hilbert, orders
 from railyard.placements.orders.rank_orders.slots import snake_walk
@@ -254,7 +254,7 @@ def _grid_starts(job: PlacementJob) -> Starts:
     yield from _blocks(job)
     box = boxes.box_of(job.allocation) if job.allocation.topology.rings else None
     if box is not None and job.ranks == math.prod(box) and job.ranks <= LARGE_RANKS:
-        for cells in folds.folded(job.grid, box):
+        for cells in boxes.folded(job.grid, box):
             yield "fold", position[job.allocation.topology.nodes_in(cells)]
 
 

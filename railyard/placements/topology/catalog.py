@@ -20,7 +20,7 @@ from railyard.base.errors import InputError
 from railyard.placements.topology import fattree, fattree_levels, rail_optimised, torus
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.chosen import rules
-from railyard.placements.topology.dragonflies import dragonfly, dragonfly_plus, groups
+from railyard.placements.topology.dragonflies import dragonfly, groups
 
 SCHEMA = TOPOLOGIES / "schema.json"
 
@@ -32,7 +32,7 @@ KINDS: Mapping[str, Parse] = {
     "tree": fattree.parse,
     "fat_tree": fattree_levels.parse,
     "dragonfly": dragonfly.parse,
-    "dragonfly_plus": dragonfly_plus.parse,
+    "dragonfly_plus": dragonfly.parse_plus,
     "rail_optimised": rail_optimised.parse,
     "groups": groups.parse,
 }

@@ -1,4 +1,4 @@
-"""List railyard's own benchmarks, one module each: `PROGRAM` is a `Program` of `base`.
+"""List railyard's own benchmarks: `PROGRAM` of a module, or each of `PROGRAMS`, is a `Program` of `base`.
 
 One pure function makes the options of a job, and makes them again from a record for the strict check. Another relates
 the figures of a launch; `third_party` has those of programs that are not railyard's. Leaves out the launcher before the
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 #: The benchmarks by name.
-PROGRAMS: Mapping[str, Program] = {program.name: program for program in members(__name__, "PROGRAM")}
+PROGRAMS: Mapping[str, Program] = {program.name: program for program in members(__name__, "PROGRAM", "PROGRAMS")}
 
 
 def leader(benchmark: str, fom: str, at_point: Container[str]) -> str:

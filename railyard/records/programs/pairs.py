@@ -1,12 +1,15 @@
-"""Relate the figures of programs that measure pairs of ranks at the same time: hops, paths, contention, pt2pt."""
+"""The programs that measure pairs of ranks: `hops` one at a time, `paths`, `contention` and `pt2pt` many at once.
+
+Makes the options of each from the parameters of a case, and relates its figures.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from railyard.records.benchmark import HOST_LABELS, Label
-from railyard.records.programs.base import SMALL
-from railyard.records.programs.contradictions import CLOCKS, Point, Run, outside, unlike
+from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
+from railyard.records.programs.contradictions import CLOCKS, Point, Run, numbers, outside, unlike, words
 
 #: Tests of bandwidth.
 STREAMS = ("bandwidth", "bibandwidth")
@@ -42,7 +45,7 @@ def counts(run: Run) -> Iterator[str]:
         yield from run.counts(run.parameters.get("repeats"), sorted(whole | {*ALONE}))
 
 
-def contradictions(run: Run) -> Iterator[str]:
+def of_pairs(run: Run) -> Iterator[str]:
     """Yield what contradicts the pairs: the slowest and mean latency, the rate of all pairs, and their overlap."""
     latencies = by_point(run, "pair_latency_us")
     for labels, (slowest, mean) in run.points("slowest_latency_us", "mean_latency_us"):
@@ -82,3 +85,135 @@ def sent(run: Run) -> Iterator[tuple[str, float]]:
                 yield str(first), size
                 if test in {"latency", "bibandwidth"}:
                     yield str(other), size
+
+
+#: Least seconds of each point at the scale small, where no parameter names others.
+LEAST_S = 3.0
+
+
+def options_of_contention(given: Given) -> Iterator[Word]:
+    """Yield the options in the order of the job's line."""
+    yield from given.options("--pairs=pairs_per_node", "--sizes=sizes_bytes", "--window")
+    yield from given.timing(warmups=1, least_s=given.value("least_s", LEAST_S))
+
+
+def contradictions_of_contention(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case or other figures: points, and the figures of all pairs together."""
+    for count in numbers(run.parameters.get("pairs_per_node")):
+        for size in numbers(run.parameters.get("sizes_bytes")):
+            yield from lacking(run, ["latency", *STREAMS], pairs_per_node=count, size_bytes=size)
+    yield from of_pairs(run)
+
+
+def options_of_hops(given: Given) -> Iterator[Word]:
+    """Yield the options in the order of the job's line."""
+    yield from given.coordinates
+    yield from given.options("--sizes=sizes_bytes", "--window")
+    if given.is_located:
+        yield from given.option("--pairs-per-point", "pairs_per_point")
+    yield from given.timing()
+
+
+def contradictions_of_hops(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case: a test and size without a pair, or with another number of samples."""
+    for test, figure in (("latency", "latency_us"), *((test, "bandwidth_gbyte_s") for test in STREAMS)):
+        for size in numbers(run.parameters.get("sizes_bytes")):
+            if size or test == "latency":
+                yield from run.lacks([figure], test=test, size_bytes=size)
+    yield from counts(run)
+    most = run.parameters.get("pairs_per_point")
+    for fom in ("latency_us", "bandwidth_gbyte_s"):
+        for point, taken in by_point(run, fom).items():
+            if type(most) is int and len(taken) > most:
+                yield f"{fom} of {len(taken)} pairs at {dict(point)}; pairs_per_point is {most}"
+
+
+def options_of_paths(given: Given) -> Iterator[Word]:
+    """Yield the options in the order of the job's line."""
+    yield from given.coordinates
+    yield from given.options("--paths", "--sizes=sizes_bytes")
+    yield from ("--tests", "bandwidth")
+    yield from given.option("--window", "window")
+    yield from given.timing()
+
+
+def contradictions_of_paths(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case or other figures: points, samples, and the rate of all paths together."""
+    for paths in numbers(run.parameters.get("paths")):
+        for size in numbers(run.parameters.get("sizes_bytes")):
+            yield from lacking(run, ["bandwidth"], paths=paths, size_bytes=size)
+    yield from counts(run)
+    yield from of_pairs(run)
+
+
+def options_of_pt2pt(given: Given) -> Iterator[Word]:
+    """Yield the options in the order of the job's line."""
+    yield from given.option("--pattern", "pattern")
+    if given.value("pattern") == "ring":  # checks/canary.py
+        yield from ("--tests", "latency,bandwidth")
+        yield from given.option("--sizes", "sizes_bytes")
+        yield from ("--window", "4")
+        yield from given.option("--repeats", "repeats")
+        yield from ("--max-time-per-point", "10")
+        return
+    yield from given.options("--tests", "--sizes=sizes_bytes", "--window")
+    yield from ("--batch", "1", "--windows", "1")
+    yield from given.timing(SMALL, warmups=1)
+
+
+def contradictions_of_pt2pt(run: Run) -> Iterator[str]:
+    """Yield what contradicts the case or other figures: points, and the figures of all pairs together."""
+    if run.parameters.get("pattern") != "ring":  # checks/canary.py has these by itself
+        for name in sorted({"tests", "window"} - run.parameters.keys()):
+            yield f"no parameter {name}, which the program needs"
+    tests = words(run.parameters.get("tests")) or ["latency", "bandwidth"]
+    for size in numbers(run.parameters.get("sizes_bytes")):
+        yield from lacking(run, tests, pattern=str(run.parameters.get("pattern")), size_bytes=size)
+    yield from of_pairs(run)
+
+
+PROGRAMS = (
+    Program(
+        name="contention",
+        noun="the exchange of many pairs",
+        options=options_of_contention,
+        needs={
+            "pairs_per_node": Kind.INTEGERS,
+            "sizes_bytes": Kind.INTEGERS,
+            "window": Kind.INTEGER,
+            "repeats": Kind.INTEGER,
+        },
+        may={"least_s": Kind.NUMBER},
+        figures=LABELS,
+        contradictions=contradictions_of_contention,
+        sent=sent,
+    ),
+    Program(
+        name="hops",
+        noun="the messages between pairs of nodes",
+        options=options_of_hops,
+        needs={"sizes_bytes": Kind.INTEGERS, **dict.fromkeys(("window", "repeats", "pairs_per_point"), Kind.INTEGER)},
+        figures=LABELS,
+        contradictions=contradictions_of_hops,
+        sent=sent,
+    ),
+    Program(
+        name="paths",
+        noun="the exchange along paths",
+        options=options_of_paths,
+        needs={"paths": Kind.INTEGERS, "sizes_bytes": Kind.INTEGERS, "window": Kind.INTEGER, "repeats": Kind.INTEGER},
+        figures=LABELS,
+        contradictions=contradictions_of_paths,
+        sent=sent,
+    ),
+    Program(
+        name="pt2pt",
+        noun="the messages between pairs of ranks",
+        options=options_of_pt2pt,
+        needs={"pattern": Kind.TEXT, "sizes_bytes": Kind.INTEGERS, "repeats": Kind.INTEGER},
+        may={"tests": Kind.TEXTS, "window": Kind.INTEGER},
+        figures=LABELS,
+        contradictions=contradictions_of_pt2pt,
+        sent=sent,
+    ),
+)

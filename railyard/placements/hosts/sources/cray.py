@@ -104,10 +104,10 @@ def read_hosts(path: Path) -> tuple[dict[str, str], str]:
     """Return physical name -> host, and one line about what was passed over; InputError if no line can be read."""
     text = readable(path)
     lines = Reading(str(path))
-    named = hosts(text, lines) if matches_xtprocadmin(text) else _pairs(text, lines)
-    if lines.odd and not named:
+    host_of_name = hosts(text, lines) if matches_xtprocadmin(text) else _pairs(text, lines)
+    if lines.odd and not host_of_name:
         raise lines.odd[0]
-    return named, note([described(error) for error in lines.odd], str(path))
+    return host_of_name, note([described(error) for error in lines.odd], str(path))
 
 
 def _pairs(text: str, lines: Reading) -> dict[str, str]:

@@ -1,14 +1,22 @@
-"""A dragonfly: groups of routers that are joined all to all, and global cables between every pair of groups.
+"""A dragonfly and a dragonfly+: groups of switches, and global cables between every pair of groups.
 
-A minimal route is at most three links: within the group to the router that has the cable, over the cable, within the
-group to the destination. Cables and Valiant's routes: `grouped`. After J. Kim et al., "Technology-driven,
-highly-scalable dragonfly topology", ISCA'08 (its abstract was read).
+The groups of a dragonfly are routers that are joined all to all. A minimal route is at most three links: within the
+group to the router that has the cable, over the cable, within the group to the destination. After J. Kim et al.,
+"Technology-driven, highly-scalable dragonfly topology", ISCA'08 (its abstract was read). A router's coordinate is
+(group, router, 0). Node order is group, then router, then slot. All routers have as many nodes.
 
-A router's coordinate is (group, router, 0). Node order is group, then router, then slot. All
-routers have as many nodes.
+The groups of a dragonfly+ are leaf and spine switches, every leaf joined to every spine, with cables between spines.
+Nodes are on leaves. A minimal route between groups is three links: up to the spine that has the cable, over the cable,
+down to the leaf. Within a group it is up and down, by the spine with the number of the destination node modulo the
+spines. A packet that must go from one spine of a third group to another goes down to a leaf and up again: the leaf with
+that number modulo the leaves. After A. Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters",
+HiPINEB'17 (its abstract was read). A leaf's coordinate is (group, leaf, 0) at level 0, a spine's (group, spine, 0) at
+level 1. Node order is group, then leaf, then slot.
 
-Document: `dragonfly: {groups, routers, cables, arrangement, local_tiles, global_tiles, routes}`; link classes `local`
-and `global`.
+Cables and Valiant's routes of both: `grouped`. Link classes are `local` and `global`. Documents:
+
+    dragonfly: {groups, routers, cables, arrangement, local_tiles, global_tiles, routes}
+    dragonfly_plus: {groups, leaves, spines, cables, arrangement, local_tiles, global_tiles, routes}
 """
 
 from __future__ import annotations
@@ -18,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from railyard.placements.arrays import Ints
+from railyard.placements.arrays import Ints, np
 from railyard.placements.topology.dragonflies.by_load import GroupedLoads
 from railyard.placements.topology.dragonflies.grouped import parsed
 
@@ -57,3 +65,48 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
     """Return the dragonfly of a topology document; InputError names the field that is wrong."""
     entry = document["dragonfly"]
     return parsed(Dragonfly, entry, common, source, leaves=entry["routers"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class DragonflyPlus(GroupedLoads):
+    """`leaves` and `spines` are the switches of a group."""
+
+    key: ClassVar[str] = "dragonfly_plus"
+    local_joins: ClassVar[str] = "leaf to spine"
+    local_words: ClassVar[tuple[str, str]] = ("up", "down")
+    level_words: ClassVar[tuple[str, ...]] = ("leaf", "spine")
+
+    @property
+    def layout(self) -> str:
+        return (
+            f"{self.group_count} groups of {self.leaves} leaf and {self.spines} spine switches, "
+            f"{self.cables.pairs} cable(s) per pair of groups"
+        )
+
+    @property
+    def shape(self) -> Mapping[str, int]:
+        return {"leaves": self.leaves, "spines": self.spines}
+
+    def local_pairs(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield every pair of a leaf and a spine, both ways."""
+        for leaf in range(self.leaves):
+            for spine in range(self.spines):
+                yield leaf, self.leaves + spine, spine, 1
+                yield self.leaves + spine, leaf, leaf, 0
+
+    def towards(self, here: Ints, there: Ints, number: Ints) -> Ints:
+        """Return the other end of the next link: the destination itself, or a stop at the other level."""
+        is_spine = here >= self.leaves
+        neighbours = is_spine != (there >= self.leaves)
+        stop = np.where(is_spine, number % self.leaves, self.leaves + number % self.spines)
+        return np.where(neighbours, there, stop)
+
+    def gate_ways(self) -> Sequence[tuple[int, ...]]:
+        """Return the ways by each of the leaves."""
+        return tuple((leaf,) for leaf in range(self.leaves))
+
+
+def parse_plus(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> DragonflyPlus:
+    """Return the dragonfly+ of a topology document; InputError names the field that is wrong."""
+    entry = document["dragonfly_plus"]
+    return parsed(DragonflyPlus, entry, common, source, leaves=entry["leaves"], spines=entry["spines"])
