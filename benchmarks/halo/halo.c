@@ -171,6 +171,13 @@ static int chosen_count(const struct halo *halo) {
     return count;
 }
 
+/* A rank may begin late by this share of an iteration without more lead time; its time runs from the start.
+ */
+static const double late_share = 0.05;
+static const double least_late_s = 1e-6;
+/* The most lead time, in times to agree on a start. */
+static const double most_slack = 8;
+
 /* Collective. Places the ranks on the grid and opens the variants. */
 static bool prepare(void *state) {
     struct halo *halo = state;
@@ -183,6 +190,8 @@ static bool prepare(void *state) {
         return false;
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, 0, halo->grid.position, &halo->by_position));
     halo->starter = starter_open(halo->by_position, halo->config.start, false);
+    halo->starter.most_slack_s =
+        most_slack * halo->starter.slack_s; /* short iterations do not wait for long */
     faces_make(&halo->config, &halo->grid, &halo->faces);
     for (int v = 0; v < HALO_VARIANTS; v++) {
         halo->exchanges[v] = (struct exchange){.faces = &halo->faces, .neighbours = MPI_COMM_NULL};
@@ -225,10 +234,6 @@ static void verify(void *state, struct problem *problem) {
 
 /* ---- measure ---- */
 
-/* Up to this share of an iteration a rank may begin late without more lead time; its time runs from the
- * start. */
-static const double late_share = 0.05;
-
 enum { FOM_ITERATION, FOM_PACK, FOM_UNPACK, FOM_EXCHANGE, FOM_WAIT, FOM_BANDWIDTH, FOMS };
 
 static const struct fom foms[FOMS] = {
@@ -262,9 +267,8 @@ static void begin_together(struct halo *halo) {
     double most[] = {halo->late_s, halo->sample_s};
     if (halo->starter.start == START_CLOCK)
         MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, halo->by_position));
-    double tolerance_s = late_share * most[1];
-    if (most[0] > tolerance_s)
-        starter_slower(&halo->starter);
+    double tolerance_s = fmax(least_late_s, late_share * most[1]);
+    (most[0] > tolerance_s ? starter_slower : starter_faster)(&halo->starter);
     (void)starter_begin(&halo->starter, tolerance_s, &halo->late_s);
 }
 
