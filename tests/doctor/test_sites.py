@@ -138,11 +138,11 @@ MACHINES = {
 }
 ASK = (
     "import sys; from dataclasses import replace; from pathlib import Path; "
-    "from railyard.doctor import findings, inventory, trial; machine = inventory.look(Path(sys.argv[1])); "
+    "from railyard.doctor import cli, findings, inventory; machine = inventory.look(Path(sys.argv[1])); "
     "machine = replace(machine, mpis=[replace(mpi, built=True) for mpi in machine.mpis]); "
     "text = findings.fragment(machine); "
     "Path(sys.argv[2]).write_text(text); "
-    "print(trial.fault(text, findings.system_name(machine)) if sys.argv[3:] else '')"
+    "print(cli.fault(text, findings.system_name(machine)) if sys.argv[3:] else '')"
 )
 
 
@@ -161,7 +161,7 @@ LIKE_LISTED = ("frontier", "alps", "perlmutter-gpu")
 def test_what_doctor_prints_is_loaded_listed_and_dry_run_with_no_line_edited(
     name: str, machine: dict[str, str], tmp_path: Path
 ) -> None:
-    """`trial.fault` loads the fragment and dry-runs one check, as doctor itself does; a machine lists all checks."""
+    """`fault` loads the fragment and dry-runs one check, as doctor itself does; a machine lists all checks."""
     shown = MACHINES[name]
     folder = tmp_path / "bin"
     (folder / "pals").mkdir()
@@ -274,6 +274,6 @@ def test_a_launcher_that_a_site_registered_starts_every_launch_in_its_familys_wo
 
 
 def test_a_fragment_that_does_not_work_says_why() -> None:
-    code = "from railyard.doctor import trial; print(trial.fault('systems: []', 'nowhere'))"
+    code = "from railyard.doctor import cli; print(cli.fault('systems: []', 'nowhere'))"
     done = ran(sys.executable, "-c", code, cwd=CHECKOUT)
     assert done.stdout.strip() and "Traceback" not in json.dumps(done.stdout)
