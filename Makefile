@@ -45,7 +45,7 @@ TEST_PACKAGES   := chromium cppcheck docker-registry gfortran iputils-ping libmp
 DOCKER_PACKAGES := docker.io
 
 .DELETE_ON_ERROR:
-.PHONY: help dev links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo tender-demo smoke check test unit quick quick-list test-lint test-machine test-unit test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools docker-tools
+.PHONY: help dev links missing-helpers setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo tender-demo smoke check test unit quick quick-list test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -123,16 +123,13 @@ check:  ## lint, types, and the quick tests, which need neither root, MPI nor a 
 	@$(call side_by_side,2,quick test-lint)
 
 test: $(STAMPS)/packages  ## all tests, on real namespaces, containers, MPIs and SimGrid
-	@$(call side_by_side,5,test-unit test-lint test-machine)
+	@$(call side_by_side,4,unit test-lint test-builds test-image test-sif)
+	$(BIN)/python -m pytest -q -m "not unit" -n 4 --dist loadfile --no-loadscope-reorder --durations 25
 
-# The tests that need more than Python wait half of their time, for programs, timers and each other: six at a time keep two
-# processors busy. They begin when what they need is built, beside the unit tests and lint, whose output goes into files. The
-# end of one that failed is printed last: what failed is always the last thing on the screen.
-test-machine: test-builds test-image test-sif
-	$(BIN)/python -m pytest -q -m "not unit" -n 6 --dist loadfile --no-loadscope-reorder --durations 25
-
+# The unit tests run beside lint and beside what the other tests need, which waits for packages half of its time. The output
+# of these goes into files. The end of one that failed is printed last: what failed is always the last thing on the screen.
 side_by_side = rm -rf build/tests; $(MAKE) --no-print-directory -j $(1) $(2) || { cat build/tests/*.failed 2>/dev/null; exit 1; }
-beside = mkdir -p build/tests; echo "beside the other tests: $(1); output: build/tests/$@.log"; \
+beside = mkdir -p build/tests; echo "beside the unit tests: $(1); output: build/tests/$@.log"; \
     if ( $(2) ) >build/tests/$@.log 2>&1; then exit 0; fi; \
     { printf '\n%s failed; build/tests/%s.log ends:\n' $@ $@; tail -n 30 build/tests/$@.log; } >build/tests/$@.failed; exit 1
 
@@ -149,10 +146,6 @@ dev: $(STAMPS)/develop  ## install what tests, linters and `python -m perf` need
 
 test-lint: $(STAMPS)/develop
 	@$(call beside,lint and types,$(MAKE) lint)
-
-test-unit: $(STAMPS)/develop
-	@$(call beside,unit tests,$(MAKE) unit)
-	@tail -n 1 build/tests/$@.log
 
 test-builds: $(STAMPS)/develop
 	@$(call beside,benchmarks for every MPI,$(MAKE) test-tools && $(MAKE) setup analyze mpis)

@@ -171,12 +171,9 @@ static int chosen_count(const struct halo *halo) {
     return count;
 }
 
-/* A rank may begin late by this share of an iteration without more lead time; its time runs from the start.
- */
+/* A rank may begin late by this share of an iteration, because it sleeps until then; its time runs from the
+ * start. */
 static const double late_share = 0.05;
-static const double least_late_s = 1e-6;
-/* The most lead time, in times to agree on a start. */
-static const double most_slack = 8;
 
 /* Collective. Places the ranks on the grid and opens the variants. */
 static bool prepare(void *state) {
@@ -190,8 +187,6 @@ static bool prepare(void *state) {
         return false;
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, 0, halo->grid.position, &halo->by_position));
     halo->starter = starter_open(halo->by_position, halo->config.start, false);
-    halo->starter.most_slack_s =
-        most_slack * halo->starter.slack_s; /* short iterations do not wait for long */
     faces_make(&halo->config, &halo->grid, &halo->faces);
     for (int v = 0; v < HALO_VARIANTS; v++) {
         halo->exchanges[v] = (struct exchange){.faces = &halo->faces, .neighbours = MPI_COMM_NULL};
@@ -262,14 +257,14 @@ static void keep_times(const struct halo_times *times, const struct samples *sam
     samples->of_fom[FOM_WAIT][repeat] = 1e6 * times->wait;
 }
 
-/* Collective. Returns when all ranks begin; a rank that was late gives the next start more lead time. */
+/* Collective. Returns when all ranks begin. */
 static void begin_together(struct halo *halo) {
-    double most[] = {halo->late_s, halo->sample_s};
-    if (halo->starter.start == START_CLOCK)
+    double most[] = {-halo->starter.margin_s, halo->sample_s};
+    if (halo->starter.start == START_CLOCK) {
         MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, halo->by_position));
-    double tolerance_s = fmax(least_late_s, late_share * most[1]);
-    (most[0] > tolerance_s ? starter_slower : starter_faster)(&halo->starter);
-    (void)starter_begin(&halo->starter, tolerance_s, &halo->late_s);
+        starter_fit(&halo->starter, -most[0]);
+    }
+    (void)starter_begin(&halo->starter, late_share * most[1], &halo->late_s);
 }
 
 /* Collective. Runs one iteration of each variant in turn; returns this rank's seconds for all of them. */

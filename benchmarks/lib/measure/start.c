@@ -101,9 +101,14 @@ double starter_begin(struct starter *starter, double tolerance_s, double *late_s
         return starter_begin(starter, tolerance_s, late_s);
     }
     double own_s = clock_own_s(&starter->clock, word.start_s);
+    starter->margin_s = own_s - clock_now_s();
     wait_until(own_s, tolerance_s);
     *late_s = clock_now_s() - own_s;
     return own_s;
+}
+
+void starter_fit(struct starter *starter, double least_s) {
+    starter->slack_s = fmax(least_slack_s, 1.25 * (starter->slack_s - least_s));
 }
 
 void starter_slower(struct starter *starter) {

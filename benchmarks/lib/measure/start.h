@@ -26,6 +26,8 @@ struct starter {
     bool one_clock; /* all ranks share one clock, which is read only once */
     double slack_s; /* time from rank 0's broadcast to the common start */
     double most_slack_s;
+    double
+        margin_s;  /* time from the arrival of the last broadcast here to the start; below 0: it came late */
     double read_s; /* time of the last reading of the clocks; rank 0's value counts */
 };
 
@@ -37,6 +39,10 @@ void starter_close(struct starter *starter);
  * Ranks that may be late by a `tolerance_s` of a millisecond and more sleep until then, others poll at the
  * end. */
 double starter_begin(struct starter *starter, double tolerance_s, double *late_s);
+
+/* Leaves as much time for the next broadcast as the last one needed, and a quarter more. `least_s` is the
+ * least margin of all ranks; rank 0's value counts. */
+void starter_fit(struct starter *starter, double least_s);
 
 /* Leaves more time for the next broadcast, or a little less. */
 void starter_slower(struct starter *starter);
