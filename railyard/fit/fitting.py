@@ -84,7 +84,9 @@ def predicted(record: Record, sent: Traffic, steps: Sequence[Traffic] = ()) -> l
     names = [order.name for order in orders().values() if order.start]
     placements = dict[str, Placement]()
     for name in [DEFAULT, *names, FITTED]:
-        with contextlib.suppress(InputError):  # custom, where the grid does not match the block; by-group
+        # Others may not be possible: custom, where the grid does not match the block; by-group.
+        expected = () if name == DEFAULT else (InputError,)
+        with contextlib.suppress(*expected):
             placement = placed(name, record, sent)
             if name == FITTED or placement.nodes not in [one.nodes for one in placements.values()]:
                 placements[name] = placement
