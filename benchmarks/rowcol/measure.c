@@ -55,7 +55,7 @@ struct lateness {
     double sample_s; /* duration of the last sample on the slowest rank */
 };
 
-static struct lateness open_starter(const struct run *run) {
+static struct lateness open_lateness(const struct run *run) {
     const struct rowcol_config *config = &run->config;
     return (struct lateness){.starter = starter_open(MPI_COMM_WORLD, config->start, config->clock_pings),
                              .late_s = config->late_s,
@@ -217,7 +217,7 @@ static void reduce_samples(const struct group *group, struct recording *record) 
 
 bool rowcol_measure(const struct run *run, int way, const char *program, struct recording *record) {
     struct group group = open_group(run, way);
-    struct lateness lateness = open_starter(run);
+    struct lateness lateness = open_lateness(run);
     *record = (struct recording){.start = lateness.starter.start};
     keep_sample(record, 0);
     record->total = 0;

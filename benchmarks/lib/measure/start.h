@@ -1,11 +1,11 @@
 /*
- * A common start of all ranks of a communicator, so that a time runs from one moment to the last rank's end.
+ * A common start of all ranks, so that a time runs from one moment to the last rank's end.
  *
  * Rank 0 broadcasts a time on the common clock (clock.h), and each rank waits for it (Hunold and
  * Carpen-Amarie's round time). Alternatively all start as they leave a barrier, each with its own clock.
  * Ranks leave a barrier one after the other, and on a network with slow links what the first send delays the
- * barrier of the last: a halo exchange of 64 ranks on a virtual torus then took 60 ms or, for hundreds of
- * iterations, 120 ms.
+ * barrier of the last: a halo exchange of 64 ranks on a virtual torus then took 60 ms or, for dozens of
+ * iterations after a burst of load, 120 ms.
  *
  * Leaves out: what a late rank is worth, which the caller decides.
  */
@@ -26,12 +26,11 @@ struct starter {
     bool one_clock; /* all ranks share one clock, which is read only once */
     double slack_s; /* time from rank 0's broadcast to the common start */
     double most_slack_s;
-    double
-        margin_s;  /* time from the arrival of the last broadcast here to the start; below 0: it came late */
-    double read_s; /* time of the last reading of the clocks; rank 0's value counts */
+    double margin_s; /* from the arrival of the last broadcast here to the start; below 0: it was late */
+    double read_s;   /* time of the last reading of the clocks; rank 0's value counts */
 };
 
-/* Collective. With `pings` every rank is treated as a separate clock (clock_open). */
+/* Collective. `comm` has all ranks. With `pings` every rank is treated as a separate clock (clock_open). */
 struct starter starter_open(MPI_Comm comm, enum start asked, bool pings);
 void starter_close(struct starter *starter);
 

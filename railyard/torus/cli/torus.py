@@ -393,6 +393,7 @@ def _slow_down(torus: VirtualTorus, status_file: Path | None) -> None:
     is_fixed = torus.owner is None or os.environ.get(RATE_SCALE) or _written("rate-scale")
     scale = 0.0 if is_fixed else packet_budget.slower_scale(torus.topology, torus.shape)
     if not scale:
+        click.echo(f"{torus.name}: stays at rate scale {torus.shape.rate_scale:g}")
         sys.exit(1)
     first = torus.shape.slowed_from or torus.shape.rate_scale
     shape = dataclasses.replace(torus.shape, rate_scale=scale, slowed_from=first)
