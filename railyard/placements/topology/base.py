@@ -36,29 +36,14 @@ from railyard.placements.topology.parts import (
     Coordinate,
     Destination,
     Detours,
-    LatticeLink,
     Link,
     LinkClass,
     Node,
     Router,
-    Switch,
     rail_suffix,
 )
 
-__all__ = [
-    "Block",
-    "Coordinate",
-    "Destination",
-    "Detours",
-    "LatticeLink",
-    "Link",
-    "LinkClass",
-    "Node",
-    "Router",
-    "Switch",
-    "Topology",
-    "rail_suffix",
-]
+__all__ = ["Coordinate", "Destination", "Detours", "Link", "LinkClass", "Node", "Router", "Topology", "rail_suffix"]
 
 #: The most routers with chosen routes: tables of all pairs take 0.6 GB for 2,368 of them, and 2 GB for so many.
 MOST_CHOOSING = 4096

@@ -19,17 +19,7 @@ from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, np
-from railyard.placements.topology.parts import (
-    ALL_BITS,
-    MOST_BITS,
-    Coordinate,
-    LatticeLink,
-    Link,
-    LinkClass,
-    Node,
-    Router,
-    Switch,
-)
+from railyard.placements.topology.parts import ALL_BITS, MOST_BITS, Coordinate, Link, LinkClass, Node, Router, Switch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +131,7 @@ class Network(ABC):
         names = tuple(self.router_name(Router(coordinate=c)) for c in self.coordinates)
         yield Switch(name="network", switches=names)
 
-    def lattice_links(self) -> Iterator[LatticeLink]:
+    def lattice_links(self) -> Iterator[Link]:
         """Yield the links that `topobw` measures as a lattice; none where `link_tests` lists its tests instead."""
         return iter(())
 
@@ -259,8 +249,7 @@ class Network(ABC):
         axis = min(self.slot_axis, at.shape[1] - 1)
         slots = at[:, axis] % self.nodes_per_router
         at[:, axis] //= self.nodes_per_router
-        router = np.ravel_multi_index(tuple(at.T), self.extents)
-        return np.asarray(self.first_node[router] + slots, dtype=np.int64)
+        return np.asarray(self.first_node[self.indices_of(at)] + slots, dtype=np.int64)
 
     def box_of_cells(self, block: Sequence[int]) -> tuple[int, ...]:
         """Return the extents in lattice positions of a block of routers."""

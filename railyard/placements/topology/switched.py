@@ -115,12 +115,10 @@ class Switched(Topology):
         )
 
     def router_name(self, router: Router) -> str:
-        """Return `r3-5`, or `leaf3-5` and `spine3-5` where switches differ."""
-        return self._word(router.level) + "-".join(map(str, router.coordinate[:2])) + rail_suffix(router.rail)
-
-    def _word(self, level: int) -> str:
-        words = self.level_words
-        return words[level] if level < len(words) else f"{words[-1]}{level}-"
+        """Return `r3-5`, or `leaf3-5` and `spine3-5` where switches differ; above level 1 `spine2-3-5`."""
+        words, level = self.level_words, router.level
+        word = words[level] if level < len(words) else f"{words[-1]}{level}-"
+        return word + "-".join(map(str, router.coordinate[:2])) + rail_suffix(router.rail)
 
     def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
         """Return `n3-5-0`: the switch's coordinate, and the slot."""
@@ -134,12 +132,8 @@ class Switched(Topology):
 
     def link(self, number: int, rail: int = 0) -> Link:
         """Return the link with a number in `wiring`, on a rail that is a network of its own."""
-        link = self._links.get((number, rail))
-        if link is None:
-            link = self._links[number, rail] = self._make_link(number, rail)
-        return link
-
-    def _make_link(self, number: int, rail: int) -> Link:
+        if (number, rail) in self._links:
+            return self._links[number, rail]
         wiring, count = self.wiring, len(self.plane)
         source, target = (self.routers[rail * count + end[number]] for end in (wiring.source, wiring.target))
         kind, cable = int(wiring.kind[number]), int(wiring.cable[number])
@@ -148,7 +142,7 @@ class Switched(Topology):
         own = max(source.rail, target.rail)
         suffix = (f"#{cable}" if cable else "") + (f"@{own}" if own else "")
         back = int(not wiring.up[number])
-        return Link(
+        link = self._links[number, rail] = Link(
             source=source,
             target=target,
             dimension=kind,
@@ -159,6 +153,7 @@ class Switched(Topology):
             port=f"{of.words[back][0]}{wiring.label[number]}" + (f"c{cable}" if cable else ""),
             name=f"{of.words[back]} {'>'.join(names)}{suffix}",
         )
+        return link
 
     def reverse(self, link: Link) -> Link:
         return self.link(int(self.wiring.reverse[self._numbers[link.name]]), self.plane_of(link.source))
@@ -188,17 +183,16 @@ class Switched(Topology):
         return [
             destination
             for index, destination in enumerate(self.destinations)
-            if self._meets(every, np.full(len(every), index, dtype=np.int64), dead)
+            if any(dead[link].any() for _, link in self._hop_by_hop(every, np.full_like(every, index)))
         ]
 
-    def _meets(self, here: Ints, node: Ints, dead: NDArray[np.bool_]) -> bool:
+    def _hop_by_hop(self, here: Ints, node: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Yield, hop by hop, the indices of the packets that have not arrived yet, and the link that each takes."""
         end, at = self.last_switches(here, node), here.copy()
         while len(on := np.flatnonzero(at != end)):
             link = self.steps(at[on], node[on])
-            if dead[link].any():
-                return True
+            yield on, link
             at[on] = self.wiring.target[link]
-        return False
 
     def hops(self, sources: Ints, destinations: Ints) -> Ints:
         """Return the links on the usual route to the first node of a switch."""
@@ -240,15 +234,11 @@ class Switched(Topology):
         return ((1e6, 1.0, 1.0),)
 
     def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:
-        at = self.hosts[source].copy()
-        end = self.last_switches(at, node)
         columns: list[NDArray[np.int32]] = []
-        while len(on := np.flatnonzero(at != end)):
-            link = self.steps(at[on], node[on])
-            columns.append(np.full(len(at), -1, dtype=np.int32))
+        for on, link in self._hop_by_hop(self.hosts[source], node):
+            columns.append(np.full(len(node), -1, dtype=np.int32))
             columns[-1][on] = link
-            at[on] = self.wiring.target[link]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(at), 0), dtype=np.int32)
+        return np.stack(columns, axis=1) if columns else np.zeros((len(node), 0), dtype=np.int32)
 
     # Addresses, and views for people.
 
@@ -313,3 +303,10 @@ def check_classes(source: str, types: tuple[LinkType, ...], rates: Mapping[str, 
     for of in types:
         if of.link_class not in rates:
             raise InputError(source, "tile_rates_gbyte_s", sorted(rates), f"a rate for the class {of.link_class}")
+
+
+def check_divides(over: int, nodes: int, source: str, field: str) -> None:
+    """Raise InputError for an oversubscription that does not divide the nodes of a leaf."""
+    if nodes % over:
+        divisors = ", ".join(str(n) for n in range(1, nodes + 1) if nodes % n == 0)
+        raise InputError(source, field, over, f"a divisor of nodes_per_router: {divisors}")
