@@ -23,22 +23,10 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import NDArray, np
 from railyard.placements.topology.base import Topology, no_route
 from railyard.placements.topology.chosen.rules import SHORTEST
-from railyard.placements.topology.parts import (
-    Block,
-    Coordinate,
-    Destination,
-    Detours,
-    Link,
-    LinkClass,
-    Node,
-    Router,
-    Switch,
-    rail_suffix,
-)
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Detours, Link, LinkClass, Node, Router
 from railyard.placements.topology.switched import check_divides
 
 MOST_LEAVES = 200
-KINDS = ("leaf", "spine")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +34,8 @@ class FatTree(Topology):
     """`nodes_per_router` is the nodes of a leaf; `oversubscription` the nodes of a leaf for each of its spines."""
 
     coordinate_names: ClassVar[tuple[str, ...]] = ("leaf",)
+    level_words: ClassVar[tuple[str, ...]] = ("leaf", "spine")
+    top_name: ClassVar[str] = "spine"
     choices: ClassVar[tuple[str, ...]] = SHORTEST
 
     leaves: int
@@ -74,14 +64,6 @@ class FatTree(Topology):
             for index in range(count)
         )
 
-    def router_name(self, router: Router) -> str:
-        """Return `leaf3` or `spine2`."""
-        return KINDS[router.level] + str(router.coordinate[0]) + rail_suffix(router.rail)
-
-    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """Return `nL-S`: leaf and slot."""
-        return f"n{coordinate[0]}-{slot}"
-
     def links_from(self, router: Router) -> Iterator[Link]:
         """Yield the links from a leaf to every spine, or from a spine to every leaf."""
         for index in range(self.leaves if router.level else self.spines):
@@ -91,7 +73,7 @@ class FatTree(Topology):
         """Return the link from a leaf to the spine `index`, or from a spine to the leaf `index`."""
         target = Router(coordinate=(index, 0, 0), rail=source.rail, level=1 - source.level)
         direction = ("up", "down")[source.level]
-        ends = [f"{KINDS[end.level]}{end.coordinate[0]}" for end in (source, target)]
+        ends = [f"{self.level_words[end.level]}{end.coordinate[0]}" for end in (source, target)]
         return Link(
             source=source,
             target=target,
@@ -168,12 +150,6 @@ class FatTree(Topology):
 
     def joins(self, link: Link) -> str:
         return "leaf to spine"
-
-    def switch_tree(self) -> Iterator[Switch]:
-        """Yield the leaves, and one switch for all spines."""
-        yield from self.router_switches()
-        names = (self.router_name(Router(coordinate=leaf)) for leaf in self.coordinates)
-        yield Switch(name="spine", switches=tuple(names))
 
     def to_dict(self) -> dict[str, Any]:
         tree = {"leaves": self.leaves, "oversubscription": self.oversubscription, "tiles": self.link_tiles}

@@ -20,7 +20,7 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, NDArray, np
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.carried import Carried, added, summed
-from railyard.placements.topology.parts import Block, Coordinate, Destination, Link, Router, Switch, rail_suffix
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Link, Router
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +74,6 @@ class Switched(Topology):
     has_groups: ClassVar[bool] = True
     coordinate_names: ClassVar[tuple[str, ...]] = ("group", "switch")
 
-    #: What the switches of each level are called in names.
-    level_words: ClassVar[tuple[str, ...]] = ("r",)
-
     @property
     @abstractmethod
     def link_types(self) -> tuple[LinkType, ...]:
@@ -113,16 +110,6 @@ class Switched(Topology):
         return tuple(
             Router(coordinate=at, rail=rail, level=level) for rail in range(self.rails) for at, level in self.plane
         )
-
-    def router_name(self, router: Router) -> str:
-        """Return `r3-5`, or `leaf3-5` and `spine3-5` where switches differ; above level 1 `spine2-3-5`."""
-        words, level = self.level_words, router.level
-        word = words[level] if level < len(words) else f"{words[-1]}{level}-"
-        return word + "-".join(map(str, router.coordinate[:2])) + rail_suffix(router.rail)
-
-    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """Return `n3-5-0`: the switch's coordinate, and the slot."""
-        return "n" + "-".join(map(str, (*coordinate[:2], slot)))
 
     def links_from(self, router: Router) -> Iterator[Link]:
         index = self._place(router)
@@ -252,15 +239,6 @@ class Switched(Topology):
     def joins(self, link: Link) -> str:
         return self.link_types[link.dimension].joins
 
-    @cached_property
-    def groups(self) -> Ints:
-        """Return the group of every coordinate: its first number."""
-        return np.array([at[0] for at in self.coordinates], dtype=np.int64)
-
-    def switch_tree(self) -> Iterator[Switch]:
-        """Yield the switches with nodes, a switch for each group of them, and one above all."""
-        yield from switches_by_group(self)
-
     # Places in tables.
 
     def _place(self, router: Router) -> int:
@@ -284,18 +262,6 @@ class Switched(Topology):
     @cached_property
     def _rows(self) -> dict[Destination, Ints]:
         return {}
-
-
-def switches_by_group(topology: Topology) -> Iterator[Switch]:
-    """Yield the routers with nodes as switches, a switch for each group of them, and one above all."""
-    names: dict[int, list[str]] = {}
-    for group, switch in zip(topology.groups.tolist(), topology.router_switches(), strict=True):
-        if switch.nodes:
-            yield switch
-            names.setdefault(group, []).append(switch.name)
-    for group, switches in names.items():
-        yield Switch(name=f"group{group}", switches=tuple(switches))
-    yield Switch(name="network", switches=tuple(f"group{group}" for group in names))
 
 
 def check_classes(source: str, types: tuple[LinkType, ...], rates: Mapping[str, Any]) -> None:

@@ -49,7 +49,6 @@ from railyard.placements.topology.parts import (
     Router,
     Switch,
     comma,
-    rail_suffix,
 )
 from railyard.placements.topology.rings import step
 
@@ -93,18 +92,10 @@ class Torus(Topology):
     def layout(self) -> str:
         return "x".join(map(str, self.extents)) + " routers"
 
-    @cached_property
-    def routers(self) -> tuple[Router, ...]:
-        return tuple(Router(coordinate=c, rail=rail) for rail in range(self.rails) for c in self.coordinates)
-
-    def router_name(self, router: Router) -> str:
-        """Return `r0-1-2`."""
-        return "r" + "-".join(map(str, router.coordinate)) + rail_suffix(router.rail)
-
     def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
         """Return `n0-1-2`; with several nodes per router `n0-1-2-s`."""
-        suffix = f"-{slot}" if self.nodes_per_router > 1 else ""
-        return "n" + "-".join(map(str, coordinate)) + suffix
+        name = super().node_name(coordinate, slot)
+        return name if self.nodes_per_router > 1 else name.rpartition("-")[0]
 
     def links_from(self, router: Router) -> Iterator[Link]:
         """Yield the links X+ X- Y+ Y- Z+ Z-, without those that do not exist."""
