@@ -14,11 +14,11 @@ import pytest
 from click.testing import CliRunner
 from support import evidence
 
+from railyard.base.checkout import TOPOLOGIES
 from railyard.base.errors import RunError
 from railyard.fit import cli, fitting
 from railyard.placements.linkload import traffic
 from railyard.placements.linkload.traffic import Traffic
-from railyard.placements.topology.catalog import TOPOLOGIES
 from railyard.records import record as records
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Guarded, Record
