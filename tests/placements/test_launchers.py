@@ -294,8 +294,8 @@ def test_a_launchers_own_command_lists_the_nodes_of_a_job(tmp_path: Path, monkey
 def test_each_launcher_and_stack_has_a_row_in_the_reference_with_its_manual() -> None:
     text = "".join(page.read_text() for page in tables.PAGES)
     assert {found[2] for found in tables.BLOCK.finditer(text)} == set(tables.TABLES) - {"launchers", "stacks"}
-    for name in (*LAUNCHERS, *stacks()):
-        assert f"| `{name}` |" in catalogue.page()
+    page = catalogue.page()
+    assert [name for name in (*LAUNCHERS, *stacks()) if f"| `{name}` |" not in page] == []
     assert all(one.source for one in LAUNCHERS.values())
     assert all(stack.source for stack in stacks().values())
 
@@ -303,19 +303,13 @@ def test_each_launcher_and_stack_has_a_row_in_the_reference_with_its_manual() ->
 def test_a_launcher_that_refuses_an_order_says_so_in_its_row() -> None:
     """And one that can do every order names none."""
     for name, launcher in LAUNCHERS.items():
-        refused = [order for order in RETURNING if refuses(name, f"{order}/none")]
-        if launcher.nic_by_host:
-            continue
-        assert bool(refused) == ("node" in launcher.cannot and name != "cray-mpich"), (name, refused)
-
-
-def refuses(launcher: str, placement: str) -> bool:
-    """Return whether a launcher refuses a placement."""
-    try:
-        launchers.render(launcher, matrix.one(placement))
-    except InputError:
-        return True
-    return False
+        refused = 0
+        for order in RETURNING:
+            try:
+                launchers.render(name, matrix.one(f"{order}/none"))
+            except InputError:
+                refused += 1
+        assert launcher.nic_by_host or bool(refused) == ("node" in launcher.cannot and name != "cray-mpich"), name
 
 
 def test_every_order_choice_binding_and_policy_is_described_in_the_document_and_nothing_else_is() -> None:
