@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import re
+from pathlib import Path
 
 import pytest
 from support.topology.topologies import gemini
@@ -72,15 +74,21 @@ def test_the_management_network_fills_no_table_of_neighbours() -> None:
     assert any(f"address {plan.HEAD_MAC} type bridge" in line for line in hosts[plan.HEAD].ip)
 
 
-def test_a_table_of_neighbours_that_is_too_small_is_named_before_anything_hangs() -> None:
+def test_a_table_of_neighbours_that_is_too_small_is_named_before_anything_hangs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Linux 4.18 (RHEL 8) counts permanent entries; today's counts only what Slurm's daemons learn of each other."""
     made = plan.make(gemini("5x5x5"), Shape())
     old = kernel_limits.needed_neighbours(made, with_slurm=False, release="4.18.0-553.el8.x86_64")
     assert old == 125 * (6 + 1) + 125 * (1 + 1) + 125
-    assert "gc_thresh3=2500" in kernel_limits.neighbour_warning(old, 1024)
     assert kernel_limits.needed_neighbours(made, with_slurm=False, release="6.1.0-25-amd64") == 0
     assert kernel_limits.needed_neighbours(made, with_slurm=True, release="5.14.0") == 250
-    assert kernel_limits.neighbour_warning(250, 1024) == ""
+    monkeypatch.setattr(kernel_limits, "SIZE", tmp_path / "gc_thresh3")
+    monkeypatch.setattr(platform, "release", lambda: "5.14.0")
+    for size, words in ((1024, ""), (128, "gc_thresh3=500")):
+        kernel_limits.SIZE.write_text(f"{size}\n")
+        advice = kernel_limits.neighbour_advice(made, with_slurm=True)
+        assert words in advice and bool(advice) == bool(words)
 
 
 @pytest.mark.parametrize("most", [0.0, 0.00003, 0.01])

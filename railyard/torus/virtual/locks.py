@@ -115,16 +115,8 @@ def turn_unless_held(launching: Path) -> Iterator[None]:
 
 def is_held(path: Path) -> bool:
     """Return whether another process holds a lock on a file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        return not _is_free(file.fileno())
     return False
 
 
