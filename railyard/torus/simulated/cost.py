@@ -46,15 +46,10 @@ def collective(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: i
     `size_bytes` is the block for each pair (alltoall) or each rank's contribution (allgather). Other collectives pass
     2 messages per rank in each of about log2(ranks) steps, and their buffers are small.
     """
+    stacks_bytes = groups * ranks * smpi.STACK_KIB * 1024.0
     if name not in BLOCKS:
         messages = 2.0 * groups * ranks * ranks.bit_length()
-        return SimulationCost(memory_bytes=_stacks(groups * ranks), time_s=messages * rounds * MESSAGE_S)
+        return SimulationCost(memory_bytes=stacks_bytes, time_s=messages * rounds * MESSAGE_S)
     pairs = float(groups * ranks * ranks)
-    return SimulationCost(
-        memory_bytes=BLOCKS[name] * pairs * size_bytes + _stacks(groups * ranks), time_s=pairs * rounds * MESSAGE_S
-    )
-
-
-def _stacks(ranks: int) -> float:
-    """Return the bytes of the stacks of all ranks."""
-    return ranks * smpi.STACK_KIB * 1024.0
+    memory_bytes = BLOCKS[name] * pairs * size_bytes + stacks_bytes
+    return SimulationCost(memory_bytes=memory_bytes, time_s=pairs * rounds * MESSAGE_S)

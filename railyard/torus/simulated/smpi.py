@@ -73,7 +73,10 @@ class SimulatedLaunch:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationResult:
-    """The result of a launch: the program's exit status, link name -> payload bytes, and the peak memory."""
+    """The result of a launch: the program's exit status, link name -> payload bytes, and the peak memory.
+
+    Links without traffic are left out.
+    """
 
     status: int
     link_bytes: Mapping[str, int]
@@ -111,7 +114,11 @@ def read_algorithms(text: str) -> dict[str, str]:
 
 def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str]:
     """Return the options of smpirun; `algorithms` maps a collective to SMPI's algorithm for it."""
-    overhead = _overhead(calibration.mpi_latency_us * 1e-6 / 2)
+    # The time that a message of any size takes of its rank. SimGrid 3 crashes on a single number. SimGrid 4 does not
+    # apply a range of sizes from 0 to messages of 0 bytes.
+    overhead, major = f"{calibration.mpi_latency_us * 1e-6 / 2:.10g}", version().partition(".")[0]
+    if not (major.isdigit() and int(major) >= 4):
+        overhead = f"0:{overhead}:0"
     configured = {
         "network/model": "CM02",  # the description's latencies and rates; simgrid/platform.cpp divides a link equally
         "network/crosstraffic": "yes",  # acknowledgements take 5 % of a message's rate in the other direction
@@ -130,15 +137,6 @@ def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str
     }
     settings = [f"--cfg={name}:{value}" for name, value in configured.items()]
     return ["-no-privatize", *settings, "--log=root.thres:critical"]
-
-
-def _overhead(seconds: float) -> str:
-    """Return the setting for the time that a message of any size takes of its rank.
-
-    SimGrid 3 crashes on a single number. SimGrid 4 does not apply a range of sizes from 0 to messages of 0 bytes.
-    """
-    major = version().partition(".")[0]
-    return f"{seconds:.10g}" if major.isdigit() and int(major) >= 4 else f"0:{seconds:.10g}:0"
 
 
 def command(launch: SimulatedLaunch, hostfile: str) -> list[str]:
@@ -163,32 +161,27 @@ def run(launch: SimulatedLaunch) -> SimulationResult:
     with tempfile.TemporaryDirectory(prefix="railyard-sim-") as name:
         folder = Path(name)
         write(launch, folder)
+        ranks_per_node = max(Counter(nic.node.name for nic in launch.ranks).values())
         environment = {
             **os.environ,
             "RAILYARD_NETWORK": str(folder / "network"),
             "RAILYARD_LINK_BYTES": str(folder / "bytes"),
-            "RAILYARD_CORE_GBYTE_S": f"{launch.calibration.packing_gbyte_s(_ranks_per_node(launch)):g}",
+            "RAILYARD_CORE_GBYTE_S": f"{launch.calibration.packing_gbyte_s(ranks_per_node):g}",
         }
         child = [*command(launch, str(folder / "hosts")), f"--cfg=smpi/tmpdir:{folder}"]
         with (folder / "errors").open("wb") as errors:
             status, memory_kib = _within_limits(child, environment, launch.limits, errors)
-        program_errors = _program_lines((folder / "errors").read_text(errors="replace"))
+        every_line = (folder / "errors").read_text(errors="replace").splitlines()
+        program_errors = [line for line in every_line if line.strip() and not FRAME.search(line)]
         if status in BROKEN_OFF:
             why = f"{program_errors[0]}; " if program_errors else ""
             limit = f"{launch.limits.memory_gib:g} GiB (--memory-limit)"
             raise RunError(f"sim: the program ended early: {why}status {status}; its memory is limited to {limit}")
         sys.stderr.write("".join(f"{line}\n" for line in program_errors))
         counted = folder / "bytes"
-        return SimulationResult(
-            status=status,
-            link_bytes=network.link_bytes(counted.read_text()) if counted.is_file() else {},
-            memory_mib=memory_kib / 1024,
-        )
-
-
-def _ranks_per_node(launch: SimulatedLaunch) -> int:
-    """Return the largest number of ranks on a node."""
-    return max(Counter(nic.node.name for nic in launch.ranks).values())
+        rows = (line.split(" ", 1) for line in counted.read_text().splitlines()) if counted.is_file() else ()
+        link_bytes = {name: int(size) for size, name in rows}
+        return SimulationResult(status=status, link_bytes=link_bytes, memory_mib=memory_kib / 1024)
 
 
 def write(launch: SimulatedLaunch, folder: Path) -> None:
@@ -220,11 +213,6 @@ def _built_by_smpicc(program: str) -> Path:
     if b"libsimgrid" not in Path(path).read_bytes():
         raise InputError("sim", "PROGRAM", path, "a program that smpicc built (build/benchmarks-simgrid/bin)")
     return Path(path).resolve()
-
-
-def _program_lines(text: str) -> list[str]:
-    """Return the program's own lines of a stderr, without those of smpirun and SimGrid's backtrace."""
-    return [line for line in text.splitlines() if line.strip() and not FRAME.search(line)]
 
 
 def _within_limits(
