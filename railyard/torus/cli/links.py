@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -91,7 +92,9 @@ def _put(name: str, wanted: Callable[[VirtualTorus], Faults]) -> VirtualTorus:
     """Give a torus the faults that `wanted` returns for it; return the torus with them."""
     torus = lifecycle.get(name)
     live_faults.check(torus, wanted(torus))  # before a wait for a launch to end
-    with locks.turn_unless_held(torus.folder / lifecycle.LAUNCHING), lifecycle.lock():
+    # The faults of a launch on this torus may come while it runs. It has the machine's lock then.
+    is_launching = locks.is_held(torus.folder / lifecycle.LAUNCHING)
+    with contextlib.nullcontext() if is_launching else locks.turn(), lifecycle.lock():
         torus = lifecycle.get(name)
         return live_faults.apply(torus, wanted(torus))
 

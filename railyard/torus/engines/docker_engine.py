@@ -55,8 +55,13 @@ def containers(image: str | None, volumes: Sequence[str]) -> Containers:
     """
     image = image or os.environ.get(IMAGE) or DEFAULT_IMAGE
     default_volumes = [] if Path.cwd() in SYSTEM_FOLDERS else [str(Path.cwd())]
-    folders = tuple(dict.fromkeys(_folder(volume) for volume in volumes or default_volumes))
-    return Containers(image=image, image_sha256=_image_sha256(image), volumes=folders)
+    folders = []
+    for volume in volumes or default_volumes:
+        path = Path(volume).resolve()
+        if path in SYSTEM_FOLDERS or not path.is_dir():
+            raise InputError("--volume", "", volume, "a folder of this machine, not one of the system's own")
+        folders.append(str(path))
+    return Containers(image=image, image_sha256=_image_sha256(image), volumes=tuple(dict.fromkeys(folders)))
 
 
 def missing(image: str) -> str:
@@ -166,14 +171,6 @@ def _image_sha256(name: str) -> str:
         raise InputError("--image", "", name, valid) from error
     except APIError as error:
         raise InputError("--image", "", name, f"an image's name ({_reason(error)})") from error
-
-
-def _folder(volume: str) -> str:
-    """Return the absolute path of a folder that containers can have as a volume; InputError for others."""
-    path = Path(volume).resolve()
-    if path in SYSTEM_FOLDERS or not path.is_dir():
-        raise InputError("--volume", "", volume, "a folder of this machine, not one of the system's own")
-    return str(path)
 
 
 def _start(client: DockerClient, order: NodeOrder, host: str) -> int:

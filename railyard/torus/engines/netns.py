@@ -193,12 +193,6 @@ def enter(name: str) -> None:
             raise RunError(f"cannot enter namespace {name}: {os.strerror(ctypes.get_errno())}")
 
 
-def ip_lines(namespace: Namespace) -> list[str]:
-    """Return all lines for `ip -batch` that configure a namespace, in order."""
-    ports = [line for lines in namespace.ports.values() for line in lines]
-    return [*namespace.ip, *ports, *(f"route add {route_words(route)}" for route in namespace.routes)]
-
-
 def route_words(route: Route) -> str:
     """Return the arguments of `ip route add` or `ip route replace` for a route."""
     words = [route.prefix]
@@ -314,7 +308,8 @@ def _configure(work: tuple[str, Namespace]) -> None:
             if path.read_text(encoding="ascii").split() != value.split():
                 problem = f"cannot set {path} to {value!r}: {error.strerror}"
                 raise RunError(f"{problem}; mount /proc/sys writable") from error
-    batch("ip", ip_lines(namespace))
+    ports = [line for lines in namespace.ports.values() for line in lines]
+    batch("ip", [*namespace.ip, *ports, *(f"route add {route_words(route)}" for route in namespace.routes)])
     batch("tc", (line for shaper in namespace.shapers for line in shaper_lines(shaper)))
 
 

@@ -165,17 +165,15 @@ class CounterReading:
 
 def read(torus: str, topology: Topology, parts: Parts | None = None) -> CounterReading:
     """Return the counters of a torus. RunError if they cannot be read or an interface of the topology is missing."""
-    first, second = _snapshots(torus, parts)
+    first, second = snapshots(torus, parts)
     return reading(torus, topology, first, second, parts=parts)
 
 
-def snapshot(torus: str, parts: Parts | None = None) -> Snapshot:
-    """Return (host, interface) -> counters of a torus. RunError if they cannot be read."""
-    return _snapshots(torus, parts)[1]
+def snapshots(torus: str, parts: Parts | None = None) -> list[Snapshot]:
+    """Return two snapshots of a torus, of all its machines, one taken directly after the other.
 
-
-def _snapshots(torus: str, parts: Parts | None) -> list[Snapshot]:
-    """Return two snapshots, one taken directly after the other, of all machines."""
+    Each is (host, interface) -> counters. Raises RunError if they cannot be read.
+    """
     if not PROGRAM.is_file():
         raise RunError(f"{PROGRAM} is not built; run `make setup`")
     result = subprocess.run([PROGRAM, torus], capture_output=True, text=True, check=False)
@@ -187,18 +185,15 @@ def _snapshots(torus: str, parts: Parts | None) -> list[Snapshot]:
 
 def merged(snapshots: Sequence[Sequence[Snapshot]]) -> list[Snapshot]:
     """Return the snapshots of a torus from those of each of its machines: a link is counted where it begins or ends."""
-    return [reduce(_sum, taken) for taken in zip(*snapshots, strict=True)]
-
-
-def _sum(one: Snapshot, other: Snapshot) -> Snapshot:
-    """Return the sums of the counters of two machines."""
     added = [field.name for field in fields(Interface) if field.name not in ("order", "rate_byte_s")]
-    return {
-        end: replace(one[end], **{name: getattr(one[end], name) + getattr(other[end], name) for name in added})
-        if end in other
-        else one[end]
-        for end in one
-    }
+
+    def total(one: Interface, other: Interface) -> Interface:
+        return replace(one, **{name: getattr(one, name) + getattr(other, name) for name in added})
+
+    def both(one: Snapshot, other: Snapshot) -> Snapshot:
+        return {end: total(one[end], other[end]) if end in other else one[end] for end in one}
+
+    return [reduce(both, taken) for taken in zip(*snapshots, strict=True)]
 
 
 def parse(lines: Iterable[str]) -> list[Snapshot]:
@@ -254,8 +249,8 @@ def reading(
         sent: dict[str, Any] = {item.name: getattr(second[sender], item.name) for item in fields(Counts)}
         rate_mbit_s = second[sender].rate_byte_s * 8e-6
         links.append(replace(counter, rate_mbit_s=rate_mbit_s, bytes=second[sender].tx_bytes, **sent))
-        agree = _agree_later if counter.name in between else _agree
-        if not agree((first[sender], second[sender]), (first[receiver], second[receiver])):
+        seen = (first[sender], second[sender]), (first[receiver], second[receiver])
+        if not _agree(*seen, on_one_machine=counter.name not in between):
             lost.append(f"{counter.name}: {first[sender].tx_bytes} bytes sent, {first[receiver].rx_bytes} received")
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return CounterReading(
@@ -263,24 +258,19 @@ def reading(
     )
 
 
-def _agree(sender: tuple[Interface, Interface], receiver: tuple[Interface, Interface]) -> bool:
+def _agree(sender: tuple[Interface, Interface], receiver: tuple[Interface, Interface], *, on_one_machine: bool) -> bool:
     """Return whether the counts of two ends fit together, each in two snapshots.
 
-    The count of the end that was read between two readings of the other must lie between those.
+    The count of the end that was read between two readings of the other must lie between those. Two machines are not
+    read at the same moment: ends there that no longer count must have counted the same.
     """
+    if not on_one_machine:
+        if sender[0].tx_bytes == sender[1].tx_bytes and receiver[0].rx_bytes == receiver[1].rx_bytes:
+            return sender[0].tx_bytes == receiver[0].rx_bytes
+        return receiver[0].rx_bytes <= sender[1].tx_bytes
     if sender[0].order < receiver[0].order:
         return sender[0].tx_bytes <= receiver[0].rx_bytes <= sender[1].tx_bytes
     return receiver[0].rx_bytes <= sender[0].tx_bytes <= receiver[1].rx_bytes
-
-
-def _agree_later(sender: tuple[Interface, Interface], receiver: tuple[Interface, Interface]) -> bool:
-    """Return whether the counts of two ends on two machines fit together.
-
-    The machines are not read at the same moment. Ends that no longer count must have counted the same.
-    """
-    if sender[0].tx_bytes == sender[1].tx_bytes and receiver[0].rx_bytes == receiver[1].rx_bytes:
-        return sender[0].tx_bytes == receiver[0].rx_bytes
-    return receiver[0].rx_bytes <= sender[1].tx_bytes
 
 
 def difference(later: CounterReading, earlier: CounterReading) -> CounterReading:

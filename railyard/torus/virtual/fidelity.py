@@ -132,17 +132,17 @@ class GuardReport:
     packets_per_s: float
     drops: int
     conserved: bool
-    by_load: bool = False
+    by_load: bool
     attempts: int = 1
     waited_s: float = 0.0
-    error_bound_percent: float | None = None
-    error_bound: Mapping[str, float] | None = None
-    lateness: Mapping[str, Any] | None = None
+    error_bound_percent: float
+    error_bound: Mapping[str, float]
+    lateness: Mapping[str, Any] | None
 
     @property
     def warning(self) -> str:
         """Return a warning if the error estimate is above half of what makes a launch void; otherwise an empty text."""
-        if self.error_bound_percent is None or self.error_bound_percent <= error_bound.WARNING_PERCENT:
+        if self.error_bound_percent <= error_bound.WARNING_PERCENT:
             return ""
         times = f"times may be {self.error_bound_percent:.1f} % too long"
         return f"{times}, because this machine was busy (docs/torus.md#the-guard)"
@@ -163,23 +163,19 @@ class MachineLoad:
     busiest: tuple[str, float] | None = None
 
 
-def judge(
-    intervals: Sequence[WatchInterval], counted: CounterReading, machine: MachineLoad | None = None
-) -> GuardReport:
-    """Return the verdict on a launch from its intervals, its links' counters and the load of the machine.
-
-    Without `machine` the error estimate is left out.
-    """
+def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: MachineLoad) -> GuardReport:
+    """Return the verdict on a launch from its intervals, its links' counters and the load of the machine."""
     busy = measured(intervals)
     enough_s = ENOUGH_TIMED_S if any(i.timed for i in busy) else ENOUGH_TRAFFIC_S
     traffic_s = sum(i.seconds for i in busy)
     limited_s = sum(i.seconds for i in busy if i.host_limited)
     drops = sum(link.drops for link in counted.links)
     lost = [f"bytes are not conserved: {line}" for line in counted.lost[:1]]
-    load: list[str] = []
     if drops:
         worst = max(counted.links, key=lambda link: link.drops)
         lost.append(f"{drops} packets dropped, most on {worst.name}; a lossless network drops none")
+    lost += [machine.carrier] if machine.carrier else []
+    load: list[str] = []
     doubts = [] if intervals else ["the launch was too short to be watched"]
     if limited_s > HOST_SHARE * traffic_s:
         reason = f"the machine held the packets back for {limited_s:.1f} of {traffic_s:.1f} s with traffic"
@@ -187,16 +183,11 @@ def judge(
             doubts.append(f"{reason}, too little to tell; use more repeats")
         else:
             load.append(f"{reason}; use fewer nodes or a smaller --rate-scale")
-    if machine is not None:
-        lost += [machine.carrier] if machine.carrier else []
-        beyond = _beyond(machine)
-        (doubts if traffic_s < enough_s else load).extend([beyond] if beyond else [])
+    if beyond := _beyond(machine):
+        (doubts if traffic_s < enough_s else load).append(beyond)
     reasons = [*lost, *load]
     verdict = GuardVerdict.VOID if reasons else GuardVerdict.CANNOT_TELL if doubts else GuardVerdict.OK
-    if machine is not None and machine.busiest is not None:
-        busiest_link, busiest_share = machine.busiest
-    else:
-        busiest_link, busiest_share = _busiest_link(counted, traffic_s)
+    busiest_link, busiest_share = machine.busiest or _busiest_link(counted, traffic_s)
     return GuardReport(
         verdict=verdict,
         reasons=tuple(reasons or doubts),
@@ -212,9 +203,9 @@ def judge(
         drops=drops,
         conserved=counted.conserved,
         by_load=bool(load) and not lost,
-        error_bound_percent=machine.bound.percent if machine else None,
-        error_bound=asdict(machine.bound) if machine else None,
-        lateness=asdict(machine.lateness) if machine and machine.lateness else None,
+        error_bound_percent=machine.bound.percent,
+        error_bound=asdict(machine.bound),
+        lateness=asdict(machine.lateness) if machine.lateness else None,
     )
 
 

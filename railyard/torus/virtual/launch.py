@@ -28,6 +28,8 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 #: The variable with the number of times that a launch may be started, as long as it is void because of load alone.
 ATTEMPTS = "RAILYARD_ATTEMPTS"
 MOST_ATTEMPTS = 9
+#: The variable that names the torus whose locks `railyard launch-roles` holds for the launchers that it starts.
+AS_ONE = "RAILYARD_ONE_LAUNCH"
 #: A launch of more seconds is not repeated, because a job has a time limit for all attempts together.
 LONGEST_REPEATED_S = 120
 
@@ -132,8 +134,11 @@ def run_as_one(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     """
 
     def as_one(granted: VirtualTorus) -> int:
-        with locks.as_one_launch(granted.name):
+        os.environ[AS_ONE] = granted.name
+        try:
             return once(granted)
+        finally:
+            del os.environ[AS_ONE]
 
     return _in_turn(torus, as_one)
 
@@ -144,7 +149,8 @@ def _launch(torus: VirtualTorus, command: Sequence[str], variables: Mapping[str,
     def once(granted: VirtualTorus) -> int:
         return launcher_process.start(granted, command, variables, host).wait()
 
-    return once(torus) if locks.is_part_of_launch(torus.name) else _in_turn(torus, once)
+    is_part = os.environ.get(AS_ONE) == torus.name and locks.INSIDE_LAUNCH not in os.environ
+    return once(torus) if is_part else _in_turn(torus, once)
 
 
 def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:

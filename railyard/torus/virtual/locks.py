@@ -43,8 +43,6 @@ PAUSE_S = 0.05
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
 #: A variable that is set in the namespaces of an ordinary user (`rootless`), who is root there.
 INSIDE_HOLDER = "RAILYARD_INSIDE"
-#: The variable that names the torus whose locks `railyard launch-roles` holds for the launchers that it starts.
-AS_ONE = "RAILYARD_ONE_LAUNCH"
 LAUNCH = "another launch on this machine to end"
 SHARED_FOLDERS = (Path("/dev/shm"), Path("/tmp"))
 OF_ROOT = Path("/run/railyard.launch")
@@ -78,21 +76,6 @@ def take_turn(*, inheritable: bool = False) -> list[int]:
 
 
 @contextlib.contextmanager
-def as_one_launch(torus: str) -> Iterator[None]:
-    """Let launchers that start within the block run at the same time, on a torus whose locks this process holds."""
-    os.environ[AS_ONE] = torus
-    try:
-        yield
-    finally:
-        del os.environ[AS_ONE]
-
-
-def is_part_of_launch(torus: str) -> bool:
-    """Return whether this process is started by one that holds the locks of a launch on the torus (`as_one_launch`)."""
-    return os.environ.get(AS_ONE) == torus and INSIDE_LAUNCH not in os.environ
-
-
-@contextlib.contextmanager
 def turn() -> Iterator[None]:
     """Hold the machine's launch locks within the block, so that no launch runs meanwhile."""
     descriptors = take_turn()
@@ -101,16 +84,6 @@ def turn() -> Iterator[None]:
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
-
-
-@contextlib.contextmanager
-def turn_unless_held(launching: Path) -> Iterator[None]:
-    """Hold the machine's launch locks within the block, unless a torus's lock `launching` is held.
-
-    In that case a launch runs on this torus, and its faults may come while it runs.
-    """
-    with contextlib.nullcontext() if is_held(launching) else turn():
-        yield
 
 
 def is_held(path: Path) -> bool:

@@ -191,34 +191,26 @@ def measure_packets_s() -> float:
     """
     name = f"budget{os.getpid()}"
     ring_plan = plan.make(RING, UNSHAPED)
-    with locks.turn():
-        try:
-            netns.create(name, ring_plan)
-            return _streamed(name)
-        finally:
-            netns.remove(name)
-
-
-def _streamed(name: str) -> float:
-    """Return packets per second of the ring with this name while every node sends to the next one."""
     context = multiprocessing.get_context("fork")
     ready = context.Barrier(2 * len(RING.nodes) + 1)
     pairs = list(zip(RING.nodes, (*RING.nodes[1:], RING.nodes[0]), strict=True))
     ends = [context.Process(target=_receive, args=(name, target, ready), daemon=True) for _, target in pairs]
     ends += [context.Process(target=_send, args=(name, *pair, ready), daemon=True) for pair in pairs]
-    for end in ends:
-        end.start()
-    try:
-        ready.wait(timeout=READY_S)
-        time.sleep(MEASURE_S / 4)
-        before, before_s = counters.read(name, RING), time.monotonic()
-        time.sleep(MEASURE_S)
-        after, after_s = counters.read(name, RING), time.monotonic()
-    finally:
-        for end in reversed(ends):
-            end.kill()
-        for end in ends:
-            end.join()
+    with locks.turn():
+        try:
+            netns.create(name, ring_plan)
+            for end in ends:
+                end.start()
+            ready.wait(timeout=READY_S)
+            time.sleep(MEASURE_S / 4)
+            before, before_s = counters.read(name, RING), time.monotonic()
+            time.sleep(MEASURE_S)
+            after, after_s = counters.read(name, RING), time.monotonic()
+        finally:
+            for end in (end for end in reversed(ends) if end.pid):
+                end.kill()
+                end.join()
+            netns.remove(name)
     return sum(link.packets for link in counters.difference(after, before).links) / (after_s - before_s)
 
 

@@ -194,7 +194,7 @@ def _rates(
             (port.source, port.port): 0 if port.down else 8 * router_description.rate_byte_s(torus.shape, port)
             for port in router_description.ports(torus.topology, torus.faults)
         }
-        interfaces = counters.snapshot(torus.name, torus.parts) if carrier else {}
+        interfaces = counters.snapshots(torus.name, torus.parts)[1] if carrier else {}
         return planned, {end: 8 * interface.rate_byte_s for end, interface in interfaces.items()}
     planned = {
         (netns.full_name(torus.name, namespace.name), shaper.interface): shaper.rate_bit_s // 8 * 8
