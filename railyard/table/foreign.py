@@ -160,7 +160,8 @@ def _perflog(file: File) -> Iterator[Result]:
             environment=cells.get("environ", ""),
             job=cells.get("jobid", ""),
             parameters={"name": name, **{key: cells[key] for key in _KEPT if cells.get(key)}},
-            nodes=_count(nodes),
+            # a list that is folded has commas within its brackets, too
+            nodes=len(nodes.split(",")) if nodes and "[" not in nodes else None,
             ranks=whole["num_tasks"],
             exit_status=whole["job_exitcode"],
             machine=nodes,
@@ -170,11 +171,6 @@ def _perflog(file: File) -> Iterator[Result]:
 
 #: Columns of a perflog that are parameters.
 _KEPT = ("num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node", "spack_spec", "env_vars", "extra_resources")
-
-
-def _count(nodes: str) -> int | None:
-    """Return how many nodes a list with commas has; None for one that is folded, whose brackets have commas, too."""
-    return len(nodes.split(",")) if nodes and "[" not in nodes else None
 
 
 def _report(file: File) -> Iterator[Result]:

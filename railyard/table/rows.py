@@ -116,12 +116,15 @@ def _launch(number: int, launch: Mapping[str, Json], shared: Mapping[str, Json] 
     is_void = launch["status"] == "ok" and (launch.get("guard") or {}).get("verdict") == "void"
     started = launch.get("started")
     ranks = launch.get("ranks")
+    if shared:
+        ranks = len(folded.unfold(shared["columns"][ranks["host"]], "", "tables.columns")) if ranks else 0
     return (
         number,
         *(launch.get("placement", ""), launch.get("nic_policy", ""), launch.get("software", "native")),
-        *(launch.get("repeat", number), "void" if is_void else launch["status"], _reason(launch, is_void=is_void)),
+        *(launch.get("repeat", number), "void" if is_void else launch["status"]),
+        "; ".join(launch["guard"]["reasons"]) if is_void else str(launch["reason"]),
         *(datetime.fromisoformat(started) if started else None, launch.get("elapsed_s")),
-        _ranks(ranks, shared) if shared else ranks,
+        ranks,
         *(launch.get("placement_verdict", "cannot-tell"), launch.get("nic_verdict", "cannot-tell")),
         _faults(launch.get("health")),
     )
@@ -130,14 +133,6 @@ def _launch(number: int, launch: Mapping[str, Json], shared: Mapping[str, Json] 
 def _faults(read: Mapping[str, Json] | None) -> str | None:
     events = (Event(**{**item, "kind": Kind(item["kind"])}) for item in (read or {}).get("events", ()))
     return None if read is None else "; ".join(event.text() for event in events if event.is_fault)
-
-
-def _reason(launch: Mapping[str, Json], *, is_void: bool) -> str:
-    return "; ".join(launch["guard"]["reasons"]) if is_void else str(launch["reason"])
-
-
-def _ranks(named: Mapping[str, str] | None, shared: Mapping[str, Json]) -> int:
-    return len(folded.unfold(shared["columns"][named["host"]], "", "tables.columns")) if named else 0
 
 
 def _points(launch: Mapping[str, Json], figures: Mapping[str, Json]) -> Iterator[tuple[Any, ...]]:
