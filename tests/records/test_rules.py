@@ -21,7 +21,7 @@ from support.records.rows import of_rows, with_rows
 from railyard.base.errors import InputError
 from railyard.jobs.job import job_folder
 from railyard.placements.topology import catalog
-from railyard.records import image_engines, rules
+from railyard.records import image_engines, programs, rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.image_engines.base import Bound
 from railyard.records.record import Record
@@ -479,7 +479,7 @@ def test_the_options_of_every_own_benchmark_are_compared() -> None:
         if " = Patterns(" not in (text := file.read_text()) and "    program = " not in text
         for name in re.findall(r'^    benchmark = "(\S+)"$', text, re.MULTILINE)
     }
-    assert {"halo", "pt2pt", "congestor", "contention"} <= of_checks - {"minighost"} == commands.own()
+    assert {"halo", "pt2pt", "congestor", "contention"} <= of_checks - {"minighost"} == set(programs.PROGRAMS)
 
 
 def test_studies_are_read_from_the_checks() -> None:
